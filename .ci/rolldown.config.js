@@ -1,0 +1,45 @@
+/**
+ * How the program is bundled. Start-up is felt at every call, and every file that is loaded costs about a millisecond:
+ * what each call needs is one file (core), what a call to the service needs another one (service), and each heavy
+ * library is loaded where it is used.
+ */
+
+/** Modules of Node that libraries load and this program never uses; each costs several milliseconds. */
+const UNUSED = [
+  { library: '/undici/', module: 'node:http2' },
+  { library: '/commander/', module: 'node:child_process' },
+];
+
+const withoutUnused = {
+  name: 'without-unused',
+  resolveId(source, importer) {
+    const unused = UNUSED.some(({ library, module }) => source === module && importer?.includes(library));
+    return unused ? '\0unused' : null;
+  },
+  load(id) {
+    return id === '\0unused' ? 'export const constants = {};' : null;
+  },
+};
+
+const CORE = /\/src\/(main|program|errors|context|create-context|config\/flags|domain\/duration|output\/(progress|redact|sanitise|process-sinks|format-names|formats\/json-text))\.ts$/;
+const SERVICE = /\/src\/(answer|command|service|api\/(?!undici)|contract\/|config\/|commands\/(spaces|agents)\/|domain\/reference|output\/(render|trace|cells|formats\/(events|json|json-text|ndjson|sequence|tsv))\.ts)/;
+
+export default {
+  input: { cli: 'src/cli.ts' },
+  platform: 'node',
+  plugins: [withoutUnused],
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    minify: true,
+    cleanDir: true,
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    codeSplitting: {
+      groups: [
+        { name: 'core', test: CORE, priority: 3 },
+        { name: 'service', test: SERVICE, priority: 2 },
+        { name: 'undici', test: /\/src\/api\/undici\.ts$/, priority: 1 },
+      ],
+    },
+  },
+};

@@ -1,0 +1,164 @@
+import { describeJson } from '../contract/json.ts';
+import type { Operation } from '../contract/operations.ts';
+import { readServiceError, type ServiceError } from '../contract/service-error.ts';
+import {
+  BalanceError,
+  CredentialsError,
+  type ErrorFacts,
+  NotFoundError,
+  OutcomeUnknownError,
+  type PartnerctlError,
+  RateLimitError,
+  RefusedError,
+  ServiceError as ServiceFailure,
+} from '../errors.ts';
+import type { Reply } from './transport.ts';
+
+type Response = Extract<Reply, { kind: 'response' }>;
+type Failure = Extract<Reply, { kind: 'failure' }>;
+
+/** What the message says about the call, beside the reply itself. */
+export interface CallFacts {
+  readonly operation: Operation;
+  /** The base address, as configured. */
+  readonly baseUrl: string;
+  readonly requestId: string;
+  readonly attempts: number;
+  /** Set when the deadline, and not the number of attempts, ended the call. */
+  readonly outOfTime: boolean;
+  /** Moment in milliseconds before which a repeat is pointless. */
+  readonly retryAt: number | undefined;
+}
+
+function attempted({ attempts }: CallFacts): string {
+  return attempts === 1 ? '' : ` after ${attempts} attempts`;
+}
+
+function complaintLines({ fields }: ServiceError): string[] {
+  return fields.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+}
+
+function factsOf(response: Response, said: ServiceError, call: CallFacts): ErrorFacts {
+  const why = [said.message, ...complaintLines(said)].filter((line) => line !== undefined && line !== '').join('\n');
+  return {
+    why: why === '' ? undefined : why,
+    status: response.status,
+    code: said.code,
+    requestId: response.headers['x-request-id'] ?? call.requestId,
+    retryAt: call.retryAt === undefined ? undefined : new Date(call.retryAt).toISOString(),
+    details: {
+      operation: call.operation.name,
+      message: said.message ?? null,
+      ...(said.fields.length > 0 && { fields: said.fields }),
+      attempts: call.attempts,
+    },
+  };
+}
+
+function rateLimited(facts: ErrorFacts, call: CallFacts): PartnerctlError {
+  const hint = facts.retryAt
+    ? `Run it again after ${facts.retryAt}, or allow more time with --timeout.`
+    : 'Run it again later, or allow more time with --timeout.';
+  return new RateLimitError(`The service's rate limit is reached${attempted(call)} (429).`, { ...facts, hint });
+}
+
+function serverFailed(response: Response, facts: ErrorFacts, call: CallFacts): PartnerctlError {
+  const { status } = response;
+  if (call.operation.safety === 'once') return outcomeUnknown(facts, call);
+  return new ServiceFailure(`The service failed with ${status}${attempted(call)}.`, {
+    ...facts,
+    hint: facts.retryAt
+      ? `Run it again after ${facts.retryAt}.`
+      : 'Run it again later; quote the request id to the service’s support if it goes on.',
+  });
+}
+
+function outcomeUnknown(facts: ErrorFacts, call: CallFacts): PartnerctlError {
+  return new OutcomeUnknownError(`It is not known whether ${call.operation.name} happened.`, facts);
+}
+
+function redirected(response: Response, facts: ErrorFacts, call: CallFacts): PartnerctlError {
+  const location = response.headers.location ?? 'an address that it does not name';
+  return new ServiceFailure(`The service redirects to ${location} (${response.status}).`, {
+    ...facts,
+    hint: `Redirects are never followed, so that the token stays with ${call.baseUrl}. Check the base address.`,
+  });
+}
+
+/**
+ * The error for an answer that is not a success (spec §7).
+ * The service's own message, status, code and request id survive in it.
+ */
+export function responseFailure(response: Response, call: CallFacts): PartnerctlError {
+  const said = readServiceError(response.body, response.headers['content-type']);
+  const facts = factsOf(response, said, call);
+  const { status } = response;
+  switch (true) {
+    case status === 401:
+      return new CredentialsError('The service does not accept the token (401).', {
+        ...facts,
+        hint: `Check that the token belongs to ${call.baseUrl}; \`partnerctl login\` stores another one.`,
+      });
+    case status === 402:
+      return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
+        ...facts,
+        hint: 'Top up the balance (the minimum is 1 USD), then run the command again. Nothing was processed.',
+      });
+    case status === 403:
+      return new CredentialsError(`The token may not do this (403, ${call.operation.name}).`, {
+        ...facts,
+        hint: "Check the token's scopes, and that allowed_ip_cidrs holds this machine's public address.",
+      });
+    case status === 404:
+      return new NotFoundError(`The service does not know this (404, ${call.operation.name}).`, {
+        ...facts,
+        hint: `Check the id, and the base address ${call.baseUrl}.`,
+      });
+    case status === 429:
+      return rateLimited(facts, call);
+    case status >= 300 && status < 400:
+      return redirected(response, facts, call);
+    case status >= 500 || status === 408:
+      return serverFailed(response, facts, call);
+    default:
+      return new RefusedError(`The service refused the call (${status}, ${call.operation.name}).`, {
+        ...facts,
+        hint: 'Correct what it complains about, then run the command again.',
+      });
+  }
+}
+
+function hintFor(failure: Failure, call: CallFacts): string {
+  if (!failure.transient && failure.code !== undefined && failure.code !== 'BODY_TOO_LARGE') {
+    return 'Check the certificate of the service; NODE_EXTRA_CA_CERTS names a file with further authorities.';
+  }
+  if (call.outOfTime) return 'Allow more time with --timeout, or run it again later.';
+  return `Check the base address ${call.baseUrl} and the network; -v shows every attempt.`;
+}
+
+/** The error for a call to which no complete answer came. */
+export function networkFailure(failure: Failure, call: CallFacts): PartnerctlError {
+  const facts: ErrorFacts = {
+    why: call.outOfTime ? `${failure.message}; then the time was up` : failure.message,
+    status: failure.status,
+    requestId: call.requestId,
+    hint: hintFor(failure, call),
+    details: {
+      operation: call.operation.name,
+      reason: failure.code ?? null,
+      left: failure.left,
+      attempts: call.attempts,
+    },
+    cause: failure.cause,
+  };
+  if (call.operation.safety === 'once' && failure.left) return outcomeUnknown(facts, call);
+  const verb = failure.left ? 'No complete answer came from' : 'Could not reach';
+  return new ServiceFailure(`${verb} ${call.baseUrl}${attempted(call)}.`, facts);
+}
+
+/** What a body that should have been JSON was instead, in words. */
+export function describeBody(body: string, contentType: string | undefined): string {
+  if (body.trim() === '') return 'an empty body';
+  const { message } = readServiceError(body, contentType);
+  return message ?? describeJson(body);
+}

@@ -1,0 +1,291 @@
+import { randomUUID } from 'node:crypto';
+import { type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
+import { type Operation, operationPath, type Safety } from '../contract/operations.ts';
+import { InterruptedError, type PartnerctlError, ShapeError, UsageError } from '../errors.ts';
+import type { Clock } from '../io.ts';
+import { describeBody, networkFailure, responseFailure } from './failures.ts';
+import { type AttemptOutcome, decideRetry, parseRetryAfter, RetryBudget } from './retry.ts';
+import type { Attempt, Reply, Transport } from './transport.ts';
+
+/** What a watcher (-v, --debug, progress) is told. Bodies and headers are not redacted yet. */
+export type TraceEvent =
+  | { readonly kind: 'request'; readonly attempt: number; readonly request: Attempt; readonly url: string }
+  | {
+      readonly kind: 'reply';
+      readonly request: Attempt;
+      readonly url: string;
+      readonly reply: Reply;
+      readonly ms: number;
+    }
+  | { readonly kind: 'wait'; readonly ms: number; readonly why: string };
+
+export interface HttpOptions {
+  readonly transport: Transport;
+  /** The base address without a closing slash. */
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Aborted by the first Ctrl-C. */
+  readonly interrupt: AbortSignal;
+  readonly retries: number;
+  /** The command's deadline in milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+  readonly trace: (event: TraceEvent) => void;
+}
+
+export interface CallOptions {
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Path and query in place of the operation's own path: a link to a further page. Begins with the base path. */
+  readonly link?: string;
+  readonly json?: unknown;
+  /** Stricter than the operation's own declaration, for a caller that wants to look before it repeats. */
+  readonly safety?: Safety;
+}
+
+/** A successful answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  /** Path and query that were asked. */
+  readonly path: string;
+  /** The body as JSON. @throws ShapeError when it is none. */
+  json(): unknown;
+  /** Runs a reader of `contract` on this answer. @throws ShapeError in place of its UnknownShape. */
+  read<Value>(reader: (body: unknown) => Value): Value;
+}
+
+/** A call without a deadline of its own ends after this long, waits and retries included. */
+export const CALL_TIMEOUT_MS = 120_000;
+const READ_HEADERS_TIMEOUT_MS = 30_000;
+/** How long a `once` call in flight may go on after Ctrl-C. */
+const INTERRUPT_GRACE_MS = 5_000;
+
+/** The shared HTTP core: authentication, deadlines, retries, the pause after a 429, and errors that say what happened. */
+export class Http {
+  readonly baseUrl: string;
+  /** The path of the base address, `/v1` mostly. */
+  readonly basePath: string;
+  private readonly options: HttpOptions;
+  private readonly budget = new RetryBudget();
+  private pausedUntil = 0;
+
+  constructor(options: HttpOptions) {
+    this.options = options;
+    this.baseUrl = options.baseUrl;
+    this.basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
+  }
+
+  /**
+   * Calls an operation until it succeeds or may not be repeated.
+   * @throws PartnerctlError of the class that fits the end: credentials, balance, not found, rate limit, service, refused,
+   * or OutcomeUnknownError for a `once` call whose end is open.
+   */
+  async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
+    const operation = options.safety ? { ...declared, safety: options.safety } : declared;
+    const { clock, random, retries } = this.options;
+    const path = options.link ?? this.basePath + pathOf(operation, options.parameters);
+    const deadline = Math.min(this.options.deadline ?? Number.POSITIVE_INFINITY, clock.now() + CALL_TIMEOUT_MS);
+
+    for (let attempt = 1; ; attempt += 1) {
+      await this.waitForPause(operation, attempt, deadline);
+      const request = this.prepare(operation, path, options.json, deadline);
+      const reply = await this.attempt(request, operation, attempt, deadline);
+      if (reply.kind === 'response' && reply.status >= 200 && reply.status < 300) {
+        this.budget.giveBack();
+        return this.answer(operation, reply, request);
+      }
+      const outcome = this.outcomeOf(reply);
+      const now = clock.now();
+      const decision = decideRetry({
+        safety: operation.safety,
+        attempt,
+        retries,
+        outcome,
+        timeLeftMs: deadline - now,
+        random: random(),
+      });
+      if (decision.retry && this.budget.take()) {
+        if (outcome.kind === 'response' && outcome.status === 429)
+          this.pausedUntil = Math.max(this.pausedUntil, now + decision.delayMs);
+        await this.wait(
+          decision.delayMs,
+          reply.kind === 'response' ? `after ${reply.status}` : `after: ${reply.message}`,
+        );
+        continue;
+      }
+      const floor = outcome.kind === 'response' ? outcome.retryAfterMs : undefined;
+      throw this.failed(reply, operation, request, attempt, {
+        outOfTime: !decision.retry && decision.why === 'deadline',
+        retryAt: floor === undefined ? undefined : now + floor,
+      });
+    }
+  }
+
+  private prepare(operation: Operation, path: string, json: unknown, deadline: number): Attempt {
+    const { token, userAgent, clock } = this.options;
+    const timeLeft = Math.max(0, deadline - clock.now());
+    const requestId = randomUUID();
+    const body = json === undefined ? undefined : JSON.stringify(json);
+    return {
+      method: operation.method,
+      path,
+      requestId,
+      body,
+      freshConnection: operation.safety === 'once',
+      headersTimeoutMs:
+        operation.safety === 'safe' ? Math.min(READ_HEADERS_TIMEOUT_MS, timeLeft + 1000) : timeLeft + 1000,
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json',
+        'user-agent': userAgent,
+        'x-request-id': requestId,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      signal: new AbortController().signal,
+    };
+  }
+
+  /** One attempt under the deadline and Ctrl-C. */
+  private async attempt(prepared: Attempt, operation: Operation, attempt: number, deadline: number): Promise<Reply> {
+    const { transport, trace, clock, interrupt } = this.options;
+    if (interrupt.aborted) throw new InterruptedError('Interrupted.');
+    const control = new AbortController();
+    const request = { ...prepared, signal: control.signal };
+    const timeUp = setTimeout(() => control.abort(new TimeUp()), Math.max(0, deadline - clock.now()));
+    let grace: NodeJS.Timeout | undefined;
+    const onInterrupt = (): void => {
+      if (operation.safety !== 'once') control.abort(new InterruptedError('Interrupted.'));
+      else grace = setTimeout(() => control.abort(new InterruptedError('Interrupted.')), INTERRUPT_GRACE_MS);
+    };
+    interrupt.addEventListener('abort', onInterrupt, { once: true });
+
+    const url = new URL(this.baseUrl).origin + request.path;
+    const started = clock.now();
+    trace({ kind: 'request', attempt, request, url });
+    try {
+      const reply = await transport.send(request);
+      trace({ kind: 'reply', request, url, reply, ms: clock.now() - started });
+      if (interrupt.aborted && operation.safety !== 'once' && reply.kind === 'failure')
+        throw new InterruptedError('Interrupted.');
+      return reply;
+    } catch (reason) {
+      if (!(reason instanceof TimeUp)) throw reason;
+      const { message } = reason;
+      return {
+        kind: 'failure',
+        left: false,
+        transient: true,
+        message,
+        code: undefined,
+        status: undefined,
+        cause: reason,
+      };
+    } finally {
+      clearTimeout(timeUp);
+      clearTimeout(grace);
+      interrupt.removeEventListener('abort', onInterrupt);
+    }
+  }
+
+  private outcomeOf(reply: Reply): AttemptOutcome {
+    if (reply.kind === 'failure') return reply;
+    const retryAfterMs = parseRetryAfter(reply.headers['retry-after'], reply.headers.date, this.options.clock.now());
+    return { kind: 'response', status: reply.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  }
+
+  private failed(
+    reply: Reply,
+    operation: Operation,
+    request: Attempt,
+    attempts: number,
+    end: { outOfTime: boolean; retryAt: number | undefined },
+  ): PartnerctlError {
+    const call = { operation, baseUrl: this.baseUrl, requestId: request.requestId, attempts, ...end };
+    return reply.kind === 'response' ? responseFailure(reply, call) : networkFailure(reply, call);
+  }
+
+  private answer(operation: Operation, reply: Extract<Reply, { kind: 'response' }>, request: Attempt): Answer {
+    const requestId = reply.headers['x-request-id'] ?? request.requestId;
+    const { status, headers, body } = reply;
+    const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): ShapeError =>
+      new ShapeError(message, {
+        why: `${operation.name} answered ${status} with ${seen}.`,
+        hint: 'The tool does not guess. Run it again with --debug to see the whole answer.',
+        status,
+        requestId,
+        details: { operation: operation.name, assumption: assumption ?? null, seen },
+      });
+    let parsed: { readonly value: unknown } | undefined;
+    const json = (): unknown => {
+      try {
+        parsed ??= { value: JSON.parse(body) };
+        return parsed.value;
+      } catch {
+        throw unexpected(undefined, 'The answer is not JSON.', describeBody(body, headers['content-type']));
+      }
+    };
+    return {
+      status,
+      headers,
+      requestId,
+      path: request.path,
+      json,
+      read(reader) {
+        const value = json();
+        try {
+          return reader(value);
+        } catch (error) {
+          if (error instanceof UnknownShape) throw unexpected(error.assumption, error.message, error.seen);
+          throw error;
+        }
+      },
+    };
+  }
+
+  private async wait(ms: number, why: string): Promise<void> {
+    this.options.trace({ kind: 'wait', ms, why });
+    try {
+      await this.options.clock.sleep(ms, this.options.interrupt);
+    } catch (error) {
+      if (this.options.interrupt.aborted) throw new InterruptedError('Interrupted.');
+      throw error;
+    }
+  }
+
+  /** A 429 to one call holds back all of them. */
+  private async waitForPause(operation: Operation, attempt: number, deadline: number): Promise<void> {
+    for (let now = this.options.clock.now(); this.pausedUntil > now; now = this.options.clock.now()) {
+      if (this.pausedUntil > deadline) {
+        const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '' };
+        const call = {
+          operation,
+          baseUrl: this.baseUrl,
+          requestId: '',
+          attempts: attempt,
+          outOfTime: true,
+          retryAt: this.pausedUntil,
+        };
+        throw responseFailure(reply, call);
+      }
+      await this.wait(this.pausedUntil - now, 'as the rate limit asks');
+    }
+  }
+}
+
+class TimeUp extends Error {
+  constructor() {
+    super('the time for the command was up');
+  }
+}
+
+function pathOf(operation: Operation, parameters: Readonly<Record<string, string>> | undefined): string {
+  try {
+    return operationPath(operation, parameters);
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+import type { Safety } from '../contract/operations.ts';
+
+export const BACKOFF_BASE_MS = 500;
+export const BACKOFF_CAP_MS = 20_000;
+export const DEFAULT_RETRIES = 3;
+
+/** What one attempt ended with, as far as a repeat depends on it. */
+export type AttemptOutcome =
+  | { readonly kind: 'response'; readonly status: number; readonly retryAfterMs?: number }
+  | {
+      readonly kind: 'failure';
+      /** Whether any of the request may have left this machine. */
+      readonly left: boolean;
+      /** False for what a repeat cannot mend, a certificate that is not trusted for one. */
+      readonly transient: boolean;
+    };
+
+export interface RetryQuestion {
+  readonly safety: Safety;
+  /** The attempts made so far, this one included. */
+  readonly attempt: number;
+  readonly retries: number;
+  readonly outcome: AttemptOutcome;
+  /** Milliseconds until the deadline. */
+  readonly timeLeftMs: number;
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+export type RetryDecision =
+  | { readonly retry: true; readonly delayMs: number }
+  /** `final`: a repeat is not allowed or pointless; `exhausted`: no attempts left; `deadline`: no time left. */
+  | { readonly retry: false; readonly why: 'final' | 'exhausted' | 'deadline' };
+
+const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Full jitter: anything up to the exponential step, so that many callers spread out. */
+export function backoffMs(attempt: number, random: number): number {
+  return random * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (attempt - 1));
+}
+
+function mayRepeat(safety: Safety, outcome: AttemptOutcome): boolean {
+  if (outcome.kind === 'response') {
+    return safety === 'once' ? outcome.status === 429 : RETRIED_STATUSES.has(outcome.status);
+  }
+  return outcome.transient && (safety !== 'once' || !outcome.left);
+}
+
+/**
+ * Whether an attempt is followed by another, and after how long. Pure (spec §4.6, §7).
+ * A `once` call is repeated only on proof that nothing happened: the request never left, or a 429.
+ * Retry-After is a floor; when it passes the deadline there is no point in waiting.
+ */
+export function decideRetry(question: RetryQuestion): RetryDecision {
+  const { safety, attempt, retries, outcome, timeLeftMs, random } = question;
+  if (!mayRepeat(safety, outcome)) return { retry: false, why: 'final' };
+  const floor = outcome.kind === 'response' ? (outcome.retryAfterMs ?? 0) : 0;
+  if (floor > timeLeftMs) return { retry: false, why: 'deadline' };
+  if (attempt > retries) return { retry: false, why: 'exhausted' };
+  const delayMs = Math.max(floor, backoffMs(attempt, random));
+  return delayMs > timeLeftMs ? { retry: false, why: 'deadline' } : { retry: true, delayMs };
+}
+
+/**
+ * A Retry-After header in milliseconds: whole seconds, or a date that is read against the response's own Date header,
+ * so that a wrong clock on either side does no harm.
+ * @param now milliseconds since the epoch, used where the response carries no Date
+ * @returns undefined when the header is absent or unreadable
+ */
+export function parseRetryAfter(header: string | undefined, date: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.ceil(Number(header) * 1000);
+  const until = Date.parse(header);
+  if (Number.isNaN(until)) return undefined;
+  const sent = date === undefined ? Number.NaN : Date.parse(date);
+  return Math.max(0, until - (Number.isNaN(sent) ? now : sent));
+}
+
+/**
+ * The retry budget of the process: a long outage costs a bounded number of repeats, however many calls are under way.
+ * Every repeat takes one, every success gives one back.
+ */
+export class RetryBudget {
+  private left: number;
+  private readonly size: number;
+
+  constructor(size = 100) {
+    this.size = size;
+    this.left = size;
+  }
+
+  /** Takes one repeat out of the budget; false when it is spent. */
+  take(): boolean {
+    if (this.left === 0) return false;
+    this.left -= 1;
+    return true;
+  }
+
+  giveBack(): void {
+    this.left = Math.min(this.size, this.left + 1);
+  }
+}

@@ -1,0 +1,204 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Dispatcher } from './undici.ts';
+
+/** One HTTP request, ready to go. */
+export interface Attempt {
+  readonly method: string;
+  /** Path and query, on the transport's origin. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** Also stands in the headers; by it the transport recognises what has left. */
+  readonly requestId: string;
+  /** Whether to use a connection that nothing else has used: a kept-alive one may be reset under the request. */
+  readonly freshConnection: boolean;
+  readonly headersTimeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export type Reply =
+  | {
+      readonly kind: 'response';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    }
+  | {
+      readonly kind: 'failure';
+      readonly left: boolean;
+      readonly transient: boolean;
+      /** What went wrong, in words. */
+      readonly message: string;
+      /** The system's or undici's code, where there is one. */
+      readonly code: string | undefined;
+      /** The status, where the headers of an answer came and its body did not. */
+      readonly status: number | undefined;
+      readonly cause: unknown;
+    };
+
+export interface Transport {
+  /** Makes one attempt. Rejects only with the signal's own reason. */
+  send(attempt: Attempt): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  readonly proxy: { readonly url: string; readonly noProxy: string } | undefined;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const BODY_TIMEOUT_MS = 30_000;
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+class BodyTooLarge extends Error {
+  readonly code = 'BODY_TOO_LARGE';
+}
+
+/** The subset of certificate and handshake failures that no repeat can mend. */
+const TLS_CODE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed while sending',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name could not be looked up',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped half-way',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
+};
+
+function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Node tries every address of a host and throws one error for all; the first says enough. */
+function firstCause(error: unknown): unknown {
+  return error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
+}
+
+function failure(thrown: unknown, left: boolean, status: number | undefined): Reply {
+  const cause = firstCause(thrown);
+  const code = codeOf(cause) ?? codeOf(thrown);
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const message = (code !== undefined && WORDS[code]) || said;
+  const transient = !(cause instanceof BodyTooLarge) && !(code !== undefined && TLS_CODE.test(code));
+  return { kind: 'failure', left, transient, message, code, status, cause };
+}
+
+function flatten(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return flat;
+}
+
+async function readBody(response: Dispatcher.ResponseData, encoding: string | undefined): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new BodyTooLarge(`the answer is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
+    chunks.push(chunk);
+  }
+  const bytes = Buffer.concat(chunks, size);
+  return (encoding === undefined || encoding === 'identity' ? bytes : await decode(bytes, encoding)).toString('utf8');
+}
+
+/** Nothing but identity is asked for; some gateways compress all the same. */
+async function decode(bytes: Buffer, encoding: string): Promise<Buffer> {
+  const zlib = await import('node:zlib');
+  const options = { maxOutputLength: MAX_BODY_BYTES };
+  switch (encoding.toLowerCase()) {
+    case 'gzip':
+    case 'x-gzip':
+      return zlib.gunzipSync(bytes, options);
+    case 'deflate':
+      return zlib.inflateSync(bytes, options);
+    case 'br':
+      return zlib.brotliDecompressSync(bytes, options);
+    default:
+      throw new Error(`the answer is in the encoding ${encoding}, which was not asked for`);
+  }
+}
+
+/**
+ * A transport to one origin. It knows of every request whether it may have left this machine, and it never follows a
+ * redirect.
+ */
+export function createTransport({ origin, proxy }: TransportOptions): Transport {
+  const underWay = new Map<string, { left: boolean }>();
+  const connect = { timeout: CONNECT_TIMEOUT_MS };
+  let shared: Promise<Dispatcher> | undefined;
+
+  // Error codes cannot tell a reset at accept from one after sending; this channel can. A proxy's CONNECT has no request id.
+  function onSendHeaders(message: unknown): void {
+    const headers =
+      typeof message === 'object' && message !== null && 'headers' in message ? String(message.headers) : '';
+    const requestId = /^x-request-id: (.*)$/im.exec(headers)?.[1]?.trim();
+    const attempt = requestId === undefined ? undefined : underWay.get(requestId);
+    if (attempt) attempt.left = true;
+  }
+  subscribe('undici:client:sendHeaders', onSendHeaders);
+
+  async function createDispatcher(): Promise<Dispatcher> {
+    const { createAgent, createProxyAgent } = await import('./undici.ts');
+    if (proxy) return createProxyAgent({ httpsProxy: proxy.url, noProxy: proxy.noProxy, connect });
+    return createAgent({ connect });
+  }
+
+  async function exchange(attempt: Attempt, dispatcher: Dispatcher): Promise<Reply> {
+    const { dispatchRequest } = await import('./undici.ts');
+    const progress = { left: false };
+    underWay.set(attempt.requestId, progress);
+    let status: number | undefined;
+    try {
+      const response = await dispatchRequest(dispatcher, {
+        origin,
+        path: attempt.path,
+        method: attempt.method as Dispatcher.HttpMethod,
+        headers: attempt.headers,
+        body: attempt.body ?? null,
+        headersTimeout: attempt.headersTimeoutMs,
+        bodyTimeout: BODY_TIMEOUT_MS,
+        signal: attempt.signal,
+      });
+      status = response.statusCode;
+      const headers = flatten(response.headers);
+      return { kind: 'response', status, headers, body: await readBody(response, headers['content-encoding']) };
+    } catch (error) {
+      if (attempt.signal.aborted && !progress.left) throw attempt.signal.reason;
+      if (attempt.signal.aborted) return failure(attempt.signal.reason, true, status);
+      return failure(error, progress.left, status);
+    } finally {
+      underWay.delete(attempt.requestId);
+    }
+  }
+
+  return {
+    async send(attempt) {
+      if (!attempt.freshConnection) {
+        shared ??= createDispatcher();
+        return exchange(attempt, await shared);
+      }
+      const own = await createDispatcher();
+      try {
+        return await exchange(attempt, own);
+      } finally {
+        void own.destroy();
+      }
+    },
+    async close() {
+      unsubscribe('undici:client:sendHeaders', onSendHeaders);
+      await (await shared)?.destroy();
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * The two parts of undici that the transport needs. The package's main file also loads fetch, WebSocket, the cache and
+ * more, which doubles the start-up time of every command.
+ */
+import type { Agent as AgentType, Dispatcher } from 'undici';
+import requestModule from 'undici/lib/api/api-request.js';
+import AgentModule from 'undici/lib/dispatcher/agent.js';
+
+export type { Dispatcher } from 'undici';
+
+/** A connection pool of our own: nothing else in the process can change it. */
+export function createAgent(options: AgentType.Options): Dispatcher {
+  return new AgentModule(options);
+}
+
+/** One request on a dispatcher. No redirects, no retries, no decompression. */
+export function dispatchRequest(
+  dispatcher: Dispatcher,
+  options: Dispatcher.RequestOptions,
+): Promise<Dispatcher.ResponseData> {
+  return requestModule.call(dispatcher, options);
+}
+
+/** A dispatcher that reaches https services through the proxy; loaded only where there is one. */
+export async function createProxyAgent(options: {
+  httpsProxy: string;
+  noProxy: string;
+  connect: { timeout: number };
+}): Promise<Dispatcher> {
+  const { EnvHttpProxyAgent } = await import('undici');
+  return new EnvHttpProxyAgent(options);
+}

@@ -1,0 +1,29 @@
+import { type Column, list } from '../../answer.ts';
+import { listAgents } from '../../api/agents.ts';
+import { findSpaceId } from '../../api/find-space.ts';
+import { command } from '../../command.ts';
+import { findId, findText } from '../../contract/fields.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import { parseReference } from '../../domain/reference.ts';
+
+const COLUMNS: readonly Column<JsonObject>[] = [
+  { header: 'AGENT', value: (agent) => findId(agent, 'agent') },
+  { header: 'NAME', value: (agent) => findText(agent, 'agent', 'name') },
+  { header: 'TEMPLATE', value: (agent) => findText(agent, 'agent', 'template_id') },
+];
+
+export default command({
+  description: 'Lists the agents of a space.',
+  args: [{ usage: '<space>', description: 'a space_id, ext:<external_space_id> or name:<name>' }],
+  examples: [
+    { line: 'partnerctl agents list ext:acme-001', does: 'the agents of a space, by your own id for it' },
+    { line: "partnerctl agents list 'name:Acme' -o json", does: 'the same by name, as the service describes them' },
+  ],
+  input: ({ args }) => ({ space: parseReference(args[0] ?? '') }),
+  async run(context, { space }) {
+    const http = await context.http();
+    context.progress.start('Reading the agents');
+    const spaceId = await findSpaceId(http, space);
+    return list(listAgents(http, spaceId), COLUMNS, { empty: 'The space has no agents.' });
+  },
+});

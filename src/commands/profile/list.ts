@@ -1,0 +1,30 @@
+import { list } from '../../answer.ts';
+import { command } from '../../command.ts';
+import { profileName } from '../../config/settings.ts';
+import { tokenKind } from '../../config/token-kind.ts';
+
+export default command({
+  description: 'Lists the profiles. The current one is marked.',
+  examples: [{ line: 'partnerctl profile list', does: 'every profile and its service' }],
+  input: () => undefined,
+  async run(context) {
+    const stored = await context.config.read();
+    const current = profileName(context.flags, context.env, stored).value;
+    const items = Object.entries(stored.profiles).map(([name, profile]) => ({
+      name,
+      base_url: profile.base_url ?? null,
+      token: tokenKind(profile),
+      current: name === current,
+    }));
+    return list(
+      items,
+      [
+        { header: '', value: (item) => (item.current ? '*' : ''), tone: () => 'good' },
+        { header: 'PROFILE', value: (item) => item.name },
+        { header: 'BASE URL', value: (item) => item.base_url },
+        { header: 'TOKEN', value: (item) => item.token },
+      ],
+      { empty: 'There are no profiles; `partnerctl login` makes one.' },
+    );
+  },
+});

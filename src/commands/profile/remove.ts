@@ -1,0 +1,21 @@
+import { object } from '../../answer.ts';
+import { command } from '../../command.ts';
+import { findProfile } from '../../config/find-profile.ts';
+import { DEFAULT_PROFILE, withProfile } from '../../config/profiles.ts';
+
+export default command({
+  description: 'Removes a profile with its token.',
+  args: [{ usage: '<name>', description: 'the profile' }],
+  examples: [{ line: 'partnerctl profile remove acme', does: 'forget acme and its token' }],
+  input: ({ args }) => ({ name: args[0] ?? '' }),
+  async run(context, { name }) {
+    const stored = await context.config.read();
+    findProfile(stored, name);
+    const next = withProfile(stored, name, undefined);
+    await context.config.write(stored.current === name ? { ...next, current: DEFAULT_PROFILE } : next);
+    return object({ profile: name, removed: true }, [
+      { header: 'PROFILE', value: (answer) => answer.profile },
+      { header: 'REMOVED', value: () => 'yes' },
+    ]);
+  },
+});

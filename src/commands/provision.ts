@@ -1,0 +1,208 @@
+import { type Answer, type Column, list } from '../answer.ts';
+import { command } from '../command.ts';
+import type { Context } from '../context.ts';
+import type { ManifestDocument } from '../domain/manifest/manifest.ts';
+import { UsageError } from '../errors.ts';
+import { type DocumentResult, resultJson, runFailure, summarise, summaryText } from '../provision/result.ts';
+
+interface Input {
+  readonly files: readonly string[];
+  readonly vars: ReadonlyMap<string, string>;
+  readonly mode: 'apply' | 'check' | 'dry-run' | 'schema';
+  readonly concurrency: number;
+  readonly failFast: boolean;
+}
+
+function variable(text: string): [string, string] {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return [name, value];
+  throw new UsageError(`--var takes NAME=value, not ${JSON.stringify(text)}.`);
+}
+
+function modeOf(chosen: readonly (readonly [Input['mode'], boolean])[]): Input['mode'] {
+  const given = chosen.filter(([, on]) => on).map(([mode]) => mode);
+  if (given.length > 1) throw new UsageError(`--${given.join(' and --')} exclude each other.`);
+  return given[0] ?? 'apply';
+}
+
+function differencesText({ differences }: DocumentResult): string {
+  return differences
+    .map(({ field, service, manifest }) => `${field} is ${JSON.stringify(service)}, not ${JSON.stringify(manifest)}`)
+    .join('; ');
+}
+
+function agentsText({ agents }: DocumentResult): string {
+  const counts = new Map<string, number>();
+  for (const { status } of agents) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
+}
+
+function noteText(result: DocumentResult): string {
+  if (result.error instanceof Error) return result.error.message;
+  const action =
+    result.action === 'create' ? 'would be created' : result.action === 'install' ? 'agents would be installed' : '';
+  return [action, differencesText(result)].filter((part) => part !== '').join('; ');
+}
+
+const TONES = {
+  created: 'good',
+  reused: 'good',
+  unchanged: 'dim',
+  planned: 'warn',
+  failed: 'bad',
+  skipped: 'dim',
+} as const;
+
+const COLUMNS: readonly Column<DocumentResult>[] = [
+  { header: 'SOURCE', value: ({ source }) => source },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
+  { header: 'SPACE', value: ({ space_id }) => space_id },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'AGENTS', value: agentsText },
+  { header: 'NOTE', value: noteText },
+];
+
+/** Results as they come, counted for the summary, the exit code and the progress. */
+function report(
+  results: AsyncIterable<DocumentResult> | Iterable<DocumentResult>,
+  total: number,
+  context: Context,
+): Answer {
+  const all: DocumentResult[] = [];
+  async function* counted(): AsyncGenerator<DocumentResult> {
+    for await (const result of results) {
+      all.push(result);
+      context.progress.update(`Provisioning: ${all.length} of ${total}`);
+      yield result;
+    }
+  }
+  return list(counted(), COLUMNS, {
+    empty: 'There is nothing to provision.',
+    json: resultJson,
+    rank: ({ index }) => index,
+    document: () => {
+      const sorted = [...all].sort((a, b) => a.index - b.index);
+      return { results: sorted.map(resultJson), summary: summarise(all) };
+    },
+    summary: () => summaryText(summarise(all)),
+    failure: () => runFailure(all, context.signals.interrupt.reason),
+  });
+}
+
+async function readDocuments(context: Context, { files, vars }: Input): Promise<ManifestDocument[]> {
+  const [{ readSources }, { readManifests }, { manifestError }] = await Promise.all([
+    import('../provision/sources.ts'),
+    import('../domain/manifest/manifest.ts'),
+    import('../provision/manifest-error.ts'),
+  ]);
+  const sources = await readSources(files, context.io.stdin);
+  const { documents, problems } = readManifests(sources, (name) => vars.get(name) ?? context.env[name]);
+  if (problems.length > 0) throw manifestError(problems);
+  return documents;
+}
+
+async function schemaText(): Promise<Answer> {
+  const { manifestJsonSchema } = await import('../domain/manifest/json-schema.ts');
+  return { kind: 'text', text: `${JSON.stringify(manifestJsonSchema(), null, 2)}\n` };
+}
+
+async function check(context: Context, documents: readonly ManifestDocument[]): Promise<Answer> {
+  const { untouched } = await import('../provision/document.ts');
+  return report(
+    documents.map((document) => untouched(document, 'planned')),
+    documents.length,
+    context,
+  );
+}
+
+async function dryRun(context: Context, documents: readonly ManifestDocument[], concurrency: number): Promise<Answer> {
+  const { planAll } = await import('../provision/dry-run.ts');
+  const http = await context.http();
+  context.progress.start('Looking at the spaces');
+  return report(planAll(http, documents, concurrency), documents.length, context);
+}
+
+async function apply(context: Context, documents: readonly ManifestDocument[], input: Input): Promise<Answer> {
+  const [{ firstLook, provisionAll }, { openMemory }, { DEFAULT_RETRIES }] = await Promise.all([
+    import('../provision/run.ts'),
+    import('../provision/memory.ts'),
+    import('../api/retry.ts'),
+  ]);
+  const http = await context.http();
+  context.progress.start('Looking at the spaces');
+  const memory = await openMemory(context, http.baseUrl, documents);
+  let blind = false;
+  const onBlind = async (reason: Error): Promise<void> => {
+    if (blind) return;
+    blind = true;
+    await context.notice(
+      `note: what is there cannot be looked at (${reason.message}) The spaces are posted as the spec says is safe; the state file tells what earlier runs installed.`,
+    );
+  };
+  const listed = await firstLook(http, documents, onBlind);
+  const { clock, random, signals, flags } = context;
+  const surface = {
+    http,
+    clock,
+    random,
+    interrupt: signals.interrupt,
+    retries: flags.retries ?? DEFAULT_RETRIES,
+    listed,
+    memory,
+    onBlind,
+  };
+  return report(provisionAll(documents, surface, input), documents.length, context);
+}
+
+export default command<Input>({
+  description:
+    'Creates or reuses spaces and installs agents, from YAML manifests. All input is checked before anything is sent. It looks at what is there before it writes, so a repeat installs nothing twice.',
+  args: [{ usage: '[file...]', description: 'YAML files, directories of them, or - for standard input' }],
+  flags: [
+    { usage: '--check', description: 'only check the manifests; nothing is sent' },
+    { usage: '--dry-run', description: 'read the service and show what would be done; nothing is written' },
+    { usage: '--schema', description: 'print the JSON Schema of a manifest' },
+    {
+      usage: '--var <NAME=value>',
+      description: 'a value for ${NAME}; wins over the environment; may be repeated',
+      repeatable: true,
+    },
+    { usage: '--concurrency <n>', description: 'how many spaces at a time', default: '4' },
+    { usage: '--fail-fast', description: 'start no further space after a failure' },
+  ],
+  examples: [
+    { line: 'partnerctl provision acme.yaml', does: 'one file' },
+    { line: 'partnerctl provision customers/ --dry-run', does: 'what a directory of manifests would change' },
+    { line: 'partnerctl provision customers.yaml --var REGION=eu -o json', does: 'with a variable, for a script' },
+    { line: 'partnerctl provision --schema > manifest.schema.json', does: 'completion and checks in your editor' },
+  ],
+  input(words) {
+    const mode = modeOf([
+      ['check', words.on('check')],
+      ['dry-run', words.on('dry-run')],
+      ['schema', words.on('schema')],
+    ]);
+    if (mode !== 'schema' && words.args.length === 0) {
+      throw new UsageError('No manifest is named.', {
+        hint: 'Give a YAML file, a directory, or - for standard input.',
+      });
+    }
+    return {
+      files: words.args,
+      vars: new Map(words.texts('var').map(variable)),
+      mode,
+      concurrency: words.count('concurrency', { min: 1, max: 64, fallback: 4 }),
+      failFast: words.on('fail-fast'),
+    };
+  },
+  async run(context, input) {
+    if (input.mode === 'schema') return schemaText();
+    if (input.files.includes('-') && context.flags.tokenFile === '-') {
+      throw new UsageError('Standard input cannot be both the manifest and the token.');
+    }
+    const documents = await readDocuments(context, input);
+    if (input.mode === 'check') return check(context, documents);
+    if (input.mode === 'dry-run') return dryRun(context, documents, input.concurrency);
+    return apply(context, documents, input);
+  },
+});

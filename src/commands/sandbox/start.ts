@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import type { StreamEvent } from '../../answer.ts';
+import { command } from '../../command.ts';
+import { SANDBOX_FLAGS, type SandboxInput, sandboxInput, startFor } from '../../sandbox-options.ts';
+
+export default command<SandboxInput>({
+  description:
+    'Runs the whole service on this machine, on a loopback address, with a token and an admin surface of its own. Ctrl-C ends it.',
+  flags: [...SANDBOX_FLAGS, { usage: '--port <n>', description: 'the port to listen on', default: 'a free one' }],
+  examples: [
+    { line: 'partnerctl sandbox start', does: 'in memory, on a free port; prints what to set' },
+    {
+      line: 'partnerctl sandbox start --port 4310 --data ./sandbox',
+      does: 'kept in a directory, always on the same port',
+    },
+  ],
+  input: sandboxInput,
+  async run(context, input) {
+    const sandbox = await startFor(input);
+    const token = await sandbox.createToken();
+    async function* events(): AsyncGenerator<StreamEvent> {
+      try {
+        const { baseUrl, adminUrl, adminKey } = sandbox;
+        yield {
+          json: { base_url: baseUrl, token, admin_url: adminUrl, admin_key: adminKey },
+          cells: [baseUrl, token, adminUrl, adminKey],
+          text: [
+            `export PARTNER_BASE_URL=${baseUrl}`,
+            `export PARTNER_TOKEN=${token}`,
+            `export PARTNER_SANDBOX_URL=${adminUrl}`,
+            `export PARTNER_SANDBOX_KEY=${adminKey}`,
+          ].join('\n'),
+        };
+        await context.notice('The sandbox is listening. Ctrl-C ends it.');
+        const { interrupt } = context.signals;
+        if (!interrupt.aborted) await once(interrupt, 'abort');
+      } finally {
+        await sandbox.close();
+      }
+    }
+    return { kind: 'stream', events: events() };
+  },
+});

@@ -1,0 +1,27 @@
+import { type Column, list } from '../../answer.ts';
+import { listSpaces } from '../../api/spaces.ts';
+import { command } from '../../command.ts';
+import { findField, findId, findText } from '../../contract/fields.ts';
+import type { JsonObject } from '../../contract/json.ts';
+
+const COLUMNS: readonly Column<JsonObject>[] = [
+  { header: 'SPACE', value: (space) => findId(space, 'space') },
+  { header: 'EXTERNAL ID', value: (space) => findText(space, 'space', 'external_space_id') },
+  { header: 'NAME', value: (space) => findText(space, 'space', 'name') },
+  { header: 'DESCRIPTION', value: (space) => findText(space, 'space', 'description'), tone: () => 'dim' },
+  { header: 'ORG-WIDE', value: (space) => (findField(space, 'space', 'is_org_wide') === true ? 'yes' : '') },
+];
+
+export default command({
+  description: 'Lists the customer workspaces (spaces) that the token reaches, page after page.',
+  examples: [
+    { line: 'partnerctl spaces list', does: 'all spaces, as a table' },
+    { line: "partnerctl spaces list -o json --query '[].space_id'", does: 'their ids, for a script' },
+  ],
+  input: () => undefined,
+  async run(context) {
+    const http = await context.http();
+    context.progress.start('Reading the spaces');
+    return list(listSpaces(http), COLUMNS, { empty: 'The token reaches no spaces.' });
+  },
+});

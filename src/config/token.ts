@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { CredentialsError } from '../errors.ts';
+import type { TokenSource } from './settings.ts';
+
+const MAX_TOKEN_BYTES = 16 * 1024;
+
+/**
+ * Makes sure that a token can stand in a header: printable ASCII without spaces.
+ * @throws CredentialsError that does not hold the token
+ */
+export function checkToken(text: string, from: string): string {
+  const token = text.trim();
+  if (token === '') throw new CredentialsError(`The token from ${from} is empty.`);
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new CredentialsError(`The token from ${from} holds characters that no token has.`, {
+      hint: 'It should be one line of printable ASCII without spaces.',
+    });
+  }
+  return token;
+}
+
+function firstLine(text: string): string {
+  return /^\s*([^\r\n]*)/.exec(text)?.[1] ?? '';
+}
+
+/** The first line of standard input, without reading on for ever. */
+export async function readTokenFrom(stdin: Readable): Promise<string> {
+  let text = '';
+  for await (const chunk of stdin) {
+    text += String(chunk);
+    if (text.length > MAX_TOKEN_BYTES) break;
+  }
+  return checkToken(firstLine(text), 'standard input');
+}
+
+async function fromFile(path: string, stdin: Readable): Promise<string> {
+  if (path === '-') return readTokenFrom(stdin);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new CredentialsError(`The token file ${path} cannot be read.`, { why: String(error), cause: error });
+  }
+  return checkToken(firstLine(text), path);
+}
+
+async function fromCommand(command: string, from: string, signal: AbortSignal): Promise<string> {
+  const { spawn } = await import('node:child_process');
+  const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'], signal });
+  let output = '';
+  child.stdout.setEncoding('utf8');
+  child.stdout.on('data', (chunk: string) => {
+    if (output.length < MAX_TOKEN_BYTES) output += chunk;
+  });
+  const ended = await new Promise<string | undefined>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code, killedBy) => resolve(code === 0 ? undefined : `it ended with ${code ?? killedBy}`));
+  });
+  if (ended !== undefined) {
+    throw new CredentialsError(`The token_command of ${from} failed.`, {
+      why: ended,
+      hint: 'Run it by hand; its first line of output must be the token.',
+    });
+  }
+  return checkToken(firstLine(output), `the token_command of ${from}`);
+}
+
+/**
+ * Fetches the token from where the settings say it is.
+ * @throws CredentialsError when there is none, or none that could be a token; the message never holds it
+ */
+export async function fetchToken(
+  source: TokenSource | undefined,
+  stdin: Readable,
+  signal: AbortSignal,
+): Promise<string> {
+  switch (source?.kind) {
+    case 'file':
+      return fromFile(source.path, stdin);
+    case 'text':
+      return checkToken(source.token, source.from);
+    case 'command':
+      return fromCommand(source.command, source.from, signal);
+    default:
+      throw new CredentialsError('No token is configured.', {
+        hint: 'Set PARTNER_TOKEN, give --token-file <path>, or run `partnerctl login`.',
+      });
+  }
+}

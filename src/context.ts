@@ -1,0 +1,48 @@
+import type { Http } from './api/http.ts';
+import type { Profiles } from './config/profiles.ts';
+import type { GlobalFlags } from './config/settings.ts';
+import type { Clock, Environment, Io } from './io.ts';
+import type { Progress } from './output/progress.ts';
+
+/** Signals that end a command. */
+export type EndSignal = 'SIGINT' | 'SIGTERM';
+
+export interface Signals {
+  /** Aborted by the first Ctrl-C or SIGTERM. */
+  readonly interrupt: AbortSignal;
+  /** Takes the signals over, for a command whose child they are for, until the returned function is called. */
+  takeOver(listener: (signal: EndSignal) => void): () => void;
+}
+
+/** Everything a command may touch. What costs time to load is loaded at the first call. */
+export interface Context {
+  readonly io: Io;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly signals: Signals;
+  readonly flags: GlobalFlags;
+  /** Whether a question may be asked: a terminal on both sides, no CI, no --no-input. */
+  readonly interactive: boolean;
+  readonly progress: Progress;
+  /** A line for people on stderr, left out with --quiet. */
+  notice(text: string): Promise<void>;
+  /** A line on stderr that --quiet does not silence. */
+  warn(text: string): Promise<void>;
+  /** Keeps a text out of everything that is written from here on. */
+  keepSecret(text: string): void;
+  /** Asks for a text that is not shown while it is typed. Only where `interactive`. */
+  askSecret(question: string): Promise<string>;
+  readonly config: {
+    /** Where the profiles are kept. */
+    directory(): Promise<string>;
+    read(): Promise<Profiles>;
+    write(profiles: Profiles): Promise<void>;
+  };
+  /** The service, with the token that the settings name. @throws UsageError, CredentialsError */
+  http(): Promise<Http>;
+  /** A service and token other than the configured ones, for a login that is still to be checked. */
+  httpTo(baseUrl: string, token: string): Promise<Http>;
+  /** Path of the state file. */
+  statePath(): Promise<string>;
+}

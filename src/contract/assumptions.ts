@@ -1,0 +1,28 @@
+/**
+ * The places where the spec leaves the wire open, each with the name under which the tool speaks of what it assumes.
+ * Readers that meet a shape outside an assumption name it in their error.
+ */
+export const ASSUMPTIONS = {
+  'list.envelope':
+    'a list is a bare array, or stands under results, data, items or its own name (also one level down), or under the one key that holds an array of objects',
+  'list.next':
+    'the next page is `next` in the body, or a Link header with rel="next": a path and query of this service',
+  'id.field': 'an id stands under its own name or `id`, at the top or one level down under the name of its resource',
+  'space.external_id': 'a listed space carries its external_space_id under that name',
+  'provision.agents': 'the answer to provisioning lists the installed agents, with their names and ids',
+} as const;
+
+export type AssumptionName = keyof typeof ASSUMPTIONS;
+
+/** An answer that no assumption covers. The caller turns it into an error for people. */
+export class UnknownShape extends Error {
+  readonly assumption: AssumptionName;
+  /** What came instead, in words. */
+  readonly seen: string;
+
+  constructor(assumption: AssumptionName, message: string, seen: string) {
+    super(message);
+    this.assumption = assumption;
+    this.seen = seen;
+  }
+}

@@ -1,0 +1,66 @@
+import { UnknownShape } from './assumptions.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+
+/** The resources whose ids the tool reads, each with the name of its id field (spec §2). */
+const ID_FIELDS = {
+  space: 'space_id',
+  agent: 'agent_id',
+  source: 'source_id',
+} as const;
+
+export type Resource = keyof typeof ID_FIELDS;
+
+function asId(value: unknown): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
+}
+
+/** The object itself, then the one that stands under the resource's name. */
+function layers(object: JsonObject, resource: Resource): readonly JsonObject[] {
+  const nested = object[resource];
+  return isJsonObject(nested) ? [object, nested] : [object];
+}
+
+/**
+ * The id of a resource in an object of the service (assumption `id.field`), as text; undefined when there is none.
+ * The resource's own name wins over a plain `id`, wherever it stands.
+ */
+export function findId(object: JsonObject, resource: Resource): string | undefined {
+  const places = layers(object, resource);
+  for (const field of [ID_FIELDS[resource], 'id']) {
+    // A plain id beside a nested resource is the envelope's own.
+    for (const place of field === 'id' ? [...places].reverse() : places) {
+      const id = asId(place[field]);
+      if (id !== undefined) return id;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Like `findId`, for where the id is needed to go on.
+ * @throws UnknownShape that says what came.
+ */
+export function readId(object: JsonObject, resource: Resource): string {
+  const id = findId(object, resource);
+  if (id === undefined) {
+    throw new UnknownShape(
+      'id.field',
+      `No ${ID_FIELDS[resource]} can be made out in the answer.`,
+      describeJson(object),
+    );
+  }
+  return id;
+}
+
+/** A named field of a resource, at the top or one level down under the resource's name. */
+export function findField(object: JsonObject, resource: Resource, field: string): unknown {
+  return layers(object, resource).find((place) => place[field] !== undefined)?.[field];
+}
+
+/** Like `findField`, where only text (or a number that stands for it) will do. */
+export function findText(object: JsonObject, resource: Resource, field: string): string | undefined {
+  const value = findField(object, resource, field);
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,57 @@
+/**
+ * How a call may be repeated once its request may have left:
+ * `safe` reads; `idempotent` writes that the service deduplicates; `once` must not be repeated.
+ */
+export type Safety = 'safe' | 'idempotent' | 'once';
+
+/** Where a value of the contract comes from. */
+export type Source = 'spec' | 'assumed';
+
+/** One call of the service, as data. */
+export interface Operation {
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  /** Below the base address; `{name}` stands for a path parameter. */
+  readonly path: string;
+  readonly safety: Safety;
+  readonly source: Source;
+}
+
+/** The operations that the tool uses, with the retry rules of spec §4.6. */
+export const OPERATIONS = {
+  listSpaces: {
+    name: 'listSpaces',
+    method: 'GET',
+    path: '/automation/spaces/',
+    safety: 'safe',
+    source: 'spec',
+  },
+  listAgents: {
+    name: 'listAgents',
+    method: 'GET',
+    path: '/automation/spaces/{space_id}/agents/',
+    safety: 'safe',
+    source: 'spec',
+  },
+  provisionSpace: {
+    name: 'provisionSpace',
+    method: 'POST',
+    path: '/automation/agent-templates/provision-space/',
+    safety: 'idempotent',
+    source: 'spec',
+  },
+} as const satisfies Record<string, Operation>;
+
+/**
+ * Fills the path parameters of an operation, percent-encoded.
+ * @throws RangeError for a value that cannot be one path segment (empty, `.` or `..`).
+ */
+export function operationPath(operation: Operation, parameters: Readonly<Record<string, string>> = {}): string {
+  return operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = parameters[name] ?? '';
+    if (value === '' || value === '.' || value === '..') {
+      throw new RangeError(`${JSON.stringify(value)} cannot be a ${name}`);
+    }
+    return encodeURIComponent(value);
+  });
+}

@@ -1,0 +1,84 @@
+import { UnknownShape } from './assumptions.ts';
+import { findField, findId, findText, readId } from './fields.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+
+/** An agent as the service lists it, as far as the tool needs it. */
+export interface ListedAgent {
+  readonly agent_id: string;
+  readonly name: string | undefined;
+  /** Request-side only in the spec; undefined where the service does not say it. */
+  readonly template_id: string | undefined;
+  /** The API chat source, where the integration metadata names one. */
+  readonly source_id: string | undefined;
+}
+
+const METADATA_DEPTH = 3;
+
+/** The spec does not show the integration metadata; the first source_id in it is the agent's one source (spec §2). */
+function sourceIdIn(value: unknown, depth: number): string | undefined {
+  if (depth === 0) return undefined;
+  if (Array.isArray(value)) return value.map((item) => sourceIdIn(item, depth - 1)).find((id) => id !== undefined);
+  if (!isJsonObject(value)) return undefined;
+  const direct = value.source_id;
+  if (typeof direct === 'string' || typeof direct === 'number') return String(direct);
+  return Object.values(value)
+    .map((inner) => sourceIdIn(inner, depth - 1))
+    .find((id) => id !== undefined);
+}
+
+function templateOf(agent: JsonObject): string | undefined {
+  const template = findField(agent, 'agent', 'template');
+  if (typeof template === 'string') return template;
+  const nested = isJsonObject(template) ? (template.template_id ?? template.id) : undefined;
+  return findText(agent, 'agent', 'template_id') ?? (typeof nested === 'string' ? nested : undefined);
+}
+
+/**
+ * One agent of a list (assumption `id.field`).
+ * @throws UnknownShape when it has no id
+ */
+export function readAgent(agent: JsonObject): ListedAgent {
+  return {
+    agent_id: readId(agent, 'agent'),
+    name: findText(agent, 'agent', 'name'),
+    template_id: templateOf(agent),
+    source_id: sourceIdIn(agent, METADATA_DEPTH),
+  };
+}
+
+/** What the answer to provisioning says (spec §4.1 leaves its shape open). */
+export interface ProvisionAnswer {
+  readonly space_id: string;
+  /** False when the service says that the space was there before; undefined when it does not say. */
+  readonly created: boolean | undefined;
+  /** The agents it names; empty when it names none. */
+  readonly agents: readonly ListedAgent[];
+}
+
+function agentsIn(body: JsonObject): readonly unknown[] {
+  const space = isJsonObject(body.space) ? body.space : {};
+  const found = [body.agents, body.installed_agents, space.agents, space.installed_agents].find(Array.isArray);
+  return found ?? [];
+}
+
+function hasId(agent: unknown): agent is JsonObject {
+  return isJsonObject(agent) && findId(agent, 'agent') !== undefined;
+}
+
+/**
+ * Reads the answer to provisioning, at the top or under `data`, `result` or `results` (assumption `provision.agents`).
+ * Agents without an id are left out: the caller finds them in the list of the space.
+ * @throws UnknownShape when no space_id can be made out
+ */
+export function readProvisionAnswer(body: unknown): ProvisionAnswer {
+  if (!isJsonObject(body))
+    throw new UnknownShape('id.field', 'The answer to provisioning is not an object.', describeJson(body));
+  const layers = [body, body.data, body.result, body.results].filter(isJsonObject);
+  const layer = layers.find((candidate) => findId(candidate, 'space') !== undefined) ?? body;
+  const { created } = layer;
+  return {
+    space_id: readId(layer, 'space'),
+    created: typeof created === 'boolean' ? created : undefined,
+    agents: agentsIn(layer).filter(hasId).map(readAgent),
+  };
+}

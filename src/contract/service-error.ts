@@ -1,0 +1,115 @@
+import { isJsonObject, type JsonObject } from './json.ts';
+
+/** What could be read from the body of a refusal. */
+export interface ServiceError {
+  readonly code?: string;
+  readonly message?: string;
+  /** One entry for each complaint about a field. */
+  readonly fields: readonly { readonly path: string; readonly message: string }[];
+}
+
+const MAX_TEXT = 500;
+
+function text(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'string' || value.trim() === '') return undefined;
+  const trimmed = value.trim();
+  return trimmed.length > MAX_TEXT ? `${trimmed.slice(0, MAX_TEXT)}…` : trimmed;
+}
+
+function pathOf(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return text(value);
+  return value
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+function messagesOf(value: unknown): string | undefined {
+  const parts = (Array.isArray(value) ? value : [value]).map((item) =>
+    isJsonObject(item) ? text(item.message) : text(item),
+  );
+  const known = parts.filter((part) => part !== undefined);
+  return known.length === 0 ? undefined : known.join(' ');
+}
+
+/** `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
+function complaints(value: unknown): { path: string; message: string }[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item) => {
+      if (!isJsonObject(item)) return text(item) === undefined ? [] : [{ path: '', message: text(item) ?? '' }];
+      const source = isJsonObject(item.source) ? item.source : {};
+      const path = pathOf(item.path ?? item.field ?? item.loc ?? item.pointer ?? item.name ?? source.pointer);
+      const message = text(item.message) ?? text(item.detail) ?? text(item.msg) ?? text(item.title) ?? text(item.code);
+      return message === undefined ? [] : [{ path: path ?? '', message }];
+    });
+  }
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([path, found]) => {
+    const message = messagesOf(found);
+    return message === undefined ? [] : [{ path, message }];
+  });
+}
+
+const COMPLAINT_KEYS = ['fields', 'errors', 'field_errors', 'invalid_params', 'invalid-params', 'violations'];
+
+function complaintsIn(body: JsonObject, inner: JsonObject): ServiceError['fields'] {
+  for (const place of [inner, body]) {
+    for (const key of COMPLAINT_KEYS) {
+      const found = complaints(place[key]);
+      if (found.length > 0) return found;
+    }
+    // FastAPI and DRF put the list straight under `detail` or at the top.
+    const found = Array.isArray(place.detail) || isJsonObject(place.detail) ? complaints(place.detail) : [];
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+function ofObject(body: JsonObject): ServiceError {
+  const inner = isJsonObject(body.error) ? body.error : isJsonObject(body.detail) ? body.detail : {};
+  const first = Array.isArray(body.errors) && isJsonObject(body.errors[0]) ? body.errors[0] : {};
+  const code = text(body.code) ?? text(inner.code) ?? text(body.error_code) ?? text(inner.type) ?? text(first.code);
+  const said =
+    text(body.message) ??
+    text(inner.message) ??
+    text(body.detail) ??
+    text(inner.detail) ??
+    text(body.error) ??
+    text(body.error_description) ??
+    text(body.title);
+  let fields = complaintsIn(body, inner);
+  if (said === undefined && fields.length === 0) fields = complaints(body);
+  const message = said ?? text(first.message) ?? text(first.detail);
+  return { ...(code !== undefined && { code }), ...(message !== undefined && { message }), fields };
+}
+
+function titleOf(html: string): string {
+  const title = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(html)?.[2]?.replace(/\s+/g, ' ').trim();
+  return title ? `an HTML page: ${title}` : 'an HTML page';
+}
+
+/**
+ * Reads the body of a 4xx or 5xx answer, whose shape the spec leaves open (spec §7): JSON in any of the usual forms,
+ * problem+json, or text. HTML is summarised, not dumped. Never throws.
+ */
+export function readServiceError(body: string, contentType: string | undefined): ServiceError {
+  const trimmed = body.trim();
+  if (trimmed === '') return { fields: [] };
+  if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(trimmed)) {
+    return { message: titleOf(trimmed), fields: [] };
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(trimmed);
+  } catch {
+    return { message: text(trimmed) ?? '', fields: [] };
+  }
+  if (isJsonObject(parsed)) return ofObject(parsed);
+  if (Array.isArray(parsed)) {
+    const fields = complaints(parsed);
+    return { fields };
+  }
+  const message = text(parsed);
+  return { ...(message !== undefined && { message }), fields: [] };
+}

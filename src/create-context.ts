@@ -1,0 +1,142 @@
+import type { Transport } from './api/transport.ts';
+import type { Profiles } from './config/profiles.ts';
+import type { GlobalFlags } from './config/settings.ts';
+import type { Context, Signals } from './context.ts';
+import { EXIT, InterruptedError } from './errors.ts';
+import type { Clock, Environment, Io } from './io.ts';
+import type { Progress } from './output/progress.ts';
+import { cleanLine, cleanText } from './output/sanitise.ts';
+import type { ServiceParts } from './service.ts';
+
+/** What the process (or a test) supplies. */
+export interface Surroundings {
+  readonly io: Io;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly signals: Signals;
+  readonly platform: NodeJS.Platform;
+  /** The home directory. */
+  readonly home: string;
+  readonly version: string;
+  /** The terminal itself, for the spinner and for questions: stderr. */
+  readonly terminal: NodeJS.WritableStream;
+}
+
+export interface ContextParts {
+  readonly progress: Progress;
+  readonly keepSecret: (text: string) => void;
+}
+
+function userAgent({ version, platform }: Surroundings): string {
+  return `partnerctl/${version} (node ${process.versions.node}; ${platform})`;
+}
+
+/** Puts a context together. Nothing heavy is loaded here; `http`, `config` and the like load their code when called. */
+export function createContext(
+  surroundings: Surroundings,
+  flags: GlobalFlags,
+  { progress, keepSecret }: ContextParts,
+): Context & { close(): Promise<void> } {
+  const { io, env, clock, random, signals, platform, home } = surroundings;
+  const deadline = flags.timeoutMs === undefined ? undefined : clock.now() + flags.timeoutMs;
+  const transports: Transport[] = [];
+  let profiles: Promise<Profiles> | undefined;
+
+  async function say(text: string): Promise<void> {
+    await progress.around(() => io.stderr.write(`${cleanText(text)}\n`));
+  }
+
+  const parts: ServiceParts = {
+    flags,
+    env,
+    io,
+    clock,
+    random,
+    interrupt: signals.interrupt,
+    userAgent: userAgent(surroundings),
+    deadline,
+    say,
+    show({ lines, progress: doing }) {
+      if (doing !== undefined) progress.detail(doing);
+      for (const line of lines) void say(cleanLine(line));
+    },
+  };
+
+  async function directory(): Promise<string> {
+    const { configDirectory } = await import('./config/location.ts');
+    return configDirectory(env, platform, home);
+  }
+
+  async function readProfilesOnce(): Promise<Profiles> {
+    const { isReadableByOthers, readProfiles } = await import('./config/profiles.ts');
+    const stored = await readProfiles(await directory());
+    const tokens = Object.values(stored.profiles).flatMap(({ token }) => token ?? []);
+    for (const token of tokens) keepSecret(token);
+    if (tokens.length > 0 && (await isReadableByOthers(await directory()))) {
+      await context.warn('the profiles hold tokens and others may read them; `chmod 600` the config file.');
+    }
+    return stored;
+  }
+
+  const context: Context = {
+    io,
+    env,
+    clock,
+    random,
+    signals,
+    flags,
+    progress,
+    keepSecret,
+    get interactive() {
+      return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
+    },
+    notice: async (text) => {
+      if (!flags.quiet) await say(text);
+    },
+    warn: (text) => say(`warning: ${text}`),
+    async askSecret(question) {
+      const { default: password } = await import('@inquirer/password');
+      const answering = { input: io.stdin, output: surroundings.terminal, signal: signals.interrupt };
+      try {
+        return await progress.around(() => password({ message: question, mask: true }, answering));
+      } catch (error) {
+        throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
+      }
+    },
+    config: {
+      directory,
+      read() {
+        profiles ??= readProfilesOnce();
+        return profiles;
+      },
+      async write(changed) {
+        const { writeProfiles } = await import('./config/profiles.ts');
+        await writeProfiles(await directory(), changed);
+        profiles = Promise.resolve(changed);
+      },
+    },
+    async http() {
+      const { findService } = await import('./service.ts');
+      const { baseUrl, token } = await findService(await context.config.read(), parts);
+      return context.httpTo(baseUrl, token);
+    },
+    async httpTo(baseUrl, token) {
+      keepSecret(token);
+      const { connect } = await import('./service.ts');
+      const { http, transport } = connect(baseUrl, token, parts);
+      transports.push(transport);
+      return http;
+    },
+    async statePath() {
+      const { stateLocation } = await import('./state/location.ts');
+      return stateLocation({ flag: flags.state, env, platform, home }).path;
+    },
+  };
+  return Object.assign(context, {
+    async close() {
+      progress.stop();
+      await Promise.all(transports.map((transport) => transport.close()));
+    },
+  });
+}

@@ -1,0 +1,74 @@
+import type { Problem } from '../yaml-input/problem.ts';
+import { type Reviewed, readYaml } from '../yaml-input/read.ts';
+import { quoted } from '../yaml-input/shown.ts';
+import type { YamlSource } from '../yaml-input/source-text.ts';
+import { type Manifest, manifestSchema } from './schema.ts';
+
+export { LIMITS } from '../yaml-input/limits.ts';
+export type { Problem } from '../yaml-input/problem.ts';
+export type { YamlSource as ManifestSource } from '../yaml-input/source-text.ts';
+export type { Manifest, ManifestAgent } from './schema.ts';
+
+export interface ManifestDocument {
+  /** File and line where the document's content begins: `acme.yaml:1`. */
+  readonly source: string;
+  /** The document's number among those of the run that hold something, from 0. */
+  readonly index: number;
+  readonly manifest: Manifest;
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** Two documents for one space would undo each other's work. */
+function differentSpaces(): (document: Reviewed) => void {
+  const places = new Map<string, string>();
+  return (document) => {
+    const path = ['external_space_id'];
+    const id = document.at(path);
+    if (!isFilled(id)) return;
+    const first = places.get(id);
+    if (first === undefined) places.set(id, document.where(path));
+    else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
+  };
+}
+
+/** A repeat of the run could not tell two agents of the same template and name apart. */
+function differentAgents(document: Reviewed): void {
+  const agents = document.at(['agents']);
+  if (!Array.isArray(agents)) return;
+  const places = new Map<string, string>();
+  for (const index of agents.keys()) {
+    const path = ['agents', index, 'name'];
+    const template = document.at(['agents', index, 'template_id']);
+    const name = document.at(path);
+    if (!isFilled(template) || !isFilled(name)) continue;
+    const key = JSON.stringify([template, name]);
+    const first = places.get(key);
+    if (first === undefined) places.set(key, document.where(path));
+    else {
+      const message = `this agent has the same template and name as the one at ${first}`;
+      document.report(path, message, 'give each agent of a template a name of its own');
+    }
+  }
+}
+
+/**
+ * Reads and checks manifests (spec §4.1): every document of every source.
+ * @param lookup the value of a variable that a manifest puts in; undefined where it is not set
+ * @returns the valid documents in order, and everything that is wrong, ordered by source, line and column.
+ *   Nothing may be sent while there is a problem.
+ */
+export function readManifests(
+  sources: readonly YamlSource[],
+  lookup: (name: string) => string | undefined,
+): { documents: ManifestDocument[]; problems: Problem[] } {
+  const compareSpaces = differentSpaces();
+  const review = (document: Reviewed): void => {
+    compareSpaces(document);
+    differentAgents(document);
+  };
+  const { documents, problems } = readYaml(sources, { schema: manifestSchema, lookup, review });
+  return { documents: documents.map(({ value, ...place }) => ({ ...place, manifest: value })), problems };
+}

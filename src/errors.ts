@@ -1,0 +1,192 @@
+/** What each exit code means. Scripts branch on these numbers, so they never change. */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  credentials: 3,
+  notFound: 4,
+  duplicate: 5,
+  balance: 6,
+  rateLimited: 7,
+  service: 8,
+  unknown: 9,
+  partial: 10,
+  noReply: 11,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export interface ErrorFacts {
+  /** Why it failed, when the message alone does not say. May hold several lines. */
+  readonly why?: string | undefined;
+  /** What to do next. */
+  readonly hint?: string | undefined;
+  /** The HTTP status of the answer that ended the call. */
+  readonly status?: number | undefined;
+  /** The service's own code, for example `organization_balance_too_low`. */
+  readonly code?: string | undefined;
+  readonly requestId?: string | undefined;
+  /** ISO 8601 moment before which a repeat is pointless. */
+  readonly retryAt?: string | undefined;
+  /** Anything machine-readable that belongs to the error; for scripts, not shown to people. */
+  readonly details?: unknown;
+  readonly cause?: unknown;
+}
+
+/**
+ * The base of every failure that the program foresees: what failed (message), why, and what to do next.
+ * `main.ts` is the only place that turns one into text and an exit code.
+ */
+export abstract class PartnerctlError extends Error {
+  /** The stable name that scripts find at `error.type`. */
+  abstract readonly type: string;
+  abstract readonly exitCode: ExitCode;
+  readonly facts: ErrorFacts;
+
+  constructor(message: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.facts = facts;
+  }
+}
+
+/** The words typed, a flag, or an environment variable are wrong. Nothing was sent. */
+export class UsageError extends PartnerctlError {
+  readonly type = 'usage';
+  readonly exitCode = EXIT.usage;
+}
+
+/** A file that the user supplied is wrong. Nothing was sent. */
+export class InputError extends PartnerctlError {
+  readonly type = 'invalid_input';
+  readonly exitCode = EXIT.usage;
+}
+
+/** No token, a token that the service does not accept (401), or one that may not do this (403). */
+export class CredentialsError extends PartnerctlError {
+  readonly type = 'credentials';
+  readonly exitCode = EXIT.credentials;
+}
+
+export class NotFoundError extends PartnerctlError {
+  readonly type = 'not_found';
+  readonly exitCode = EXIT.notFound;
+}
+
+/** 402: the organization's balance is under the service's minimum. Never retried. */
+export class BalanceError extends PartnerctlError {
+  readonly type = 'balance_too_low';
+  readonly exitCode = EXIT.balance;
+}
+
+/** 429, and waiting for the limit to pass would have taken longer than the deadline allows. */
+export class RateLimitError extends PartnerctlError {
+  readonly type = 'rate_limited';
+  readonly exitCode = EXIT.rateLimited;
+}
+
+/** The service failed or could not be reached, after retries. */
+export class ServiceError extends PartnerctlError {
+  readonly type = 'service';
+  readonly exitCode = EXIT.service;
+}
+
+/** The service answered in a shape that no assumption covers; `details` says what came. */
+export class ShapeError extends PartnerctlError {
+  readonly type = 'unexpected_shape';
+  readonly exitCode = EXIT.service;
+}
+
+/** A write may or may not have happened. */
+export class OutcomeUnknownError extends PartnerctlError {
+  readonly type = 'outcome_unknown';
+  readonly exitCode = EXIT.unknown;
+}
+
+/** The service understood the call and refused it (a 4xx with no class of its own). */
+export class RefusedError extends PartnerctlError {
+  readonly type = 'refused';
+  readonly exitCode = EXIT.failure;
+}
+
+/** Something on this machine failed: a file that cannot be written, a command that cannot be started. */
+export class LocalError extends PartnerctlError {
+  readonly type = 'local';
+  readonly exitCode = EXIT.failure;
+}
+
+/** Some of several items failed; the rest are done. The items' own errors are in the answer. */
+export class PartialFailure extends PartnerctlError {
+  readonly type = 'partial_failure';
+  readonly exitCode = EXIT.partial;
+}
+
+/** Every one of several items failed: the run ends as the first of them did. */
+export class RunFailure extends PartnerctlError {
+  readonly type: string;
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, first: PartnerctlError, facts: ErrorFacts) {
+    super(message, { ...first.facts, ...facts });
+    this.type = first.type;
+    this.exitCode = first.exitCode;
+  }
+}
+
+/** Ended by Ctrl-C (130) or SIGTERM (143). */
+export class InterruptedError extends PartnerctlError {
+  readonly type = 'interrupted';
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode = EXIT.interrupted, facts: ErrorFacts = {}) {
+    super(message, facts);
+    this.exitCode = exitCode;
+  }
+}
+
+export interface ErrorObject {
+  type: string;
+  message: string;
+  status: number | null;
+  code: string | null;
+  request_id: string | null;
+  hint: string | null;
+  retry_at: string | null;
+  details: unknown;
+}
+
+/**
+ * The fixed shape in which scripts see an error, on stderr and inside results.
+ * @param error anything thrown; what is not ours is reported as `internal`.
+ */
+export function errorObject(error: unknown): ErrorObject {
+  if (!(error instanceof PartnerctlError)) {
+    return {
+      type: 'internal',
+      message: error instanceof Error ? error.message : String(error),
+      status: null,
+      code: null,
+      request_id: null,
+      hint: 'This is a bug. Run the command again with --debug and report what it prints.',
+      retry_at: null,
+      details: null,
+    };
+  }
+  const { facts } = error;
+  return {
+    type: error.type,
+    message: error.message,
+    status: facts.status ?? null,
+    code: facts.code ?? null,
+    request_id: facts.requestId ?? null,
+    hint: facts.hint ?? null,
+    retry_at: facts.retryAt ?? null,
+    details: facts.details ?? (facts.why === undefined ? null : { why: facts.why }),
+  };
+}
+
+/** The exit code that an error ends the process with; a bug is 1. */
+export function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof PartnerctlError ? error.exitCode : EXIT.failure;
+}

@@ -1,0 +1,25 @@
+import type { Readable } from 'node:stream';
+
+/** Where a command's words go. `write` resolves once the reader can take more; it fails with EPIPE when there is none. */
+export interface Sink {
+  write(text: string): Promise<void>;
+  readonly isTTY: boolean;
+  /** Width in columns; 80 where there is no terminal. */
+  readonly columns: number;
+}
+
+export interface Io {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+}
+
+/** Time, injected so that tests decide how it passes. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;

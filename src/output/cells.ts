@@ -1,0 +1,18 @@
+import type { Cell, ShownCell, Tone } from '../answer.ts';
+import { cleanLine } from './sanitise.ts';
+
+/** A row of cleaned texts, each with its tone. */
+export interface TextRow {
+  readonly texts: readonly string[];
+  readonly tones: readonly (Tone | undefined)[];
+}
+
+/** A cell as text on one line; what is absent is empty. `redact` sees the text before it is cut or wrapped. */
+export function cellText(cell: Cell, redact: (text: string) => string = (text) => text): string {
+  return cell === null || cell === undefined ? '' : cleanLine(redact(String(cell)));
+}
+
+/** A row's cells as text. */
+export function textRow(cells: readonly ShownCell[], redact?: (text: string) => string): TextRow {
+  return { texts: cells.map(({ value }) => cellText(value, redact)), tones: cells.map(({ tone }) => tone) };
+}

@@ -1,0 +1,59 @@
+import { inspect } from 'node:util';
+import { errorObject, PartnerctlError, UsageError } from '../errors.ts';
+import { jsonText } from './formats/json-text.ts';
+import { createPaint } from './paint.ts';
+import { cleanLine, cleanText } from './sanitise.ts';
+
+interface ErrorTextOptions {
+  readonly color: boolean;
+  /** Adds the stack and the causes. */
+  readonly debug: boolean;
+  /** The words of the command that failed, for example `chat send`; wrong words then point to its help. */
+  readonly command?: string | undefined;
+}
+
+function serviceLine(status: number | null, code: string | null, requestId: string | null): string {
+  const answer = [status === null ? '' : `HTTP ${status}`, code ?? ''].filter((part) => part !== '').join(' ');
+  const request = requestId === null ? '' : `request id ${requestId}`;
+  return [answer, request].filter((part) => part !== '').join(', ');
+}
+
+function moment(iso: string): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return iso;
+  return `${date.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'long' })} (${date.toISOString()})`;
+}
+
+function hintFor(error: unknown, hint: string | null, command: string | undefined): string | null {
+  if (hint !== null || command === undefined || !(error instanceof UsageError)) return hint;
+  return `Run "partnerctl ${command} --help" for its words and flags.`;
+}
+
+/**
+ * An error as one block of lines for people: what failed, why, what the service said, what to do next.
+ * `why` keeps its layout, carets and all. No colour codes but its own: text from outside is cleaned.
+ */
+export async function errorText(error: unknown, { color, debug, command }: ErrorTextOptions): Promise<string> {
+  const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = errorObject(error);
+  const paint = await createPaint(color);
+  const why = error instanceof PartnerctlError ? error.facts.why : undefined;
+  const answered = serviceLine(status, code, requestId);
+  const next = hintFor(error, hint, command);
+  const blocks = [
+    `${paint('error:', 'bad')} ${cleanText(message)}`,
+    why === undefined ? '' : cleanText(why),
+    answered === '' ? '' : paint(cleanLine(answered), 'dim'),
+    retryAt === null ? '' : `retry at: ${cleanLine(moment(retryAt))}`,
+    next === null ? '' : `${paint('hint:', 'heading')} ${cleanText(next)}`,
+    debug ? paint(cleanText(inspect(error)), 'dim') : '',
+  ];
+  return blocks
+    .filter((block) => block !== '')
+    .map((block) => (block.endsWith('\n') ? block : `${block}\n`))
+    .join('');
+}
+
+/** An error as one line of JSON for scripts: `{"error":{…}}`. */
+export function errorJson(error: unknown): string {
+  return `${jsonText({ error: errorObject(error) })}\n`;
+}

@@ -1,0 +1,21 @@
+import type { ListAnswer, ObjectAnswer } from '../../answer.ts';
+import type { Sink } from '../../io.ts';
+import { jsonText } from './json-text.ts';
+import { exhaust, writeSequence } from './sequence.ts';
+
+const FRAME = { open: '[\n', between: ',\n', close: '\n]\n', empty: '[]\n' };
+
+/**
+ * One JSON document: an object, or an array with an item on each line (indented on a terminal), or the list's own
+ * document once its rows are through.
+ */
+export async function writeJson(answer: ListAnswer | ObjectAnswer, out: Sink): Promise<void> {
+  if (answer.kind === 'object') return out.write(`${jsonText(answer.json, 2)}\n`);
+  if (answer.document) {
+    await exhaust(answer.rows);
+    return out.write(`${jsonText(answer.document(), 2)}\n`);
+  }
+  const onOneLine = ({ json }: { json: unknown }) => jsonText(json);
+  const indented = ({ json }: { json: unknown }) => `  ${jsonText(json, 2).replaceAll('\n', '\n  ')}`;
+  return writeSequence(answer.rows, out.isTTY ? indented : onOneLine, FRAME, out);
+}

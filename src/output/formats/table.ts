@@ -1,0 +1,40 @@
+import type { ListAnswer, ObjectAnswer } from '../../answer.ts';
+import type { Sink } from '../../io.ts';
+import { card } from '../cards.ts';
+import { cellText, type TextRow, textRow } from '../cells.ts';
+import { createPaint } from '../paint.ts';
+import { layOut } from '../table.ts';
+
+interface TableOptions {
+  readonly color: boolean;
+  /** Applied to each cell before it is cut to its column, which could leave half a secret to be seen. */
+  readonly redact?: ((text: string) => string) | undefined;
+}
+
+/**
+ * A list as a table (as cards where it is narrow), an object as labelled lines. A list is written once its rows are
+ * through: they are ordered by rank, widths depend on them all, and a failure leaves stdout empty. Only the cleaned
+ * cells are held. Outside a terminal nothing is cut.
+ * @returns whether there was anything to show
+ */
+export async function writeTable(
+  answer: ListAnswer | ObjectAnswer,
+  out: Sink,
+  options: TableOptions,
+): Promise<boolean> {
+  const paint = await createPaint(options.color);
+  if (answer.kind === 'object') {
+    const labels = answer.cells.map(({ header }) => cellText(header, options.redact));
+    // Never wrapped, so that an id or an address can be copied whole.
+    const lines = card(labels, textRow(answer.cells, options.redact), Number.POSITIVE_INFINITY, paint);
+    if (lines.length > 0) await out.write(`${lines.join('\n')}\n`);
+    return lines.length > 0;
+  }
+  const ranked: { rank: number; row: TextRow }[] = [];
+  for await (const { rank, cells } of answer.rows) ranked.push({ rank, row: textRow(cells, options.redact) });
+  const rows = ranked.toSorted((a, b) => a.rank - b.rank).map(({ row }) => row);
+  const headers = answer.headers.map((header) => cellText(header, options.redact));
+  const width = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
+  for await (const piece of layOut({ headers, rows }, width, paint)) await out.write(piece);
+  return rows.length > 0;
+}

@@ -1,0 +1,118 @@
+import type { JSONValue } from '@jmespath-community/jmespath';
+import { type Answer, type Cell, type ListAnswer, list, type ObjectAnswer, object, type Row } from '../answer.ts';
+import { UsageError } from '../errors.ts';
+import { jsonText } from './formats/json-text.ts';
+import { exhaust } from './formats/sequence.ts';
+import { cleanLine } from './sanitise.ts';
+
+type Query = (data: unknown) => JSONValue;
+
+function refused(expression: string, error: unknown): UsageError {
+  return new UsageError(`--query is not a JMESPath expression that can be applied: ${expression}`, {
+    why: error instanceof Error ? error.message : String(error),
+    hint: 'See https://jmespath.org/tutorial.html for the syntax. Quote the whole expression for the shell.',
+    cause: error,
+  });
+}
+
+/** The functions that a compiled expression calls. The library itself looks them up only when it gets to them. */
+function calledFunctions(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  if ('type' in node && node.type === 'Literal') return [];
+  const here = 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name)] : [];
+  return [...here, ...Object.values(node).flatMap(calledFunctions)];
+}
+
+/**
+ * Compiles a JMESPath expression into a function over the JSON form of a value. Loads the JMESPath library.
+ * Both steps throw a UsageError that says what is wrong: in the expression, or in applying it to the value.
+ */
+export async function prepareQuery(expression: string): Promise<Query> {
+  const { compile, getRegisteredFunctions, TreeInterpreter } = await import('@jmespath-community/jmespath');
+  try {
+    // `running` in backticks without quotes is how many have learnt JMESPath from the AWS command line.
+    const compiled = compile(expression, { enable_legacy_literals: true });
+    const known = getRegisteredFunctions();
+    const unknown = calledFunctions(compiled).find((name) => !known.includes(name));
+    if (unknown !== undefined)
+      throw new Error(`Unknown function ${unknown}(). There are: ${known.toSorted().join(', ')}.`);
+    return (data) => {
+      const form: JSONValue = JSON.parse(JSON.stringify(data) ?? 'null');
+      try {
+        return TreeInterpreter.search(compiled, form);
+      } catch (error) {
+        throw refused(expression, error);
+      }
+    };
+  } catch (error) {
+    throw refused(expression, error);
+  }
+}
+
+/** Throws a UsageError unless the text is a JMESPath expression: to be asked before anything is sent. */
+export async function checkQuery(expression: string): Promise<void> {
+  await prepareQuery(expression);
+}
+
+/** The whole answer as the JSON form has it; rows are pulled to the end. */
+export async function wholeForm(answer: ListAnswer | ObjectAnswer): Promise<unknown> {
+  if (answer.kind === 'object') return answer.json;
+  if (answer.document) {
+    await exhaust(answer.rows);
+    return answer.document();
+  }
+  const rows: Pick<Row, 'json' | 'rank'>[] = [];
+  for await (const { json, rank } of answer.rows) rows.push({ json, rank });
+  return rows.toSorted((a, b) => a.rank - b.rank).map(({ json }) => json);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function cell(value: unknown): Cell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  return jsonText(value);
+}
+
+function line(value: unknown): string {
+  return `${cleanLine(String(cell(value) ?? ''))}\n`;
+}
+
+const columnOf = (key: string) => ({
+  header: key,
+  value: (item: Readonly<Record<string, unknown>>) => (Object.hasOwn(item, key) ? cell(item[key]) : null),
+});
+
+function listOf(items: readonly unknown[]): Answer {
+  if (items.length > 0 && items.every(isObject)) {
+    const keys = [...new Set(items.flatMap((item) => Object.keys(item)))];
+    return list(items, keys.map(columnOf), { empty: '' });
+  }
+  if (items.length > 0 && items.every(Array.isArray)) {
+    const width = Math.max(...items.map((item) => item.length));
+    const columns = Array.from({ length: width }, (_, index) => ({
+      header: '',
+      value: (item: readonly unknown[]) => cell(item[index]),
+    }));
+    return list(items, columns, { empty: '' });
+  }
+  return { kind: 'text', text: items.map(line).join('') };
+}
+
+/** What a query found, as an answer for scripts: an array is a list, anything else an object. */
+export function resultForScripts(result: unknown): ListAnswer | ObjectAnswer {
+  return Array.isArray(result) ? list(result, [], { empty: '' }) : object(result, []);
+}
+
+/**
+ * What a query found, as rows and lines: objects become columns by their keys, arrays in an array become cells,
+ * anything else a line each. Null is nothing.
+ */
+export function resultForPeople(result: unknown): Answer {
+  if (result === null || result === undefined) return { kind: 'none' };
+  if (Array.isArray(result)) return listOf(result);
+  if (isObject(result)) return object(result, Object.keys(result).map(columnOf));
+  return { kind: 'text', text: line(result) };
+}

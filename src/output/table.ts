@@ -1,0 +1,143 @@
+import type Table from 'cli-table3';
+import { card } from './cards.ts';
+import type { TextRow } from './cells.ts';
+import type { Paint } from './paint.ts';
+import { graphemes, truncated, widthOf } from './width.ts';
+
+const GAP = '  ';
+
+/** Below this many columns for each cell on average, a table is harder to read than cards. */
+const READABLE_CELL = 12;
+
+/** No terminal is narrower for long; cards in less would be nothing but line breaks. */
+const NARROWEST = 20;
+
+/** Rows drawn at a time: the drawing library builds several objects for each cell. */
+const CHUNK = 100;
+
+const FRAMELESS: Table.TableConstructorOptions = {
+  chars: {
+    top: '',
+    'top-mid': '',
+    'top-left': '',
+    'top-right': '',
+    bottom: '',
+    'bottom-mid': '',
+    'bottom-left': '',
+    'bottom-right': '',
+    left: '',
+    'left-mid': '',
+    mid: '',
+    'mid-mid': '',
+    right: '',
+    'right-mid': '',
+    middle: GAP,
+  },
+  style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+};
+
+function naturalWidths(headers: readonly string[], rows: readonly TextRow[]): number[] {
+  // The drawing library takes a width of 0 for "none given".
+  const widths = headers.map((header) => Math.max(1, widthOf(header)));
+  for (const { texts } of rows) {
+    for (const [index, text] of texts.entries()) widths[index] = Math.max(widths[index] ?? 1, widthOf(text));
+  }
+  return widths;
+}
+
+/**
+ * Shrinks widths until they fit the room, always taking from the widest.
+ * @returns the widths in the order given; their sum is at most `room`, where `room` is one or more for each
+ */
+export function fitted(widths: readonly number[], room: number): number[] {
+  let left = room;
+  let open = widths.length;
+  let share = Math.floor(left / open);
+  for (const width of widths.toSorted((a, b) => a - b)) {
+    if (width > share) break;
+    left -= width;
+    open -= 1;
+    share = open === 0 ? Number.POSITIVE_INFINITY : Math.floor(left / open);
+  }
+  let spare = open === 0 ? 0 : left - share * open;
+  return widths.map((width) => {
+    if (width <= share) return width;
+    spare -= 1;
+    return spare >= 0 ? share + 1 : share;
+  });
+}
+
+const STAND_IN = '\ue000';
+const STAND_IN_REST = '\ue001';
+
+/**
+ * The drawing library has an older idea of how wide a character is than today's terminals. It therefore gets stand-ins
+ * of undoubted width for whatever is not ASCII; it draws in order, so `restore` puts the originals back one by one.
+ */
+function standIns() {
+  const originals: string[] = [];
+  let restored = 0;
+  return {
+    replace(text: string): string {
+      if (/^[ -~]*$/.test(text)) return text;
+      let result = '';
+      for (const { text: original, width } of graphemes(text)) {
+        originals.push(original);
+        result += STAND_IN + STAND_IN_REST.repeat(width - 1);
+      }
+      return result;
+    },
+    restore(drawn: string): string {
+      return drawn.replace(/\ue000\ue001*/g, () => originals[restored++] ?? '');
+    },
+  };
+}
+
+interface Sheet {
+  readonly headers: readonly string[];
+  readonly widths: readonly number[];
+  readonly paint: Paint;
+}
+
+function drawn(TableClass: typeof Table, { headers, widths, paint }: Sheet, rows: readonly TextRow[]): string {
+  const { replace, restore } = standIns();
+  const head = headers.map((header, index) => paint(replace(truncated(header, widths[index] ?? 1)), 'heading'));
+  const table = new TableClass({ ...FRAMELESS, head, colWidths: [...widths] });
+  for (const { texts, tones } of rows) {
+    table.push(texts.map((text, index) => paint(replace(truncated(text, widths[index] ?? 1)), tones[index])));
+  }
+  const lines = restore(table.toString()).split('\n');
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+/** What a table shows, as cleaned text. */
+interface TableContent {
+  /** One for each column; all empty for a table without a heading. */
+  readonly headers: readonly string[];
+  readonly rows: readonly TextRow[];
+}
+
+/**
+ * Lays rows out as frameless columns under a heading, or as one card for each row where columns would be too narrow to
+ * read. Gives the text in pieces of whole lines.
+ * @param width columns that no line exceeds (20 at least), or Infinity to cut nothing
+ */
+export async function* layOut({ headers, rows }: TableContent, width: number, paint: Paint): AsyncGenerator<string> {
+  if (rows.length === 0 || headers.length === 0) return;
+  const natural = naturalWidths(headers, rows);
+  const room = width - GAP.length * (headers.length - 1);
+  const fits = natural.reduce((sum, each) => sum + each, 0) <= room;
+  if (!fits && width < READABLE_CELL * headers.length) {
+    for (const [index, row] of rows.entries()) {
+      yield `${index === 0 ? '' : '\n'}${card(headers, row, Math.max(width, NARROWEST), paint).join('\n')}\n`;
+    }
+    return;
+  }
+  const widths = fits ? natural : fitted(natural, room);
+  const headless = headers.every((header) => header === '');
+  const { default: TableClass } = await import('cli-table3');
+  for (let from = 0; from < rows.length; from += CHUNK) {
+    const shownHeaders = headless || from > 0 ? [] : headers;
+    yield drawn(TableClass, { headers: shownHeaders, widths, paint }, rows.slice(from, from + CHUNK));
+  }
+}

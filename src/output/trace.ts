@@ -1,0 +1,61 @@
+import type { TraceEvent } from '../api/http.ts';
+import { redactHeaders } from './redact.ts';
+
+export type TraceLevel = 'silent' | 'verbose' | 'debug';
+
+export interface Traced {
+  readonly lines: readonly string[];
+  /** What a person who waits should see instead of a plain spinner. */
+  readonly progress?: string;
+}
+
+const MAX_SHOWN_BODY = 20_000;
+
+function headerLines(mark: string, headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(redactHeaders(headers)).map(([name, value]) => `${mark} ${name}: ${value}`);
+}
+
+function bodyLines(mark: string, body: string | undefined): string[] {
+  if (!body) return [];
+  const shown = body.length > MAX_SHOWN_BODY ? `${body.slice(0, MAX_SHOWN_BODY)}… (${body.length} characters)` : body;
+  return shown.split('\n').map((line) => `${mark} ${line}`);
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function outcome(event: Extract<TraceEvent, { kind: 'reply' }>): string {
+  const { reply } = event;
+  if (reply.kind === 'response') return String(reply.status);
+  return `${reply.left ? 'failed' : 'failed before it was sent'}: ${reply.message}`;
+}
+
+/**
+ * What -v (a line per request) and --debug (headers and bodies as well) show of an event. Pure; secrets in bodies are
+ * taken out where the lines are written.
+ */
+export function createTracer(level: TraceLevel): (event: TraceEvent) => Traced {
+  return (event) => {
+    if (event.kind === 'wait') {
+      const text = `waiting ${seconds(event.ms)} ${event.why}`;
+      return { lines: level === 'silent' ? [] : [`* ${text}`], progress: text };
+    }
+    if (level === 'silent') return { lines: [] };
+    if (event.kind === 'request') {
+      if (level !== 'debug') return { lines: [] };
+      const { request } = event;
+      return {
+        lines: [
+          `> ${request.method} ${event.url} (attempt ${event.attempt})`,
+          ...headerLines('>', request.headers),
+          ...bodyLines('>', request.body),
+        ],
+      };
+    }
+    const { request, reply } = event;
+    const line = `* ${request.method} ${event.url} → ${outcome(event)} in ${Math.round(event.ms)} ms (${request.requestId})`;
+    if (level === 'verbose' || reply.kind === 'failure') return { lines: [line] };
+    return { lines: [line, ...headerLines('<', reply.headers), ...bodyLines('<', reply.body)] };
+  };
+}

@@ -1,0 +1,261 @@
+import { Argument, Command as Commander, CommanderError, Option } from 'commander';
+import type { Command, FlagSpec, Words } from './command.ts';
+import { UsageError } from './errors.ts';
+import { OUTPUT_FORMATS } from './output/format-names.ts';
+
+interface Entry {
+  /** The words typed, in order. */
+  readonly words: string;
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly default: Command }>;
+}
+
+/** Every command: the words, a line for the list, and where its code is. The code is loaded when it is called. */
+export const COMMANDS: readonly Entry[] = [
+  { words: 'login', summary: 'Store a service and its token in a profile', load: () => import('./commands/login.ts') },
+  { words: 'logout', summary: 'Forget the token of a profile', load: () => import('./commands/logout.ts') },
+  { words: 'profile list', summary: 'List the profiles', load: () => import('./commands/profile/list.ts') },
+  { words: 'profile use', summary: 'Make a profile the current one', load: () => import('./commands/profile/use.ts') },
+  {
+    words: 'profile show',
+    summary: 'Show a profile, without its token',
+    load: () => import('./commands/profile/show.ts'),
+  },
+  { words: 'profile remove', summary: 'Remove a profile', load: () => import('./commands/profile/remove.ts') },
+  {
+    words: 'spaces list',
+    summary: 'List the spaces that the token reaches',
+    load: () => import('./commands/spaces/list.ts'),
+  },
+  { words: 'agents list', summary: 'List the agents of a space', load: () => import('./commands/agents/list.ts') },
+  {
+    words: 'provision',
+    summary: 'Create or reuse spaces and install agents, from YAML',
+    load: () => import('./commands/provision.ts'),
+  },
+  {
+    words: 'sandbox start',
+    summary: 'Run the whole service on this machine',
+    load: () => import('./commands/sandbox/start.ts'),
+  },
+  {
+    words: 'sandbox run',
+    summary: 'Run a command against a sandbox of its own',
+    load: () => import('./commands/sandbox/run.ts'),
+  },
+];
+
+const GROUPS: Readonly<Record<string, string>> = {
+  profile: 'Services and tokens, stored under names',
+  spaces: 'Customer workspaces',
+  agents: 'The agents inside a space',
+  sandbox: 'The service, on this machine, with no account',
+};
+
+const GLOBAL_FLAGS: readonly FlagSpec[] = [
+  { usage: '--profile <name>', description: 'use this profile (PARTNER_PROFILE)' },
+  { usage: '--base-url <url>', description: 'address of the service, ending in /v1 (PARTNER_BASE_URL)' },
+  {
+    usage: '--token-file <path>',
+    description: 'read the token from a file, or from standard input with - (PARTNER_TOKEN holds it as it is)',
+  },
+  {
+    usage: '-o, --output <format>',
+    description: 'how the answer is written: a table in a terminal, tsv elsewhere (PARTNER_OUTPUT)',
+    choices: OUTPUT_FORMATS,
+  },
+  { usage: '--query <JMESPath>', description: 'answer with a part of the JSON form' },
+  { usage: '-q, --quiet', description: 'no progress, no notices' },
+  { usage: '-v, --verbose', description: 'a line on stderr for each request' },
+  { usage: '--debug', description: 'headers and bodies too, without secrets' },
+  { usage: '--color <when>', description: 'colours (NO_COLOR, FORCE_COLOR)', choices: ['auto', 'always', 'never'] },
+  { usage: '--no-input', description: 'never ask anything' },
+  { usage: '--timeout <duration>', description: 'deadline of the whole command: 500ms, 30s, 2m, 1h' },
+  { usage: '--retries <n>', description: 'how often a call that may be repeated is repeated (default: 3)' },
+  { usage: '--state <file>', description: 'the state file (PARTNER_STATE)' },
+];
+
+/** What was typed, understood. */
+export type Parsed =
+  /** Help or the version: the text is the answer. */
+  | { readonly kind: 'text'; readonly text: string }
+  | {
+      readonly kind: 'command';
+      readonly words: string;
+      readonly command: Command;
+      readonly given: Words;
+      readonly globals: Words;
+    };
+
+type Values = Readonly<Record<string, unknown>>;
+
+function takesValue(usage: string): boolean {
+  return usage.includes('<');
+}
+
+function camelCase(flag: string): string {
+  return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function toOption({ usage, description, default: fallback, choices, repeatable }: FlagSpec): Option {
+  const option = new Option(usage, fallback === undefined ? description : `${description} (default: ${fallback})`);
+  if (choices) option.choices([...choices]);
+  if (repeatable)
+    option.argParser((value: string, previous: unknown) => [...(Array.isArray(previous) ? previous : []), value]);
+  return option;
+}
+
+function wordsOf(args: readonly string[], values: Values): Words {
+  const text = (flag: string): string | undefined => {
+    const value = values[camelCase(flag)];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    args,
+    on: (flag) => values[camelCase(flag)] === true,
+    text,
+    texts(flag) {
+      const value = values[camelCase(flag)];
+      return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+    },
+    count(flag, { min, max, fallback }) {
+      const value = text(flag);
+      if (value === undefined) return fallback;
+      const number = Number(value);
+      if (/^\d+$/.test(value) && number >= min && number <= max) return number;
+      throw new UsageError(`--${flag} takes a whole number from ${min} to ${max}, not ${JSON.stringify(value)}.`);
+    },
+  };
+}
+
+/** The words of argv that could be a command's, global flags and their values left out. */
+function typedWords(argv: readonly string[]): string[] {
+  const withValue = new Set(
+    GLOBAL_FLAGS.filter(({ usage }) => takesValue(usage)).flatMap(({ usage }) => usage.match(/--?[\w-]+/g) ?? []),
+  );
+  const words: string[] = [];
+  for (let index = 0; index < argv.length; index += 1) {
+    const word = argv[index] ?? '';
+    if (word === '--') break;
+    if (withValue.has(word)) index += 1;
+    else if (!word.startsWith('-')) words.push(word);
+  }
+  return words[0] === 'help' ? words.slice(1) : words;
+}
+
+function findEntry(argv: readonly string[]): Entry | undefined {
+  const words = typedWords(argv);
+  return COMMANDS.find((entry) => entry.words.split(' ').every((word, index) => words[index] === word));
+}
+
+/** Refused by name before anything can repeat the value. */
+function refuseTokenFlag(argv: readonly string[]): void {
+  const end = argv.indexOf('--');
+  const own = end === -1 ? argv : argv.slice(0, end);
+  if (own.some((word) => word === '--token' || word.startsWith('--token='))) {
+    throw new UsageError('There is no --token flag.', {
+      why: 'Every user of this machine can read the arguments of a running command, and shells keep them in their history.',
+      hint: 'Set PARTNER_TOKEN, give --token-file <path> (or - for standard input), or store it with `partnerctl login`.',
+    });
+  }
+}
+
+interface Reader {
+  readonly root: Commander;
+  /** Where help and version go. */
+  readonly written: string[];
+  result: { args: readonly string[]; values: Values; globals: Values } | undefined;
+}
+
+function configure(commander: Commander, written: string[]): Commander {
+  return commander
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => written.push(text), writeErr: () => undefined })
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .helpOption('-h, --help', 'show this help');
+}
+
+function examplesText({ examples }: Command): string {
+  const lines = examples.map(({ line, does }) => `  # ${does}\n  $ ${line}`);
+  return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n\n')}\n`;
+}
+
+function fillLeaf(leaf: Commander, command: Command, reader: Reader): void {
+  leaf.description(command.description);
+  for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
+  for (const flag of command.flags) leaf.addOption(toOption(flag));
+  leaf.addHelpText('after', examplesText(command));
+  leaf.action((...received: unknown[]) => {
+    const args = received
+      .slice(0, command.args.length)
+      .flat()
+      .filter((word) => typeof word === 'string');
+    reader.result = { args, values: leaf.opts(), globals: reader.root.opts() };
+  });
+}
+
+function buildTree(version: string, called: Entry | undefined, command: Command | undefined): Reader {
+  const written: string[] = [];
+  const root = configure(new Commander('partnerctl'), written);
+  const reader: Reader = { root, written, result: undefined };
+  root
+    .description(
+      'Provision customer workspaces from YAML and talk to automation agents over the Partner Automation API.',
+    )
+    .version(version, '--version', 'show the version')
+    .addHelpText('after', '\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n');
+  for (const flag of GLOBAL_FLAGS) root.addOption(toOption(flag));
+  const groups = new Map<string, Commander>();
+  for (const entry of COMMANDS) {
+    const [first = '', second] = entry.words.split(' ');
+    let parent = root;
+    if (second !== undefined) {
+      parent = groups.get(first) ?? configure(root.command(first), written).description(GROUPS[first] ?? '');
+      groups.set(first, parent);
+    }
+    const leaf = configure(parent.command(second ?? first), written)
+      .summary(entry.summary)
+      .description(entry.summary);
+    if (entry === called && command) fillLeaf(leaf, command, reader);
+  }
+  return reader;
+}
+
+/** Commander's complaint as one of ours. */
+function usageError(error: CommanderError, entry: Entry | undefined): UsageError {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = rest
+    .join(' ')
+    .trim()
+    .replace(/^\(|\)$/g, '');
+  const help = `Run \`partnerctl ${entry ? `${entry.words} ` : ''}--help\` for what there is.`;
+  const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!]$/.test(first) ? '' : '.'}`;
+  return new UsageError(message, { hint: suggestion === '' ? help : `${suggestion} ${help}` });
+}
+
+/**
+ * Reads the words typed.
+ * @param argv the arguments, without node and the script
+ * @throws UsageError for what is not understood, with a suggestion where one is near
+ */
+export async function parse(argv: readonly string[], version: string): Promise<Parsed> {
+  refuseTokenFlag(argv);
+  const entry = findEntry(argv);
+  const command = entry ? (await entry.load()).default : undefined;
+  const reader = buildTree(version, entry, command);
+  try {
+    await reader.root.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { kind: 'text', text: reader.written.join('') };
+    if (error.code === 'commander.help') {
+      throw new UsageError('A command is missing.', {
+        hint: `Run \`partnerctl ${typedWords(argv).join(' ')} --help\` for what there is.`,
+      });
+    }
+    throw usageError(error, entry);
+  }
+  if (!entry || !command || !reader.result) return { kind: 'text', text: reader.written.join('') };
+  const { args, values, globals } = reader.result;
+  return { kind: 'command', words: entry.words, command, given: wordsOf(args, values), globals: wordsOf([], globals) };
+}

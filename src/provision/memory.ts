@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import type { Context } from '../context.ts';
+import type { Manifest, ManifestDocument } from '../domain/manifest/manifest.ts';
+import type { PresentSpace } from '../domain/provision-plan.ts';
+import { LocalError } from '../errors.ts';
+import { agentKey, lookUpProvisioned, type ProvisionedSpace, recordProvisioned } from '../state/provisioned.ts';
+import { randomRecordId } from '../state/record.ts';
+import type { AgentResult } from './result.ts';
+
+/** What the state file knows of the spaces of a run, and how it learns more. */
+export interface Memory {
+  /** A space as the file remembers it, with those of the wanted agents that were installed. */
+  recall(manifest: Manifest): PresentSpace | undefined;
+  record(manifest: Manifest, spaceId: string, agents: readonly AgentResult[]): Promise<void>;
+}
+
+function hashOf(manifest: Manifest): string {
+  return createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
+}
+
+function toPresent(known: ProvisionedSpace, manifest: Manifest): PresentSpace {
+  const wanted = new Map(manifest.agents.map((agent) => [agentKey(agent.name, agent.template_id), agent]));
+  const agents = known.agents.flatMap(({ agent_id, key }) => {
+    const agent = wanted.get(key);
+    return agent ? [{ agent_id, name: agent.name, template_id: agent.template_id, source_id: undefined }] : [];
+  });
+  return { space_id: known.space_id, agents };
+}
+
+/**
+ * Opens the state file for a run. Provisioning can do without it, so a file that cannot be read or written is a warning.
+ * @param origin the base address of the service, to which the records belong
+ */
+export async function openMemory(
+  context: Context,
+  origin: string,
+  documents: readonly ManifestDocument[],
+): Promise<Memory> {
+  const path = await context.statePath();
+  const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+  const spaces = await remembered(context, path, origin, wanted);
+  let writable = true;
+  return {
+    recall(manifest) {
+      const known = spaces.get(manifest.external_space_id);
+      return known && toPresent(known, manifest);
+    },
+    async record(manifest, spaceId, agents) {
+      const facts = {
+        origin,
+        external_space_id: manifest.external_space_id,
+        space_id: spaceId,
+        content_hash: hashOf(manifest),
+        agents: agents.flatMap(({ agent_id, name, template_id }) =>
+          agent_id === null ? [] : [{ agent_id, key: agentKey(name, template_id) }],
+        ),
+      };
+      try {
+        if (writable) await recordProvisioned(path, facts, { now: context.clock.now, newId: randomRecordId });
+      } catch (error) {
+        if (!(error instanceof LocalError)) throw error;
+        writable = false;
+        await context.warn(`${error.message} What this run does is not remembered there.`);
+      }
+    },
+  };
+}
+
+async function remembered(
+  context: Context,
+  path: string,
+  origin: string,
+  wanted: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, ProvisionedSpace>> {
+  try {
+    const { spaces, damaged } = await lookUpProvisioned(path, origin, wanted);
+    for (const { line, why } of damaged) await context.warn(`${path}:${line} is left out: ${why}`);
+    return spaces;
+  } catch (error) {
+    if (!(error instanceof LocalError)) throw error;
+    await context.warn(`${error.message} What earlier runs did is looked up at the service alone.`);
+    return new Map();
+  }
+}

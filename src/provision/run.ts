@@ -1,0 +1,85 @@
+import type { JsonObject } from '../contract/json.ts';
+import type { ManifestDocument } from '../domain/manifest/manifest.ts';
+import { BalanceError, InterruptedError } from '../errors.ts';
+import { provisionDocument, type Surface, untouched } from './document.ts';
+import { CannotLook, findSpaces } from './look.ts';
+import type { DocumentResult } from './result.ts';
+
+export interface RunOptions {
+  readonly concurrency: number;
+  /** Whether the first failure keeps the rest from being started. */
+  readonly failFast: boolean;
+}
+
+/**
+ * The first look: which of the spaces are there.
+ * @returns undefined when the service cannot be asked
+ * @throws PartnerctlError when it could be asked, and failed; nothing was sent then but reads
+ */
+export async function firstLook(
+  http: Surface['http'],
+  documents: readonly ManifestDocument[],
+  onBlind: Surface['onBlind'],
+): Promise<ReadonlyMap<string, JsonObject> | undefined> {
+  try {
+    return await findSpaces(http, new Set(documents.map(({ manifest }) => manifest.external_space_id)));
+  } catch (error) {
+    if (!(error instanceof CannotLook)) throw error;
+    await onBlind(error);
+    return undefined;
+  }
+}
+
+/** Whether nothing more should be started after this failure. 402 would be the answer to everything. */
+function endsRun(error: unknown, failFast: boolean): boolean {
+  return failFast || error instanceof BalanceError || error instanceof InterruptedError;
+}
+
+/**
+ * Provisions documents, some at a time, and yields each result as it is there. Failures are results; nothing is thrown.
+ * Once it has begun it goes on to the end, also when nobody reads the results any more.
+ */
+export async function* provisionAll(
+  documents: readonly ManifestDocument[],
+  surface: Surface,
+  { concurrency, failFast }: RunOptions,
+): AsyncGenerator<DocumentResult> {
+  const { default: pLimit } = await import('p-limit');
+  const limit = pLimit(concurrency);
+  let stopped = false;
+
+  async function one(document: ManifestDocument): Promise<DocumentResult> {
+    if (stopped || surface.interrupt.aborted) return untouched(document, 'skipped');
+    try {
+      return await provisionDocument(surface, document);
+    } catch (error) {
+      stopped ||= endsRun(error, failFast);
+      return { ...untouched(document, 'failed'), error };
+    }
+  }
+  yield* asSettled(documents.map((document) => limit(() => one(document))));
+}
+
+/** The values of promises that never reject, each as soon as it is there. Leaving early still waits for all of them. */
+async function* asSettled<Value>(promises: readonly Promise<Value>[]): AsyncGenerator<Value> {
+  const arrived: Value[] = [];
+  let wake = (): void => undefined;
+  for (const promise of promises) {
+    void promise.then((value) => {
+      arrived.push(value);
+      wake();
+    });
+  }
+  try {
+    for (let given = 0; given < promises.length; given += 1) {
+      while (arrived.length === given)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      const value = arrived[given];
+      if (value !== undefined) yield value;
+    }
+  } finally {
+    await Promise.all(promises);
+  }
+}

@@ -1,0 +1,106 @@
+import { open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { ManifestSource } from '../domain/manifest/manifest.ts';
+import { LIMITS } from '../domain/yaml-input/limits.ts';
+import { InputError } from '../errors.ts';
+
+const YAML_FILE = /\.ya?ml$/i;
+/** UTF-8 takes at most three bytes for one UTF-16 unit. */
+const MAX_BYTES = LIMITS.sourceLength * 3;
+
+interface Complaint {
+  readonly source: string;
+  readonly message: string;
+}
+
+type Found = ManifestSource | Complaint;
+
+function reason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'there is no such file or directory';
+  if (code === 'EACCES' || code === 'EPERM') return 'it may not be read';
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function readBounded(chunks: AsyncIterable<Buffer | string>): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    const part = Buffer.from(chunk);
+    size += part.length;
+    if (size > MAX_BYTES) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+async function readSource(name: string, chunks: AsyncIterable<Buffer | string>): Promise<Found> {
+  const bytes = await readBounded(chunks);
+  if (!bytes) return { source: name, message: `it is larger than ${MAX_BYTES / 1024 / 1024} MiB` };
+  try {
+    return { name, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch {
+    return { source: name, message: 'it is not UTF-8 text' };
+  }
+}
+
+async function readPath(path: string): Promise<Found> {
+  try {
+    const file = await open(path);
+    try {
+      return await readSource(path, file.createReadStream({ autoClose: false }));
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    return { source: path, message: reason(error) };
+  }
+}
+
+/** The YAML files of a directory, by name; directories below it are left alone. */
+async function filesOf(directory: string): Promise<string[] | Complaint> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const files = entries
+    .filter((entry) => !entry.isDirectory() && YAML_FILE.test(entry.name))
+    .map(({ name }) => join(directory, name));
+  return files.length > 0 ? files.sort() : { source: directory, message: 'the directory holds no .yaml or .yml file' };
+}
+
+async function expand(path: string): Promise<string[] | Complaint> {
+  try {
+    return (await stat(path)).isDirectory() ? await filesOf(path) : [path];
+  } catch (error) {
+    return { source: path, message: reason(error) };
+  }
+}
+
+async function readWord(word: string, stdin: Readable): Promise<Found[]> {
+  if (word === '-') return [await readSource('<stdin>', stdin)];
+  const paths = await expand(word);
+  return Array.isArray(paths) ? Promise.all(paths.map(readPath)) : [paths];
+}
+
+/**
+ * Reads what `provision` is given: files, directories (their .yaml and .yml files), or `-` for standard input.
+ * @throws InputError that names every one that cannot be read
+ */
+export async function readSources(words: readonly string[], stdin: Readable): Promise<ManifestSource[]> {
+  const sources: ManifestSource[] = [];
+  const complaints: Complaint[] = [];
+  for (const word of words) {
+    for (const found of await readWord(word, stdin)) {
+      if ('text' in found) sources.push(found);
+      else complaints.push(found);
+    }
+  }
+  if (complaints.length === 0) return sources;
+  throw new InputError(
+    complaints.length === 1 ? 'A manifest cannot be read.' : `${complaints.length} manifests cannot be read.`,
+    {
+      why: complaints.map(({ source, message }) => `${source}: ${message}`).join('\n'),
+      hint: 'Nothing was sent.',
+      details: { problems: complaints },
+    },
+  );
+}

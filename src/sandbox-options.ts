@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import type { FlagSpec, Words } from './command.ts';
+import { InputError, LocalError } from './errors.ts';
+import type { FaultPlan, Sandbox } from './sandbox/sandbox.ts';
+
+/** What `sandbox start` and `sandbox run` have in common. */
+export interface SandboxInput {
+  readonly dataDir: string | undefined;
+  readonly faultsFile: string | undefined;
+  readonly port: number;
+}
+
+export const SANDBOX_FLAGS: readonly FlagSpec[] = [
+  { usage: '--data <dir>', description: 'keep the data in this directory', default: 'in memory' },
+  {
+    usage: '--faults <file>',
+    description: 'a JSON file of faults to inject: {"rules":[{"kind":"status","status":503,"rate":0.1}]}',
+  },
+];
+
+export function sandboxInput(words: Words): SandboxInput {
+  return {
+    dataDir: words.text('data'),
+    faultsFile: words.text('faults'),
+    port: words.count('port', { min: 0, max: 65_535, fallback: 0 }),
+  };
+}
+
+async function readFaults(path: string): Promise<FaultPlan> {
+  try {
+    // Its shape is checked by the sandbox, whose plan it is.
+    const plan: FaultPlan = JSON.parse(await readFile(path, 'utf8'));
+    return plan;
+  } catch (error) {
+    throw new InputError(`The faults in ${path} cannot be read.`, { why: String(error), cause: error });
+  }
+}
+
+/**
+ * Starts a sandbox as the flags say.
+ * @throws InputError for an unreadable fault file, LocalError when the sandbox cannot start
+ */
+export async function startFor({ dataDir, faultsFile, port }: SandboxInput): Promise<Sandbox> {
+  const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile);
+  const { startSandbox } = await import('./sandbox/sandbox.ts');
+  try {
+    return await startSandbox({ port, ...(dataDir !== undefined && { dataDir }), ...(faults && { faults }) });
+  } catch (error) {
+    throw new LocalError('The sandbox cannot start.', {
+      why: error instanceof Error ? error.message : String(error),
+      cause: error,
+    });
+  }
+}

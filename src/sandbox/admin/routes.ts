@@ -1,0 +1,11 @@
+import type { Service } from '../service.ts';
+import { dataAdmin } from './data.ts';
+import { observationAdmin } from './observation.ts';
+import type { AdminRoute } from './route.ts';
+import { settingsAdmin } from './settings.ts';
+import { tokenAdmin } from './tokens.ts';
+
+/** Everything below `/_sandbox`. */
+export function adminRoutes(service: Service): AdminRoute[] {
+  return [...tokenAdmin(service), ...settingsAdmin(service), ...observationAdmin(service), ...dataAdmin(service)];
+}

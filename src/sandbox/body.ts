@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http';
+import type * as v from 'valibot';
+import { invalidInput, Problem } from './problem.ts';
+import type { ServiceContext } from './service.ts';
+import { check } from './shapes.ts';
+
+/** The largest JSON body, in bytes. */
+const MAX_JSON_BYTES = 1024 * 1024;
+
+/** Larger or more deeply nested bodies are not kept in the request log, which has to be written as JSON itself. */
+const MAX_LOGGED_BYTES = 64 * 1024;
+const MAX_LOGGED_BRACKETS = 1_000;
+
+async function readAtMost(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = new Problem(413, 'body_too_large', `The body is larger than ${limit} bytes.`);
+  if (Number(incoming.headers['content-length'] ?? 0) > limit) throw tooLarge;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // The stream stays whole on an early end, so that the refusal can still be sent on its socket.
+  for await (const chunk of incoming.iterator({ destroyOnReturn: true })) {
+    const bytes = Buffer.from(chunk);
+    length += bytes.length;
+    if (length > limit) throw tooLarge;
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+function isLoggable(text: string): boolean {
+  return text.length <= MAX_LOGGED_BYTES && (text.match(/[[{]/g)?.length ?? 0) <= MAX_LOGGED_BRACKETS;
+}
+
+function parseJson(bytes: Buffer): { text: string; value: unknown } {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { text, value: JSON.parse(text) };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Problem(400, 'malformed_json', `The body is not JSON: ${reason}`);
+  }
+}
+
+/**
+ * Reads a request's JSON object and checks it.
+ * @throws Problem 415 for another content type, 413 over 1 MiB, 400 for what is not JSON, 422 for wrong fields.
+ */
+export async function readBody<Schema extends v.GenericSchema>(
+  c: ServiceContext,
+  schema: Schema,
+): Promise<v.InferOutput<Schema>> {
+  const { incoming } = c.env;
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(incoming.headers['content-type'] ?? '')) {
+    throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
+  }
+  const { text, value } = parseJson(await readAtMost(incoming, MAX_JSON_BYTES));
+  const entry = c.get('entry');
+  if (entry && isLoggable(text)) entry.body = value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidInput([{ path: '', message: 'must be an object' }]);
+  }
+  const result = check(schema, value);
+  if (!result.ok) throw invalidInput(result.fields);
+  return result.value;
+}

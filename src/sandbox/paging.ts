@@ -1,0 +1,55 @@
+import { invalidInput } from './problem.ts';
+import type { Service, ServiceContext } from './service.ts';
+import { MAX_PAGE_SIZE } from './settings.ts';
+
+interface Page<Item> {
+  readonly count: number;
+  readonly next: string | null;
+  readonly previous: string | null;
+  readonly results: Item[];
+}
+
+function cursorOf(position: number): string {
+  return Buffer.from(`from:${position}`).toString('base64url');
+}
+
+function positionOf(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const text = Buffer.from(cursor, 'base64url').toString('utf8');
+  const digits = /^from:(0|[1-9]\d{0,14})$/.exec(text)?.[1];
+  if (digits === undefined) throw invalidInput([{ path: 'cursor', message: 'is not a cursor of this service' }]);
+  return Number(digits);
+}
+
+function sizeOf(text: string | undefined, standard: number): number {
+  if (text === undefined) return standard;
+  const size = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (size < 1 || size > MAX_PAGE_SIZE) {
+    throw invalidInput([{ path: 'page_size', message: `must be a whole number from 1 to ${MAX_PAGE_SIZE}` }]);
+  }
+  return size;
+}
+
+/**
+ * Answers a list request with one page. The spec (§4.7) leaves lists open; this service pages by an opaque cursor and
+ * gives the neighbouring pages as absolute addresses. Costs no more than the page, however long the list.
+ * @param items in a stable order; new ones join at the end.
+ * @param show how the service presents an item.
+ */
+export function pageOf<Record, Item>(
+  service: Service,
+  c: ServiceContext,
+  items: readonly Record[],
+  show: (record: Record) => Item,
+): Page<Item> {
+  const size = sizeOf(c.req.query('page_size'), service.store.world.settings.page_size);
+  const from = positionOf(c.req.query('cursor'));
+  const address = (position: number): string =>
+    `${service.origin}${c.req.path}?page_size=${size}&cursor=${cursorOf(position)}`;
+  return {
+    count: items.length,
+    next: from + size < items.length ? address(from + size) : null,
+    previous: from > 0 ? address(Math.max(0, from - size)) : null,
+    results: items.slice(from, from + size).map(show),
+  };
+}

@@ -1,0 +1,9 @@
+import type { Route, Service } from '../service.ts';
+import { agentRoutes } from './agents.ts';
+import { provisioningRoutes } from './provisioning.ts';
+import { spaceRoutes } from './spaces.ts';
+
+/** Every partner endpoint (spec §4). */
+export function partnerRoutes(service: Service): Route[] {
+  return [...spaceRoutes(service), ...provisioningRoutes(service), ...agentRoutes(service)];
+}

@@ -1,0 +1,36 @@
+import * as v from 'valibot';
+
+/** The largest page a list gives, and the largest `page_size` that may be asked for. */
+export const MAX_PAGE_SIZE = 1_000;
+
+const rateLimitSchema = v.strictObject({
+  /** Requests that a token may make in each window. */
+  requests: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  /** Length of the window, in seconds. */
+  per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
+  /** How a 429 says when to come back: whole seconds, an HTTP date, or not at all. */
+  retry_after: v.optional(v.picklist(['seconds', 'date', 'none']), 'seconds'),
+});
+
+export type RateLimit = v.InferOutput<typeof rateLimitSchema>;
+
+/** Every setting with its default, so that settings kept by an earlier version are complete again when they are read. */
+export const settingsSchema = v.strictObject({
+  /** The organization's pay-as-you-go balance in USD. */
+  balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
+  /** Null for no limit. */
+  rate_limit: v.optional(v.nullable(rateLimitSchema), null),
+  /** Items on a page when the request does not say. */
+  page_size: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PAGE_SIZE)), 100),
+  /** What a repeated provisioning does with an agent of the same name and template: give it back, or install another. */
+  agents_on_repeat: v.optional(v.picklist(['reuse', 'install']), 'reuse'),
+  /** Milliseconds to wait before each partner request is looked at. */
+  latency_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000)), 0),
+});
+
+/** A change of settings: what is left out stays as it is. */
+export const settingsPatchSchema = v.partial(settingsSchema);
+
+export type Settings = v.InferOutput<typeof settingsSchema>;
+
+export const DEFAULT_SETTINGS: Settings = v.parse(settingsSchema, {});

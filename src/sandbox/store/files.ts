@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+const PRIVATE_FILE = 0o600;
+const PRIVATE_DIRECTORY = 0o700;
+
+const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/;
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** The file's bytes, or undefined when there is no such file. */
+export async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Makes sure that a new or renamed file's name outlives a crash. */
+async function syncDirectory(path: string): Promise<void> {
+  // Windows cannot open a directory for syncing, and does not need it.
+  if (process.platform === 'win32') return;
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Puts a file in place whole or not at all, readable by its owner alone, on disk when this resolves. */
+export async function replaceFile(path: string, content: Iterable<string>): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const file = await open(temporary, 'wx', PRIVATE_FILE);
+  try {
+    try {
+      for (const part of content) await file.appendFile(part);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a directory for the owner alone, or takes one that is there.
+ * @param isOwn whether a file of that name is ours.
+ * @throws Error for a directory that holds nothing but other things: its mode and content are not ours to change.
+ */
+export async function ownDirectory(path: string, isOwn: (name: string) => boolean): Promise<void> {
+  const made = await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY });
+  if (made !== undefined) {
+    for (let parent = dirname(path); parent.length >= dirname(made).length; parent = dirname(parent)) {
+      await syncDirectory(parent);
+      if (parent === dirname(parent)) break;
+    }
+    return;
+  }
+  const names = await readdir(path);
+  if (names.length > 0 && !names.some(isOwn)) {
+    throw new Error(`The data directory ${path} is not empty and holds no sandbox data.`);
+  }
+  await chmod(path, PRIVATE_DIRECTORY);
+}
+
+/** Removes what a crash in the middle of `replaceFile` left behind. Nobody else may be writing to the directory. */
+export async function sweep(directory: string, isOwn: (name: string) => boolean): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (isOwn(name) && TEMPORARY.test(name)) await unlink(join(directory, name));
+  }
+}

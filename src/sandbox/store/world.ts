@@ -1,0 +1,85 @@
+import * as v from 'valibot';
+import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../settings.ts';
+import { DEFAULT_TEMPLATES, type TemplateRecord, templateSchema } from '../templates.ts';
+import { AgentTable, agentRecordSchema, sourceRecordSchema } from './agents.ts';
+import { SpaceTable, spaceRecordSchema } from './spaces.ts';
+import { TokenTable, tokenRecordSchema } from './tokens.ts';
+
+/** One thing that happened. The service's data is what all its changes add up to, in order. */
+export const changeSchema = v.variant('kind', [
+  v.strictObject({ kind: v.literal('token'), token: tokenRecordSchema }),
+  v.strictObject({ kind: v.literal('token_deleted'), token_id: v.string() }),
+  v.strictObject({ kind: v.literal('settings'), settings: settingsSchema }),
+  v.strictObject({ kind: v.literal('template'), template: templateSchema }),
+  v.strictObject({ kind: v.literal('space'), space: spaceRecordSchema }),
+  v.strictObject({ kind: v.literal('agent'), agent: agentRecordSchema }),
+  v.strictObject({ kind: v.literal('source'), source: sourceRecordSchema }),
+  v.strictObject({ kind: v.literal('reset'), keep_tokens: v.boolean() }),
+]);
+
+export type Change = v.InferOutput<typeof changeSchema>;
+
+/** Everything the service knows, in memory. It changes by `apply` alone. */
+export class World {
+  tokens = new TokenTable();
+  spaces = new SpaceTable();
+  agents = new AgentTable();
+  templates = new Map<string, TemplateRecord>();
+  settings: Settings = DEFAULT_SETTINGS;
+
+  constructor() {
+    this.#approve(DEFAULT_TEMPLATES);
+  }
+
+  apply(change: Change): void {
+    switch (change.kind) {
+      case 'token':
+        this.tokens.add(change.token);
+        return;
+      case 'token_deleted':
+        this.tokens.remove(change.token_id);
+        return;
+      case 'settings':
+        this.settings = change.settings;
+        return;
+      case 'template':
+        this.#approve([change.template]);
+        return;
+      case 'space':
+        this.spaces.add(change.space);
+        return;
+      case 'agent':
+        this.agents.add(change.agent);
+        return;
+      case 'source':
+        this.agents.addSource(change.source);
+        return;
+      case 'reset':
+        this.#reset(change.keep_tokens);
+        return;
+    }
+  }
+
+  /** The shortest list of changes that leads from an empty world to this one. */
+  *changes(): Generator<Change> {
+    yield { kind: 'settings', settings: this.settings };
+    for (const template of this.templates.values()) yield { kind: 'template', template };
+    for (const token of this.tokens.all()) yield { kind: 'token', token };
+    for (const space of this.spaces.all()) yield { kind: 'space', space };
+    for (const agent of this.agents.all()) yield { kind: 'agent', agent };
+    for (const source of this.agents.sources()) yield { kind: 'source', source };
+  }
+
+  #approve(templates: readonly TemplateRecord[]): void {
+    for (const template of templates) this.templates.set(template.template_id, template);
+  }
+
+  #reset(keepTokens: boolean): void {
+    if (!keepTokens) this.tokens = new TokenTable();
+    this.spaces = new SpaceTable();
+    this.agents = new AgentTable();
+    this.templates = new Map();
+    this.settings = DEFAULT_SETTINGS;
+    this.#approve(DEFAULT_TEMPLATES);
+  }
+}

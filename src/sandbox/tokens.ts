@@ -1,0 +1,52 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import * as v from 'valibot';
+import { isAddressRange } from './cidr.ts';
+import { makeId } from './ids.ts';
+import { SCOPES, scopeSchema } from './scopes.ts';
+import { type Service, timestamp } from './service.ts';
+import { closed } from './shapes.ts';
+import type { TokenRecord } from './store/tokens.ts';
+
+export const newTokenSchema = closed({
+  scopes: v.optional(v.array(scopeSchema), [...SCOPES]),
+  allowed_ip_cidrs: v.optional(
+    v.array(v.pipe(v.string(), v.check(isAddressRange, 'must be an IP address or a CIDR range'))),
+    [],
+  ),
+});
+
+export type NewToken = v.InferOutput<typeof newTokenSchema>;
+
+/** The SHA-256 of a secret in hexadecimal: all that is kept of it. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+/** Whether the secret is the one that the hash was made from, in the same time for every wrong one. */
+export function isSecret(secret: string, hash: string): boolean {
+  return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(hash));
+}
+
+/** The secret of an `Authorization: Bearer <secret>` header, or undefined for any other header or none. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? '')?.[1];
+}
+
+/** Makes a partner token (spec §5). The secret is in the answer and nowhere else. */
+export function issueToken(service: Service, wanted: NewToken): { record: TokenRecord; secret: string } {
+  const secret = `pat_${randomBytes(32).toString('base64url')}`;
+  const record: TokenRecord = {
+    token_id: makeId('tok'),
+    secret_sha256: hashSecret(secret),
+    scopes: [...new Set(wanted.scopes)],
+    allowed_ip_cidrs: wanted.allowed_ip_cidrs,
+    created_at: timestamp(service),
+  };
+  service.store.commit({ kind: 'token', token: record });
+  return { record, secret };
+}
+
+/** A token as the admin surface shows it: without anything that opens a door. */
+export function publicToken({ token_id, scopes, allowed_ip_cidrs, created_at }: TokenRecord) {
+  return { token_id, scopes, allowed_ip_cidrs, created_at };
+}

@@ -1,0 +1,106 @@
+import type { FileHandle } from 'node:fs/promises';
+
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/** Whole lines of a file. `bytes` is valid only until the next block is asked for. */
+export interface Block {
+  readonly kind: 'lines';
+  /** The number of its first line, counted from 1. */
+  readonly line: number;
+  readonly bytes: Buffer;
+}
+
+/** A line that has more bytes than allowed; its content is skipped. */
+export interface TooLong {
+  readonly kind: 'tooLong';
+  readonly line: number;
+}
+
+export interface Line {
+  readonly line: number;
+  /** Without its line end. Valid only until the next block. */
+  readonly bytes: Buffer;
+}
+
+function countNewlines(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) count += 1;
+  return count;
+}
+
+/**
+ * Reads a file from where it stands to its end in blocks of whole lines, in constant memory.
+ * @param maxLine the bytes that a line may have before its newline.
+ */
+export async function* blocksOf(file: FileHandle, maxLine: number): AsyncGenerator<Block | TooLong, void, void> {
+  const buffer = Buffer.allocUnsafe(maxLine + '\n'.length);
+  let held = 0;
+  let line = 1;
+  let skipping = false;
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, held, buffer.length - held, null);
+    if (bytesRead === 0) break;
+    const filled = held + bytesRead;
+    let start = 0;
+    if (skipping) {
+      const lineEnd = buffer.subarray(0, filled).indexOf(NEWLINE);
+      if (lineEnd === -1) continue;
+      skipping = false;
+      line += 1;
+      start = lineEnd + 1;
+    }
+    const end = Math.max(start, buffer.subarray(0, filled).lastIndexOf(NEWLINE) + 1);
+    if (end > start) {
+      const bytes = buffer.subarray(start, end);
+      yield { kind: 'lines', line, bytes };
+      line += countNewlines(bytes);
+    }
+    buffer.copyWithin(0, end, filled);
+    held = filled - end;
+    if (held === buffer.length) {
+      yield { kind: 'tooLong', line };
+      skipping = true;
+      held = 0;
+    }
+  }
+  if (held > 0) yield { kind: 'lines', line, bytes: buffer.subarray(0, held) };
+}
+
+/** Whether a stretch of the block contains one of the texts. To be asked for stretches in rising order. */
+function searcher(block: Buffer, texts: readonly string[]): (start: number, end: number) => boolean {
+  const searches = texts.map((text) => {
+    const wanted = Buffer.from(text);
+    return { wanted, next: block.indexOf(wanted) };
+  });
+  return (start, end) => {
+    for (const search of searches) {
+      if (search.next !== -1 && search.next < start) search.next = block.indexOf(search.wanted, start);
+      if (search.next !== -1 && search.next < end) return true;
+    }
+    return false;
+  };
+}
+
+/**
+ * The lines of a block that are not blank.
+ * @param containing leaves out the lines that look like records and contain none of these texts.
+ */
+export function* linesOf(block: Block, containing?: readonly string[]): Generator<Line, void, void> {
+  const { bytes } = block;
+  const contains = containing && searcher(bytes, containing);
+  let line = block.line;
+  for (let start = 0; start < bytes.length; line += 1) {
+    const newline = bytes.indexOf(NEWLINE, start);
+    const next = newline === -1 ? bytes.length : newline + 1;
+    let end = newline === -1 ? bytes.length : newline;
+    if (end > start && bytes[end - 1] === RETURN) end -= 1;
+    if (end > start) {
+      const skippable = contains && bytes[start] === OPENING_BRACE && bytes[end - 1] === CLOSING_BRACE;
+      if (!skippable || contains(start, end)) yield { line, bytes: bytes.subarray(start, end) };
+    }
+    start = next;
+  }
+}

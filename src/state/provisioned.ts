@@ -1,0 +1,134 @@
+import { hash } from 'node:crypto';
+import { isJsonObject } from '../contract/json.ts';
+import { appendRecord, type LogEntry, readLog } from './log.ts';
+import { fieldText, type LogRecord, recordHead, type Stamp } from './record.ts';
+
+export interface ProvisionedAgent {
+  readonly agent_id: string;
+  /** See `agentKey`. */
+  readonly key: string;
+}
+
+/** What is known of a space that an earlier run created or reused. */
+export interface ProvisionedSpace {
+  readonly space_id: string;
+  /** Hash of the document that the space was last provisioned from. */
+  readonly content_hash: string;
+  readonly agents: readonly ProvisionedAgent[];
+}
+
+/** What one provisioning run has to tell the next. */
+export interface ProvisionFacts extends ProvisionedSpace {
+  /** The service: origin and base path. */
+  readonly origin: string;
+  readonly external_space_id: string;
+}
+
+/** A line of the state file that could not be used, for a warning. */
+export interface UnreadableLine {
+  readonly line: number;
+  readonly why: string;
+}
+
+export interface ProvisionedLookUp {
+  /** By external_space_id. */
+  readonly spaces: ReadonlyMap<string, ProvisionedSpace>;
+  readonly damaged: readonly UnreadableLine[];
+}
+
+const TYPE = 'space';
+
+/** Searching for a few ids is much faster than reading every record; for many it is not. */
+const MOST_SEARCHED = 8;
+
+/** What identifies an agent of a manifest without naming it: a hash of its name and template. */
+export function agentKey(name: string, templateId: string): string {
+  return hash('sha256', JSON.stringify([name, templateId]), 'hex');
+}
+
+/**
+ * Records that a space was provisioned, and the agents that were installed in it. Resolves once it is on disk.
+ * @throws LocalError when the state file cannot be written.
+ */
+export async function recordProvisioned(path: string, facts: ProvisionFacts, stamp: Stamp): Promise<void> {
+  const { origin, external_space_id, space_id, content_hash } = facts;
+  const agents = facts.agents.map(({ agent_id, key }) => ({ agent_id, key }));
+  await appendRecord(path, {
+    ...recordHead(TYPE, stamp),
+    origin,
+    external_space_id,
+    space_id,
+    content_hash,
+    agents,
+  });
+}
+
+function isAgent(value: unknown): value is ProvisionedAgent {
+  return isJsonObject(value) && typeof value.agent_id === 'string' && typeof value.key === 'string';
+}
+
+function factsOf(record: LogRecord): ProvisionFacts | undefined {
+  const { origin, external_space_id, space_id, content_hash, agents } = record;
+  if (typeof origin !== 'string' || typeof external_space_id !== 'string') return undefined;
+  if (typeof space_id !== 'string' || typeof content_hash !== 'string') return undefined;
+  if (!Array.isArray(agents) || !agents.every(isAgent)) return undefined;
+  return { origin, external_space_id, space_id, content_hash, agents };
+}
+
+/** Merges the records of one external id: the last space counts, with the agents that were ever recorded for it. */
+function merged(records: readonly ProvisionFacts[]): ProvisionedSpace | undefined {
+  const last = records.at(-1);
+  if (last === undefined) return undefined;
+  const { space_id, content_hash } = last;
+  const agents = new Map<string, ProvisionedAgent>();
+  for (const record of records) {
+    // An agent lives in its space; those of a space that was since replaced are gone.
+    if (record.space_id !== space_id) continue;
+    for (const agent of record.agents) agents.set(agent.agent_id, { agent_id: agent.agent_id, key: agent.key });
+  }
+  return { space_id, content_hash, agents: [...agents.values()] };
+}
+
+function unreadable(entry: LogEntry): UnreadableLine | undefined {
+  if (entry.kind === 'damaged') return { line: entry.line, why: entry.why };
+  if (entry.kind === 'newer') {
+    return { line: entry.line, why: `written by a newer version of this program (format ${entry.version})` };
+  }
+  return undefined;
+}
+
+/**
+ * What earlier runs recorded about the given spaces of one service.
+ * @throws LocalError when the state file is there and cannot be read.
+ */
+export async function lookUpProvisioned(
+  path: string,
+  origin: string,
+  externalIds: ReadonlySet<string>,
+): Promise<ProvisionedLookUp> {
+  const damaged: UnreadableLine[] = [];
+  const found = new Map<string, ProvisionFacts[]>();
+  const few = externalIds.size <= MOST_SEARCHED;
+  const containing = few
+    ? [...externalIds].map((externalId) => fieldText('external_space_id', externalId))
+    : [fieldText('type', TYPE)];
+  for await (const entry of readLog(path, { containing })) {
+    const trouble = unreadable(entry);
+    if (trouble !== undefined) damaged.push(trouble);
+    if (entry.kind !== 'record' || entry.record.type !== TYPE) continue;
+    const facts = factsOf(entry.record);
+    if (facts === undefined) {
+      damaged.push({ line: entry.line, why: 'not a whole record of a space' });
+    } else if (facts.origin === origin && externalIds.has(facts.external_space_id)) {
+      const earlier = found.get(facts.external_space_id);
+      if (earlier === undefined) found.set(facts.external_space_id, [facts]);
+      else earlier.push(facts);
+    }
+  }
+  const spaces = new Map<string, ProvisionedSpace>();
+  for (const [externalId, records] of found) {
+    const space = merged(records);
+    if (space !== undefined) spaces.set(externalId, space);
+  }
+  return { spaces, damaged };
+}

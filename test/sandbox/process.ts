@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { build } from 'esbuild';
+import { onTestFinished } from 'vitest';
+
+/** A directory of its own for one test, gone when the test ends. */
+export async function temporaryDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'sandbox-test-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Makes one runnable file of `child.ts`; Node 20 does not read TypeScript. */
+export async function bundleChild(outfile: string): Promise<void> {
+  await build({
+    entryPoints: [join(import.meta.dirname, 'child.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'error',
+  });
+}
+
+export interface ChildSandbox {
+  readonly baseUrl: string;
+  readonly adminUrl: string;
+  readonly adminKey: string;
+  readonly token: string;
+  /** Ends the process with SIGKILL, then resolves. */
+  kill(): Promise<void>;
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('The child has no stdout.');
+  for await (const line of createInterface({ input: child.stdout })) return line;
+  throw new Error('The child ended before it listened.');
+}
+
+/** Starts the bundled child on a data directory, through a shell with `limits` where they are given. */
+export async function startChild(bundle: string, dataDir: string, limits?: string): Promise<ChildSandbox> {
+  const script = `${limits ?? ':'} && exec "$0" "$@"`;
+  const child = spawn('/bin/sh', ['-c', script, process.execPath, bundle, dataDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  onTestFinished(kill);
+  return { ...JSON.parse(await firstLine(child)), kill };
+}

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { jsonSchema } from '../../../src/domain/yaml-input/json-schema.ts';
+import { readYaml } from '../../../src/domain/yaml-input/read.ts';
+
+const schema = v.array(
+  v.strictObject({
+    name: v.string(),
+    every: v.pipe(v.number(), v.minValue(1, 'must be at least 1')),
+    on: v.exactOptional(v.boolean()),
+  }),
+);
+
+const readJobs = (text: string) =>
+  readYaml([{ name: 'jobs.yaml', text }], { schema, lookup: (name) => ({ ON: 'true' })[name] });
+
+describe('a file of another kind', () => {
+  test('a list at the top', () => {
+    expect(readJobs('- name: a\n  every: 2.5\n  on: ${ON}\n- {name: b, every: 3}\n')).toEqual({
+      documents: [
+        {
+          source: 'jobs.yaml:1',
+          index: 0,
+          value: [
+            { name: 'a', every: 2.5, on: true },
+            { name: 'b', every: 3 },
+          ],
+        },
+      ],
+      problems: [],
+    });
+  });
+
+  test('its problems', () => {
+    const { problems } = readJobs(
+      '- name: a\n  evry: 2\n- {name: b, every: 0}\n- {name: c, every: x, on: 1}\n---\na: b\n',
+    );
+    expect(problems.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
+      '2:3 unknown key "evry"',
+      '3:20 "[1].every" must be at least 1',
+      '4:20 "[2].every" must be a number, not the text "x"',
+      '4:27 "[2].on" must be true or false, not the number 1',
+      '6:1 this document must be a list, not a mapping',
+    ]);
+  });
+
+  test('its JSON Schema', () => {
+    expect(jsonSchema(schema)).toMatchObject({ type: 'array', items: { required: ['name', 'every'] } });
+  });
+});

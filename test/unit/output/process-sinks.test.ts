@@ -1,0 +1,164 @@
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { build } from 'esbuild';
+import { execa } from 'execa';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { drained, streamSink } from '../../../src/output/process-sinks.ts';
+
+let directory: string;
+
+/** Bundles a program that uses the sinks, so that a bare node can run it. */
+async function program(name: string, body: string): Promise<string> {
+  const outfile = join(directory, `${name}.mjs`);
+  const contents = `
+    import { list } from './src/answer.ts';
+    import { render } from './src/output/render.ts';
+    import { drained, streamSink } from './src/output/process-sinks.ts';
+    const stdout = streamSink(process.stdout);
+    const stderr = streamSink(process.stderr);
+    const columns = [{ header: 'N', value: (n) => n }, { header: 'TEXT', value: () => 'x'.repeat(100) }];
+    ${body}
+  `;
+  await build({
+    stdin: { contents, resolveDir: process.cwd(), loader: 'ts' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile,
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+  });
+  return outfile;
+}
+
+const ENDLESS = `
+  let pulled = 0;
+  let closed = false;
+  function* endless() {
+    try { for (;;) yield ++pulled; } finally { closed = true; }
+  }
+  const how = { format: process.argv[2], color: false, quiet: false };
+  try {
+    await render(list(endless(), columns, { empty: '' }), how, { stdout, stderr });
+  } catch (error) {
+    await stderr.write(JSON.stringify({ code: error.code, closed }));
+  }
+`;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'process-sinks-'));
+});
+
+afterAll(async () => {
+  await rm(directory, { recursive: true });
+});
+
+describe('a pipe whose reader leaves', () => {
+  it.each(['tsv', 'ndjson', 'json'])('fails with EPIPE and closes the row source: %s', async (format) => {
+    const path = await program('endless', ENDLESS);
+    const { stdout, stderr } = await execa('sh', ['-c', `"${process.execPath}" "${path}" ${format} | head -1`], {
+      timeout: 20_000,
+    });
+    expect(stdout.split('\n')).toHaveLength(1);
+    expect(JSON.parse(stderr)).toEqual({ code: 'EPIPE', closed: true });
+  });
+
+  it('goes on failing with EPIPE, without an unhandled error', async () => {
+    const path = await program(
+      'again',
+      `
+      let failures = 0;
+      for (let n = 0; n < 50_000 && failures < 3; n++) {
+        await stdout.write('line\\n'.repeat(100)).catch((error) => { if (error.code === 'EPIPE') failures++; });
+      }
+      await drained(process.stdout);
+      await stderr.write('failures ' + failures);
+    `,
+    );
+    const { stderr, exitCode } = await execa('sh', ['-c', `"${process.execPath}" "${path}" | head -1 >/dev/null`]);
+    expect([stderr, exitCode]).toEqual(['failures 3', 0]);
+  });
+});
+
+describe('a slow reader', () => {
+  it('gets everything before an explicit exit', async () => {
+    const path = await program(
+      'slow',
+      `
+      stdout.write('x'.repeat(3_000_000));
+      stdout.write('end');
+      await drained(process.stdout);
+      process.exit(0);
+    `,
+    );
+    const { stdout } = await execa('sh', ['-c', `"${process.execPath}" "${path}" | (sleep 0.2; cat)`]);
+    expect(stdout).toHaveLength(3_000_003);
+    expect(stdout.endsWith('end')).toBe(true);
+  });
+
+  it('holds the writer back', async () => {
+    const stream = new PassThrough({ highWaterMark: 10 });
+    const sink = streamSink(stream);
+    await sink.write('x');
+    let written = false;
+    const second = sink.write('y'.repeat(10)).then(() => {
+      written = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(written).toBe(false);
+    stream.resume();
+    await second;
+    expect(written).toBe(true);
+  });
+});
+
+describe('a file', () => {
+  it('gets the text', async () => {
+    const path = join(directory, 'out.txt');
+    const stream = (await open(path, 'w')).createWriteStream();
+    const sink = streamSink(stream);
+    await sink.write('one\n');
+    await sink.write('two\n');
+    await drained(stream);
+    expect(await readFile(path, 'utf8')).toBe('one\ntwo\n');
+    expect([sink.isTTY, sink.columns]).toEqual([false, 80]);
+    stream.end();
+  });
+
+  it('fails with its own error when the disk is full', async () => {
+    const stream = (await open('/dev/full', 'w')).createWriteStream();
+    await expect(streamSink(stream).write('text')).rejects.toMatchObject({ code: 'ENOSPC' });
+  });
+});
+
+describe('a terminal', () => {
+  it('tells its size as it is now, and 80 where it has none', () => {
+    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 132 });
+    const sink = streamSink(stream);
+    expect([sink.isTTY, sink.columns]).toEqual([true, 132]);
+    stream.columns = 40;
+    expect(sink.columns).toBe(40);
+    stream.columns = 0;
+    expect(sink.columns).toBe(80);
+  });
+});
+
+describe('a stream that is over', () => {
+  it('is a reader that is gone', async () => {
+    const stream = new PassThrough();
+    const sink = streamSink(stream);
+    stream.destroy();
+    await expect(sink.write('x')).rejects.toMatchObject({ code: 'EPIPE' });
+    await drained(stream);
+  });
+
+  it('remembers an error that came between two writes', async () => {
+    const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const sink = streamSink(stream);
+    await sink.write('x');
+    stream.destroy(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+    await new Promise((resolve) => stream.once('close', resolve));
+    await expect(sink.write('y')).rejects.toMatchObject({ code: 'EPIPE' });
+  });
+});

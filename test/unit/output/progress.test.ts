@@ -1,0 +1,205 @@
+import { once } from 'node:events';
+import readline from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../../src/io.ts';
+import { besideProgress, createProgress } from '../../../src/output/progress.ts';
+import { memorySink } from './memory-sink.ts';
+
+/** A terminal whose screen goes to memory. */
+class Screen extends PassThrough {
+  readonly isTTY = true;
+  readonly columns = 80;
+  seen = '';
+
+  constructor() {
+    super();
+    this.setEncoding('utf8');
+    this.on('data', (text: string) => {
+      this.seen += text;
+    });
+  }
+
+  cursorTo(x: number) {
+    return readline.cursorTo(this, x);
+  }
+
+  moveCursor(dx: number, dy: number) {
+    return readline.moveCursor(this, dx, dy);
+  }
+
+  clearLine(direction: -1 | 0 | 1) {
+    return readline.clearLine(this, direction);
+  }
+
+  async until(text: string): Promise<void> {
+    while (!this.seen.includes(text)) await once(this, 'data');
+  }
+}
+
+/** A clock whose sleeps last until `pass` is called. */
+function handClock() {
+  const slept: number[] = [];
+  let wake: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => 0,
+    sleep(ms, signal) {
+      slept.push(ms);
+      return new Promise((resolve, reject) => {
+        wake.push(resolve);
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      });
+    },
+  };
+  const pass = () => {
+    for (const resolve of wake) resolve();
+    wake = [];
+  };
+  return { clock, slept, pass };
+}
+
+describe('progress', () => {
+  it('appears after a second, follows the text, and is gone when stopped', async () => {
+    const screen = new Screen();
+    const { clock, slept, pass } = handClock();
+    const progress = createProgress(screen, { enabled: true, clock });
+    progress.start('listing spaces');
+    expect(slept).toEqual([1000]);
+    expect(screen.seen).toBe('');
+    pass();
+    await screen.until('listing spaces');
+    progress.update('page 2');
+    await screen.until('page 2');
+    progress.detail('waiting 5 s');
+    await screen.until('page 2 (waiting 5 s)');
+    progress.stop();
+    await screen.until('page 2 (waiting 5 s)\x1b[?2026l\x1b[1G\x1b[0K');
+  });
+
+  it('shows the latest text and detail when it appears', async () => {
+    const screen = new Screen();
+    const { clock, pass } = handClock();
+    const progress = createProgress(screen, { enabled: true, clock });
+    progress.start('one');
+    progress.update('two');
+    progress.detail('three');
+    pass();
+    await screen.until('two (three)');
+    expect(screen.seen).not.toContain('one');
+    progress.detail('');
+    screen.seen = '';
+    await screen.until('two');
+    expect(screen.seen).not.toContain('three');
+    progress.stop();
+  });
+
+  it('shows nothing when it was stopped in time, even while the spinner was being loaded', async () => {
+    const screen = new Screen();
+    const early = handClock();
+    const stopped = createProgress(screen, { enabled: true, clock: early.clock });
+    stopped.start('early');
+    stopped.stop();
+    early.pass();
+
+    const late = handClock();
+    const loading = createProgress(screen, { enabled: true, clock: late.clock });
+    loading.start('late');
+    late.pass();
+    loading.stop();
+
+    const last = handClock();
+    const shown = createProgress(screen, { enabled: true, clock: last.clock });
+    shown.start('last');
+    last.pass();
+    await screen.until('last');
+    shown.stop();
+    expect(screen.seen).not.toMatch(/early|late/);
+  });
+
+  it('shows nothing, and never sleeps, where it is not enabled', async () => {
+    const screen = new Screen();
+    const { clock, slept } = handClock();
+    const progress = createProgress(screen, { enabled: false, clock });
+    progress.start('text');
+    progress.update('text');
+    progress.detail('text');
+    expect(await progress.around(async () => 'result')).toBe('result');
+    progress.stop();
+    expect(slept).toEqual([]);
+    expect(screen.seen).toBe('');
+  });
+
+  it('may be updated and stopped without having been started', () => {
+    const progress = createProgress(new Screen(), { enabled: true, clock: handClock().clock });
+    progress.update('x');
+    progress.detail('x');
+    progress.stop();
+  });
+
+  it('steps aside for a write and comes back', async () => {
+    const screen = new Screen();
+    const { clock, pass } = handClock();
+    const progress = createProgress(screen, { enabled: true, clock });
+    progress.start('working');
+    pass();
+    await screen.until('working');
+    screen.seen = '';
+    const sink = besideProgress(
+      { ...memorySink({ isTTY: true }), write: async (text) => void screen.write(text) },
+      progress,
+    );
+    await sink.write('a notice\n');
+    await screen.until('working');
+    const [before, after] = screen.seen.split('a notice\n');
+    expect(before).toMatch(/\x1b\[1G\x1b\[0K$/);
+    expect(before).not.toContain('working\x1b[?2026l\x1b[?2026h');
+    expect(after).toContain('working');
+    progress.stop();
+  });
+
+  it('is left alone by a write that does not go to a terminal', async () => {
+    const screen = new Screen();
+    const { clock, pass } = handClock();
+    const progress = createProgress(screen, { enabled: true, clock });
+    progress.start('working');
+    pass();
+    await screen.until('working');
+    const before = screen.seen;
+    const pipe = memorySink({ isTTY: false });
+    const sink = besideProgress(pipe, progress);
+    for (let row = 0; row < 100; row++) await sink.write('row\n');
+    expect(pipe.writes).toHaveLength(100);
+    expect(screen.seen).toBe(before);
+    progress.stop();
+  });
+
+  it('comes back when the write fails, and not when it was stopped meanwhile', async () => {
+    const screen = new Screen();
+    const { clock, pass } = handClock();
+    const progress = createProgress(screen, { enabled: true, clock });
+    progress.start('working');
+    pass();
+    await screen.until('working');
+    screen.seen = '';
+    await expect(progress.around(() => Promise.reject(new Error('EPIPE')))).rejects.toThrow('EPIPE');
+    await screen.until('working');
+    await progress.around(async () => progress.stop());
+    screen.seen = '';
+    progress.start('again');
+    pass();
+    await screen.until('again');
+    expect(screen.seen).not.toContain('working');
+    progress.stop();
+  });
+
+  it('cleans and redacts its text', async () => {
+    const screen = new Screen();
+    const { clock, pass } = handClock();
+    const redact = (text: string) => text.replaceAll('hush', '[redacted]');
+    const progress = createProgress(screen, { enabled: true, clock, redact });
+    progress.start('name \x1b[2J hush');
+    pass();
+    await screen.until('name \\x1b[2J [redacted]');
+    progress.stop();
+  });
+});

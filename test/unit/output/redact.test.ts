@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jsonText } from '../../../src/output/formats/json-text.ts';
+import { createRedactor, redactHeaders, redactingSink } from '../../../src/output/redact.ts';
+import { memorySink } from './memory-sink.ts';
+
+const TOKEN = 'pt_live_9x+/&"\\é 27';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('createRedactor', () => {
+  it.each([
+    ['raw', TOKEN],
+    ['in JSON', JSON.stringify(TOKEN).slice(1, -1)],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify(TOKEN)).slice(3, -3)],
+    ['in JSON that escapes slashes', JSON.stringify(TOKEN).slice(1, -1).replace('/', '\\/')],
+    ['in JSON made safe for HTML', JSON.stringify(TOKEN).slice(1, -1).replace('+', '\\u002B').replace('&', '\\u0026')],
+    ['percent-encoded', encodeURIComponent(TOKEN)],
+    ['percent-encoded in lower case', encodeURIComponent(TOKEN).replace(/%../g, (code) => code.toLowerCase())],
+    ['in a query', new URLSearchParams({ t: TOKEN }).toString().slice(2)],
+    ['in hexadecimal', Buffer.from(TOKEN).toString('hex')],
+  ])('finds a secret %s', (_name, spelt) => {
+    const { redact } = createRedactor([TOKEN]);
+    expect(redact(`before ${spelt} after`)).toBe('before [redacted] after');
+  });
+
+  it.each(['', 'Bearer ', 'user:', 'x', 'xy'])('finds the base64 of a secret after %j', (before) => {
+    const { redact } = createRedactor(['sk-0123456789']);
+    const shown = redact(`<${base64(`${before}sk-0123456789`)}>`);
+    expect(shown).toContain('[redacted]');
+    expect(Buffer.from(shown.replace('[redacted]', ''), 'base64').toString()).not.toMatch(/\d{2}/);
+    expect(redact(Buffer.from(`${before}sk-0123456789`).toString('base64url'))).toContain('[redacted]');
+  });
+
+  it('leaves text without a secret, and secrets too short to be one', () => {
+    const { redact } = createRedactor(['short', '', TOKEN]);
+    expect(redact('a short text')).toBe('a short text');
+  });
+
+  it('takes secrets that become known later', () => {
+    const redactor = createRedactor();
+    expect(redactor.redact('abcdefgh')).toBe('abcdefgh');
+    redactor.add('abcdefgh');
+    expect(redactor.redact('>abcdefgh<')).toBe('>[redacted]<');
+  });
+
+  it('leaves no piece of secrets that overlap or touch', () => {
+    const { redact } = createRedactor(['abcdefgh', 'ghijklmn']);
+    expect(redact('abcdefghijklmn.')).toBe('[redacted].');
+    expect(redact('abcdefghabcdefgh')).toBe('[redacted]');
+    expect(createRedactor(['aaaaaaaa']).redact('aaaaaaaaaaa')).toBe('[redacted]');
+  });
+
+  it('finds a secret as JSON output spells it', () => {
+    const secret = 'sec"ret \u202e text';
+    expect(createRedactor([secret]).redact(jsonText({ secret }))).toBe('{"secret":"[redacted]"}');
+  });
+
+  it('takes a secret with half a surrogate pair', () => {
+    expect(createRedactor(['secret \ud83d text']).redact('a secret \ud83d text')).toBe('a [redacted]');
+  });
+
+  it('never leaks a secret, wherever and however often it stands', () => {
+    const secret = fc
+      .string({ unit: 'binary', minLength: 8, maxLength: 60 })
+      .filter((text) => !'[redacted]'.includes(text) && text.trim().length >= 8);
+    fc.assert(
+      fc.property(secret, fc.array(fc.string({ unit: 'binary' })), (hidden, around) => {
+        const { redact } = createRedactor([hidden]);
+        expect(redact(around.join(hidden))).not.toContain(hidden);
+        expect(redact(JSON.stringify(around.join(hidden)))).not.toContain(JSON.stringify(hidden).slice(1, -1));
+        expect(redact(encodeURIComponent(`${around[0]}${hidden}`))).not.toContain(encodeURIComponent(hidden));
+      }),
+    );
+  });
+});
+
+describe('redactingSink', () => {
+  it('redacts each write and tells of the terminal as it is', async () => {
+    const inner = memorySink({ isTTY: true, columns: 132 });
+    const sink = redactingSink(inner, createRedactor([TOKEN]));
+    await sink.write(`token ${TOKEN}\n`);
+    expect(inner.text()).toBe('token [redacted]\n');
+    expect([sink.isTTY, sink.columns]).toEqual([true, 132]);
+  });
+});
+
+describe('redactHeaders', () => {
+  it('hides credentials whatever the case of the name', () => {
+    expect(
+      redactHeaders({
+        Authorization: 'Bearer x',
+        'proxy-authorization': 'Basic x',
+        COOKIE: 'a=b',
+        'set-cookie': ['a=b', 'c=d'],
+        accept: 'application/json',
+      }),
+    ).toEqual({
+      Authorization: '[redacted]',
+      'proxy-authorization': '[redacted]',
+      COOKIE: '[redacted]',
+      'set-cookie': '[redacted]',
+      accept: 'application/json',
+    });
+  });
+});

@@ -1,0 +1,240 @@
+import { build } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+import { type Answer, list, object, type Row } from '../../../src/answer.ts';
+import { UsageError } from '../../../src/errors.ts';
+import { checkQuery } from '../../../src/output/query.ts';
+import { type How, OUTPUT_FORMATS, render } from '../../../src/output/render.ts';
+import { brokenSink, memorySink } from './memory-sink.ts';
+
+interface Space {
+  space_id: string;
+  name: string;
+  tags?: string[];
+}
+
+const SPACES: Space[] = [
+  { space_id: 'sp_1', name: 'Acme' },
+  { space_id: 'sp_2', name: 'Bar\tbaz', tags: ['x'] },
+];
+
+const COLUMNS = [
+  { header: 'ID', value: ({ space_id }: Space) => space_id },
+  { header: 'NAME', value: ({ name }: Space) => name },
+];
+
+const spaces = (items: Iterable<Space> = SPACES) =>
+  list(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
+
+async function rendered(answer: Answer, how: Partial<How> = {}, isTTY = false) {
+  const stdout = memorySink({ isTTY });
+  const stderr = memorySink({ isTTY });
+  await render(answer, { format: 'table', color: false, quiet: false, ...how }, { stdout, stderr });
+  return { out: stdout.text(), err: stderr.text() };
+}
+
+async function* failing(): AsyncGenerator<Space> {
+  yield* SPACES;
+  throw new Error('page 2 failed');
+}
+
+describe('render', () => {
+  it('says the summary after a table, and what is missing when there is no row', async () => {
+    expect(await rendered(spaces())).toEqual({
+      out: 'ID    NAME\nsp_1  Acme\nsp_2  Bar\\tbaz\n',
+      err: 'That was all.\n',
+    });
+    expect(await rendered(spaces([]))).toEqual({ out: '', err: 'No spaces.\nThat was all.\n' });
+  });
+
+  it('says neither when quiet, nor to scripts', async () => {
+    expect((await rendered(spaces([]), { quiet: true })).err).toBe('');
+    for (const format of ['json', 'ndjson', 'yaml', 'tsv'] as const) {
+      expect((await rendered(spaces([]), { format })).err).toBe('');
+    }
+  });
+
+  it('cleans what a summary quotes', async () => {
+    const answer = list([], COLUMNS, { empty: '', summary: () => 'of \x1b[2Jacme' });
+    expect((await rendered(answer)).err).toBe('of \\x1b[2Jacme\n');
+  });
+
+  it('writes text as it stands in every format, and refuses to query it', async () => {
+    const answer = { kind: 'text', text: 'export A=1\n' } as const;
+    for (const format of OUTPUT_FORMATS) expect((await rendered(answer, { format })).out).toBe('export A=1\n');
+    await expect(rendered(answer, { query: '@' })).rejects.toThrow(UsageError);
+  });
+
+  it('writes nothing for no answer', async () => {
+    for (const format of OUTPUT_FORMATS) {
+      expect(await rendered({ kind: 'none' }, { format })).toEqual({ out: '', err: '' });
+    }
+  });
+
+  it.each(OUTPUT_FORMATS)('pulls all rows, and fails with what the rows fail with: %s', async (format) => {
+    let finished = false;
+    async function* rows() {
+      yield* SPACES;
+      finished = true;
+    }
+    await rendered(list(rows(), COLUMNS, { empty: '', document: () => ({}) }), { format });
+    expect(finished).toBe(true);
+    await expect(rendered(list(failing(), COLUMNS, { empty: '' }), { format })).rejects.toThrow('page 2 failed');
+  });
+
+  it.each([
+    ['json', 0],
+    ['yaml', 0],
+    ['table', 0],
+    ['ndjson', 2],
+    ['tsv', 2],
+  ] as const)('has written of a list that fails, as %s: %i rows', async (format, count) => {
+    const stdout = memorySink();
+    const how = { format, color: false, quiet: false };
+    const io = { stdout, stderr: memorySink() };
+    await expect(render(list(failing(), COLUMNS, { empty: '' }), how, io)).rejects.toThrow();
+    expect(stdout.writes).toHaveLength(count);
+  });
+
+  it.each(['ndjson', 'tsv'] as const)('closes the row source when the reader leaves: %s', async (format) => {
+    let pulled = 0;
+    let closed = false;
+    async function* rows(): AsyncGenerator<Row> {
+      try {
+        for (;;) {
+          pulled += 1;
+          yield { json: 1, cells: [], rank: 0 };
+        }
+      } finally {
+        closed = true;
+      }
+    }
+    const answer: Answer = { kind: 'list', headers: [], rows: rows(), empty: '' };
+    const io = { stdout: brokenSink(3), stderr: memorySink() };
+    await expect(render(answer, { format, color: false, quiet: false }, io)).rejects.toMatchObject({ code: 'EPIPE' });
+    expect([pulled, closed]).toEqual([4, true]);
+  });
+});
+
+describe('a stream', () => {
+  const stream = (): Answer => ({
+    kind: 'stream',
+    events: (async function* () {
+      yield { json: { role: 'user', text: 'hi' }, cells: ['user', 'hi'], text: 'you: hi' };
+      yield { json: { role: 'assistant', text: 'a\nb' }, cells: ['assistant', 'a\nb'], text: 'them: a\n      b\n' };
+    })(),
+  });
+
+  it.each([
+    ['table', 'you: hi\nthem: a\n      b\n'],
+    ['tsv', 'user\thi\nassistant\ta\\nb\n'],
+    ['json', '{"role":"user","text":"hi"}\n{"role":"assistant","text":"a\\nb"}\n'],
+    ['ndjson', '{"role":"user","text":"hi"}\n{"role":"assistant","text":"a\\nb"}\n'],
+    ['yaml', '---\nrole: user\ntext: hi\n---\nrole: assistant\ntext: |-\n  a\n  b\n'],
+  ] as const)('is written event by event: %s', async (format, out) => {
+    expect((await rendered(stream(), { format })).out).toBe(out);
+  });
+
+  it('asks the query of each event', async () => {
+    const query = "role == 'user' && text || null";
+    expect((await rendered(stream(), { query })).out).toBe('hi\n');
+    expect((await rendered(stream(), { query: 'text', format: 'json' })).out).toBe('"hi"\n"a\\nb"\n');
+  });
+});
+
+describe('--query', () => {
+  it.each([
+    ['[].name', 'Acme\nBar\\tbaz\n'],
+    ['[0].name', 'Acme\n'],
+    ['length(@)', '2\n'],
+    ['[].[space_id, name]', 'sp_1\tAcme\nsp_2\tBar\\tbaz\n'],
+    ['[].{id: space_id, n: length(name)}', 'sp_1\t4\nsp_2\t7\n'],
+    ['[1]', 'sp_2\tBar\\tbaz\t["x"]\n'],
+    ['[9]', ''],
+    ['[?name==`Acme`].space_id', 'sp_1\n'],
+    ['[?name==`none`]', ''],
+    ['[[0].name, tags, `{"a":1}`]', 'Acme\n\n{"a":1}\n'],
+  ])('%s as rows for people and cut', async (query, out) => {
+    expect((await rendered(spaces(), { query, format: 'tsv' })).out).toBe(out);
+  });
+
+  it('makes columns of the keys of all objects', async () => {
+    expect(await rendered(spaces(), { query: '@' })).toEqual({
+      out: 'space_id  name      tags\nsp_1      Acme\nsp_2      Bar\\tbaz  ["x"]\n',
+      err: '',
+    });
+    expect((await rendered(spaces(), { query: '[].[space_id, name]' })).out).toBe('sp_1  Acme\nsp_2  Bar\\tbaz\n');
+    expect((await rendered(spaces(), { query: '[0]' })).out).toBe('space_id: sp_1\nname:     Acme\n');
+  });
+
+  it('gives scripts what was found, in their format', async () => {
+    const found = async (format: How['format'], query: string) => (await rendered(spaces(), { format, query })).out;
+    expect(JSON.parse(await found('json', '[].tags'))).toEqual([['x']]);
+    expect(await found('json', '[9]')).toBe('null\n');
+    expect(await found('json', '[0].name')).toBe('"Acme"\n');
+    expect(await found('ndjson', '[].name')).toBe('"Acme"\n"Bar\\tbaz"\n');
+    expect(await found('yaml', '[0]')).toBe('space_id: sp_1\nname: Acme\n');
+  });
+
+  it('searches the document where the list has one, and an object as it is', async () => {
+    const answer = list(SPACES, COLUMNS, { empty: '', document: () => ({ summary: { created: 2 } }) });
+    expect((await rendered(answer, { query: 'summary.created' })).out).toBe('2\n');
+    expect((await rendered(object(SPACES[0], []), { query: 'name' })).out).toBe('Acme\n');
+  });
+
+  it('writes nothing of a list that fails half-way', async () => {
+    const io = { stdout: memorySink(), stderr: memorySink() };
+    const answer = list(failing(), COLUMNS, { empty: '' });
+    const how = { format: 'tsv', query: '[].name', color: false, quiet: false } as const;
+    await expect(render(answer, how, io)).rejects.toThrow('page 2 failed');
+    expect(io.stdout.writes).toEqual([]);
+  });
+
+  it.each([
+    ['unfinished', '[].', 'Syntax error'],
+    ['empty', '', 'Syntax error'],
+    ['with an open quote', '"open', 'syntax'],
+    ['with an unknown function', '[?shout(name)]', 'Unknown function shout()'],
+    ['nested without end', '['.repeat(100_000), 'stack'],
+  ])('is refused beforehand when it is %s', async (_name, expression, why) => {
+    const error = await checkQuery(expression).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UsageError);
+    expect(error).toMatchObject({ facts: { why: expect.stringContaining(why) } });
+  });
+
+  it('passes expressions that hold what looks like a function in a literal', async () => {
+    await expect(checkQuery('map(&length(@), `[{"type":"Function","name":"nope"}]`)')).resolves.toBeUndefined();
+  });
+
+  it('is a UsageError when it does not suit the data', async () => {
+    await expect(rendered(spaces(), { query: 'length(`1`)' })).rejects.toThrow(UsageError);
+  });
+});
+
+describe('loading', () => {
+  it('loads no layout, colour, YAML or query library for JSON and tab-separated output', async () => {
+    const result = await build({
+      entryPoints: ['src/output/render.ts'],
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      packages: 'external',
+      outdir: 'unused',
+      write: false,
+      metafile: true,
+    });
+    const { outputs } = result.metafile;
+    const imported = (file: string, kinds: string[]): string[] => {
+      const imports = outputs[file]?.imports;
+      if (!imports) throw new Error(`${file} was not built`);
+      return imports
+        .filter(({ kind }) => kinds.includes(kind))
+        .flatMap(({ path, external }) => (external ? [path] : imported(path, kinds)));
+    };
+    expect(imported('unused/render.js', ['import-statement'])).toEqual([]);
+    const later = imported('unused/render.js', ['import-statement', 'dynamic-import']);
+    for (const library of ['chalk', 'cli-table3', 'string-width', 'yaml', '@jmespath-community/jmespath']) {
+      expect(later).toContain(library);
+    }
+  });
+});

@@ -1,0 +1,247 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { list, object } from '../../../src/answer.ts';
+import { writeJson } from '../../../src/output/formats/json.ts';
+import { jsonText } from '../../../src/output/formats/json-text.ts';
+import { writeNdjson } from '../../../src/output/formats/ndjson.ts';
+import { writeTsv } from '../../../src/output/formats/tsv.ts';
+import { writeYaml, yamlText } from '../../../src/output/formats/yaml.ts';
+import { anyJson, anyText } from './arbitraries.ts';
+import { memorySink } from './memory-sink.ts';
+
+const RAW_HARM = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\p{Cs}]/u;
+
+const plain = (items: Iterable<unknown> | AsyncIterable<unknown>) => list(items, [], { empty: '' });
+
+async function written(
+  write: (answer: ReturnType<typeof plain>, out: ReturnType<typeof memorySink>) => Promise<void>,
+  items: unknown[],
+  isTTY = false,
+): Promise<string> {
+  const out = memorySink({ isTTY });
+  await write(plain(items), out);
+  return out.text();
+}
+
+describe('json', () => {
+  it('is an array with an item on each line', async () => {
+    expect(await written(writeJson, [{ a: 1 }, 'x', null])).toBe('[\n{"a":1},\n"x",\nnull\n]\n');
+    expect(await written(writeJson, [{ a: 1 }])).toBe('[\n{"a":1}\n]\n');
+    expect(await written(writeJson, [])).toBe('[]\n');
+  });
+
+  it('is indented on a terminal', async () => {
+    const items = [{ a: [1] }, { b: 'x\ny' }];
+    expect(await written(writeJson, items, true)).toBe(`${JSON.stringify(items, null, 2)}\n`);
+    expect(await written(writeJson, [], true)).toBe('[]\n');
+  });
+
+  it('is an object, indented, for one object', async () => {
+    const out = memorySink();
+    await writeJson(object({ a: { b: 1 } }, []), out);
+    expect(out.text()).toBe('{\n  "a": {\n    "b": 1\n  }\n}\n');
+  });
+
+  it("is the list's document, made after the last row", async () => {
+    const seen: number[] = [];
+    async function* rows() {
+      for (const item of [1, 2, 3]) {
+        seen.push(item);
+        yield item;
+      }
+    }
+    const out = memorySink();
+    await writeJson(list(rows(), [], { empty: '', document: () => ({ results: [...seen] }) }), out);
+    expect(JSON.parse(out.text())).toEqual({ results: [1, 2, 3] });
+  });
+
+  it('puts ranked rows in order, as they belong into the document', async () => {
+    const out = memorySink();
+    await writeJson(list([3, 1, 2, 1], [], { empty: '', rank: (item) => item }), out);
+    expect(JSON.parse(out.text())).toEqual([1, 1, 2, 3]);
+  });
+
+  it('keeps any value exactly, with nothing that a terminal acts upon', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyJson), fc.boolean(), async (items, isTTY) => {
+        const text = await written(writeJson, items, isTTY);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(items)));
+        expect(text).not.toMatch(RAW_HARM);
+      }),
+    );
+  });
+
+  it('keeps any text exactly', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(JSON.parse(jsonText(text))).toBe(text);
+        expect(jsonText(text)).not.toMatch(RAW_HARM);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('holding back', () => {
+  async function* failingAfter(count: number, item: unknown) {
+    for (let index = 0; index < count; index++) yield item;
+    throw new Error('page failed');
+  }
+
+  it.each([
+    ['json', writeJson],
+    ['yaml', writeYaml],
+  ])('leaves stdout empty when a list of ordinary length fails: %s', async (_name, write) => {
+    const out = memorySink();
+    await expect(write(plain(failingAfter(1000, { name: 'x'.repeat(100) })), out)).rejects.toThrow('page failed');
+    expect(out.writes).toEqual([]);
+  });
+
+  it('writes on while a long list comes, and never holds much of it', async () => {
+    const total = 200_000;
+    const item = {
+      space_id: 'sp_0123456789',
+      name: 'A customer',
+      status: 'active',
+      created_at: '2026-01-01T00:00:00Z',
+    };
+    let pulled = 0;
+    let most = 0;
+    let lines = 0;
+    async function* rows() {
+      for (; pulled < total; pulled++) {
+        most = Math.max(most, pulled - lines);
+        yield item;
+      }
+    }
+    await writeJson(plain(rows()), {
+      isTTY: false,
+      columns: 80,
+      async write(text) {
+        lines += text.split('\n').length - 1;
+      },
+    });
+    expect(pulled).toBe(total);
+    expect(lines).toBe(total + 2);
+    const held = (4 * 1024 * 1024) / JSON.stringify(item).length;
+    expect(most).toBeLessThan(held + 10);
+    expect(most).toBeGreaterThan(held - 10);
+  });
+
+  it('gives the same document whether it was held or streamed', async () => {
+    const items = Array.from({ length: 60 }, (_, index) => ({ index, text: 'x'.repeat(100_000) }));
+    for (const isTTY of [false, true]) {
+      const out = memorySink({ isTTY });
+      await writeJson(plain(items), out);
+      expect(out.writes.length).toBeGreaterThan(2);
+      expect(JSON.parse(out.text())).toEqual(items);
+    }
+    const yaml = memorySink();
+    await writeYaml(plain(items), yaml);
+    expect(yaml.writes.length).toBeGreaterThan(2);
+    expect(parse(yaml.text())).toEqual(items);
+  });
+
+  it('closes the array when the last item was just written', async () => {
+    const out = memorySink();
+    await writeJson(plain(['x'.repeat(5_000_000)]), out);
+    expect(JSON.parse(out.text())).toHaveLength(1);
+  });
+});
+
+describe('ndjson', () => {
+  it('is a line for each row, written before the next is pulled', async () => {
+    const out = memorySink();
+    const seen: number[] = [];
+    async function* rows() {
+      for (const item of [1, 2, 3]) {
+        seen.push(out.writes.length);
+        yield { item };
+      }
+    }
+    await writeNdjson(plain(rows()), out);
+    expect(out.writes).toEqual(['{"item":1}\n', '{"item":2}\n', '{"item":3}\n']);
+    expect(seen).toEqual([0, 1, 2]);
+  });
+
+  it('is one line for an object', async () => {
+    const out = memorySink();
+    await writeNdjson(object({ a: 'x\ny' }, []), out);
+    expect(out.text()).toBe('{"a":"x\\ny"}\n');
+  });
+});
+
+describe('tsv', () => {
+  const columns = [0, 1, 2].map((index) => ({
+    header: `C${index}`,
+    value: (cells: unknown[]) => cells[index] as string,
+  }));
+
+  it('has no heading, and leaves absent cells empty', async () => {
+    const out = memorySink();
+    await writeTsv(
+      list(
+        [
+          ['a', 1, true],
+          ['b', null, undefined],
+        ],
+        columns,
+        { empty: 'none' },
+      ),
+      out,
+    );
+    expect(out.writes).toEqual(['a\t1\ttrue\n', 'b\t\t\n']);
+  });
+
+  it('is one row for an object', async () => {
+    const out = memorySink();
+    await writeTsv(object(['a\tb', 'c\nd', ''], columns), out);
+    expect(out.text()).toBe('a\\tb\tc\\nd\t\n');
+  });
+
+  it('has one line feed and as many tabs as there are cells but one', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(anyText, anyText, anyText)), async (rows) => {
+        const out = memorySink();
+        await writeTsv(list(rows, columns, { empty: '' }), out);
+        expect(out.writes).toHaveLength(rows.length);
+        for (const line of out.writes) {
+          expect(line.match(/\t/g)).toHaveLength(2);
+          expect(line.indexOf('\n')).toBe(line.length - 1);
+        }
+      }),
+    );
+  });
+});
+
+describe('yaml', () => {
+  it('is a sequence, item by item', async () => {
+    expect(await written(writeYaml, [{ a: 1, b: ['x'] }, 'no', null])).toBe('- a: 1\n  b:\n    - x\n- "no"\n- null\n');
+    expect(await written(writeYaml, [])).toBe('[]\n');
+  });
+
+  it('names no anchors for what appears twice', () => {
+    const shared = { a: 1 };
+    expect(yamlText({ x: shared, y: shared })).toBe('x:\n  a: 1\n"y":\n  a: 1\n');
+  });
+
+  it('parses back to any value, with nothing that a terminal acts upon', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        const text = yamlText(value);
+        expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(text).not.toMatch(RAW_HARM);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('parses back to any list', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyJson), async (items) => {
+        expect(parse(await written(writeYaml, items))).toEqual(JSON.parse(JSON.stringify(items)));
+      }),
+    );
+  });
+});

@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import { type Column, list, object } from '../../../src/answer.ts';
+import { writeTable } from '../../../src/output/formats/table.ts';
+import { cleanLine } from '../../../src/output/sanitise.ts';
+import { fitted } from '../../../src/output/table.ts';
+import { truncated, widthOf, wrapped } from '../../../src/output/width.ts';
+import { anyText } from './arbitraries.ts';
+import { memorySink } from './memory-sink.ts';
+
+interface Space {
+  id: string;
+  name: string | null;
+  agents: number;
+}
+
+const COLUMNS: Column<Space>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'AGENTS', value: ({ agents }) => agents, tone: ({ agents }) => (agents === 0 ? 'bad' : undefined) },
+];
+
+const SPACES: Space[] = [
+  { id: 'sp_1', name: 'Acme 東京', agents: 2 },
+  { id: 'sp_22', name: null, agents: 0 },
+  { id: 'sp_333', name: '👩‍🚀 🫠', agents: 10 },
+];
+
+const spaces = (items: Iterable<Space> = SPACES) => list(items, COLUMNS, { empty: 'No spaces.' });
+
+async function shown(answer: Parameters<typeof writeTable>[0], columns = 80, color = false): Promise<string> {
+  const out = memorySink({ isTTY: true, columns });
+  await writeTable(answer, out, { color });
+  return out.text();
+}
+
+describe('a list on a terminal', () => {
+  it('is columns under headings, aligned by what the terminal shows', async () => {
+    expect(await shown(spaces())).toBe(
+      ['ID      NAME       AGENTS', 'sp_1    Acme 東京  2', 'sp_22              0', 'sp_333  👩‍🚀 🫠      10', ''].join(
+        '\n',
+      ),
+    );
+  });
+
+  it('colours headings and tones only where colour is wanted', async () => {
+    const text = await shown(spaces(), 80, true);
+    expect(text).toContain('\x1b[1mID\x1b[22m');
+    expect(text).toContain('\x1b[31m0\x1b[39m');
+    expect(await shown(spaces())).not.toContain('\x1b');
+  });
+
+  it('shrinks the widest column where the terminal is too narrow', async () => {
+    const wide = [{ id: 'sp_1', name: 'a name that goes on and on and on', agents: 1 }];
+    expect(await shown(spaces(wide), 36)).toBe(
+      'ID    NAME                    AGENTS\nsp_1  a name that goes on a…  1\n',
+    );
+  });
+
+  it('is cards where columns would be too narrow to read', async () => {
+    const wide = [...SPACES.slice(0, 1), { id: 'sp_2', name: 'a name that goes on and on', agents: 1 }];
+    expect(await shown(spaces(wide), 26)).toBe(
+      [
+        'ID:     sp_1',
+        'NAME:   Acme 東京',
+        'AGENTS: 2',
+        '',
+        'ID:     sp_2',
+        'NAME:   a name that goes o',
+        '        n and on',
+        'AGENTS: 1',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('survives a terminal that is hardly there', async () => {
+    for (let columns = 1; columns < 20; columns++) expect(await shown(spaces(), columns)).toContain('ID');
+  });
+
+  it('stays a table where it is narrow and yet fits', async () => {
+    expect(await shown(spaces(), 25)).toMatch(/^ID {6}NAME/);
+  });
+
+  it('shows control sequences instead of obeying them', async () => {
+    const text = await shown(spaces([{ id: 'a\nb', name: '\x1b[2J\u202e', agents: 1 }]));
+    expect(text).toContain('a\\nb  \\x1b[2J\\u202e  1');
+  });
+
+  it('puts rows in the order of their ranks, and keeps the order of equal ranks', async () => {
+    const answer = list(SPACES, COLUMNS, { empty: '', rank: ({ agents }) => (agents === 0 ? 0 : 1) });
+    const ids = (await shown(answer)).split('\n').map((line) => line.split(' ')[0]);
+    expect(ids).toEqual(['ID', 'sp_22', 'sp_1', 'sp_333', '']);
+  });
+
+  it('cuts nothing outside a terminal', async () => {
+    const out = memorySink({ isTTY: false, columns: 80 });
+    await writeTable(spaces([{ id: 'x'.repeat(300), name: 'y'.repeat(300), agents: 1 }]), out, { color: false });
+    expect(out.text()).toContain(`${'x'.repeat(300)}  ${'y'.repeat(300)}  1\n`);
+  });
+
+  it('has one heading and the same columns throughout a long list', async () => {
+    const many = Array.from({ length: 1203 }, (_, index) => ({ id: `sp_${index}`, name: 'n', agents: 7 }));
+    const lines = (await shown(spaces(many))).trimEnd().split('\n');
+    expect(lines).toHaveLength(1204);
+    expect(lines.filter((line) => line.startsWith('ID'))).toHaveLength(1);
+    expect(new Set(lines.slice(1).map((line) => line.indexOf('7', 9)))).toEqual(new Set([15]));
+  });
+
+  it('takes a secret out before cutting the cell', async () => {
+    const secret = 'pt_live_0123456789abcdef';
+    const out = memorySink({ isTTY: true, columns: 36 });
+    const name = `a long, long, long ${secret}`;
+    const redact = (text: string) => text.replaceAll(secret, '[redacted]');
+    await writeTable(spaces([{ id: 'sp_1', name, agents: 1 }]), out, { color: false, redact });
+    expect(out.text()).not.toContain('pt_');
+  });
+
+  it('writes nothing when the rows fail half-way', async () => {
+    async function* failing() {
+      yield* SPACES;
+      throw new Error('page 2 failed');
+    }
+    const out = memorySink({ isTTY: true });
+    await expect(writeTable(list(failing(), COLUMNS, { empty: '' }), out, { color: false })).rejects.toThrow('page 2');
+    expect(out.writes).toEqual([]);
+  });
+
+  it('never exceeds the width, whatever the cells and headings hold', async () => {
+    const table = fc.integer({ min: 1, max: 7 }).chain((count) =>
+      fc.record({
+        headers: fc.array(anyText, { minLength: count, maxLength: count }),
+        rows: fc.array(fc.array(anyText, { minLength: count, maxLength: count }), { minLength: 1, maxLength: 6 }),
+        width: fc.integer({ min: 20, max: 200 }),
+        color: fc.boolean(),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(table, async ({ headers, rows, width, color }) => {
+        const columns = headers.map((header, index) => ({
+          header,
+          value: (cells: string[]) => cells[index],
+          tone: () => 'good' as const,
+        }));
+        const text = await shown(list(rows, columns, { empty: '' }), width, color);
+        for (const line of text.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+        if (!color) expect(text.replaceAll('\n', '')).toBe(cleanLine(text.replaceAll('\n', '')));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('an object', () => {
+  it('is labelled lines that are never cut', async () => {
+    const space = { id: 'sp_1', name: 'n'.repeat(100), agents: 0 };
+    expect(await shown(object(space, COLUMNS), 40)).toBe(`ID:     sp_1\nNAME:   ${'n'.repeat(100)}\nAGENTS: 0\n`);
+    expect(await shown(object(space, COLUMNS), 40, true)).toContain('\x1b[2mAGENTS:\x1b[22m \x1b[31m0\x1b[39m');
+  });
+});
+
+describe('fitted', () => {
+  it('takes from the widest and leaves the others', () => {
+    expect(fitted([4, 33, 6], 32)).toEqual([4, 22, 6]);
+    expect(fitted([50, 60, 3], 23)).toEqual([10, 10, 3]);
+    expect(fitted([50, 60], 21)).toEqual([11, 10]);
+    expect(fitted([3, 4], 10)).toEqual([3, 4]);
+  });
+
+  it('uses the room up exactly where it is short', () => {
+    const widths = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(widths, fc.integer({ min: 12, max: 300 }), (natural, room) => {
+        const total = natural.reduce((sum, width) => sum + width, 0);
+        const result = fitted(natural, room);
+        expect(result.reduce((sum, width) => sum + width, 0)).toBe(Math.min(total, room));
+        for (const [index, width] of result.entries()) expect(width).toBeLessThanOrEqual(natural[index] ?? 0);
+        expect(Math.min(...result)).toBeGreaterThan(0);
+      }),
+    );
+  });
+});
+
+describe('widths of text', () => {
+  it('never cuts through a character', () => {
+    expect(truncated('👩‍🚀👩‍🚀', 3)).toBe('👩‍🚀…');
+    expect(truncated('👩‍🚀👩‍🚀', 2)).toBe('…');
+    expect(truncated('東京都', 5)).toBe('東京…');
+    expect(truncated('東京都', 6)).toBe('東京都');
+    expect(truncated('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…');
+  });
+
+  it('breaks a character that alone is wider than a line', () => {
+    const piled = `क${'\u0903'.repeat(30)}`;
+    expect(wrapped(piled, 10).map((line) => stringWidth(line))).toEqual([10, 10, 10, 1]);
+  });
+
+  it('cuts and wraps to the width, and wrapping loses nothing', () => {
+    fc.assert(
+      fc.property(anyText.map(cleanLine), fc.integer({ min: 2, max: 50 }), (text, width) => {
+        expect(stringWidth(truncated(text, width))).toBeLessThanOrEqual(width);
+        const lines = wrapped(text, width);
+        expect(lines.join('')).toBe(text);
+        for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+        expect(widthOf(text)).toBeGreaterThanOrEqual(stringWidth(text));
+      }),
+    );
+  });
+});

@@ -1,0 +1,48 @@
+/**
+ * A process of its own that uses the log: `append <path> <writer> <count>`, `fill <path>` or `read <path...>`.
+ * It reports on stdout, a line at a time: each id once it is recorded, each failure as JSON, each reading as JSON.
+ */
+import { errorObject } from '../../../src/errors.ts';
+import { appendRecord, readLog } from '../../../src/state/log.ts';
+
+function say(line: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
+}
+
+async function append(path: string, id: string, bytes: number): Promise<boolean> {
+  try {
+    await appendRecord(path, { type: 'note', at: new Date().toISOString(), id, fill: 'x'.repeat(bytes) });
+    await say(id);
+    return true;
+  } catch (error) {
+    await say(JSON.stringify(errorObject(error)));
+    return false;
+  }
+}
+
+async function read(path: string): Promise<void> {
+  let records = 0;
+  let damaged = 0;
+  try {
+    for await (const { kind } of readLog(path)) {
+      if (kind === 'record') records += 1;
+      if (kind === 'damaged') damaged += 1;
+    }
+    await say(JSON.stringify({ records, damaged, peakKiB: process.resourceUsage().maxRSS }));
+  } catch (error) {
+    await say(JSON.stringify(errorObject(error)));
+  }
+}
+
+const [task, ...args] = process.argv.slice(2);
+const [path = ''] = args;
+if (task === 'append') {
+  const [, writer, count] = args;
+  // Sizes on both sides of a page of memory, the unit in which a killed write is torn.
+  for (let n = 0; n < Number(count); n += 1) await append(path, `${writer}-${n}`, (n % 7) * 900);
+} else if (task === 'fill') {
+  for (let n = 0; await append(path, `fill-${n}`, 1000); n += 1);
+  await append(path, 'one-more', 5000);
+} else if (task === 'read') {
+  for (const each of args) await read(each);
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
+import { builtChild, said, started } from './program.ts';
+
+describe('many processes on one file', () => {
+  it('append at once and tear nothing', async () => {
+    const directory = await temporaryDirectory();
+    const child = await builtChild(directory);
+    const path = join(directory, 'deep', 'state.jsonl');
+    const writers = Array.from({ length: 12 }, (_, index) => `w${index}`);
+    const acknowledged = await Promise.all(
+      writers.map((writer) => said(process.execPath, [child, 'append', path, writer, '100'])),
+    );
+    const found = await entries(path);
+    expect(found.filter(({ kind }) => kind !== 'record')).toEqual([]);
+    const read = await ids(path);
+    expect(read).toHaveLength(1200);
+    expect([...read].sort()).toEqual(acknowledged.flat().sort());
+    for (const [index, writer] of writers.entries()) {
+      expect(read.filter((id) => id.startsWith(`${writer}-`))).toEqual(acknowledged[index]);
+    }
+  }, 60_000);
+
+  it('lose nothing that was acknowledged when they are killed', async () => {
+    const directory = await temporaryDirectory();
+    const child = await builtChild(directory);
+    const path = join(directory, 'state.jsonl');
+    const acknowledged: string[] = [];
+    const killedAfter = async (writer: string, count: number) => {
+      const { process: writing, lines } = started(process.execPath, [child, 'append', path, writer, 'Infinity']);
+      const closed = once(writing, 'close');
+      let seen = 0;
+      for await (const id of lines) {
+        acknowledged.push(id);
+        seen += 1;
+        if (seen === count) writing.kill('SIGKILL');
+      }
+      await closed;
+    };
+    await Promise.all(Array.from({ length: 12 }, (_, index) => killedAfter(`k${index}`, 5 + index * 3)));
+    const survivor = await said(process.execPath, [child, 'append', path, 'after', '3']);
+    const read = new Set(await ids(path));
+    expect(acknowledged.length).toBeGreaterThanOrEqual(12 * 5);
+    expect([...acknowledged, ...survivor].filter((id) => !read.has(id))).toEqual([]);
+  }, 60_000);
+});
+
+describe('a large file', () => {
+  it('is read without being held in memory', async () => {
+    const directory = await temporaryDirectory();
+    const child = await builtChild(directory);
+    const [small, large] = [join(directory, 'small.jsonl'), join(directory, 'large.jsonl')];
+    const lines = Array.from({ length: 100_000 }, (_, index) => lineOf(String(index), { fill: 'x'.repeat(600) }));
+    await writeFile(small, `${lines.slice(0, 3000).join('\n')}\n`);
+    await writeFile(large, `${lines.join('\n')}\n`);
+    const peaks = (await said(process.execPath, [child, 'read', small, large])).map((line) => JSON.parse(line));
+    expect(peaks).toMatchObject([{ records: 3000 }, { records: 100_000 }]);
+    expect(peaks[1].peakKiB - peaks[0].peakKiB).toBeLessThan(60 * 1024);
+  }, 60_000);
+});

@@ -1,0 +1,145 @@
+import { hash } from 'node:crypto';
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { appendRecord } from '../../../src/state/log.ts';
+import { agentKey, lookUpProvisioned, type ProvisionFacts, recordProvisioned } from '../../../src/state/provisioned.ts';
+import { randomRecordId, recordHead } from '../../../src/state/record.ts';
+import { temporaryDirectory, text } from './files.ts';
+
+const ORIGIN = 'https://api.example.com/v1';
+const stamp = { now: () => Date.UTC(2026, 0, 2), newId: randomRecordId };
+
+function facts(changes: Partial<ProvisionFacts> = {}): ProvisionFacts {
+  return { origin: ORIGIN, external_space_id: 'acme', space_id: 'spc_1', content_hash: 'h1', agents: [], ...changes };
+}
+
+async function stateFile(): Promise<string> {
+  return join(await temporaryDirectory(), 'state.jsonl');
+}
+
+describe('what an earlier run provisioned', () => {
+  it('is nothing on the first run', async () => {
+    expect(await lookUpProvisioned(await stateFile(), ORIGIN, new Set(['acme']))).toEqual({
+      spaces: new Map(),
+      damaged: [],
+    });
+  });
+
+  it('is found by its external id', async () => {
+    const path = await stateFile();
+    const agent = { agent_id: 'agt_1', key: agentKey('Support', 'tpl_1') };
+    await recordProvisioned(path, facts({ agents: [agent] }), stamp);
+    await recordProvisioned(path, facts({ external_space_id: 'acme-2', space_id: 'spc_2' }), stamp);
+    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set(['acme', 'unknown']));
+    expect(spaces).toEqual(new Map([['acme', { space_id: 'spc_1', content_hash: 'h1', agents: [agent] }]]));
+  });
+
+  it('is found whatever characters the id has', async () => {
+    const path = await stateFile();
+    const id = 'a"b\\c\n\u0000é\u2028\ud800';
+    await recordProvisioned(path, facts({ external_space_id: id }), stamp);
+    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set([id]));
+    expect([...spaces.keys()]).toEqual([id]);
+  });
+
+  it('is kept apart by service', async () => {
+    const path = await stateFile();
+    await recordProvisioned(path, facts({ origin: 'https://staging.example.com/v1', space_id: 'spc_9' }), stamp);
+    expect((await lookUpProvisioned(path, ORIGIN, new Set(['acme']))).spaces.size).toBe(0);
+  });
+
+  it('grows with later records: agents are added, the last content counts', async () => {
+    const path = await stateFile();
+    const [first, second] = [agentKey('A', 'tpl'), agentKey('B', 'tpl')];
+    await recordProvisioned(path, facts({ agents: [{ agent_id: 'agt_1', key: first }] }), stamp);
+    await recordProvisioned(
+      path,
+      facts({
+        content_hash: 'h2',
+        agents: [
+          { agent_id: 'agt_2', key: second },
+          { agent_id: 'agt_1', key: second },
+        ],
+      }),
+      stamp,
+    );
+    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set(['acme']));
+    expect(spaces.get('acme')).toEqual({
+      space_id: 'spc_1',
+      content_hash: 'h2',
+      agents: [
+        { agent_id: 'agt_1', key: second },
+        { agent_id: 'agt_2', key: second },
+      ],
+    });
+  });
+
+  it('is the last space when it was replaced, without the agents of the one before', async () => {
+    const path = await stateFile();
+    const key = agentKey('A', 'tpl');
+    await recordProvisioned(path, facts({ agents: [{ agent_id: 'agt_old', key }] }), stamp);
+    await recordProvisioned(path, facts({ space_id: 'spc_2', agents: [{ agent_id: 'agt_new', key }] }), stamp);
+    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set(['acme']));
+    expect(spaces.get('acme')).toMatchObject({ space_id: 'spc_2', agents: [{ agent_id: 'agt_new' }] });
+  });
+
+  it('is the same for many ids at once as for each alone', async () => {
+    const path = await stateFile();
+    const ids = Array.from({ length: 30 }, (_, index) => `customer-${index}`);
+    for (const id of ids) await recordProvisioned(path, facts({ external_space_id: id, space_id: `spc_${id}` }), stamp);
+    await recordProvisioned(path, facts({ external_space_id: 'not asked for' }), stamp);
+    const together = (await lookUpProvisioned(path, ORIGIN, new Set(ids))).spaces;
+    expect([...together.keys()]).toEqual(ids);
+    for (const id of ids) {
+      const alone = (await lookUpProvisioned(path, ORIGIN, new Set([id]))).spaces;
+      expect(alone).toEqual(new Map([[id, together.get(id)]]));
+    }
+  });
+
+  it('comes with the lines that could not be used', async () => {
+    const path = await stateFile();
+    await recordProvisioned(path, facts(), stamp);
+    await appendFile(path, '{"v":1,"type":"space","external_sp');
+    await appendRecord(path, { ...recordHead('space', stamp), origin: ORIGIN, external_space_id: 'acme', space_id: 7 });
+    await appendRecord(path, { ...recordHead('cron', stamp), external_space_id: 'acme' });
+    const { spaces, damaged } = await lookUpProvisioned(path, ORIGIN, new Set(['acme']));
+    expect(spaces.get('acme')?.space_id).toBe('spc_1');
+    expect(damaged).toEqual([
+      { line: 3, why: expect.stringContaining('cut short') },
+      { line: 4, why: 'not a whole record of a space' },
+    ]);
+  });
+
+  it('may be in records of a newer version, which are among the lines that could not be used', async () => {
+    const path = await stateFile();
+    const covered = '{"v":2,"external_space_id":"acme"';
+    await appendFile(path, `${covered},"sum":"${hash('sha256', covered, 'hex').slice(0, 16)}"}\n`);
+    expect(await lookUpProvisioned(path, ORIGIN, new Set(['acme']))).toEqual({
+      spaces: new Map(),
+      damaged: [{ line: 1, why: expect.stringContaining('newer version') }],
+    });
+  });
+
+  it('names no agent in the file, only a hash of its name and template', async () => {
+    const path = await stateFile();
+    const agent = { agent_id: 'agt_1', key: agentKey('Secret project', 'tpl_1'), name: 'Secret project' };
+    await recordProvisioned(path, facts({ agents: [agent] }), stamp);
+    expect(await text(path)).not.toContain('Secret');
+  });
+});
+
+describe('the key of an agent', () => {
+  it('tells names and templates apart', () => {
+    expect(agentKey('a', 'b')).toMatch(/^[0-9a-f]{64}$/);
+    expect(agentKey('a', 'b')).toBe(agentKey('a', 'b'));
+    const keys = [
+      agentKey('a', 'b'),
+      agentKey('b', 'a'),
+      agentKey('ab', ''),
+      agentKey('', 'ab'),
+      agentKey('a","b', ''),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+});
