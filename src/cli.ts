@@ -28,12 +28,22 @@ async function run(argv: readonly string[]): Promise<number> {
     platform: process.platform,
     home: homedir(),
     version: pkg.version,
+    nodeVersion: process.versions.node,
     terminal: process.stderr,
   });
 }
 
+/** A crash names the places in the code and nothing else: a message could hold a secret. */
+function reportCrash(error: unknown): never {
+  const name = error instanceof Error ? error.name : 'an unknown error';
+  const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  process.stderr.write(`error: partnerctl crashed (${name}). This is a bug.\n${frames.join('\n')}\n`);
+  process.exit(1);
+}
+
 /** Runs the program in this process and ends it once everything written is out. */
 export async function runProcess(): Promise<void> {
+  process.on('uncaughtException', reportCrash);
   const code = await run(process.argv.slice(2));
   await Promise.all([drained(process.stdout), drained(process.stderr)]);
   // Left to itself, the process waits for idle sockets and for background compilation of undici's parser.

@@ -1,14 +1,22 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from './io.ts';
 
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  async sleep(ms, signal) {
-    try {
-      await delay(ms, undefined, signal && { signal });
-    } catch (error) {
-      throw signal?.aborted ? signal.reason : error;
-    }
-  },
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const abort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      }, ms);
+      signal?.addEventListener('abort', abort, { once: true });
+    }),
 };

@@ -35,7 +35,7 @@ export interface Context {
   askSecret(question: string): Promise<string>;
   readonly config: {
     /** Where the profiles are kept. */
-    directory(): Promise<string>;
+    readonly directory: string;
     read(): Promise<Profiles>;
     write(profiles: Profiles): Promise<void>;
   };

@@ -1,12 +1,13 @@
 import type { Transport } from './api/transport.ts';
-import type { Profiles } from './config/profiles.ts';
+import { configDirectory } from './config/location.ts';
+import { isReadableByOthers, type Profiles, readProfiles, writeProfiles } from './config/profiles.ts';
 import type { GlobalFlags } from './config/settings.ts';
 import type { Context, Signals } from './context.ts';
 import { EXIT, InterruptedError } from './errors.ts';
 import type { Clock, Environment, Io } from './io.ts';
 import type { Progress } from './output/progress.ts';
 import { cleanLine, cleanText } from './output/sanitise.ts';
-import type { ServiceParts } from './service.ts';
+import { connect, findService, type ServiceParts } from './service.ts';
 
 /** What the process (or a test) supplies. */
 export interface Surroundings {
@@ -19,6 +20,7 @@ export interface Surroundings {
   /** The home directory. */
   readonly home: string;
   readonly version: string;
+  readonly nodeVersion: string;
   /** The terminal itself, for the spinner and for questions: stderr. */
   readonly terminal: NodeJS.WritableStream;
 }
@@ -28,11 +30,11 @@ export interface ContextParts {
   readonly keepSecret: (text: string) => void;
 }
 
-function userAgent({ version, platform }: Surroundings): string {
-  return `partnerctl/${version} (node ${process.versions.node}; ${platform})`;
+function userAgent({ version, nodeVersion, platform }: Surroundings): string {
+  return `partnerctl/${version} (node ${nodeVersion}; ${platform})`;
 }
 
-/** Puts a context together. Nothing heavy is loaded here; `http`, `config` and the like load their code when called. */
+/** Puts a context together. Nothing is read or connected before it is asked for. */
 export function createContext(
   surroundings: Surroundings,
   flags: GlobalFlags,
@@ -63,17 +65,13 @@ export function createContext(
     },
   };
 
-  async function directory(): Promise<string> {
-    const { configDirectory } = await import('./config/location.ts');
-    return configDirectory(env, platform, home);
-  }
+  const directory = configDirectory(env, platform, home);
 
   async function readProfilesOnce(): Promise<Profiles> {
-    const { isReadableByOthers, readProfiles } = await import('./config/profiles.ts');
-    const stored = await readProfiles(await directory());
+    const stored = await readProfiles(directory);
     const tokens = Object.values(stored.profiles).flatMap(({ token }) => token ?? []);
     for (const token of tokens) keepSecret(token);
-    if (tokens.length > 0 && (await isReadableByOthers(await directory()))) {
+    if (tokens.length > 0 && (await isReadableByOthers(directory, platform))) {
       await context.warn('the profiles hold tokens and others may read them; `chmod 600` the config file.');
     }
     return stored;
@@ -111,19 +109,16 @@ export function createContext(
         return profiles;
       },
       async write(changed) {
-        const { writeProfiles } = await import('./config/profiles.ts');
-        await writeProfiles(await directory(), changed);
+        await writeProfiles(directory, changed);
         profiles = Promise.resolve(changed);
       },
     },
     async http() {
-      const { findService } = await import('./service.ts');
       const { baseUrl, token } = await findService(await context.config.read(), parts);
       return context.httpTo(baseUrl, token);
     },
     async httpTo(baseUrl, token) {
       keepSecret(token);
-      const { connect } = await import('./service.ts');
       const { http, transport } = connect(baseUrl, token, parts);
       transports.push(transport);
       return http;

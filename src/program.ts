@@ -75,17 +75,17 @@ const GLOBAL_FLAGS: readonly FlagSpec[] = [
   { usage: '--state <file>', description: 'the state file (PARTNER_STATE)' },
 ];
 
-/** What was typed, understood. */
-export type Parsed =
-  /** Help or the version: the text is the answer. */
-  | { readonly kind: 'text'; readonly text: string }
-  | {
-      readonly kind: 'command';
-      readonly words: string;
-      readonly command: Command;
-      readonly given: Words;
-      readonly globals: Words;
-    };
+/** A command with what was given to it and to the program. */
+export interface CommandLine {
+  readonly kind: 'command';
+  readonly words: string;
+  readonly command: Command;
+  readonly given: Words;
+  readonly globals: Words;
+}
+
+/** What was typed, understood: a command, or help and the version, whose text is the answer. */
+export type Parsed = CommandLine | { readonly kind: 'text'; readonly text: string };
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
+import { ASSUMPTIONS, type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
 import { type Operation, operationPath, type Safety } from '../contract/operations.ts';
 import { InterruptedError, type PartnerctlError, ShapeError, UsageError } from '../errors.ts';
 import type { Clock } from '../io.ts';
@@ -57,8 +56,15 @@ export interface Answer {
   read<Value>(reader: (body: unknown) => Value): Value;
 }
 
+/** Why a call is not tried again. */
+interface CallEnd {
+  readonly outOfTime: boolean;
+  /** Moment in milliseconds before which a repeat is pointless. */
+  readonly retryAt: number | undefined;
+}
+
 /** A call without a deadline of its own ends after this long, waits and retries included. */
-export const CALL_TIMEOUT_MS = 120_000;
+const CALL_TIMEOUT_MS = 120_000;
 const READ_HEADERS_TIMEOUT_MS = 30_000;
 /** How long a `once` call in flight may go on after Ctrl-C. */
 const INTERRUPT_GRACE_MS = 5_000;
@@ -85,9 +91,9 @@ export class Http {
    */
   async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
-    const { clock, random, retries } = this.options;
     const path = options.link ?? this.basePath + pathOf(operation, options.parameters);
-    const deadline = Math.min(this.options.deadline ?? Number.POSITIVE_INFINITY, clock.now() + CALL_TIMEOUT_MS);
+    const now = this.options.clock.now();
+    const deadline = Math.min(this.options.deadline ?? Number.POSITIVE_INFINITY, now + CALL_TIMEOUT_MS);
 
     for (let attempt = 1; ; attempt += 1) {
       await this.waitForPause(operation, attempt, deadline);
@@ -97,37 +103,39 @@ export class Http {
         this.budget.giveBack();
         return this.answer(operation, reply, request);
       }
-      const outcome = this.outcomeOf(reply);
-      const now = clock.now();
-      const decision = decideRetry({
-        safety: operation.safety,
-        attempt,
-        retries,
-        outcome,
-        timeLeftMs: deadline - now,
-        random: random(),
-      });
-      if (decision.retry && this.budget.take()) {
-        if (outcome.kind === 'response' && outcome.status === 429)
-          this.pausedUntil = Math.max(this.pausedUntil, now + decision.delayMs);
-        await this.wait(
-          decision.delayMs,
-          reply.kind === 'response' ? `after ${reply.status}` : `after: ${reply.message}`,
-        );
-        continue;
-      }
-      const floor = outcome.kind === 'response' ? outcome.retryAfterMs : undefined;
-      throw this.failed(reply, operation, request, attempt, {
-        outOfTime: !decision.retry && decision.why === 'deadline',
-        retryAt: floor === undefined ? undefined : now + floor,
-      });
+      const next = this.afterFailure(reply, operation, attempt, deadline);
+      if ('end' in next) throw this.failed(reply, operation, request, attempt, next.end);
+      await this.wait(next.delayMs, reply.kind === 'response' ? `after ${reply.status}` : `after: ${reply.message}`);
     }
   }
 
+  /** Whether another attempt follows, and when. A 429 holds back every call, and costs nothing of the retry budget. */
+  private afterFailure(
+    reply: Reply,
+    { safety }: Operation,
+    attempt: number,
+    deadline: number,
+  ): { readonly delayMs: number } | { readonly end: CallEnd } {
+    const { clock, random, retries } = this.options;
+    const outcome = this.outcomeOf(reply);
+    const now = clock.now();
+    const question = { safety, attempt, retries, outcome, timeLeftMs: deadline - now, random: random() };
+    const decision = decideRetry(question);
+    const floor = outcome.kind === 'response' ? outcome.retryAfterMs : undefined;
+    const retryAt = floor === undefined ? undefined : now + floor;
+    if (!decision.retry) return { end: { outOfTime: decision.why === 'deadline', retryAt } };
+    if (outcome.kind === 'response' && outcome.status === 429) {
+      this.pausedUntil = Math.max(this.pausedUntil, now + decision.delayMs);
+    } else if (!this.budget.take()) {
+      return { end: { outOfTime: false, retryAt } };
+    }
+    return { delayMs: decision.delayMs };
+  }
+
   private prepare(operation: Operation, path: string, json: unknown, deadline: number): Attempt {
-    const { token, userAgent, clock } = this.options;
+    const { token, userAgent, clock, random } = this.options;
     const timeLeft = Math.max(0, deadline - clock.now());
-    const requestId = randomUUID();
+    const requestId = newRequestId(random);
     const body = json === undefined ? undefined : JSON.stringify(json);
     return {
       method: operation.method,
@@ -201,7 +209,7 @@ export class Http {
     operation: Operation,
     request: Attempt,
     attempts: number,
-    end: { outOfTime: boolean; retryAt: number | undefined },
+    end: CallEnd,
   ): PartnerctlError {
     const call = { operation, baseUrl: this.baseUrl, requestId: request.requestId, attempts, ...end };
     return reply.kind === 'response' ? responseFailure(reply, call) : networkFailure(reply, call);
@@ -213,7 +221,7 @@ export class Http {
     const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): ShapeError =>
       new ShapeError(message, {
         why: `${operation.name} answered ${status} with ${seen}.`,
-        hint: 'The tool does not guess. Run it again with --debug to see the whole answer.',
+        hint: `${assumption ? `Assumed (${assumption}): ${ASSUMPTIONS[assumption]}. ` : ''}Run it again with --debug to see the whole answer.`,
         status,
         requestId,
         details: { operation: operation.name, assumption: assumption ?? null, seen },
@@ -273,6 +281,15 @@ export class Http {
       await this.wait(this.pausedUntil - now, 'as the rate limit asks');
     }
   }
+}
+
+/** 24 hexadecimal digits: enough to tell requests apart; nothing rests on its being secret. */
+function newRequestId(random: () => number): string {
+  const part = (): string =>
+    Math.floor(random() * 2 ** 48)
+      .toString(16)
+      .padStart(12, '0');
+  return `req-${part()}${part()}`;
 }
 
 class TimeUp extends Error {

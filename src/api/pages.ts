@@ -1,3 +1,4 @@
+import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { readList, readNext, unreachableNext } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
@@ -7,7 +8,7 @@ import type { Answer, CallOptions, Http } from './http.ts';
 function refused(operation: Operation, answer: Answer, message: string, seen: string): ShapeError {
   return new ShapeError(message, {
     why: `${operation.name} names as its next page: ${seen}`,
-    hint: 'What was read up to here is not the whole list.',
+    hint: `What was read up to here is not the whole list. Assumed (list.next): ${ASSUMPTIONS['list.next']}.`,
     status: answer.status,
     requestId: answer.requestId,
     details: { operation: operation.name, assumption: 'list.next', seen },

@@ -2,6 +2,7 @@
  * The two parts of undici that the transport needs. The package's main file also loads fetch, WebSocket, the cache and
  * more, which doubles the start-up time of every command.
  */
+import { setFlagsFromString } from 'node:v8';
 import type { Agent as AgentType, Dispatcher } from 'undici';
 import requestModule from 'undici/lib/api/api-request.js';
 import AgentModule from 'undici/lib/dispatcher/agent.js';
@@ -10,6 +11,8 @@ export type { Dispatcher } from 'undici';
 
 /** A connection pool of our own: nothing else in the process can change it. */
 export function createAgent(options: AgentType.Options): Dispatcher {
+  // Optimising undici's WebAssembly parser takes longer than most commands run, and their exit would wait for it.
+  setFlagsFromString('--liftoff-only');
   return new AgentModule(options);
 }
 

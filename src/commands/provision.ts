@@ -1,4 +1,5 @@
 import { type Answer, type Column, list } from '../answer.ts';
+import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { command } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
@@ -123,10 +124,9 @@ async function dryRun(context: Context, documents: readonly ManifestDocument[], 
 }
 
 async function apply(context: Context, documents: readonly ManifestDocument[], input: Input): Promise<Answer> {
-  const [{ firstLook, provisionAll }, { openMemory }, { DEFAULT_RETRIES }] = await Promise.all([
+  const [{ firstLook, provisionAll }, { openMemory }] = await Promise.all([
     import('../provision/run.ts'),
     import('../provision/memory.ts'),
-    import('../api/retry.ts'),
   ]);
   const http = await context.http();
   context.progress.start('Looking at the spaces');

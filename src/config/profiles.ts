@@ -86,9 +86,9 @@ export async function writeProfiles(directory: string, profiles: Profiles): Prom
   }
 }
 
-/** Whether others on this machine may read the profiles, which hold tokens. */
-export async function isReadableByOthers(directory: string): Promise<boolean> {
-  if (process.platform === 'win32') return false;
+/** Whether others on this machine may read the profiles, which hold tokens. Windows has no such modes. */
+export async function isReadableByOthers(directory: string, platform: NodeJS.Platform): Promise<boolean> {
+  if (platform === 'win32') return false;
   try {
     return ((await stat(profilesPath(directory))).mode & 0o077) !== 0;
   } catch {

@@ -17,11 +17,16 @@ async function readAtMost(incoming: IncomingMessage, limit: number): Promise<Buf
   const chunks: Buffer[] = [];
   let length = 0;
   // The stream stays whole on an early end, so that the refusal can still be sent on its socket.
-  for await (const chunk of incoming.iterator({ destroyOnReturn: true })) {
-    const bytes = Buffer.from(chunk);
-    length += bytes.length;
-    if (length > limit) throw tooLarge;
-    chunks.push(bytes);
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      const bytes = Buffer.from(chunk);
+      length += bytes.length;
+      if (length > limit) throw tooLarge;
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    if (error === tooLarge) throw error;
+    throw new Problem(400, 'incomplete_body', 'The connection ended before the body did.');
   }
   return Buffer.concat(chunks);
 }

@@ -64,7 +64,20 @@ async function expectKept(dataDir: string, answers: Answers): Promise<void> {
 }
 
 describe('a restart', () => {
-  test('finds everything as it was', async () => {
+  /** Fills the journal with what no longer counts, and has it written anew. */
+  async function rewriteJournal(dataDir: string): Promise<void> {
+    const path = join(dataDir, 'journal.jsonl');
+    const filler = JSON.stringify({ kind: 'template', template: { template_id: 'tmpl_new', name: 'New' } });
+    await appendFile(path, writeLine(Array.from({ length: 3_000 }, () => filler)));
+    const { size } = await stat(path);
+    await (await startSandbox({ dataDir })).close();
+    expect((await stat(path)).size).toBeLessThan(size / 10);
+  }
+
+  test.each([
+    ['finds everything as it was', () => Promise.resolve()],
+    ['finds everything in a journal written anew', rewriteJournal],
+  ])('%s', async (_, between) => {
     const dataDir = await temporaryDirectory();
     const first = await startSandbox({ dataDir });
     const token = await first.createToken({ scopes: ['spaces.read', 'spaces.provision', 'agents.read'] });
@@ -81,6 +94,7 @@ describe('a restart', () => {
     expect(made.status).toBe(201);
     const settings = (await admin('GET', '/settings')).json;
     await first.close();
+    await between(dataDir);
 
     const second = await bench({ dataDir });
     expect(second.sandbox.adminKey).toBe(first.adminKey);

@@ -21,7 +21,7 @@ export default command({
       token: tokenKind(profile),
       token_command: profile.token_command ?? null,
       current: chosen.value === stored.current,
-      file: profilesPath(await context.config.directory()),
+      file: profilesPath(context.config.directory),
     };
     return object(answer, [
       { header: 'PROFILE', value: ({ name }) => name },

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-export const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
+const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
 
 const CONTROL = /\p{Cc}/u;
 

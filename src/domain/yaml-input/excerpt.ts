@@ -18,15 +18,6 @@ function cells(text: string): number {
   return width;
 }
 
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
-}
-
-/** The nearest offset, at or before the one given, that is not within a surrogate pair. */
-function whole(text: string, offset: number): number {
-  return isLowSurrogate(text.charCodeAt(offset)) ? offset - 1 : offset;
-}
-
 /**
  * The source line of a finding and a line of carets under it, with the line's number in a gutter.
  * A long line is clipped around the carets; nothing in it can steer a terminal.
@@ -35,8 +26,8 @@ export function excerpt(source: SourceText, { offset, length }: Span): string {
   const { line } = source.position(offset);
   const { start, end } = source.lineSpan(line);
   const at = Math.min(offset, end);
-  const from = at - start > WIDEST - BEFORE_CARET ? whole(source.text, Math.max(start, at - BEFORE_CARET)) : start;
-  const to = end - from > WIDEST ? whole(source.text, from + WIDEST) : end;
+  const from = at - start > WIDEST - BEFORE_CARET ? at - BEFORE_CARET : start;
+  const to = end - from > WIDEST ? from + WIDEST : end;
   const before = `${from > start ? '…' : ''}${shown(source.text.slice(from, at))}`;
   const after = `${shown(source.text.slice(at, to))}${to < end ? '…' : ''}`;
   const marked = shown(source.text.slice(at, Math.min(to, at + Math.max(length, 1))));

@@ -45,7 +45,7 @@ export function interpolate(text: string, lookup: Lookup): Interpolated {
   const parts: string[] = [];
   let done = 0;
   for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', done)) {
-    if (at > done && text[at - 1] === '$') {
+    if (text[at - 1] === '$') {
       parts.push(text.slice(done, at - 1), '${');
       done = at + 2;
       continue;

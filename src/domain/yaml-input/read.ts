@@ -8,6 +8,7 @@ import type { Lookup } from './interpolate.ts';
 import { LIMITS } from './limits.ts';
 import { type Problem, problem } from './problem.ts';
 import type { Shape } from './shape.ts';
+import { shown } from './shown.ts';
 import { SourceText, type YamlSource } from './source-text.ts';
 import { split } from './split.ts';
 import { follow, type Path, spanOf, type Tree } from './tree.ts';
@@ -24,7 +25,7 @@ export interface YamlDocument<Value> {
 export interface Reviewed {
   /** The value at a path; undefined where there is none, or where a problem with it has been reported. */
   at(path: Path): unknown;
-  /** Where a value stands, as `acme.yaml:3:20`. */
+  /** Where a value stands, as `acme.yaml:3:20`; safe to show. */
   where(path: Path): string;
   /** Adds a problem at a value. */
   report(path: Path, message: string, hint?: string): void;
@@ -41,13 +42,10 @@ export interface Reading<S extends Shape> {
 
 function reviewed(tree: Tree, source: SourceText, findings: Findings): Reviewed {
   return {
-    at: (path) => {
-      const { value, reported } = follow(tree, path);
-      return reported ? undefined : value;
-    },
+    at: (path) => follow(tree, path).value,
     where: (path) => {
       const { line, column } = source.position(follow(tree, path).place.span.offset);
-      return `${source.name}:${line}:${column}`;
+      return shown(`${source.name}:${line}:${column}`);
     },
     report: (path, message, hint) => findings.add(follow(tree, path).place.span, message, hint),
   };
@@ -108,8 +106,9 @@ export function readYaml<S extends Shape>(
       if (composed.contents && !readDocument(source, composed.contents, findings)) return false;
       if (tokens > LIMITS.tokens || findings.all.length + problems.length > LIMITS.problems) break;
     }
-    if (empty)
+    if (empty) {
       findings.add({ offset: 0, length: 0 }, 'this source holds no document', 'write one, or leave the file out');
+    }
     return findings.all.length + problems.length <= LIMITS.problems;
   }
 

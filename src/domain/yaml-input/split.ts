@@ -9,7 +9,7 @@ type LineKind = 'start' | 'start with content' | 'end' | 'directive' | 'nothing'
 const START = /^---(?:[ \t\r]|$)/;
 const BARE_START = /^---[ \t\r]*(?:#.*)?$/s;
 const END = /^\.\.\.(?:[ \t\r]|$)/;
-const NOTHING = /^[ \t\r]*(?:#.*)?$/s;
+const NOTHING = /^\uFEFF?[ \t\r]*(?:#.*)?$/s;
 
 function kindOf(line: string): LineKind {
   if (START.test(line)) return BARE_START.test(line) ? 'start' : 'start with content';

@@ -33,7 +33,6 @@ function makeSpaces(service: Service, count: number, prefix: string): number {
 
 function reset(service: Service, keepTokens: boolean): void {
   service.store.commit({ kind: 'reset', keep_tokens: keepTokens });
-  service.limiter.clear();
   service.log.clear();
   service.faults = new FaultDice(settle({ rules: [] }, service.random));
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-export const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
+const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
 
 export const routingModeSchema = v.picklist(ROUTING_MODES, `must be one of ${ROUTING_MODES.join(', ')}`);
 

@@ -46,12 +46,19 @@ agents:
     expect(places([first, `--- # c\n${withId('c')}`])).toEqual(['0 a.yaml:6', '1 a.yaml:16', '2 b.yaml:2']);
   });
 
-  test.each(['', '\n', '# only a comment', '---\n', '---\n---\n# c\n...\n', '\uFEFF', ' \t\r\n'])(
-    'a source without a document: %j',
-    (text) => {
-      expect(said(readAll([VALID, text]))).toEqual(['b.yaml:1:1 this source holds no document']);
-    },
-  );
+  test.each([
+    '',
+    '\n',
+    '# only a comment',
+    '---\n',
+    '---\n---\n# c\n...\n',
+    '\uFEFF',
+    ' \t\r\n',
+    '\n\uFEFF',
+    '---\n...\n\uFEFF# c\n',
+  ])('a source without a document: %j', (text) => {
+    expect(said(readAll([VALID, text]))).toEqual(['b.yaml:1:1 this source holds no document']);
+  });
 
   test('a byte order mark and CRLF change no position', () => {
     const text = `\uFEFF${VALID.replace('Support', '5')}`.replaceAll('\n', '\r\n');

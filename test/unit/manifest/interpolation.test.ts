@@ -88,6 +88,13 @@ describe('variables in a manifest', () => {
     expect(said(read(folded))).toEqual(['a.yaml:6:9 the variable A is not set']);
   });
 
+  test('where escapes hide a "${", at the beginning of the value', () => {
+    expect(said(read(VALID.replace('Acme', () => '"\\x24{A} ${B}"')))).toEqual([
+      'a.yaml:3:9 the variable A is not set',
+      'a.yaml:3:9 the variable B is not set',
+    ]);
+  });
+
   test('nothing more is said of a value that could not be put in', () => {
     expect(
       said(read(VALID.replace('acme-001', '${A}').replace('template_id: tmpl_support', 'template_id: ${B}'))),
@@ -96,7 +103,9 @@ describe('variables in a manifest', () => {
 
   test('what is put in counts for every check, and is not shown', () => {
     const text = VALID.replace('acme-001', '"${ID}"').replace('Support', 'S\n    api_chat_routing_mode: ${MODE}');
-    expect(said(read(text, { ID: '', MODE: 's3cret' }))).toEqual([
+    const reading = read(text, { ID: '', MODE: 'session_workflo' });
+    expect(JSON.stringify(reading)).not.toContain('did you mean');
+    expect(said(reading)).toEqual([
       'a.yaml:1:20 "external_space_id" must not be empty',
       'a.yaml:7:28 "agents[0].api_chat_routing_mode" must be agent_inbox or session_workflow, not what MODE holds',
     ]);

@@ -14,7 +14,7 @@ describe('limits', () => {
   test('10,000 documents are read, and one more is refused', () => {
     const texts = Array.from({ length: LIMITS.documents + 1 }, (_, index) => VALID.replace('acme-001', `a${index}`));
     const reading = read(texts.join('---\n'));
-    expect(said(reading)).toEqual(['a.yaml:70001:1 this run holds more than 10,000 documents']);
+    expect(said(reading)).toEqual(['a.yaml:70000:1 this run holds more than 10,000 documents']);
     expect(reading.documents).toHaveLength(LIMITS.documents);
   });
 
@@ -22,6 +22,13 @@ describe('limits', () => {
     const nested = (depth: number) => `${VALID}x: ${'['.repeat(depth)}${']'.repeat(depth)}\n`;
     expect(messages(nested(LIMITS.depth - 1))).toEqual(['a.yaml:7:1 unknown key "x"']);
     expect(messages(nested(LIMITS.depth + 1)).at(-1)).toMatch(/^a\.yaml:7:\d+ nested deeper than 32 levels$/);
+  });
+
+  test('aliases nest, too', () => {
+    const half = `x: &x ${'['.repeat(20)}${']'.repeat(20)}\ny: `;
+    const within = (depth: number) => messages(`${VALID}${half}${'['.repeat(depth)}*x${']'.repeat(depth)}\n`);
+    expect(within(12).filter((message) => message.includes('nested'))).toEqual([]);
+    expect(within(13).filter((message) => message.includes('nested'))).toHaveLength(1);
   });
 
   test.each([

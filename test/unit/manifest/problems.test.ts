@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readManifests } from '../../../src/domain/manifest/manifest.ts';
 import { read, readAll, said, VALID } from './reading.ts';
 
 function changed(from: string | RegExp, to: string): string {
@@ -155,11 +156,29 @@ describe('what must differ', () => {
     expect(reading.documents).toHaveLength(1);
   });
 
+  test('a message is safe to show, whatever files and keys are called', () => {
+    const sources = [VALID, VALID.concat('"\\e[2J\u202e": 1\n')].map((text) => ({ name: 'a\u001b[2J.yaml', text }));
+    expect(readManifests(sources, () => undefined).problems.map(({ message }) => message)).toEqual([
+      'the space "acme-001" is described twice, first at a·[2J.yaml:1:20',
+      'unknown key "·[2J·"',
+    ]);
+  });
+
   test('two agents of one template and name, found beside other problems', () => {
     const agent = '  - {template_id: tmpl_support, name: Support, extra: 1}\n';
     expect(said(read(VALID + agent))).toEqual([
       'a.yaml:7:39 this agent has the same template and name as the one at a.yaml:6:11',
       'a.yaml:7:48 unknown key "extra"',
+    ]);
+  });
+
+  test('what is missing is not compared', () => {
+    const agents = '  - {name: A}\n  - {name: A}\n  - {template_id: t, name: ""}\n  - {template_id: t, name: ""}\n';
+    expect(said(read(VALID + agents))).toEqual([
+      'a.yaml:7:5 the key "template_id" is missing in "agents[1]"',
+      'a.yaml:8:5 the key "template_id" is missing in "agents[2]"',
+      'a.yaml:9:28 "agents[3].name" must not be empty',
+      'a.yaml:10:28 "agents[4].name" must not be empty',
     ]);
   });
 
@@ -185,6 +204,7 @@ describe('syntax', () => {
     ['[a, b\n', '1:1 this bracket is not closed'],
     ['a: ]\n', '1:4 a closing bracket without its opening one'],
     ['a: @x\n', '1:4 a plain value cannot begin with this character'],
+    ['---\n%a\n', '2:1 a plain value cannot begin with this character'],
     ['a: "\\q"\nb: [\n', '1:5 an unknown escape in double quotes / 2:4 this bracket is not closed'],
     ['a: |x\n  b\n', '1:5 nothing but a comment may follow "|" or ">" on its line'],
     ['a: - b\n', '1:4 a list cannot begin on the line of its key'],
@@ -217,7 +237,16 @@ describe('syntax', () => {
     },
   );
 
+  test('an unknown escape leaves everything else to be checked', () => {
+    expect(said(read(changed('Acme', '"C:\\users\\q"').replace('Support', '5')))).toEqual([
+      'a.yaml:3:12 an unknown escape in double quotes',
+      'a.yaml:3:18 an unknown escape in double quotes',
+      'a.yaml:6:11 "agents[0].name" must be text, not the number 5',
+    ]);
+  });
+
   test('text that only looks like a tag', () => {
+    expect(said(read('--- |\n!foo\n'))).toEqual(['a.yaml:1:5 this document must be a mapping, not the text "!foo·"']);
     expect(said(read(changed('Acme', '"!foo"\n  description: |\n    !bar')))).toEqual([]);
   });
 });
@@ -267,6 +296,16 @@ agents:
     expect(said(read(changed('- template_id', '- &a\n    <<: *a\n    template_id')))).toEqual([
       'a.yaml:6:9 an alias cannot stand within the value that it stands for',
     ]);
+  });
+
+  test('a merged mapping with a bad key is not said to miss anything', () => {
+    const text = changed('- template_id', '- &a\n    1: x\n    template_id').concat('  - <<: {<<: {2: y}}\n');
+    expect(said(read(text))).toEqual(['a.yaml:6:5 a key must be text', 'a.yaml:9:15 a key must be text']);
+  });
+
+  test('an alias stands for the last value with its anchor', () => {
+    const text = changed('name: Acme', 'name: &x Acme\n  description: &x Other').replace('Support', '*x');
+    expect(read(text).documents[0]?.manifest.agents[0]?.name).toBe('Other');
   });
 
   test('a merge of something else', () => {

@@ -1,5 +1,7 @@
+import { build } from 'rolldown';
+
 /**
- * How the program is bundled. Start-up is felt at every call, and every file that is loaded costs about a millisecond:
+ * Bundles the program into dist/. Start-up is felt at every call, and every file that is loaded costs about a millisecond:
  * what each call needs is one file (core), what a call to the service needs another one (service), and each heavy
  * library is loaded where it is used.
  */
@@ -21,10 +23,11 @@ const withoutUnused = {
   },
 };
 
-const CORE = /\/src\/(main|program|errors|context|create-context|config\/flags|domain\/duration|output\/(progress|redact|sanitise|process-sinks|format-names|formats\/json-text))\.ts$/;
-const SERVICE = /\/src\/(answer|command|service|api\/(?!undici)|contract\/|config\/|commands\/(spaces|agents)\/|domain\/reference|output\/(render|trace|cells|formats\/(events|json|json-text|ndjson|sequence|tsv))\.ts)/;
+const BASE = /\/src\/(errors|clock|signals|output\/process-sinks)\.ts$/;
+const CORE = /\/src\/(main|program|output\/(format-names|reader-gone))\.ts$/;
+const SERVICE = /\/src\/(answer|command|service|run-command|create-context|api\/(?!undici)|contract\/|config\/|commands\/(spaces|agents)\/|domain\/(reference|duration)|output\/(color|progress|redact|sanitise|render|trace|cells|formats\/(events|json|json-text|ndjson|sequence|tsv))\.ts)/;
 
-export default {
+const program = {
   input: { cli: 'src/cli.ts' },
   platform: 'node',
   plugins: [withoutUnused],
@@ -36,6 +39,7 @@ export default {
     chunkFileNames: 'chunks/[name]-[hash].js',
     codeSplitting: {
       groups: [
+        { name: 'base', test: BASE, priority: 4 },
         { name: 'core', test: CORE, priority: 3 },
         { name: 'service', test: SERVICE, priority: 2 },
         { name: 'undici', test: /\/src\/api\/undici\.ts$/, priority: 1 },
@@ -43,3 +47,12 @@ export default {
     },
   },
 };
+
+const tour = {
+  input: { tour: 'src/tour.ts' },
+  platform: 'node',
+  output: { dir: 'dist', format: 'esm' },
+};
+
+await build(program);
+await build(tour);

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+
+/** Runs a command to its end. Gives its wall time in milliseconds and its output; throws when it does not end with 0. */
+export function time(args, env) {
+  const started = performance.now();
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve({ ms: performance.now() - started, output });
+      else reject(new Error(`${args.join(' ')} ended with ${code}`));
+    });
+  });
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/**
+ * Times two commands in turn, so that both see the same machine, and compares the medians.
+ * @param rounds how often each is run, after one run of each that does not count
+ */
+export async function compare({ name, command, baseline, limit, rounds, env }) {
+  const ours = [];
+  const theirs = [];
+  for (let round = -1; round < rounds; round += 1) {
+    const [a, b] = [await time(command, env), await time(baseline, env)];
+    if (round >= 0) {
+      ours.push(a.ms);
+      theirs.push(b.ms);
+    }
+  }
+  const ratio = median(ours) / median(theirs);
+  return { name, ours: median(ours), baseline: median(theirs), ratio, limit };
+}

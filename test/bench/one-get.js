@@ -1,0 +1,16 @@
+import { get } from 'node:http';
+
+// The least that a program in JavaScript does for the same answer.
+get(
+  `${process.env.PARTNER_BASE_URL}/automation/spaces/`,
+  { headers: { authorization: `Bearer ${process.env.PARTNER_TOKEN}` } },
+  (response) => {
+    let body = '';
+    response.on('data', (chunk) => {
+      body += chunk;
+    });
+    response.on('end', () => {
+      process.stdout.write(`${JSON.stringify(JSON.parse(body))}\n`);
+    });
+  },
+);

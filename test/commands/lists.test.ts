@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { run } from '../helpers/run.ts';
+import { service } from '../helpers/service.ts';
+import { provisioning } from '../sandbox/harness.ts';
+
+interface Space {
+  space_id: string;
+  external_space_id: string;
+}
+
+const PROVISION = '/automation/agent-templates/provision-space/';
+
+describe('spaces list', () => {
+  test.each([0, 1, 10_000])('is one JSON document with %i spaces, over as many pages as it takes', async (count) => {
+    const { env, admin, received } = await service();
+    if (count > 0) await admin('POST', '/spaces', { count, prefix: 'acme' });
+    const ran = await run(['spaces', 'list', '-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const spaces = ran.json<Space[]>();
+    expect(spaces).toHaveLength(count);
+    expect(new Set(spaces.map(({ space_id }) => space_id)).size).toBe(count);
+    expect(spaces.map(({ external_space_id }) => external_space_id)).toEqual(
+      Array.from({ length: count }, (_, index) => `acme-${index + 1}`),
+    );
+    expect(await received()).toHaveLength(Math.max(1, Math.ceil(count / 100)));
+  });
+
+  test('keeps every field of the service under its own name', async () => {
+    const { env, admin, spaces } = await service();
+    await admin('POST', '/spaces', { count: 3 });
+    const ran = await run(['spaces', 'list', '-o', 'json'], { env });
+    expect(ran.json()).toEqual(await spaces());
+  });
+
+  test('says the same in every form', async () => {
+    const { env, admin, spaces } = await service();
+    await admin('POST', '/spaces', { count: 250, prefix: 'acme' });
+    const expected = await spaces();
+    const [ndjson, yaml, tsv, plain, table] = await Promise.all([
+      run(['spaces', 'list', '-o', 'ndjson'], { env }),
+      run(['spaces', 'list', '--output', 'yaml'], { env }),
+      run(['spaces', 'list', '-otsv'], { env }),
+      run(['spaces', 'list'], { env }),
+      run(['spaces', 'list', '-o', 'table'], { env }),
+    ]);
+    const lines = ndjson.stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual(expected);
+    expect(parseYaml(yaml.stdout)).toEqual(expected);
+    expect(tsv.stdout).toBe(plain.stdout);
+    expect(tsv.stdout).toBe(
+      expected.map(({ space_id, external_space_id, name }) => `${space_id}\t${external_space_id}\t${name}\t\t\n`).join(''),
+    );
+    const rows = table.stdout.trimEnd().split('\n');
+    expect(rows).toHaveLength(251);
+    expect(rows[0]).toMatch(/^SPACE +EXTERNAL ID +NAME +DESCRIPTION +ORG-WIDE$/);
+  });
+
+  test('PARTNER_OUTPUT chooses the form, and the flag wins over it', async () => {
+    const { env } = await service();
+    expect((await run(['spaces', 'list'], { env: { ...env, PARTNER_OUTPUT: 'json' } })).stdout).toBe('[]\n');
+    const flag = await run(['spaces', 'list', '-o', 'ndjson'], { env: { ...env, PARTNER_OUTPUT: 'json' } });
+    expect(flag).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('a terminal gets a table, and a word on stderr where there is nothing', async () => {
+    const { env } = await service();
+    const ran = await run(['spaces', 'list'], { env, columns: 120 });
+    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'The token reaches no spaces.\n' });
+    expect(await run(['spaces', 'list', '-q'], { env, columns: 120 })).toMatchObject({ stdout: '', stderr: '' });
+  });
+
+  test('a narrow terminal gets cards', async () => {
+    const { env, admin } = await service();
+    await admin('POST', '/spaces', { count: 2, prefix: 'acme' });
+    const ran = await run(['spaces', 'list', '--color', 'never'], { env, columns: 40 });
+    expect(ran.stdout).toMatch(/^SPACE: +spc_/);
+    expect(ran.stdout).toMatch(/\n\nSPACE: +spc_/);
+    for (const line of ran.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(40);
+  });
+
+  test('--query works on the JSON form, in every output', async () => {
+    const { env, admin } = await service();
+    await admin('POST', '/spaces', { count: 2, prefix: 'acme' });
+    const query = ['spaces', 'list', '--query', '[].external_space_id'];
+    expect((await run([...query, '-o', 'json'], { env })).json()).toEqual(['acme-1', 'acme-2']);
+    expect((await run(query, { env })).stdout).toBe('acme-1\nacme-2\n');
+  });
+
+  test('a query that is none costs no request', async () => {
+    const { env, received } = await service();
+    const ran = await run(['spaces', 'list', '--query', '[}', '-o', 'json'], { env });
+    expect(ran.code).toBe(2);
+    expect(ran.error().message).toContain('[}');
+    expect(await received()).toEqual([]);
+  });
+
+  test('-v writes a line for each request, and the answer stays as it is', async () => {
+    const { env, admin } = await service();
+    await admin('POST', '/spaces', { count: 101 });
+    const quiet = await run(['spaces', 'list', '-o', 'json'], { env });
+    const ran = await run(['spaces', 'list', '-o', 'json', '-v'], { env });
+    expect(ran.stdout).toBe(quiet.stdout);
+    expect(ran.stderr.match(/^\* GET .* → 200 in \d+ ms \(req-\w+\)$/gm)).toHaveLength(2);
+    expect(ran.stderr).toContain('from PARTNER_BASE_URL, token from PARTNER_TOKEN');
+  });
+});
+
+describe('agents list', () => {
+  test('finds the space by id, external id and name', async () => {
+    const { env, partner } = await service();
+    const made = await partner('POST', PROVISION, { body: provisioning('acme-001') });
+    await partner('POST', PROVISION, { body: provisioning('other', { space: { name: 'Other' } }) });
+    const { space, agents } = made.json;
+    for (const reference of [space.space_id, 'ext:acme-001', 'name:Acme']) {
+      const ran = await run(['agents', 'list', reference, '-o', 'json'], { env });
+      expect(ran.json<unknown[]>()).toMatchObject([{ agent_id: agents[0].agent_id, template_id: 'tmpl_support' }]);
+    }
+    const rows = await run(['agents', 'list', 'name:Acme'], { env });
+    expect(rows.stdout).toBe(`${agents[0].agent_id}\tSupport\ttmpl_support\n`);
+  });
+
+  test('names the candidates where nothing matches', async () => {
+    const { env, admin } = await service();
+    await admin('POST', '/spaces', { count: 30, prefix: 'acme' });
+    const ran = await run(['agents', 'list', 'ext:ACME-7', '-o', 'json'], { env });
+    expect(ran.code).toBe(4);
+    expect(ran.stdout).toBe('');
+    expect(ran.error()).toMatchObject({ type: 'not_found' });
+    const text = (await run(['agents', 'list', 'ext:ACME-7'], { env })).stderr;
+    expect(text).toContain('ext:acme-7\n');
+    expect(text).toContain('spaces list');
+  });
+
+  test('names all of several matches, and asks for the id', async () => {
+    const { env, partner } = await service();
+    const ids = await Promise.all(
+      ['a', 'b'].map(async (id) => (await partner('POST', PROVISION, { body: provisioning(id) })).json.space.space_id),
+    );
+    const ran = await run(['agents', 'list', 'name:Acme', '-o', 'json'], { env });
+    expect(ran.code).toBe(2);
+    expect(ran.error()).toMatchObject({ type: 'usage', hint: expect.stringContaining('space_id') });
+    const { candidates } = ran.error().details as { candidates: string[] };
+    expect(candidates.toSorted()).toEqual(ids.toSorted());
+  });
+
+  test('an id that the service does not know is 4, with what the service said', async () => {
+    const { env } = await service();
+    const ran = await run(['agents', 'list', 'spc_nowhere', '-o', 'json'], { env });
+    expect(ran.code).toBe(4);
+    expect(ran.error()).toMatchObject({ type: 'not_found', status: 404, code: 'space_not_found' });
+    expect(ran.error().request_id).toMatch(/^req-/);
+  });
+
+  test.each(['', '..', '.'])('%j is no id, and nothing is sent', async (id) => {
+    const { env, received } = await service();
+    expect((await run(['agents', 'list', id], { env })).code).toBe(2);
+    expect(await received()).toEqual([]);
+  });
+
+  test('an id with a slash stays one segment', async () => {
+    const { env, received } = await service();
+    expect((await run(['agents', 'list', '../spaces'], { env })).code).toBe(4);
+    expect((await received()).map(({ path }) => path)).toEqual(['/v1/automation/spaces/..%2Fspaces/agents/']);
+  });
+});
+
+describe('what a failure ends with', () => {
+  test.each([
+    [{ kind: 'status', status: 401 }, 3, 'credentials'],
+    [{ kind: 'status', status: 403 }, 3, 'credentials'],
+    [{ kind: 'status', status: 404 }, 4, 'not_found'],
+    [{ kind: 'status', status: 402 }, 6, 'balance_too_low'],
+    [{ kind: 'status', status: 429, retry_after: 3600 }, 7, 'rate_limited'],
+    [{ kind: 'status', status: 503 }, 8, 'service'],
+    [{ kind: 'status', status: 422 }, 1, 'refused'],
+    [{ kind: 'reset' }, 8, 'service'],
+    [{ kind: 'html' }, 8, 'service'],
+    [{ kind: 'garbage' }, 8, 'unexpected_shape'],
+    [{ kind: 'cut' }, 8, 'service'],
+  ])('%j is exit %i', async (fault, code, type) => {
+    const { env, faults, admin } = await service();
+    await admin('POST', '/spaces', { count: 3 });
+    await faults(fault);
+    const ran = await run(['spaces', 'list', '-o', 'json', '--retries', '1'], { env, random: () => 0 });
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(ran.stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(Object.keys(ran.error())).toEqual([
+      'type',
+      'message',
+      'status',
+      'code',
+      'request_id',
+      'hint',
+      'retry_at',
+      'details',
+    ]);
+    expect(ran.error().type).toBe(type);
+  });
+
+  test('--retries says how often a read is repeated', async () => {
+    const { env, faults, received } = await service();
+    await faults({ kind: 'status', status: 503 });
+    await run(['spaces', 'list', '--retries', '2'], { env, random: () => 0 });
+    expect(await received()).toHaveLength(3);
+  });
+
+  test('--timeout ends a call that never comes back', async () => {
+    const { env, faults } = await service();
+    await faults({ kind: 'stall' });
+    const ran = await run(['spaces', 'list', '--timeout', '200ms', '-o', 'json'], { env });
+    expect(ran.code).toBe(8);
+    expect(ran.error().hint).toContain('--timeout');
+  });
+
+  test('a Retry-After past the deadline fails at once and says when to come back', async () => {
+    const { env, faults, received } = await service();
+    await faults({ kind: 'status', status: 429, retry_after: 600 });
+    const ran = await run(['spaces', 'list', '--timeout', '10s', '-o', 'json'], { env });
+    expect(ran.code).toBe(7);
+    expect(Date.parse(String(ran.error().retry_at))).toBeGreaterThan(Date.now() + 500_000);
+    expect(await received()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { COMMANDS, parse } from '../../src/program.ts';
+import { run } from '../helpers/run.ts';
+import { service } from '../helpers/service.ts';
+
+const SECRET = 'pat_typed-on-the-command-line-0123456789';
+
+describe('words that are wrong', () => {
+  test.each([
+    [['spaces', 'lst'], 'Did you mean list?'],
+    [['provison', 'a.yaml'], 'Did you mean provision?'],
+    [['provision', 'a.yaml', '--dryrun'], 'Did you mean --dry-run?'],
+    [['spaces', 'list', '--outptu', 'json'], 'Did you mean --output?'],
+    [['spaces', 'list', 'more'], 'oo many arguments'],
+    [['agents', 'list'], "missing required argument 'space'"],
+    [['spaces', 'list', '-o', 'xml'], 'table, json, ndjson, yaml, tsv'],
+    [['spaces', 'list', '--color', 'sometimes'], 'auto, always, never'],
+    [['spaces', 'list', '--retries', 'many'], '--retries takes a whole number from 0 to 20, not "many".'],
+    [['spaces', 'list', '--retries', '-1'], '--retries'],
+    [['spaces', 'list', '--retries', '21'], '--retries'],
+    [['spaces', 'list', '--retries', '1.5'], '--retries'],
+    [['spaces', 'list', '--timeout', '30'], '--timeout takes a duration such as 500ms, 30s, 2m or 1h, not "30".'],
+    [['spaces', 'list', '--timeout', 'soon'], '--timeout'],
+    [['spaces', 'list', '--timeout', '-5s'], '--timeout'],
+    [['spaces', 'list', '--profile'], 'argument missing'],
+    [['provision'], 'No manifest is named.'],
+    [['provision', 'a.yaml', '--concurrency', '0'], '--concurrency takes a whole number from 1 to 64, not "0".'],
+    [['provision', 'a.yaml', '--concurrency', '1e1'], '--concurrency'],
+    [['provision', 'a.yaml', '--var', 'REGION'], '--var takes NAME=value, not "REGION".'],
+    [['provision', 'a.yaml', '--check', '--dry-run'], '--check and --dry-run exclude each other.'],
+    [['sandbox', 'run'], 'missing required argument'],
+    [['sandbox', 'start', '--port', '70000'], '--port takes a whole number from 0 to 65535, not "70000".'],
+    [['sandbox'], 'A command is missing.'],
+    [['--', 'spaces', 'list'], 'command'],
+  ])('%j', async (words, said) => {
+    const { env, received } = await service();
+    const ran = await run(words, { env });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr.toLowerCase()).toContain(said.toLowerCase());
+    expect(ran.stderr).toMatch(/^error: [A-Z-]/);
+    expect(await received()).toEqual([]);
+  });
+
+  test('with -o json the error is one JSON object on stderr, whatever is wrong', async () => {
+    for (const words of [['spaces', 'lst'], ['spaces', 'list', '--timeout', 'soon'], ['provision'], ['agents', 'list']]) {
+      for (const json of [['-o', 'json'], ['--output=json'], ['-ojson'], ['-o', 'ndjson']]) {
+        const ran = await run([...words, ...json]);
+        expect(ran).toMatchObject({ code: 2, stdout: '' });
+        expect(ran.error()).toMatchObject({ type: 'usage', status: null, request_id: null });
+      }
+    }
+    const environment = await run(['spaces', 'lst'], { env: { PARTNER_OUTPUT: 'json' } });
+    expect(environment.error()).toMatchObject({ type: 'usage' });
+  });
+
+  test('PARTNER_OUTPUT is checked like the flag', async () => {
+    const ran = await run(['profile', 'list'], { env: { PARTNER_OUTPUT: 'xml' } });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('table, json, ndjson, yaml, tsv') });
+  });
+
+  test.each([
+    [['--token', SECRET, 'spaces', 'list']],
+    [['spaces', 'list', `--token=${SECRET}`]],
+    [['spaces', 'list', '--token', SECRET, '--debug', '-o', 'json']],
+    [['spaces', 'list', `--partner-token=${SECRET}`]],
+    [['login', `--tokne=${SECRET}`]],
+  ])('a token in a flag is refused and not repeated (%#)', async (words) => {
+    const ran = await run(words);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).not.toContain(SECRET);
+  });
+
+  test('--token is refused with the reason and the ways that there are', async () => {
+    const { stderr } = await run(['spaces', 'list', '--token', SECRET]);
+    for (const said of ['arguments of a running command', 'PARTNER_TOKEN', '--token-file', 'partnerctl login']) {
+      expect(stderr).toContain(said);
+    }
+  });
+
+  test('the words after -- belong to the other command', async () => {
+    const ran = await run(['sandbox', 'run', '--', 'sh', '-c', 'exit 7', '--token', SECRET]);
+    expect(ran.code).toBe(7);
+  });
+
+  test.each([
+    [['-o', 'json', 'spaces', 'list']],
+    [['spaces', '-o', 'json', 'list']],
+    [['-qo', 'json', 'spaces', 'list']],
+    [['-vqo', 'json', 'spaces', 'list']],
+    [['--output=json', '-q', 'spaces', 'list']],
+    [['spaces', 'list', '-qojson']],
+  ])('flags may stand anywhere: %j', async (words) => {
+    const { env } = await service();
+    expect(await run(words, { env })).toMatchObject({ code: 0, stdout: '[]\n' });
+  });
+});
+
+describe('help', () => {
+  test('the root shows every command, and so does no word at all', async () => {
+    const help = await run(['--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    for (const first of new Set(COMMANDS.map(({ words }) => words.split(' ')[0] ?? ''))) {
+      expect(help.stdout).toMatch(new RegExp(`^  ${first}\\b`, 'm'));
+    }
+    expect((await run([])).stdout).toBe(help.stdout);
+    expect((await run(['help'])).stdout).toBe(help.stdout);
+    expect((await run(['--version'])).stdout).toBe('0.0.0-test\n');
+  });
+
+  describe.each(COMMANDS.map(({ words, load }) => ({ words, load })))('$words', ({ words, load }) => {
+    test('help has what it does, its flags, the global flags and examples', async () => {
+      const { default: command } = await load();
+      const help = await run([...words.split(' '), '--help']);
+      expect(help).toMatchObject({ code: 0, stderr: '' });
+      expect(help.stdout).toContain(`Usage: partnerctl ${words}`);
+      for (const { usage } of command.flags) expect(help.stdout).toContain(usage);
+      for (const flag of ['--profile', '--output', '--query', '--no-input', '--state'])
+        expect(help.stdout).toContain(flag);
+      expect(command.examples.length).toBeGreaterThan(0);
+      for (const { line } of command.examples) expect(help.stdout).toContain(`$ ${line}\n`);
+      expect((await run(['help', ...words.split(' ')])).stdout).toBe(help.stdout);
+    });
+
+    test('every example is understood, and belongs to the command', async () => {
+      const { default: command } = await load();
+      for (const { line } of command.examples) {
+        const parsed = await parse(wordsOf(line), '0.0.0');
+        if (parsed.kind !== 'command') throw new Error(`${line} is not a command`);
+        expect(parsed.words).toBe(words);
+        expect(parsed.command).toBe(command);
+        expect(() => parsed.command.prepare(parsed.given)).not.toThrow();
+      }
+    });
+  });
+});
+
+/** An example's words as a shell takes them: quotes are taken off, redirections left out. */
+function wordsOf(line: string): string[] {
+  const [first, ...words] = [...line.replace(/ [<>] \S+/g, '').matchAll(/'([^']*)'|(\S+)/g)].map(
+    ([, quoted, bare]) => quoted ?? bare ?? '',
+  );
+  expect(first).toBe('partnerctl');
+  return words;
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { EndSignal, Signals } from '../../src/context.ts';
+import type { Clock, Sink } from '../../src/io.ts';
+import { main } from '../../src/main.ts';
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** stdout as JSON. */
+  json<Shape>(): Shape;
+  /** The error object of `-o json`. */
+  error(): { type: string; message: string; hint: string | null; [key: string]: unknown };
+}
+
+export interface RunOptions {
+  readonly env?: Record<string, string | undefined>;
+  readonly stdin?: string;
+  /** Whether stdout and stderr are terminals, and how wide. */
+  readonly columns?: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly signals?: Signals;
+}
+
+/** A clock on which waiting takes no time, but time passes; `slept` tells how long each wait was. */
+export function fastClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly slept: number[] } {
+  let now = start;
+  const slept: number[] = [];
+  return {
+    slept,
+    now: () => now,
+    async sleep(ms, signal) {
+      if (signal?.aborted) throw signal.reason;
+      slept.push(ms);
+      now += ms;
+      await new Promise((resolve) => setImmediate(resolve));
+      if (signal?.aborted) throw signal.reason;
+    },
+  };
+}
+
+/** Signals that a test sends by hand. */
+export function handSignals(): Signals & { interrupt: AbortSignal; abort(reason: unknown): void } {
+  const control = new AbortController();
+  return {
+    interrupt: control.signal,
+    abort: (reason) => control.abort(reason),
+    takeOver: (_listener: (signal: EndSignal) => void) => () => undefined,
+  };
+}
+
+function memorySink(columns: number | undefined): Sink & { text(): string } {
+  let written = '';
+  return {
+    async write(text) {
+      written += text;
+    },
+    isTTY: columns !== undefined,
+    columns: columns ?? 80,
+    text: () => written,
+  };
+}
+
+/** A directory for one test, removed when it ends. */
+export function tempDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'partnerctl-test-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Runs a command line in this process: the whole program, with its own home, clock and streams, and real HTTP. */
+export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const home = options.env?.HOME ?? tempDirectory();
+  const stdout = memorySink(options.columns);
+  const stderr = memorySink(options.columns);
+  const code = await main(argv, {
+    io: { stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]), stdout, stderr },
+    env: { HOME: home, ...options.env },
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+    signals: options.signals ?? handSignals(),
+    platform: process.platform,
+    home,
+    version: '0.0.0-test',
+    nodeVersion: process.versions.node,
+    terminal: new PassThrough(),
+  });
+  return {
+    code,
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    json: () => JSON.parse(stdout.text()),
+    error: () => JSON.parse(stderr.text()).error,
+  };
+}
