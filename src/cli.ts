@@ -29,6 +29,7 @@ async function run(argv: readonly string[]): Promise<number> {
     home: homedir(),
     version: pkg.version,
     nodeVersion: process.versions.node,
+    self: [process.execPath, ...process.argv.slice(1, 2)],
     terminal: process.stderr,
   });
 }

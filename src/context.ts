@@ -25,6 +25,8 @@ export interface Context {
   /** Whether a question may be asked: a terminal on both sides, no CI, no --no-input. */
   readonly interactive: boolean;
   readonly progress: Progress;
+  /** How this program is started: node and the script. */
+  readonly self: readonly string[];
   /** A line for people on stderr, left out with --quiet. */
   notice(text: string): Promise<void>;
   /** A line on stderr that --quiet does not silence. */

@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly home: string;
   readonly version: string;
   readonly nodeVersion: string;
+  /** How this program is started: node and the script. */
+  readonly self: readonly string[];
   /** The terminal itself, for the spinner and for questions: stderr. */
   readonly terminal: NodeJS.WritableStream;
 }
@@ -86,6 +88,7 @@ export function createContext(
     flags,
     progress,
     keepSecret,
+    self: surroundings.self,
     get interactive() {
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
     },

@@ -128,19 +128,28 @@ function wordsOf(args: readonly string[], values: Values): Words {
   };
 }
 
+/** The global flags that take a value, in every spelling. */
+const FLAGS_WITH_VALUE = new Set(
+  GLOBAL_FLAGS.filter(({ usage }) => takesValue(usage)).flatMap(({ usage }) => usage.match(/--?[\w-]+/g) ?? []),
+);
+
+/** Whether the word after this one is its value: `--output`, `-o`, and `-qo`, but not `-ojson`. */
+function takesNextWord(word: string): boolean {
+  if (!/^-\w/.test(word)) return FLAGS_WITH_VALUE.has(word);
+  const letters = [...word.slice(1)];
+  return letters.findIndex((letter) => FLAGS_WITH_VALUE.has(`-${letter}`)) === letters.length - 1;
+}
+
 /** The words of argv that could be a command's, global flags and their values left out. */
 function typedWords(argv: readonly string[]): string[] {
-  const withValue = new Set(
-    GLOBAL_FLAGS.filter(({ usage }) => takesValue(usage)).flatMap(({ usage }) => usage.match(/--?[\w-]+/g) ?? []),
-  );
   const words: string[] = [];
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';
     if (word === '--') break;
-    if (withValue.has(word)) index += 1;
+    if (takesNextWord(word)) index += 1;
     else if (!word.startsWith('-')) words.push(word);
   }
-  return words[0] === 'help' ? words.slice(1) : words;
+  return words;
 }
 
 function findEntry(argv: readonly string[]): Entry | undefined {
@@ -210,7 +219,11 @@ function buildTree(version: string, called: Entry | undefined, command: Command 
     const [first = '', second] = entry.words.split(' ');
     let parent = root;
     if (second !== undefined) {
-      parent = groups.get(first) ?? configure(root.command(first), written).description(GROUPS[first] ?? '');
+      parent =
+        groups.get(first) ??
+        configure(root.command(first), written)
+          .description(GROUPS[first] ?? '')
+          .helpCommand(false);
       groups.set(first, parent);
     }
     const leaf = configure(parent.command(second ?? first), written)
@@ -223,7 +236,9 @@ function buildTree(version: string, called: Entry | undefined, command: Command 
 
 /** Commander's complaint as one of ours. */
 function usageError(error: CommanderError, entry: Entry | undefined): UsageError {
-  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  // What stands behind an unknown flag may be a token.
+  const said = error.message.replace(/^error: /, '').replace(/^(unknown option '[^=]*)=.*'/is, "$1'");
+  const [first = '', ...rest] = said.split('\n');
   const suggestion = rest
     .join(' ')
     .trim()
@@ -233,13 +248,20 @@ function usageError(error: CommanderError, entry: Entry | undefined): UsageError
   return new UsageError(message, { hint: suggestion === '' ? help : `${suggestion} ${help}` });
 }
 
+function commandMissing(argv: readonly string[]): UsageError {
+  const help = ['partnerctl', ...typedWords(argv), '--help'].join(' ');
+  return new UsageError('A command is missing.', { hint: `Run \`${help}\` for what there is.` });
+}
+
 /**
  * Reads the words typed.
- * @param argv the arguments, without node and the script
+ * @param typed the arguments, without node and the script
  * @throws UsageError for what is not understood, with a suggestion where one is near
  */
-export async function parse(argv: readonly string[], version: string): Promise<Parsed> {
-  refuseTokenFlag(argv);
+export async function parse(typed: readonly string[], version: string): Promise<Parsed> {
+  refuseTokenFlag(typed);
+  // The parser's own `help` looks one word deep, and command lines here have two.
+  const argv = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
   const entry = findEntry(argv);
   const command = entry ? (await entry.load()).default : undefined;
   const reader = buildTree(version, entry, command);
@@ -248,14 +270,10 @@ export async function parse(argv: readonly string[], version: string): Promise<P
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: 'text', text: reader.written.join('') };
-    if (error.code === 'commander.help') {
-      throw new UsageError('A command is missing.', {
-        hint: `Run \`partnerctl ${typedWords(argv).join(' ')} --help\` for what there is.`,
-      });
-    }
+    if (error.code === 'commander.help') throw commandMissing(argv);
     throw usageError(error, entry);
   }
-  if (!entry || !command || !reader.result) return { kind: 'text', text: reader.written.join('') };
+  if (!entry || !command || !reader.result) throw commandMissing(argv);
   const { args, values, globals } = reader.result;
   return { kind: 'command', words: entry.words, command, given: wordsOf(args, values), globals: wordsOf([], globals) };
 }

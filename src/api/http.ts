@@ -1,4 +1,5 @@
 import { ASSUMPTIONS, type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
+import { parseJson } from '../contract/json.ts';
 import { type Operation, operationPath, type Safety } from '../contract/operations.ts';
 import { InterruptedError, type PartnerctlError, ShapeError, UsageError } from '../errors.ts';
 import type { Clock } from '../io.ts';
@@ -92,8 +93,7 @@ export class Http {
   async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
     const path = options.link ?? this.basePath + pathOf(operation, options.parameters);
-    const now = this.options.clock.now();
-    const deadline = Math.min(this.options.deadline ?? Number.POSITIVE_INFINITY, now + CALL_TIMEOUT_MS);
+    const deadline = this.options.clock.now() + this.patienceMs();
 
     for (let attempt = 1; ; attempt += 1) {
       await this.waitForPause(operation, attempt, deadline);
@@ -107,6 +107,12 @@ export class Http {
       if ('end' in next) throw this.failed(reply, operation, request, attempt, next.end);
       await this.wait(next.delayMs, reply.kind === 'response' ? `after ${reply.status}` : `after: ${reply.message}`);
     }
+  }
+
+  /** Milliseconds that a call that starts now may take, and a wait before one. */
+  patienceMs(): number {
+    const { clock, deadline } = this.options;
+    return Math.min(CALL_TIMEOUT_MS, (deadline ?? Number.POSITIVE_INFINITY) - clock.now());
   }
 
   /** Whether another attempt follows, and when. A 429 holds back every call, and costs nothing of the retry budget. */
@@ -229,7 +235,7 @@ export class Http {
     let parsed: { readonly value: unknown } | undefined;
     const json = (): unknown => {
       try {
-        parsed ??= { value: JSON.parse(body) };
+        parsed ??= { value: parseJson(body) };
         return parsed.value;
       } catch {
         throw unexpected(undefined, 'The answer is not JSON.', describeBody(body, headers['content-type']));

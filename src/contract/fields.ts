@@ -12,6 +12,7 @@ export type Resource = keyof typeof ID_FIELDS;
 
 function asId(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
+  if (typeof value === 'bigint') return String(value);
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
 }
 
@@ -61,6 +62,6 @@ export function findField(object: JsonObject, resource: Resource, field: string)
 /** Like `findField`, where only text (or a number that stands for it) will do. */
 export function findText(object: JsonObject, resource: Resource, field: string): string | undefined {
   const value = findField(object, resource, field);
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   return typeof value === 'string' ? value : undefined;
 }

@@ -16,6 +16,29 @@ export function describeJson(value: unknown): string {
     const shown = keys.slice(0, 12).join(', ');
     return `an object with the keys ${shown}${keys.length > 12 ? `, … (${keys.length} keys)` : ''}`;
   }
-  const text = JSON.stringify(value);
+  const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value);
   return `the ${typeof value} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+}
+
+const LONG_NUMBER = /\d{16}/;
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+function isTooLong(token: string): boolean {
+  return /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+}
+
+/**
+ * JSON.parse that keeps whole numbers exact: those that a JavaScript number would round become a BigInt. An id of 17
+ * digits would otherwise turn into the id of something else.
+ * @throws SyntaxError for what is no JSON
+ */
+export function parseJson(text: string): unknown {
+  const plain: unknown = JSON.parse(text);
+  if (!LONG_NUMBER.test(text)) return plain;
+  let mark = 'exact:';
+  while (text.includes(mark)) mark += ':';
+  const marked = text.replace(STRING_OR_NUMBER, (token) => (isTooLong(token) ? `"${mark}${token}"` : token));
+  return JSON.parse(marked, (_, value: unknown) =>
+    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
+  );
 }

@@ -20,7 +20,7 @@ function sourceIdIn(value: unknown, depth: number): string | undefined {
   if (Array.isArray(value)) return value.map((item) => sourceIdIn(item, depth - 1)).find((id) => id !== undefined);
   if (!isJsonObject(value)) return undefined;
   const direct = value.source_id;
-  if (typeof direct === 'string' || typeof direct === 'number') return String(direct);
+  if (typeof direct === 'string' || typeof direct === 'number' || typeof direct === 'bigint') return String(direct);
   return Object.values(value)
     .map((inner) => sourceIdIn(inner, depth - 1))
     .find((id) => id !== undefined);

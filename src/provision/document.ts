@@ -5,7 +5,7 @@ import type { JsonObject } from '../contract/json.ts';
 import type { ListedAgent, ProvisionAnswer } from '../contract/provisioning.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { type PlannedAgent, type ProvisionPlan, planProvision } from '../domain/provision-plan.ts';
-import { OutcomeUnknownError, RateLimitError, ServiceError, ShapeError } from '../errors.ts';
+import { OutcomeUnknownError, PartnerctlError, ServiceError, ShapeError } from '../errors.ts';
 import type { Clock } from '../io.ts';
 import { CannotLook, findSpaces, inspectAgents, inspectSpace } from './look.ts';
 import type { Memory } from './memory.ts';
@@ -125,7 +125,7 @@ async function installedAgents(
     return matchInstalled(missing, fresh(await inspectAgents(surface.http, answer.space_id)));
   } catch (error) {
     // The space is provisioned whatever this look comes to; its agents stay without ids.
-    if (error instanceof CannotLook || error instanceof ServiceError || error instanceof RateLimitError) return named;
+    if (error instanceof CannotLook || error instanceof PartnerctlError) return named;
     throw error;
   }
 }
@@ -173,6 +173,13 @@ function mayPass(error: unknown): boolean {
   return error instanceof OutcomeUnknownError || error instanceof ServiceError;
 }
 
+/** How long to wait before another round: the usual back-off, and no less than the service asks for. */
+function pauseBefore(error: unknown, round: number, { clock, random }: Surface): number {
+  const retryAt = error instanceof PartnerctlError ? error.facts.retryAt : undefined;
+  const floor = retryAt === undefined ? 0 : Date.parse(retryAt) - clock.now();
+  return Math.max(floor, backoffMs(round, random()));
+}
+
 function stillOpen(error: unknown): unknown {
   if (!(error instanceof OutcomeUnknownError)) return error;
   return new ServiceError('The service failed, and it is open whether the space was provisioned.', {
@@ -181,35 +188,62 @@ function stillOpen(error: unknown): unknown {
   });
 }
 
+/** What the rounds of one document know of each other. */
+interface SoFar {
+  /** The plan before anything was sent. */
+  first?: ProvisionPlan;
+  /** An answer to a POST that could not be read. */
+  unreadable?: ShapeError;
+}
+
+/** One look, and one POST of what is missing. */
+async function lookAndPost(
+  surface: Surface,
+  document: ManifestDocument,
+  listed: ReadonlyMap<string, JsonObject>,
+  soFar: SoFar,
+): Promise<DocumentResult> {
+  const space = listed.get(document.manifest.external_space_id);
+  const present = space && (await inspectSpace(surface.http, space));
+  const plan = planProvision(document.manifest, present);
+  soFar.first ??= plan;
+  if (present && plan.action === 'none') {
+    const agents = plan.agents.map((agent) => agent.present);
+    return remember(surface, document, finished(document, soFar.first, present.space_id, agents));
+  }
+  if (soFar.unreadable) throw soFar.unreadable;
+  return remember(surface, document, await post(surface, document, soFar.first, plan, false));
+}
+
+/** Whether a look may settle what this failure left open. */
+function isWorthALook(error: unknown, soFar: SoFar): boolean {
+  // An answer that cannot be read says that something was done; one more look tells what.
+  if (error instanceof ShapeError && soFar.first && !soFar.unreadable) {
+    soFar.unreadable = error;
+    return true;
+  }
+  return mayPass(error);
+}
+
 /** Looks, posts what is missing, and looks again before anything is repeated. */
 async function provisionSighted(
   surface: Surface,
   document: ManifestDocument,
-  listed: ReadonlyMap<string, JsonObject>,
+  firstListed: ReadonlyMap<string, JsonObject>,
 ): Promise<DocumentResult> {
-  const id = document.manifest.external_space_id;
+  const ids = new Set([document.manifest.external_space_id]);
   // A round costs one POST at most, and looking first makes it harmless; so there may be more of them than of retries.
   const rounds = 1 + 2 * surface.retries;
-  let first: ProvisionPlan | undefined;
-  let unreadable: ShapeError | undefined;
+  const soFar: SoFar = {};
   for (let round = 1; ; round += 1) {
     try {
-      const space = (round === 1 ? listed : await findSpaces(surface.http, new Set([id]))).get(id);
-      const present = space && (await inspectSpace(surface.http, space));
-      const plan = planProvision(document.manifest, present);
-      first ??= plan;
-      if (present && plan.action === 'none') {
-        const agents = plan.agents.map((agent) => agent.present);
-        return await remember(surface, document, finished(document, first, present.space_id, agents));
-      }
-      if (unreadable) throw unreadable;
-      return await remember(surface, document, await post(surface, document, first, plan, false));
+      const listed = round === 1 ? firstListed : await findSpaces(surface.http, ids);
+      return await lookAndPost(surface, document, listed, soFar);
     } catch (error) {
-      // An answer that cannot be read says that something was done; one more look tells what.
-      const lookOnce = error instanceof ShapeError && first !== undefined && !unreadable;
-      if ((!mayPass(error) && !lookOnce) || round >= rounds) throw stillOpen(error);
-      if (error instanceof ShapeError) unreadable = error;
-      await surface.clock.sleep(backoffMs(round, surface.random()), surface.interrupt);
+      const delayMs = pauseBefore(error, round, surface);
+      const again = isWorthALook(error, soFar) && round < rounds && delayMs <= surface.http.patienceMs();
+      if (!again) throw stillOpen(error);
+      await surface.clock.sleep(delayMs, surface.interrupt);
     }
   }
 }

@@ -27,6 +27,12 @@ function toPresent(known: ProvisionedSpace, manifest: Manifest): PresentSpace {
   return { space_id: known.space_id, agents };
 }
 
+/** Whether the file says all of this already, so that repeats do not make it grow. */
+function isKnown(known: ProvisionedSpace | undefined, spaceId: string, agents: readonly AgentResult[]): boolean {
+  const ids = new Set(known?.agents.map(({ agent_id }) => agent_id));
+  return known?.space_id === spaceId && agents.every(({ agent_id }) => agent_id === null || ids.has(agent_id));
+}
+
 /**
  * Opens the state file for a run. Provisioning can do without it, so a file that cannot be read or written is a warning.
  * @param origin the base address of the service, to which the records belong
@@ -46,6 +52,7 @@ export async function openMemory(
       return known && toPresent(known, manifest);
     },
     async record(manifest, spaceId, agents) {
+      if (isKnown(spaces.get(manifest.external_space_id), spaceId, agents)) return;
       const facts = {
         origin,
         external_space_id: manifest.external_space_id,

@@ -336,15 +336,9 @@ describe('precedence', () => {
   test('a token_command that fails never falls back to another token', async () => {
     const { sandbox, received } = await service();
     const at = home();
-    await run(['login', '--base-url', sandbox.baseUrl, '--no-verify', '--token-command', 'exit 7'], { env: at.env });
-    mkdirSync(at.config, { recursive: true });
-    writeFileSync(
-      at.path,
-      JSON.stringify({
-        current: 'a',
-        profiles: { a: { base_url: sandbox.baseUrl, token: TOKEN, token_command: 'exit 7' } },
-      }),
-    );
+    const profiles = { a: { base_url: sandbox.baseUrl, token: TOKEN, token_command: 'exit 7' } };
+    mkdirSync(at.config);
+    writeFileSync(at.path, JSON.stringify({ current: 'a', profiles }), { mode: 0o600 });
     const ran = await run(['spaces', 'list', '-o', 'json'], { env: at.env });
     expect(ran.code).toBe(3);
     expect(ran.error().message).toContain('token_command');

@@ -78,7 +78,8 @@ describe('words that are wrong', () => {
   });
 
   test('the words after -- belong to the other command', async () => {
-    const ran = await run(['sandbox', 'run', '--', 'sh', '-c', 'exit 7', '--token', SECRET]);
+    const words = ['sandbox', 'run', '--', 'sh', '-c', 'exit 7', '--token', SECRET];
+    const ran = await run(words, { env: { PATH: process.env.PATH } });
     expect(ran.code).toBe(7);
   });
 

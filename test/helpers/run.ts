@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { EndSignal, Signals } from '../../src/context.ts';
@@ -90,6 +91,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     home,
     version: '0.0.0-test',
     nodeVersion: process.versions.node,
+    self: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
     terminal: new PassThrough(),
   });
   return {

@@ -61,7 +61,8 @@ export async function service(options: SandboxOptions = {}): Promise<Service> {
     set: (settings) => ensure(admin('PATCH', '/settings', settings)),
     faults: (...rules) => ensure(admin('PUT', '/faults', { rules })),
     spaces: async () => (await partner('GET', '/automation/spaces/?page_size=1000')).json.results,
-    agents: async (spaceId) => (await partner('GET', `/automation/spaces/${spaceId}/agents/?page_size=1000`)).json.results,
+    agents: async (spaceId) =>
+      (await partner('GET', `/automation/spaces/${spaceId}/agents/?page_size=1000`)).json.results,
     envFor: async (scopes) => ({ ...env, PARTNER_TOKEN: await sandbox.createToken({ scopes: [...scopes] }) }),
   };
 }

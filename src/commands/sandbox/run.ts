@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { command } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { runChild } from '../../run-child.ts';
@@ -5,6 +7,18 @@ import { SANDBOX_FLAGS, type SandboxInput, sandboxInput, startFor } from '../../
 
 interface Input extends SandboxInput {
   readonly line: readonly string[];
+}
+
+/** Puts this program into a directory under its own name, so that the command finds it, and finds this very version. */
+async function linkSelf(directory: string, self: readonly string[]): Promise<string> {
+  const { mkdir, writeFile } = await import('node:fs/promises');
+  const bin = join(directory, 'bin');
+  await mkdir(bin);
+  const posix = self.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  await writeFile(join(bin, 'partnerctl'), `#!/bin/sh\nexec ${posix} "$@"\n`, { mode: 0o755 });
+  const windows = self.map((word) => `"${word}"`).join(' ');
+  await writeFile(join(bin, 'partnerctl.cmd'), `@${windows} %*\r\n`);
+  return bin;
 }
 
 export default command<Input>({
@@ -24,11 +38,7 @@ export default command<Input>({
     const [file, ...args] = line;
     if (file === undefined)
       throw new UsageError('No command is given.', { hint: 'partnerctl sandbox run -- <command>' });
-    const [{ mkdtemp, rm }, { tmpdir }, { join }] = await Promise.all([
-      import('node:fs/promises'),
-      import('node:os'),
-      import('node:path'),
-    ]);
+    const { mkdtemp, rm } = await import('node:fs/promises');
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
     try {
       const sandbox = await startFor(input);
@@ -40,6 +50,7 @@ export default command<Input>({
           PARTNER_TOKEN: await sandbox.createToken(),
           PARTNER_SANDBOX_URL: sandbox.adminUrl,
           PARTNER_SANDBOX_KEY: sandbox.adminKey,
+          PATH: [await linkSelf(directory, context.self), context.env.PATH].join(delimiter),
         };
         return { kind: 'none', exitCode: await runChild(context, file, args, env) };
       } finally {

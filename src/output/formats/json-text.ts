@@ -7,11 +7,34 @@ export function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
+// Between two of these an integer waits that JSON.stringify does not take.
+const MARK = '\u0000';
+
+/** JSON.stringify for values that hold whole numbers too large for a JavaScript number. */
+function stringifyExactly(value: unknown, indent: number): string {
+  const marked = JSON.stringify(
+    value,
+    (_, item: unknown) => (typeof item === 'bigint' ? `${MARK}${item}${MARK}` : item),
+    indent,
+  );
+  return marked.replace(/"\\u0000(-?\d+)\\u0000"/g, '$1');
+}
+
+function stringify(value: unknown, indent: number): string {
+  try {
+    return JSON.stringify(value, null, indent) ?? 'null';
+  } catch (error) {
+    // Rare enough that everything else need not pay for a replacer.
+    if (error instanceof TypeError && /BigInt/.test(error.message)) return stringifyExactly(value, indent);
+    throw error;
+  }
+}
+
 /**
  * JSON that parses back to exactly the value and holds nothing that a terminal acts upon. What JSON does not know
  * (undefined) becomes null.
  * @param indent spaces for each level; 0 for one line
  */
 export function jsonText(value: unknown, indent = 0): string {
-  return (JSON.stringify(value, null, indent) ?? 'null').replace(RAW_IN_JSON, unicodeEscape);
+  return stringify(value, indent).replace(RAW_IN_JSON, unicodeEscape);
 }

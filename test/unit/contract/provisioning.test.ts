@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { readAgent, readProvisionAnswer } from '../../../src/contract/provisioning.ts';
+
+describe('a listed agent', () => {
+  it.each([
+    ['flat', { agent_id: 'a', name: 'n', template_id: 't' }],
+    ['nested', { agent: { id: 'a', name: 'n', template_id: 't' } }],
+    ['with a template object', { id: 'a', name: 'n', template: { id: 't', name: 'Support' } }],
+    ['with a template object that says template_id', { id: 'a', name: 'n', template: { template_id: 't' } }],
+    ['with the title of the template beside its id', { id: 'a', name: 'n', template: 'Support', template_id: 't' }],
+  ])('is read: %s', (_, agent) => {
+    expect(readAgent(agent)).toEqual({ agent_id: 'a', name: 'n', template_id: 't', source_id: undefined });
+  });
+
+  it.each([
+    ['at the top', { source_id: 's' }],
+    ['in the metadata', { integrations: { api_chat: { source_id: 's' } } }],
+    ['in a list', { integrations: [{ source_id: 's' }] }],
+    ['as a number', { api_chat: { source_id: 17 } }],
+  ])('names its source %s', (_, metadata) => {
+    expect(readAgent({ agent_id: 'a', ...metadata }).source_id).toMatch(/^(s|17)$/);
+  });
+
+  it('is refused without an id', () => {
+    expect(() => readAgent({ name: 'n' })).toThrow(UnknownShape);
+  });
+});
+
+describe('the answer to provisioning', () => {
+  const agents = [{ agent_id: 'a', name: 'n', template_id: 't' }];
+  it.each([
+    ['flat', { space_id: 's', agents }],
+    ['a space object', { space: { space_id: 's' }, agents }],
+    ['a space object with a plain id', { space: { id: 's' }, agents }],
+    ['agents in the space', { space: { id: 's', agents } }],
+    ['installed_agents', { space_id: 's', installed_agents: agents }],
+    ['under data', { data: { space_id: 's', agents } }],
+    ['under data, with the agents beside it', { data: { space_id: 's' }, agents }],
+    ['under result', { result: { space: { id: 's' }, agents } }],
+    ['the space under data, nothing else', { data: { id: 's', agents } }],
+  ])('is read: %s', (_, body) => {
+    const answer = readProvisionAnswer(body);
+    expect(answer.space_id).toBe('s');
+    expect(answer.agents.map(({ agent_id }) => agent_id)).toEqual(['a']);
+  });
+
+  it('leaves out agents without an id', () => {
+    expect(readProvisionAnswer({ space_id: 's', agents: [{ name: 'n' }, null, 'x', ...agents] }).agents).toHaveLength(
+      1,
+    );
+  });
+
+  it('reads whether the space is new', () => {
+    expect(readProvisionAnswer({ space_id: 's', created: false }).created).toBe(false);
+    expect(readProvisionAnswer({ space_id: 's' }).created).toBeUndefined();
+  });
+
+  it.each([[null], ['ok'], [[]], [{}], [{ status: 'ok' }], [{ agents }]])('is refused without a space: %j', (body) => {
+    expect(() => readProvisionAnswer(body)).toThrow(UnknownShape);
+  });
+});

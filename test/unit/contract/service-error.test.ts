@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readServiceError } from '../../../src/contract/service-error.ts';
+
+const json = (body: unknown) => readServiceError(JSON.stringify(body), 'application/json');
+
+describe('the body of an error', () => {
+  it.each([
+    ['code and message', { code: 'c', message: 'm' }, { code: 'c', message: 'm', fields: [] }],
+    ['error.code, error.message', { error: { code: 'c', message: 'm' } }, { code: 'c', message: 'm', fields: [] }],
+    ['detail', { detail: 'm' }, { message: 'm', fields: [] }],
+    ['error as text', { error: 'm' }, { message: 'm', fields: [] }],
+    ['a numeric code', { code: 17, message: 'm' }, { code: '17', message: 'm', fields: [] }],
+    ['error_description', { error_description: 'm' }, { message: 'm', fields: [] }],
+    [
+      'errors[] of objects',
+      { errors: [{ field: 'name', message: 'is empty' }] },
+      { message: 'is empty', fields: [{ path: 'name', message: 'is empty' }] },
+    ],
+    [
+      'errors[] of texts',
+      { message: 'm', errors: ['one', 'two'] },
+      {
+        message: 'm',
+        fields: [
+          { path: '', message: 'one' },
+          { path: '', message: 'two' },
+        ],
+      },
+    ],
+    ['lists by field', { name: ['is empty'] }, { fields: [{ path: 'name', message: 'is empty' }] }],
+    [
+      'lists by field below errors',
+      { message: 'm', errors: { name: ['is empty', 'is short'] } },
+      { message: 'm', fields: [{ path: 'name', message: 'is empty is short' }] },
+    ],
+    [
+      'a list of places under detail',
+      { detail: [{ loc: ['body', 'agents', 0, 'name'], msg: 'missing' }] },
+      { fields: [{ path: 'body.agents[0].name', message: 'missing' }] },
+    ],
+    ['problem+json', { type: 'about:blank', title: 'Bad', status: 400, detail: 'm' }, { message: 'm', fields: [] }],
+    [
+      'problem+json with only a title',
+      { title: 'Bad', status: 400, 'invalid-params': [{ name: 'x', reason: 'y' }] },
+      { message: 'Bad', fields: [] },
+    ],
+    [
+      'JSON:API',
+      { errors: [{ code: 'c', detail: 'm', source: { pointer: '/data/name' } }] },
+      { code: 'c', message: 'm', fields: [{ path: '/data/name', message: 'm' }] },
+    ],
+    ['a JSON text', 'm', { message: 'm', fields: [] }],
+    ['null', null, { fields: [] }],
+    ['a bare array', [{ message: 'm' }], { fields: [{ path: '', message: 'm' }] }],
+  ])('is read: %s', (_, body, expected) => {
+    expect(json(body)).toMatchObject(expected);
+  });
+
+  it('reads the reasons of problem+json parameters', () => {
+    const said = json({ title: 'Bad', 'invalid-params': [{ name: 'age', reason: 'must be positive' }] });
+    expect(said.fields).toEqual([{ path: 'age', message: 'must be positive' }]);
+  });
+
+  it('says nothing for an empty body', () => {
+    expect(readServiceError('', undefined)).toEqual({ fields: [] });
+    expect(readServiceError(' \n', 'application/json')).toEqual({ fields: [] });
+  });
+
+  it('shows plain text, cut where it is long', () => {
+    expect(readServiceError('upstream is down\n', 'text/plain').message).toBe('upstream is down');
+    expect(readServiceError('x'.repeat(100_000), 'text/plain').message?.length).toBeLessThan(600);
+  });
+
+  it('summarises HTML', () => {
+    const page = '<!DOCTYPE html><html><head><title>502 Bad\n Gateway</title></head><body><h1>no</h1></body></html>';
+    expect(readServiceError(page, undefined).message).toBe('an HTML page: 502 Bad Gateway');
+    expect(readServiceError(page, 'text/html').message).toBe('an HTML page: 502 Bad Gateway');
+    expect(readServiceError('<html>', 'text/plain').message).toBe('an HTML page');
+  });
+
+  it('looks for the title of a page in no time, whatever the page', () => {
+    const started = performance.now();
+    expect(readServiceError('<title'.repeat(200_000), 'text/html').message).toBe('an HTML page');
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  it('keeps a flood of complaints bounded', () => {
+    const said = json({ errors: Array.from({ length: 20_000 }, (_, n) => ({ field: `f${n}`, message: 'bad' })) });
+    expect(said.fields.length).toBeGreaterThan(5);
+    expect(said.fields.length).toBeLessThanOrEqual(100);
+  });
+
+  it('does not trip over places that are no text', () => {
+    const body = '{"errors":[{"loc":[{"toString":1},null,["x"]],"msg":"m"}]}';
+    expect(readServiceError(body, 'application/json').fields[0]?.message).toBe('m');
+  });
+
+  it('property: never throws, whatever the body and its type', () => {
+    const type = fc.oneof(fc.constantFrom(undefined, 'text/html', 'application/json', 'text/plain'), fc.string());
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), type, (body, kind) => void readServiceError(body, kind)));
+  });
+
+  it('property: never throws and only gives texts for JSON in the usual places', () => {
+    const names = [
+      'code',
+      'message',
+      'detail',
+      'error',
+      'errors',
+      'fields',
+      'loc',
+      'path',
+      'msg',
+      'toString',
+      '__proto__',
+    ];
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { depthSize: 'medium' },
+        fc.jsonValue({ maxDepth: 0 }),
+        fc.array(tie('tree'), { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom(...names), tie('tree'), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, (body) => {
+        const said = json(body);
+        for (const value of [said.code, said.message]) expect(['string', 'undefined']).toContain(typeof value);
+        for (const { path, message } of said.fields)
+          expect([typeof path, typeof message]).toEqual(['string', 'string']);
+      }),
+    );
+  });
+});
