@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { run } from '../helpers/run.ts';
+import { hasty, run } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { provisioning } from '../sandbox/harness.ts';
 
@@ -182,7 +182,7 @@ describe('what a failure ends with', () => {
     const { env, faults, admin } = await service();
     await admin('POST', '/spaces', { count: 3 });
     await faults(fault);
-    const ran = await run(['spaces', 'list', '-o', 'json', '--retries', '1'], { env, random: () => 0 });
+    const ran = await run(['spaces', 'list', '-o', 'json', '--retries', '1'], { env, random: hasty });
     expect(ran).toMatchObject({ code, stdout: '' });
     expect(ran.stderr.trimEnd().split('\n')).toHaveLength(1);
     expect(Object.keys(ran.error())).toEqual([
@@ -201,7 +201,7 @@ describe('what a failure ends with', () => {
   test('--retries says how often a read is repeated', async () => {
     const { env, faults, received } = await service();
     await faults({ kind: 'status', status: 503 });
-    await run(['spaces', 'list', '--retries', '2'], { env, random: () => 0 });
+    await run(['spaces', 'list', '--retries', '2'], { env, random: hasty });
     expect(await received()).toHaveLength(3);
   });
 

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { type Ran, run, tempDirectory } from '../helpers/run.ts';
+import { hasty, type Ran, run, tempDirectory } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { PROVISION, provisioning } from '../sandbox/harness.ts';
 
@@ -33,7 +33,7 @@ agents:
 `;
 
 function provision(words: readonly string[], { env }: Service, more: Parameters<typeof run>[1] = {}): Promise<Ran> {
-  return run(['provision', ...words, '-o', 'json'], { random: () => 0, ...more, env: { ...env, ...more.env } });
+  return run(['provision', ...words, '-o', 'json'], { random: hasty, ...more, env: { ...env, ...more.env } });
 }
 
 describe('provision', () => {
@@ -165,10 +165,10 @@ describe('provision', () => {
 
   test('an unset variable is an error with its place', async () => {
     const it = await service();
-    const path = write('v.yaml', manifest('"${ID}"'));
+    const path = write('v.yaml', manifest('acme').replace('tmpl_support', '"${TEMPLATE}"'));
     const ran = await provision([path], it);
     expect(ran.code).toBe(2);
-    expect(ran.error().details).toMatchObject({ problems: [{ source: path, line: 1, column: 20 }] });
+    expect(ran.error().details).toMatchObject({ problems: [{ source: path, line: 4, column: 21 }] });
     expect(await it.received()).toEqual([]);
   });
 
@@ -192,29 +192,28 @@ describe('provision', () => {
     expect(await it.spaces()).toHaveLength(1);
   });
 
-  test('nothing to provision is nothing done', async () => {
+  test('a file without a document is a mistake', async () => {
     const it = await service();
     const ran = await provision([write('empty.yaml', '# nothing yet\n')], it);
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.json()).toEqual({ results: [], summary: SUMMARY });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error().type).toBe('invalid_input');
+    expect(await it.received()).toEqual([]);
   });
 
   test('ndjson gives one object a line, yaml the same document, tsv a row each', async () => {
     const it = await service();
     const path = write('acme.yaml', `${ACME}---\n${manifest('other')}`);
-    const { results, summary } = (await provision([path], it)).json<Answer>();
-    void summary;
+    const { results } = (await provision([path], it)).json<Answer>();
     const again = (await provision([path], it)).json<Answer>();
     const form = async (format: string): Promise<string> =>
       (await run(['provision', path, '-o', format], { env: it.env })).stdout;
     const lines = (await form('ndjson')).trimEnd().split('\n').map((line): Result => JSON.parse(line));
     expect(lines.toSorted((a, b) => a.source.localeCompare(b.source))).toEqual(again.results);
     expect(parseYaml(await form('yaml'))).toEqual(again);
-    expect((await form('tsv')).split('\n').toSorted()).toEqual([
-      '',
-      `${path}:10\tother\t${results[1]?.space_id}\tunchanged\t1 unchanged\t`,
-      `${path}:1\tacme-001\t${results[0]?.space_id}\tunchanged\t2 unchanged\t`,
-    ]);
+    expect((await form('tsv')).trimEnd().split('\n').map((line) => line.trimEnd()).toSorted()).toEqual([
+      `${path}:10\tother\t${results[1]?.space_id}\tunchanged\t1 unchanged`,
+      `${path}:1\tacme-001\t${results[0]?.space_id}\tunchanged\t2 unchanged`,
+    ].toSorted());
   });
 
   test('--schema is a JSON Schema, whatever the output', async () => {
@@ -368,7 +367,7 @@ describe('failures', () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: POST, times: 1 });
     const ran = await provision([many(5), '--fail-fast', '--concurrency', '1'], it);
-    expect(ran.code).toBe(8 + 2 - 9); // nothing is done, and the first failure was a refusal
+    expect(ran.code).toBe(1);
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, failed: 1, skipped: 4 });
     expect(await it.posts()).toHaveLength(1);
   });
@@ -440,7 +439,7 @@ describe('failures', () => {
     expect(ran.code).toBe(10);
     expect(ran.stdout).toMatch(/ failed +1 failed +The service refused the call \(422, provisionSpace\)\./);
     expect(ran.stderr).toContain('1 created, 1 failed.');
-    expect(ran.stderr).toContain(`${path}:5 (bad): The service refused the call`);
+    expect(ran.stderr).toContain(`${path}:6 (bad): The service refused the call`);
     expect(ran.stderr).toContain('tmpl_nowhere');
   });
 });

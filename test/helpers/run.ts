@@ -47,6 +47,11 @@ export function fastClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly slep
   };
 }
 
+/** Random numbers so small that no wait is worth mentioning, and yet different, as request ids must be. */
+export function hasty(): number {
+  return Math.random() / 1000;
+}
+
 /** Signals that a test sends by hand. */
 export function handSignals(): Signals & { interrupt: AbortSignal; abort(reason: unknown): void } {
   const control = new AbortController();

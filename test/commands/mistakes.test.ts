@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { run } from '../helpers/run.ts';
+import { manifest, service, write } from '../helpers/service.ts';
+
+interface Problem {
+  source: string;
+  line: number;
+  column: number;
+  message: string;
+  excerpt: string;
+}
+
+const GOOD = (id: string): string => `external_space_id: ${id}
+space: { name: Acme, description: Support for Acme, is_org_wide: false }
+agents:
+  - template_id: tmpl_support
+    name: Support
+    auto_create_api_chat: true
+    api_chat_routing_mode: session_workflow
+`;
+
+/** One mistake each, made in a document that is otherwise in order. */
+const MISTAKES: Readonly<Record<string, (text: string) => string>> = {
+  'an unknown key': (text) => `${text}colour: red\n`,
+  'a near miss of a key': (text) => text.replace('template_id', 'templateid'),
+  'an unknown key in the space': (text) => text.replace('is_org_wide', 'org_wide'),
+  'no external_space_id': (text) => text.replace(/^external_space_id.*\n/, ''),
+  'an external_space_id that is a number': (text) => text.replace(/^external_space_id: .*/, 'external_space_id: 7'),
+  'an empty external_space_id': (text) => text.replace(/^external_space_id: .*/, 'external_space_id: ""'),
+  'no space': (text) => text.replace(/^space.*\n/m, ''),
+  'a space that is a text': (text) => text.replace(/^space.*$/m, 'space: Acme'),
+  'no name': (text) => text.replace('name: Acme, ', ''),
+  'a flag that is a text': (text) => text.replace('is_org_wide: false', 'is_org_wide: "false"'),
+  'a flag that is a word of YAML 1.1': (text) => text.replace('is_org_wide: false', 'is_org_wide: no'),
+  'an empty list of agents': (text) => text.replace(/^agents:[^]*/m, 'agents: []\n'),
+  'no list of agents': (text) => text.replace(/^agents:[^]*/m, ''),
+  'an agent that is a text': (text) => text.replace(/^agents:[^]*/m, 'agents: [Support]\n'),
+  'an unknown routing mode': (text) => text.replace('session_workflow', 'session_workflows'),
+  'a duplicate key': (text) => text.replace('    name: Support', '    name: Support\n    name: Again'),
+  'two agents that are alike': (text) => `${text}  - { template_id: tmpl_support, name: Support }\n`,
+  'an external_space_id of another document': (text) => text.replace(/^external_space_id: .*/, 'external_space_id: twin'),
+  'a variable that is not set': (text) => text.replace('Support for Acme', '${NOWHERE}'),
+  'a tab for indentation': (text) => text.replace('    name: Support', '\tname: Support'),
+  'a bracket left open': (text) => text.replace('is_org_wide: false }', 'is_org_wide: false'),
+  'a quote left open': (text) => text.replace('name: Acme', 'name: "Acme'),
+  'an alias to nothing': (text) => text.replace('name: Support', 'name: *nowhere'),
+  'an unknown tag': (text) => text.replace('name: Support', 'name: !secret Support'),
+  'a list in place of the document': () => '- just\n- a list\n',
+  'a text in place of the document': () => 'just a text\n',
+  'a nesting without end': (text) => text.replace('Support for Acme', '['.repeat(1000)),
+  'a control character': (text) => text.replace('Support for Acme', 'Support\u0007'),
+};
+
+describe.each(Object.entries(MISTAKES))('%s', (_, spoil) => {
+  test.each([
+    ['first', 0],
+    ['in the middle', 3],
+    ['last', 6],
+  ])('%s: exit 2, and the service received nothing', async (_, position) => {
+    const { env, received } = await service();
+    const good = ['twin', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => GOOD(id));
+    const other = position === 0 ? good.toReversed() : good;
+    const documents = other.with(position, spoil(GOOD('spoilt')));
+    const inOne = write('all.yaml', documents.join('---\n'));
+    const ran = await run(['provision', inOne, '-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error().type).toBe('invalid_input');
+    const { problems } = ran.error().details as { problems: Problem[] };
+    expect(problems.length).toBeGreaterThan(0);
+    for (const problem of problems) {
+      expect(problem).toMatchObject({
+        source: inOne,
+        line: expect.any(Number),
+        column: expect.any(Number),
+        excerpt: expect.stringMatching(/\n *\| *\^/),
+      });
+      expect(problem.line).toBeGreaterThan(position * 8);
+    }
+    const files = documents.map((text, index) => write(`${index}.yaml`, text));
+    for (const mode of [[], ['--dry-run'], ['--check']]) {
+      expect(await run(['provision', ...files, ...mode], { env })).toMatchObject({ code: 2, stdout: '' });
+    }
+    expect(await received()).toEqual([]);
+  });
+});
+
+describe('what cannot be read', () => {
+  test.each([
+    ['a file that is not there', () => ['/nowhere/acme.yaml']],
+    ['a directory without YAML', () => [write('x.txt', '').slice(0, -6)]],
+    ['bytes that are not UTF-8', () => [write('latin.yaml', Buffer.from([0x61, 0x3a, 0xff, 0xfe]))]],
+    ['a file beyond the limit', () => [write('big.yaml', `# ${'x'.repeat(13 * 1024 * 1024)}\n`)]],
+  ])('%s among good ones: exit 2, its name is said, nothing is sent', async (_, words) => {
+    const { env, received } = await service();
+    const [bad = ''] = words();
+    const ran = await run(['provision', write('a.yaml', manifest('a')), bad], { env });
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(bad) });
+    expect(await received()).toEqual([]);
+  });
+
+  test('all mistakes of all files are shown in one run', async () => {
+    const { env } = await service();
+    const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}colour: red\n`);
+    const second = write('second.yaml', GOOD('b').replace('session_workflow', 'sessions'));
+    const { stderr } = await run(['provision', first, second], { env });
+    expect(stderr).toContain('The input has 3 mistakes; nothing was sent.');
+    expect(stderr).toContain(`${first}:8:1: `);
+    expect(stderr).toContain(`${second}:7:28: `);
+    expect(stderr).toMatch(/\n +7 \| +api_chat_routing_mode: sessions\n +\| +\^{8}\n/);
+  });
+
+  test('the same file twice describes every space twice', async () => {
+    const { env, received } = await service();
+    const path = write('a.yaml', manifest('a'));
+    expect(await run(['provision', path, path], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('twice'),
+    });
+    expect(await received()).toEqual([]);
+  });
+
+  test('standard input cannot be both the manifest and the token, or two manifests', async () => {
+    const { env, received } = await service();
+    const both = await run(['provision', '-', '--token-file', '-'], { env, stdin: manifest('a') });
+    expect(both.code).toBe(2);
+    expect(both.stderr).toContain('both the manifest and the token');
+    const twice = await run(['provision', '-', '-'], { env, stdin: manifest('a') });
+    expect(twice).toMatchObject({ code: 2, stdout: '' });
+    expect(twice.stderr).not.toContain('This is a bug');
+    expect(await received()).toEqual([]);
+  });
+});
