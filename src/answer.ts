@@ -10,12 +10,15 @@ export interface Column<Item> {
   readonly header: string;
   readonly value: (item: Item) => Cell;
   readonly tone?: (item: Item) => Tone | undefined;
+  /** Never cut to fit a table, so that it can be copied: an id. */
+  readonly whole?: boolean;
 }
 
 export interface ShownCell {
   readonly header: string;
   readonly value: Cell;
   readonly tone: Tone | undefined;
+  readonly whole: boolean;
 }
 
 /** One item of a list: what JSON shows, and what a row shows. */
@@ -49,8 +52,8 @@ export interface StreamAnswer {
 
 export interface StreamEvent {
   readonly json: unknown;
-  /** The tab-separated form. */
-  readonly cells: readonly Cell[];
+  /** The tab-separated form; what people read where there is none. */
+  readonly cells?: readonly Cell[];
   /** The lines that a person sees, already harmless. */
   readonly text: string;
 }
@@ -77,7 +80,12 @@ export interface NoAnswer {
 export type Answer = ListAnswer | StreamAnswer | ObjectAnswer | TextAnswer | NoAnswer;
 
 function cellsOf<Item>(item: Item, columns: readonly Column<Item>[]): ShownCell[] {
-  return columns.map(({ header, value, tone }) => ({ header, value: value(item), tone: tone?.(item) }));
+  return columns.map(({ header, value, tone, whole = false }) => ({
+    header,
+    value: value(item),
+    tone: tone?.(item),
+    whole,
+  }));
 }
 
 export interface ListOptions<Item> {

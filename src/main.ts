@@ -1,5 +1,5 @@
 import type { Surroundings } from './create-context.ts';
-import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
+import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
 import type { Environment, Sink } from './io.ts';
 import { isReaderGone } from './output/reader-gone.ts';
 import { type CommandLine, parse } from './program.ts';
@@ -9,16 +9,16 @@ function seemsJson(argv: readonly string[], env: Environment): boolean {
   const end = argv.indexOf('--');
   const own = end === -1 ? argv : argv.slice(0, end);
   const given = own.flatMap((word, index) => {
-    if (word === '-o' || word === '--output') return [own[index + 1] ?? ''];
-    return /^(?:--output=|-o=?)(\w+)$/.exec(word)?.slice(1) ?? [];
+    if (/^(--output|-[qv]*o)$/.test(word)) return [own[index + 1] ?? ''];
+    return /^(?:--output=|-[qv]*o)(\w+)$/.exec(word)?.slice(1) ?? [];
   });
   return /^(nd)?json$/.test(given.at(-1) ?? env.PARTNER_OUTPUT ?? '');
 }
 
-/** A notice that nobody can read must not end the work that it is about. */
-function forgiving(sink: Sink): Sink {
+/** The sink with something else done where a write fails. */
+function onFailure(sink: Sink, handle: (error: unknown) => void): Sink {
   return {
-    write: (text) => sink.write(text).catch(() => undefined),
+    write: (text) => sink.write(text).catch(handle),
     get isTTY() {
       return sink.isTTY;
     },
@@ -26,6 +26,20 @@ function forgiving(sink: Sink): Sink {
       return sink.columns;
     },
   };
+}
+
+/** A notice that nobody can read must not end the work that it is about. */
+function forgiving(sink: Sink): Sink {
+  return onFailure(sink, () => undefined);
+}
+
+/** An answer that cannot be written, because the disk is full for one, is a failure of this machine and no bug. */
+function accountable(sink: Sink): Sink {
+  return onFailure(sink, (error) => {
+    if (isReaderGone(error)) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new LocalError('The answer cannot be written.', { why, cause: error });
+  });
 }
 
 /** An error as the block that a person reads, or the JSON object for scripts. */
@@ -53,13 +67,14 @@ async function errorReport(
  */
 export async function main(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   const { io, env, signals, version } = surroundings;
+  const stdout = accountable(io.stdout);
   const stderr = forgiving(io.stderr);
   const secrets = new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []);
   let line: CommandLine | undefined;
   try {
     const parsed = await parse(argv, version);
     if (parsed.kind === 'text') {
-      await io.stdout.write(parsed.text);
+      await stdout.write(parsed.text);
       return EXIT.ok;
     }
     line = parsed;
@@ -68,7 +83,7 @@ export async function main(argv: readonly string[], surroundings: Surroundings):
       get stdin() {
         return io.stdin;
       },
-      stdout: io.stdout,
+      stdout,
       stderr,
     };
     return await runCommand(line, { ...surroundings, io: quieter }, secrets);

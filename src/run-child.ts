@@ -12,7 +12,7 @@ function startFailure(file: string, error: Error): Error {
 /**
  * Runs a command with our own input and output until it ends. Signals to us are for it.
  * @returns its exit code, or 128 and the number of the signal that ended it, as shells have it
- * @throws UsageError when there is no such command
+ * @throws UsageError when there is no such command, InterruptedError when a signal came before it was started
  */
 export async function runChild(
   { io, signals }: Pick<Context, 'io' | 'signals'>,
@@ -21,6 +21,8 @@ export async function runChild(
   env: Environment,
 ): Promise<number> {
   const { spawn } = await import('node:child_process');
+  // A signal that came while things were made ready was for the command, too.
+  signals.interrupt.throwIfAborted();
   const child = spawn(file, args, { stdio: 'inherit', env });
   const giveBack = signals.takeOver((signal) => {
     // A terminal sends Ctrl-C to the child as well; twice would mean "leave at once".

@@ -11,6 +11,11 @@ import { createRedactor, redactingSink } from './output/redact.ts';
 import { render } from './output/render.ts';
 import type { CommandLine } from './program.ts';
 
+/** A terminal that says it has no columns, as those without a window do: the spinner would clear lines without end. */
+function hasWidth(terminal: NodeJS.WritableStream): boolean {
+  return !('columns' in terminal) || terminal.columns !== 0;
+}
+
 /** @throws UsageError for a format that there is not */
 function outputFormat(flags: GlobalFlags, { env, io }: Surroundings): OutputFormat {
   const chosen = flags.output ?? (env.PARTNER_OUTPUT || (io.stdout.isTTY ? 'table' : 'tsv'));
@@ -43,7 +48,7 @@ export async function runCommand(line: CommandLine, surroundings: Surroundings, 
   const flags = globalFlags(line.globals);
   const redactor = createRedactor(secrets);
   const progress = createProgress(terminal, {
-    enabled: raw.stderr.isTTY && !flags.quiet && !env.CI && env.TERM !== 'dumb',
+    enabled: raw.stderr.isTTY && hasWidth(terminal) && !flags.quiet && !env.CI && env.TERM !== 'dumb',
     clock,
     redact: redactor.redact,
   });

@@ -1,8 +1,10 @@
+import { setMaxListeners } from 'node:events';
 import { Http } from './api/http.ts';
 import { DEFAULT_RETRIES } from './api/retry.ts';
 import { createTransport, type Transport } from './api/transport.ts';
 import { isLoopback } from './config/base-url.ts';
 import type { Profiles } from './config/profiles.ts';
+import { proxyFor } from './config/proxy.ts';
 import { type GlobalFlags, resolveService, type ServiceSettings, strayToken } from './config/settings.ts';
 import { fetchToken } from './config/token.ts';
 import { CredentialsError } from './errors.ts';
@@ -25,16 +27,11 @@ export interface ServiceParts {
   readonly show: (traced: Traced) => void;
 }
 
-/** Where the proxy of an https service is; a service on this machine is never asked through one. */
-function proxyFor(baseUrl: string, env: Environment): { url: string; noProxy: string } | undefined {
-  const url = env.HTTPS_PROXY || env.https_proxy;
-  if (!url || !baseUrl.startsWith('https:') || isLoopback(new URL(baseUrl))) return undefined;
-  return { url, noProxy: env.NO_PROXY || env.no_proxy || '' };
-}
-
 /** Opens a connection to a service. The caller closes the transport. */
 export function connect(baseUrl: string, token: string, parts: ServiceParts): { http: Http; transport: Transport } {
   const { flags, env, clock, random, interrupt, userAgent, deadline, show } = parts;
+  // Every call in flight listens to it, as many as run at a time; Node takes more than ten for a leak and says so.
+  setMaxListeners(0, interrupt);
   const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
   const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent');
   const http = new Http({

@@ -22,7 +22,8 @@ export interface CallFacts {
   readonly operation: Operation;
   /** The base address, as configured. */
   readonly baseUrl: string;
-  readonly requestId: string;
+  /** Undefined where nothing was sent. */
+  readonly requestId: string | undefined;
   readonly attempts: number;
   /** Set when the deadline, and not the number of attempts, ended the call. */
   readonly outOfTime: boolean;
@@ -31,7 +32,7 @@ export interface CallFacts {
 }
 
 function attempted({ attempts }: CallFacts): string {
-  return attempts === 1 ? '' : ` after ${attempts} attempts`;
+  return attempts <= 1 ? '' : ` after ${attempts} attempts`;
 }
 
 function complaintLines({ fields }: ServiceError): string[] {
@@ -129,7 +130,9 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
 }
 
 function hintFor(failure: Failure, call: CallFacts): string {
-  if (!failure.transient && failure.code !== undefined && failure.code !== 'BODY_TOO_LARGE') {
+  if (failure.code?.startsWith('BODY_'))
+    return `The tool cannot read such an answer; check the base address ${call.baseUrl}.`;
+  if (!failure.transient) {
     return 'Check the certificate of the service; NODE_EXTRA_CA_CERTS names a file with further authorities.';
   }
   if (call.outOfTime) return 'Allow more time with --timeout, or run it again later.';

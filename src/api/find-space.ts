@@ -3,6 +3,7 @@ import type { JsonObject } from '../contract/json.ts';
 import type { Reference } from '../domain/reference.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 import type { Http } from './http.ts';
+import { readItem } from './read-item.ts';
 import { listSpaces } from './spaces.ts';
 
 const SHOWN_CANDIDATES = 10;
@@ -26,7 +27,8 @@ function isNear(space: JsonObject, reference: Reference): boolean {
 
 /**
  * The space_id that a reference means. An id is taken as it is; a prefix is looked up in the list of spaces.
- * @throws NotFoundError when nothing matches, UsageError when several do; both name candidates
+ * @throws NotFoundError when nothing matches, UsageError when several do; both name candidates. ShapeError for one without
+ * an id
  */
 export async function findSpaceId(http: Http, reference: Reference): Promise<string> {
   if (reference.by === 'id') return reference.value;
@@ -55,5 +57,5 @@ export async function findSpaceId(http: Http, reference: Reference): Promise<str
       details: { candidates: matches.map((space) => findId(space, 'space') ?? null) },
     });
   }
-  return readId(match, 'space');
+  return readItem(match, (space) => readId(space, 'space'));
 }

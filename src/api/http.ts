@@ -64,7 +64,7 @@ interface CallEnd {
   readonly retryAt: number | undefined;
 }
 
-/** A call without a deadline of its own ends after this long, waits and retries included. */
+/** A call without a deadline of its own ends after this long, waits and retries included; one attempt always does. */
 const CALL_TIMEOUT_MS = 120_000;
 const READ_HEADERS_TIMEOUT_MS = 30_000;
 /** How long a `once` call in flight may go on after Ctrl-C. */
@@ -112,7 +112,7 @@ export class Http {
   /** Milliseconds that a call that starts now may take, and a wait before one. */
   patienceMs(): number {
     const { clock, deadline } = this.options;
-    return Math.min(CALL_TIMEOUT_MS, (deadline ?? Number.POSITIVE_INFINITY) - clock.now());
+    return deadline === undefined ? CALL_TIMEOUT_MS : deadline - clock.now();
   }
 
   /** Whether another attempt follows, and when. A 429 holds back every call, and costs nothing of the retry budget. */
@@ -129,18 +129,17 @@ export class Http {
     const decision = decideRetry(question);
     const floor = outcome.kind === 'response' ? outcome.retryAfterMs : undefined;
     const retryAt = floor === undefined ? undefined : now + floor;
+    const limited = outcome.kind === 'response' && outcome.status === 429;
+    if (limited)
+      this.pausedUntil = Math.max(this.pausedUntil, now + (decision.retry ? decision.delayMs : (floor ?? 0)));
     if (!decision.retry) return { end: { outOfTime: decision.why === 'deadline', retryAt } };
-    if (outcome.kind === 'response' && outcome.status === 429) {
-      this.pausedUntil = Math.max(this.pausedUntil, now + decision.delayMs);
-    } else if (!this.budget.take()) {
-      return { end: { outOfTime: false, retryAt } };
-    }
+    if (!limited && !this.budget.take()) return { end: { outOfTime: false, retryAt } };
     return { delayMs: decision.delayMs };
   }
 
   private prepare(operation: Operation, path: string, json: unknown, deadline: number): Attempt {
     const { token, userAgent, clock, random } = this.options;
-    const timeLeft = Math.max(0, deadline - clock.now());
+    const timeLeft = attemptMs(deadline - clock.now());
     const requestId = newRequestId(random);
     const body = json === undefined ? undefined : JSON.stringify(json);
     return {
@@ -168,7 +167,7 @@ export class Http {
     if (interrupt.aborted) throw new InterruptedError('Interrupted.');
     const control = new AbortController();
     const request = { ...prepared, signal: control.signal };
-    const timeUp = setTimeout(() => control.abort(new TimeUp()), Math.max(0, deadline - clock.now()));
+    const timeUp = setTimeout(() => control.abort(new TimeUp()), attemptMs(deadline - clock.now()));
     let grace: NodeJS.Timeout | undefined;
     const onInterrupt = (): void => {
       if (operation.safety !== 'once') control.abort(new InterruptedError('Interrupted.'));
@@ -277,8 +276,8 @@ export class Http {
         const call = {
           operation,
           baseUrl: this.baseUrl,
-          requestId: '',
-          attempts: attempt,
+          requestId: undefined,
+          attempts: attempt - 1,
           outOfTime: true,
           retryAt: this.pausedUntil,
         };
@@ -287,6 +286,11 @@ export class Http {
       await this.wait(this.pausedUntil - now, 'as the rate limit asks');
     }
   }
+}
+
+/** How long one attempt may take when so many milliseconds are left. */
+function attemptMs(timeLeft: number): number {
+  return Math.min(CALL_TIMEOUT_MS, Math.max(0, timeLeft));
 }
 
 /** 24 hexadecimal digits: enough to tell requests apart; nothing rests on its being secret. */
@@ -300,7 +304,7 @@ function newRequestId(random: () => number): string {
 
 class TimeUp extends Error {
   constructor() {
-    super('the time for the command was up');
+    super('no complete answer came in time');
   }
 }
 

@@ -15,13 +15,15 @@ function refused(operation: Operation, answer: Answer, message: string, seen: st
   });
 }
 
-async function linkHeader(value: string | undefined): Promise<string | undefined> {
-  if (value === undefined) return undefined;
+async function linkHeader(operation: Operation, answer: Answer): Promise<string | undefined> {
+  const { link } = answer.headers;
+  if (link === undefined) return undefined;
   const { default: LinkHeader } = await import('http-link-header');
   try {
-    return LinkHeader.parse(value).rel('next')[0]?.uri;
+    return LinkHeader.parse(link).rel('next')[0]?.uri;
   } catch {
-    return undefined;
+    if (!/\bnext\b/i.test(link)) return undefined;
+    throw refused(operation, answer, 'The list goes on, but its Link header cannot be read.', link);
   }
 }
 
@@ -30,7 +32,8 @@ async function linkHeader(value: string | undefined): Promise<string | undefined
  * A link beside the base path is refused: the token would go to something else on that host.
  */
 function pathOfNext(http: Http, operation: Operation, answer: Answer, next: string): string {
-  const current = new URL(answer.path, http.baseUrl);
+  const current = new URL(new URL(http.baseUrl).origin + answer.path);
+  if (!URL.canParse(next, current.href)) throw refused(operation, answer, 'The list goes on at no address.', next);
   const target = new URL(next, current);
   if (target.pathname !== current.pathname && !target.pathname.startsWith(`${http.basePath}/`)) {
     throw refused(operation, answer, 'The list goes on outside of the base address.', next);
@@ -38,11 +41,16 @@ function pathOfNext(http: Http, operation: Operation, answer: Answer, next: stri
   return target.pathname + target.search;
 }
 
-async function nextPage(http: Http, operation: Operation, answer: Answer): Promise<string | undefined> {
-  const next = answer.read(readNext) ?? (await linkHeader(answer.headers.link));
+async function nextPage(
+  http: Http,
+  operation: Operation,
+  answer: Answer,
+  resource: string,
+): Promise<string | undefined> {
+  const next = answer.read((body) => readNext(body, resource)) ?? (await linkHeader(operation, answer));
   if (next !== undefined) return pathOfNext(http, operation, answer, next);
   const body = answer.json();
-  const sign = unreachableNext(body);
+  const sign = unreachableNext(body, resource);
   if (sign !== undefined && isJsonObject(body)) {
     throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', `the key ${sign}`);
   }
@@ -64,12 +72,11 @@ export async function* listAll(
   for (let link: string | undefined; ; ) {
     const answer = await http.call(operation, link === undefined ? options : { link });
     const items = answer.read((body) => readList(body, resource));
-    const next = await nextPage(http, operation, answer);
+    const next = await nextPage(http, operation, answer, resource);
     yield* items;
     if (next === undefined) return;
-    if (next === answer.path || seen.has(next))
-      throw refused(operation, answer, 'The list goes round in a circle.', next);
-    seen.add(next);
+    seen.add(answer.path);
+    if (seen.has(next)) throw refused(operation, answer, 'The list goes round in a circle.', next);
     link = next;
   }
 }

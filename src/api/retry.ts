@@ -3,6 +3,8 @@ import type { Safety } from '../contract/operations.ts';
 export const BACKOFF_BASE_MS = 500;
 export const BACKOFF_CAP_MS = 20_000;
 export const DEFAULT_RETRIES = 3;
+/** More is no wait but a refusal, and its end would be no date. */
+const LONGEST_WAIT_MS = 365 * 24 * 3_600_000;
 
 /** What one attempt ended with, as far as a repeat depends on it. */
 export type AttemptOutcome =
@@ -69,11 +71,20 @@ export function decideRetry(question: RetryQuestion): RetryDecision {
  */
 export function parseRetryAfter(header: string | undefined, date: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
-  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.ceil(Number(header) * 1000);
-  const until = Date.parse(header);
-  if (Number.isNaN(until)) return undefined;
-  const sent = date === undefined ? Number.NaN : Date.parse(date);
-  return Math.max(0, until - (Number.isNaN(sent) ? now : sent));
+  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.min(LONGEST_WAIT_MS, Math.ceil(Number(header) * 1000));
+  const until = parseDate(header);
+  if (until === undefined) return undefined;
+  return Math.min(LONGEST_WAIT_MS, Math.max(0, until - (parseDate(date) ?? now)));
+}
+
+/** The forms of HTTP (RFC 9110 §5.6.7) and ISO 8601. Date.parse alone makes a date of almost any text with a number. */
+function parseDate(text: string | undefined): number | undefined {
+  const trimmed = text?.trim() ?? '';
+  const asctime = /^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(trimmed);
+  const known =
+    asctime || /^\w{3,9}, \d\d[ -]\w{3}[ -]\d{2,4} .*GMT$/.test(trimmed) || /^\d{4}-\d\d-\d\dT/.test(trimmed);
+  const ms = known ? Date.parse(asctime ? `${trimmed} GMT` : trimmed) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 /**

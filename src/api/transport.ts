@@ -52,8 +52,18 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const BODY_TIMEOUT_MS = 30_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-class BodyTooLarge extends Error {
-  readonly code = 'BODY_TOO_LARGE';
+/** An answer that a repeat would only bring again. */
+class UnreadableBody extends Error {
+  readonly code: 'BODY_TOO_LARGE' | 'BODY_ENCODING';
+
+  constructor(code: UnreadableBody['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+function tooLarge(): UnreadableBody {
+  return new UnreadableBody('BODY_TOO_LARGE', `the answer is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
 }
 
 /** The subset of certificate and handshake failures that no repeat can mend. */
@@ -89,7 +99,7 @@ function failure(thrown: unknown, left: boolean, status: number | undefined): Re
   const code = codeOf(cause) ?? codeOf(thrown);
   const said = cause instanceof Error ? cause.message : String(cause);
   const message = (code !== undefined && WORDS[code]) || said;
-  const transient = !(cause instanceof BodyTooLarge) && !(code !== undefined && TLS_CODE.test(code));
+  const transient = !(cause instanceof UnreadableBody) && !(code !== undefined && TLS_CODE.test(code));
   return { kind: 'failure', left, transient, message, code, status, cause };
 }
 
@@ -106,27 +116,55 @@ async function readBody(response: Dispatcher.ResponseData, encoding: string | un
   let size = 0;
   for await (const chunk of response.body) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new BodyTooLarge(`the answer is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
+    if (size > MAX_BODY_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
   const bytes = Buffer.concat(chunks, size);
-  return (encoding === undefined || encoding === 'identity' ? bytes : await decode(bytes, encoding)).toString('utf8');
+  const plain = encoding === undefined || encoding === 'identity' || size === 0 ? bytes : await decode(bytes, encoding);
+  // Unlike Buffer's own, this decoder leaves a byte order mark out.
+  return new TextDecoder().decode(plain);
+}
+
+/** The body of a refusal. Its status says enough where the body is cut, stalls, or cannot be read. */
+async function readRefusal(response: Dispatcher.ResponseData, encoding: string | undefined): Promise<string> {
+  try {
+    return await readBody(response, encoding);
+  } catch {
+    return '';
+  }
 }
 
 /** Nothing but identity is asked for; some gateways compress all the same. */
 async function decode(bytes: Buffer, encoding: string): Promise<Buffer> {
-  const zlib = await import('node:zlib');
-  const options = { maxOutputLength: MAX_BODY_BYTES };
-  switch (encoding.toLowerCase()) {
-    case 'gzip':
-    case 'x-gzip':
-      return zlib.gunzipSync(bytes, options);
-    case 'deflate':
-      return zlib.inflateSync(bytes, options);
-    case 'br':
-      return zlib.brotliDecompressSync(bytes, options);
-    default:
-      throw new Error(`the answer is in the encoding ${encoding}, which was not asked for`);
+  const { brotliDecompressSync, gunzipSync, inflateSync } = await import('node:zlib');
+  const decoders = new Map([
+    ['gzip', gunzipSync],
+    ['x-gzip', gunzipSync],
+    ['deflate', inflateSync],
+    ['br', brotliDecompressSync],
+  ]);
+  const unpack = decoders.get(encoding.toLowerCase());
+  if (!unpack) {
+    throw new UnreadableBody('BODY_ENCODING', `the answer is in the encoding ${encoding}, which was not asked for`);
+  }
+  try {
+    return unpack(bytes, { maxOutputLength: MAX_BODY_BYTES });
+  } catch (error) {
+    throw codeOf(error) === 'ERR_BUFFER_TOO_LARGE' ? tooLarge() : error;
+  }
+}
+
+/** The promise, unless the signal is aborted first: undici heeds a signal only once the connection stands. */
+async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+  });
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -161,7 +199,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
     underWay.set(attempt.requestId, progress);
     let status: number | undefined;
     try {
-      const response = await dispatchRequest(dispatcher, {
+      const answering = dispatchRequest(dispatcher, {
         origin,
         path: attempt.path,
         method: attempt.method as Dispatcher.HttpMethod,
@@ -171,9 +209,11 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
         bodyTimeout: BODY_TIMEOUT_MS,
         signal: attempt.signal,
       });
+      const response = await unlessAborted(answering, attempt.signal);
       status = response.statusCode;
       const headers = flatten(response.headers);
-      return { kind: 'response', status, headers, body: await readBody(response, headers['content-encoding']) };
+      const read = status < 300 ? readBody : readRefusal;
+      return { kind: 'response', status, headers, body: await read(response, headers['content-encoding']) };
     } catch (error) {
       if (attempt.signal.aborted && !progress.left) throw attempt.signal.reason;
       if (attempt.signal.aborted) return failure(attempt.signal.reason, true, status);

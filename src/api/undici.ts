@@ -31,5 +31,6 @@ export async function createProxyAgent(options: {
   connect: { timeout: number };
 }): Promise<Dispatcher> {
   const { EnvHttpProxyAgent } = await import('undici');
-  return new EnvHttpProxyAgent(options);
+  // Left to itself, it would look for a proxy for plain http in the environment of the process.
+  return new EnvHttpProxyAgent({ ...options, httpProxy: '' });
 }

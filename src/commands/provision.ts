@@ -56,8 +56,8 @@ const TONES = {
 
 const COLUMNS: readonly Column<DocumentResult>[] = [
   { header: 'SOURCE', value: ({ source }) => source },
-  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
-  { header: 'SPACE', value: ({ space_id }) => space_id },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id, whole: true },
+  { header: 'SPACE', value: ({ space_id }) => space_id, whole: true },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENTS', value: agentsText },
   { header: 'NOTE', value: noteText },
@@ -73,7 +73,7 @@ function report(
   async function* counted(): AsyncGenerator<DocumentResult> {
     for await (const result of results) {
       all.push(result);
-      context.progress.update(`Provisioning: ${all.length} of ${total}`);
+      if (result.status !== 'skipped') context.progress.update(`Provisioning: ${all.length} of ${total}`);
       yield result;
     }
   }

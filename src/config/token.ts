@@ -25,11 +25,11 @@ function firstLine(text: string): string {
 }
 
 /** The first line of standard input, without reading on for ever. */
-export async function readTokenFrom(stdin: Readable): Promise<string> {
+async function readTokenFrom(stdin: Readable): Promise<string> {
   let text = '';
   for await (const chunk of stdin) {
     text += String(chunk);
-    if (text.length > MAX_TOKEN_BYTES) break;
+    if (text.length > MAX_TOKEN_BYTES || /\S[^\r\n]*[\r\n]/.test(text)) break;
   }
   return checkToken(firstLine(text), 'standard input');
 }

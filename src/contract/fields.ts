@@ -13,7 +13,7 @@ export type Resource = keyof typeof ID_FIELDS;
 function asId(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   if (typeof value === 'bigint') return String(value);
-  return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
+  return Number.isInteger(value) ? String(value) : undefined;
 }
 
 /** The object itself, then the one that stands under the resource's name. */
@@ -56,7 +56,8 @@ export function readId(object: JsonObject, resource: Resource): string {
 
 /** A named field of a resource, at the top or one level down under the resource's name. */
 export function findField(object: JsonObject, resource: Resource, field: string): unknown {
-  return layers(object, resource).find((place) => place[field] !== undefined)?.[field];
+  const values = layers(object, resource).map((place) => place[field]);
+  return values.find((value) => value !== undefined && value !== null) ?? values.find((value) => value === null);
 }
 
 /** Like `findField`, where only text (or a number that stands for it) will do. */

@@ -5,6 +5,13 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const MAX_KEYS = 12;
+const MAX_TEXT = 60;
+
+function cut(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+}
+
 /** What kind of JSON value this is, in words for an error: `an object with the keys a, b`. */
 export function describeJson(value: unknown): string {
   if (value === undefined) return 'nothing';
@@ -13,11 +20,10 @@ export function describeJson(value: unknown): string {
   if (isJsonObject(value)) {
     const keys = Object.keys(value);
     if (keys.length === 0) return 'an empty object';
-    const shown = keys.slice(0, 12).join(', ');
-    return `an object with the keys ${shown}${keys.length > 12 ? `, … (${keys.length} keys)` : ''}`;
+    const shown = keys.slice(0, MAX_KEYS).map(cut).join(', ');
+    return `an object with the keys ${shown}${keys.length > MAX_KEYS ? `, … (${keys.length} keys)` : ''}`;
   }
-  const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value);
-  return `the ${typeof value} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+  return `the ${typeof value} ${cut(typeof value === 'bigint' ? String(value) : JSON.stringify(value))}`;
 }
 
 const LONG_NUMBER = /\d{16}/;
@@ -35,8 +41,11 @@ function isTooLong(token: string): boolean {
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);
   if (!LONG_NUMBER.test(text)) return plain;
+  const spelledOut = text.replace(/\\u([0-9a-f]{4})/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
   let mark = 'exact:';
-  while (text.includes(mark)) mark += ':';
+  while (spelledOut.includes(mark)) mark += ':';
   const marked = text.replace(STRING_OR_NUMBER, (token) => (isTooLong(token) ? `"${mark}${token}"` : token));
   return JSON.parse(marked, (_, value: unknown) =>
     typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,

@@ -4,16 +4,27 @@ import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 /** Names under which a list may stand, tried in this order before its own name. */
 const ENVELOPES = ['results', 'data', 'items'] as const;
 
+/** Where an answer keeps what it says about its pages. */
+const PAGING = ['links', '_links', 'meta', 'pagination', 'paging', 'page'] as const;
+
 /** Signs of a further page that only a `next` link could lead to. */
 const OTHER_CURSORS = [
   'has_more',
   'hasMore',
+  'has_next',
+  'hasNext',
   'next_cursor',
   'nextCursor',
   'next_page',
   'nextPage',
   'next_page_token',
   'nextPageToken',
+  'next_page_url',
+  'nextPageUrl',
+  'next_url',
+  'next_link',
+  'nextLink',
+  '@odata.nextLink',
 ];
 
 function objects(list: readonly unknown[], resource: string): readonly JsonObject[] {
@@ -47,8 +58,8 @@ function nestedArray(body: JsonObject, resource: string): readonly unknown[] | u
 }
 
 function onlyArrayOfObjects(body: JsonObject): readonly unknown[] | undefined {
-  const candidates = Object.values(body).filter(
-    (value): value is unknown[] => Array.isArray(value) && value.length > 0 && value.every(isJsonObject),
+  const candidates = Object.entries(body).flatMap(([key, value]) =>
+    key !== 'errors' && Array.isArray(value) && value.length > 0 && value.every(isJsonObject) ? [value] : [],
   );
   return candidates.length === 1 ? candidates[0] : undefined;
 }
@@ -67,41 +78,48 @@ export function readList(body: unknown, resource: string): readonly JsonObject[]
   throw new UnknownShape('list.envelope', `No list of ${resource} can be made out in the answer.`, describeJson(body));
 }
 
-function firstLink(body: JsonObject): unknown {
-  if (body.next !== undefined) return body.next;
-  for (const key of ['links', '_links', 'meta', 'pagination', 'paging', 'page', ...ENVELOPES]) {
-    const value = body[key];
-    if (isJsonObject(value) && value.next !== undefined) return value.next;
-  }
-  return undefined;
+/** The body, the envelopes in it, and the paging of each. */
+function pagingPlaces(body: JsonObject, resource: string): readonly JsonObject[] {
+  const envelopes = [body, ...[...ENVELOPES, resource].map((key) => body[key]).filter(isJsonObject)];
+  return envelopes.flatMap((place) => [place, ...PAGING.map((key) => place[key]).filter(isJsonObject)]);
+}
+
+/** What stands for a link: its address where it is an object that has one, or nothing to follow. */
+function linkIn(next: unknown): unknown {
+  if (!isJsonObject(next)) return next;
+  if ('href' in next) return next.href;
+  if ('url' in next) return next.url;
+  return Object.keys(next).length === 0 ? undefined : next;
+}
+
+function leadsOn(next: unknown): boolean {
+  return next !== undefined && next !== null && next !== '' && next !== false;
 }
 
 /**
  * The link to the next page that a list's body carries (assumption `list.next`): an address, a path or a query,
  * not yet checked against the service's own address; undefined on the last page.
+ * @param resource as for `readList`
  * @throws UnknownShape when the body speaks of further pages in a way that cannot be followed, so that a part of a list
  * is never taken for the whole.
  */
-export function readNext(body: unknown): string | undefined {
+export function readNext(body: unknown, resource: string): string | undefined {
   if (!isJsonObject(body)) return undefined;
-  const found = firstLink(body);
-  const next = isJsonObject(found) ? (found.href ?? found.url) : found;
-  if (typeof next === 'string' && next !== '') {
-    if (/^(https?:\/\/|\/|\?)/i.test(next)) return next;
-    throw new UnknownShape('list.next', 'The list goes on, but its `next` is not a link.', describeJson(next));
-  }
-  if (next !== undefined && next !== null && next !== '' && next !== false) {
-    throw new UnknownShape('list.next', 'The list goes on, but its `next` is not a link.', describeJson(next));
-  }
-  return undefined;
+  const next = pagingPlaces(body, resource)
+    .map((place) => linkIn(place.next))
+    .find(leadsOn);
+  if (next === undefined) return undefined;
+  if (typeof next === 'string' && /^(https?:\/\/|\/|\?)/i.test(next)) return next;
+  throw new UnknownShape('list.next', 'The list goes on, but its `next` is not a link.', describeJson(next));
 }
 
 /**
  * A sign in the body that the list goes on where neither `next` nor a Link header says how.
+ * @param resource as for `readList`
  * @returns the telling key, or undefined.
  */
-export function unreachableNext(body: unknown): string | undefined {
+export function unreachableNext(body: unknown, resource: string): string | undefined {
   if (!isJsonObject(body)) return undefined;
-  const places = [body, ...['meta', 'pagination', 'paging', 'page'].map((key) => body[key]).filter(isJsonObject)];
+  const places = pagingPlaces(body, resource);
   return OTHER_CURSORS.find((key) => places.some((place) => Boolean(place[key])));
 }

@@ -44,12 +44,12 @@ export const OPERATIONS = {
 
 /**
  * Fills the path parameters of an operation, percent-encoded.
- * @throws RangeError for a value that cannot be one path segment (empty, `.` or `..`).
+ * @throws RangeError for a value that cannot be one path segment (empty, `.`, `..`, or half a character).
  */
 export function operationPath(operation: Operation, parameters: Readonly<Record<string, string>> = {}): string {
   return operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = parameters[name] ?? '';
-    if (value === '' || value === '.' || value === '..') {
+    if (value === '' || value === '.' || value === '..' || !value.isWellFormed()) {
       throw new RangeError(`${JSON.stringify(value)} cannot be a ${name}`);
     }
     return encodeURIComponent(value);

@@ -27,10 +27,11 @@ function sourceIdIn(value: unknown, depth: number): string | undefined {
 }
 
 function templateOf(agent: JsonObject): string | undefined {
+  const own = findText(agent, 'agent', 'template_id');
   const template = findField(agent, 'agent', 'template');
-  if (typeof template === 'string') return template;
+  // A bare text may be a title; taken for an id, it would make the agent look like another one.
   const nested = isJsonObject(template) ? (template.template_id ?? template.id) : undefined;
-  return findText(agent, 'agent', 'template_id') ?? (typeof nested === 'string' ? nested : undefined);
+  return own ?? (typeof nested === 'string' ? nested : undefined);
 }
 
 /**
@@ -76,9 +77,10 @@ export function readProvisionAnswer(body: unknown): ProvisionAnswer {
   const layers = [body, body.data, body.result, body.results].filter(isJsonObject);
   const layer = layers.find((candidate) => findId(candidate, 'space') !== undefined) ?? body;
   const { created } = layer;
+  const agents = [layer, body].map(agentsIn).find((found) => found.length > 0) ?? [];
   return {
     space_id: readId(layer, 'space'),
     created: typeof created === 'boolean' ? created : undefined,
-    agents: agentsIn(layer).filter(hasId).map(readAgent),
+    agents: agents.filter(hasId).map(readAgent),
   };
 }

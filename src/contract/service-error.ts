@@ -9,6 +9,9 @@ export interface ServiceError {
 }
 
 const MAX_TEXT = 500;
+const MAX_COMPLAINTS = 50;
+/** The title of a page stands near its beginning. */
+const MAX_HTML = 10_000;
 
 function text(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
@@ -19,14 +22,12 @@ function text(value: unknown): string | undefined {
 
 function pathOf(value: unknown): string | undefined {
   if (!Array.isArray(value)) return text(value);
-  return value
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
-    .join('')
-    .replace(/^\./, '');
+  const steps = value.map((step) => (typeof step === 'number' ? `[${step}]` : `.${text(step) ?? '?'}`));
+  return text(steps.join('').replace(/^\./, ''));
 }
 
 function messagesOf(value: unknown): string | undefined {
-  const parts = (Array.isArray(value) ? value : [value]).map((item) =>
+  const parts = (Array.isArray(value) ? value.slice(0, MAX_COMPLAINTS) : [value]).map((item) =>
     isJsonObject(item) ? text(item.message) : text(item),
   );
   const known = parts.filter((part) => part !== undefined);
@@ -36,19 +37,22 @@ function messagesOf(value: unknown): string | undefined {
 /** `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
 function complaints(value: unknown): { path: string; message: string }[] {
   if (Array.isArray(value)) {
-    return value.flatMap((item) => {
+    return value.slice(0, MAX_COMPLAINTS).flatMap((item) => {
       if (!isJsonObject(item)) return text(item) === undefined ? [] : [{ path: '', message: text(item) ?? '' }];
       const source = isJsonObject(item.source) ? item.source : {};
       const path = pathOf(item.path ?? item.field ?? item.loc ?? item.pointer ?? item.name ?? source.pointer);
-      const message = text(item.message) ?? text(item.detail) ?? text(item.msg) ?? text(item.title) ?? text(item.code);
+      const said = [item.message, item.detail, item.msg, item.reason, item.title, item.code];
+      const message = said.map(text).find((words) => words !== undefined);
       return message === undefined ? [] : [{ path: path ?? '', message }];
     });
   }
   if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([path, found]) => {
-    const message = messagesOf(found);
-    return message === undefined ? [] : [{ path, message }];
-  });
+  return Object.entries(value)
+    .slice(0, MAX_COMPLAINTS)
+    .flatMap(([path, found]) => {
+      const message = messagesOf(found);
+      return message === undefined ? [] : [{ path: text(path) ?? '', message }];
+    });
 }
 
 const COMPLAINT_KEYS = ['fields', 'errors', 'field_errors', 'invalid_params', 'invalid-params', 'violations'];
@@ -85,7 +89,7 @@ function ofObject(body: JsonObject): ServiceError {
 }
 
 function titleOf(html: string): string {
-  const title = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(html)?.[2]?.replace(/\s+/g, ' ').trim();
+  const title = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(html.slice(0, MAX_HTML))?.[2]?.replace(/\s+/g, ' ').trim();
   return title ? `an HTML page: ${title}` : 'an HTML page';
 }
 

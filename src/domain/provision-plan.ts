@@ -2,7 +2,8 @@ import type { Manifest, ManifestAgent } from './manifest/manifest.ts';
 
 /** An agent that is there already. */
 export interface PresentAgent {
-  readonly agent_id: string;
+  /** Undefined for an agent that was installed by a service which did not name it. */
+  readonly agent_id: string | undefined;
   readonly name: string | undefined;
   /** Undefined where the service does not tell; then the name alone decides. */
   readonly template_id: string | undefined;

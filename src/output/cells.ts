@@ -5,6 +5,8 @@ import { cleanLine } from './sanitise.ts';
 export interface TextRow {
   readonly texts: readonly string[];
   readonly tones: readonly (Tone | undefined)[];
+  /** Which of them are never cut. */
+  readonly whole: readonly boolean[];
 }
 
 /** A cell as text on one line; what is absent is empty. `redact` sees the text before it is cut or wrapped. */
@@ -14,5 +16,9 @@ export function cellText(cell: Cell, redact: (text: string) => string = (text) =
 
 /** A row's cells as text. */
 export function textRow(cells: readonly ShownCell[], redact?: (text: string) => string): TextRow {
-  return { texts: cells.map(({ value }) => cellText(value, redact)), tones: cells.map(({ tone }) => tone) };
+  return {
+    texts: cells.map(({ value }) => cellText(value, redact)),
+    tones: cells.map(({ tone }) => tone),
+    whole: cells.map(({ whole }) => whole),
+  };
 }

@@ -5,12 +5,12 @@ import { cleanLine } from './sanitise.ts';
 const MARK = '[redacted]';
 
 /** Anything shorter would blot out ordinary words and is no credible secret. */
-const SHORTEST_SECRET = 8;
+const SHORTEST_SECRET = 6;
 
 export interface Redactor {
   /** The text with every occurrence of a known secret, in any of its spellings, replaced by `[redacted]`. */
   redact(text: string): string;
-  /** Makes one more secret known; one shorter than 8 characters is ignored. */
+  /** Makes one more secret known; one shorter than 6 characters is ignored. */
   add(secret: string): void;
 }
 

@@ -9,6 +9,9 @@ const GAP = '  ';
 /** Below this many columns for each cell on average, a table is harder to read than cards. */
 const READABLE_CELL = 12;
 
+/** What a column that may be cut needs at the least beside columns that may not. */
+const LEAST_CELL = 6;
+
 /** No terminal is narrower for long; cards in less would be nothing but line breaks. */
 const NARROWEST = 20;
 
@@ -118,6 +121,18 @@ interface TableContent {
 }
 
 /**
+ * Widths for the room there is: what must stay whole keeps its own, the rest shares what is left.
+ * @returns undefined where that would leave too little to read
+ */
+function widthsFor(natural: readonly number[], whole: readonly boolean[], room: number): number[] | undefined {
+  const flexible = natural.filter((_, index) => !whole[index]);
+  const left = room - natural.reduce((sum, each, index) => sum + (whole[index] ? each : 0), 0);
+  if (flexible.length === 0 || left < LEAST_CELL * flexible.length) return undefined;
+  const shrunk = fitted(flexible, left);
+  return natural.map((width, index) => (whole[index] ? width : (shrunk.shift() ?? width)));
+}
+
+/**
  * Lays rows out as frameless columns under a heading, or as one card for each row where columns would be too narrow to
  * read. Gives the text in pieces of whole lines.
  * @param width columns that no line exceeds (20 at least), or Infinity to cut nothing
@@ -127,13 +142,13 @@ export async function* layOut({ headers, rows }: TableContent, width: number, pa
   const natural = naturalWidths(headers, rows);
   const room = width - GAP.length * (headers.length - 1);
   const fits = natural.reduce((sum, each) => sum + each, 0) <= room;
-  if (!fits && width < READABLE_CELL * headers.length) {
+  const widths = fits ? natural : widthsFor(natural, rows[0]?.whole ?? [], room);
+  if (!widths || (!fits && width < READABLE_CELL * headers.length)) {
     for (const [index, row] of rows.entries()) {
       yield `${index === 0 ? '' : '\n'}${card(headers, row, Math.max(width, NARROWEST), paint).join('\n')}\n`;
     }
     return;
   }
-  const widths = fits ? natural : fitted(natural, room);
   const headless = headers.every((header) => header === '');
   const { default: TableClass } = await import('cli-table3');
   for (let from = 0; from < rows.length; from += CHUNK) {

@@ -2,9 +2,9 @@ import type { Http } from '../api/http.ts';
 import { provisionSpace } from '../api/provisioning.ts';
 import { backoffMs } from '../api/retry.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { ListedAgent, ProvisionAnswer } from '../contract/provisioning.ts';
+import type { ProvisionAnswer } from '../contract/provisioning.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
-import { type PlannedAgent, type ProvisionPlan, planProvision } from '../domain/provision-plan.ts';
+import { type PlannedAgent, type PresentAgent, type ProvisionPlan, planProvision } from '../domain/provision-plan.ts';
 import { OutcomeUnknownError, PartnerctlError, ServiceError, ShapeError } from '../errors.ts';
 import type { Clock } from '../io.ts';
 import { CannotLook, findSpaces, inspectAgents, inspectSpace } from './look.ts';
@@ -66,7 +66,7 @@ export async function planDocument(
 
 function agentResult(
   { wanted }: PlannedAgent,
-  found: ListedAgent | undefined,
+  found: PresentAgent | undefined,
   status: AgentResult['status'],
 ): AgentResult {
   const { name, template_id } = wanted;
@@ -82,7 +82,7 @@ function finished(
   document: ManifestDocument,
   first: ProvisionPlan,
   spaceId: string,
-  agents: readonly (ListedAgent | undefined)[],
+  agents: readonly (PresentAgent | undefined)[],
   created?: boolean,
 ): DocumentResult {
   const changed = first.action === 'create' && created !== false ? 'created' : 'reused';
@@ -100,11 +100,11 @@ function finished(
 /** Gives each new agent the one of the answer that fits: by name and template, else by name. */
 function matchInstalled(
   missing: readonly PlannedAgent[],
-  installed: readonly ListedAgent[],
-): (ListedAgent | undefined)[] {
+  installed: readonly PresentAgent[],
+): (PresentAgent | undefined)[] {
   const free = [...installed];
   return missing.map(({ wanted }) => {
-    const fits = (agent: ListedAgent): boolean =>
+    const fits = (agent: PresentAgent): boolean =>
       agent.name === wanted.name && (agent.template_id === undefined || agent.template_id === wanted.template_id);
     const index = free.findIndex(fits);
     return index === -1 ? undefined : free.splice(index, 1)[0];
@@ -115,9 +115,9 @@ async function installedAgents(
   surface: Surface,
   answer: ProvisionAnswer,
   missing: readonly PlannedAgent[],
-  known: ReadonlySet<string>,
-): Promise<(ListedAgent | undefined)[]> {
-  const fresh = (agents: readonly ListedAgent[]): ListedAgent[] =>
+  known: ReadonlySet<string | undefined>,
+): Promise<(PresentAgent | undefined)[]> {
+  const fresh = (agents: readonly PresentAgent[]): PresentAgent[] =>
     agents.filter(({ agent_id }) => !known.has(agent_id));
   const named = matchInstalled(missing, fresh(answer.agents));
   if (named.every((agent) => agent)) return named;

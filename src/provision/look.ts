@@ -1,8 +1,8 @@
 import { listAgents } from '../api/agents.ts';
 import type { Http } from '../api/http.ts';
+import { readItem } from '../api/read-item.ts';
 import { listSpaces } from '../api/spaces.ts';
-import { UnknownShape } from '../contract/assumptions.ts';
-import { findField, findText, readId } from '../contract/fields.ts';
+import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readAgent } from '../contract/provisioning.ts';
 import type { PresentAgent, PresentSpace } from '../domain/provision-plan.ts';
@@ -21,14 +21,6 @@ export class CannotLook extends Error {
 
 function orCannotLook(error: unknown): unknown {
   return error instanceof CredentialsError && error.facts.status === 403 ? new CannotLook(error) : error;
-}
-
-function shapeError(error: unknown): unknown {
-  if (!(error instanceof UnknownShape)) return error;
-  return new ShapeError(error.message, {
-    why: `It holds ${error.seen}.`,
-    details: { assumption: error.assumption, seen: error.seen },
-  });
 }
 
 function isExternalIdShown(space: JsonObject): boolean {
@@ -50,7 +42,9 @@ export async function findSpaces(http: Http, externalIds: ReadonlySet<string>): 
       if (isExternalIdShown(space)) shown += 1;
       const id = findText(space, 'space', 'external_space_id');
       if (id === undefined || !externalIds.has(id)) continue;
-      if (found.has(id))
+      const before = found.get(id);
+      // Pages shift while spaces are created, so one space may be listed twice.
+      if (before && findId(before, 'space') !== findId(space, 'space'))
         throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`);
       found.set(id, space);
     }
@@ -67,16 +61,16 @@ export async function findSpaces(http: Http, externalIds: ReadonlySet<string>): 
 async function agentsOf(http: Http, spaceId: string): Promise<PresentAgent[]> {
   const agents: PresentAgent[] = [];
   try {
-    for await (const agent of listAgents(http, spaceId)) agents.push(readAgent(agent));
+    for await (const agent of listAgents(http, spaceId)) agents.push(readItem(agent, readAgent));
   } catch (error) {
-    throw orCannotLook(shapeError(error));
+    throw orCannotLook(error);
   }
   return agents;
 }
 
 /** A listed space together with its agents. @throws CannotLook when the token may not list agents */
 export async function inspectSpace(http: Http, space: JsonObject): Promise<PresentSpace> {
-  const spaceId = readId(space, 'space');
+  const spaceId = readItem(space, (listed) => readId(listed, 'space'));
   const orgWide = findField(space, 'space', 'is_org_wide');
   return {
     space_id: spaceId,

@@ -19,18 +19,28 @@ function hashOf(manifest: Manifest): string {
 }
 
 function toPresent(known: ProvisionedSpace, manifest: Manifest): PresentSpace {
-  const wanted = new Map(manifest.agents.map((agent) => [agentKey(agent.name, agent.template_id), agent]));
-  const agents = known.agents.flatMap(({ agent_id, key }) => {
-    const agent = wanted.get(key);
-    return agent ? [{ agent_id, name: agent.name, template_id: agent.template_id, source_id: undefined }] : [];
+  const ids = new Map(known.agents.map(({ agent_id, key }) => [key, agent_id]));
+  // A space is recorded once all of its document is done, whether or not the service named the agents.
+  const whole = known.content_hash === hashOf(manifest);
+  const agents = manifest.agents.flatMap(({ name, template_id }) => {
+    const agent_id = ids.get(agentKey(name, template_id));
+    return whole || agent_id !== undefined ? [{ agent_id, name, template_id, source_id: undefined }] : [];
   });
   return { space_id: known.space_id, agents };
 }
 
 /** Whether the file says all of this already, so that repeats do not make it grow. */
-function isKnown(known: ProvisionedSpace | undefined, spaceId: string, agents: readonly AgentResult[]): boolean {
-  const ids = new Set(known?.agents.map(({ agent_id }) => agent_id));
-  return known?.space_id === spaceId && agents.every(({ agent_id }) => agent_id === null || ids.has(agent_id));
+function isKnown(
+  known: ProvisionedSpace | undefined,
+  manifest: Manifest,
+  spaceId: string,
+  agents: readonly AgentResult[],
+): boolean {
+  if (known?.space_id !== spaceId) return false;
+  const ids = new Set(known.agents.map(({ agent_id }) => agent_id));
+  return agents.every(({ agent_id }) =>
+    agent_id === null ? known.content_hash === hashOf(manifest) : ids.has(agent_id),
+  );
 }
 
 /**
@@ -52,7 +62,7 @@ export async function openMemory(
       return known && toPresent(known, manifest);
     },
     async record(manifest, spaceId, agents) {
-      if (isKnown(spaces.get(manifest.external_space_id), spaceId, agents)) return;
+      if (isKnown(spaces.get(manifest.external_space_id), manifest, spaceId, agents)) return;
       const facts = {
         origin,
         external_space_id: manifest.external_space_id,

@@ -4,6 +4,7 @@ import {
   type ErrorObject,
   errorObject,
   InterruptedError,
+  LocalError,
   PartialFailure,
   PartnerctlError,
   RunFailure,
@@ -99,6 +100,9 @@ export function runFailure(results: readonly DocumentResult[], interruption: unk
     details: summary,
   };
   const message = `${failed.length} of ${results.length} documents failed.`;
-  const nothingDone = done === 0 && first.error instanceof PartnerctlError;
-  return nothingDone ? new RunFailure(message, first.error, facts) : new PartialFailure(message, facts);
+  if (done > 0) return new PartialFailure(message, facts);
+  // Anything but a failure that the program foresees is a mistake of its own, and exits like one.
+  const foreseen =
+    first.error instanceof PartnerctlError ? first.error : new LocalError(message, { cause: first.error });
+  return new RunFailure(message, foreseen, facts);
 }

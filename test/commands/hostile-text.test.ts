@@ -32,7 +32,10 @@ test.each(Object.entries(NAMES))('%s in a name is harmless for people and exact 
   const agents = [{ template_id: 'tmpl_support', name }];
   const made = await partner('POST', PROVISION, { body: provisioning('acme', { space, agents }) });
   expect(made.status).toBe(201);
-  for (const words of [['spaces', 'list'], ['agents', 'list', 'ext:acme']]) {
+  for (const words of [
+    ['spaces', 'list'],
+    ['agents', 'list', 'ext:acme'],
+  ]) {
     for (const columns of [120, 30, undefined]) {
       for (const format of ['table', 'tsv']) {
         const shown = await run([...words, '-o', format, '--color', 'never'], {
@@ -68,21 +71,28 @@ test.each(Object.entries(NAMES))('%s in a name is harmless for people and exact 
   expect(debug.stderr).not.toMatch(ACTS);
 });
 
-test.each(Object.entries(NAMES))('%s in a manifest reaches the service exactly and the terminal harmlessly', async (_, name) => {
-  const { env, partner } = await service();
-  const made = JSON.stringify({ external_space_id: 'acme', space: { name }, agents: [{ template_id: 'tmpl_x', name }] });
-  const path = write('acme.yaml', made);
-  const refused = await run(['provision', path, '-o', 'table'], { env, columns: 100 });
-  expect(refused.code).toBe(1);
-  expect(refused.stdout.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(ACTS);
-  expect(refused.stderr.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(ACTS);
-  const good = write('good.yaml', made.replace('tmpl_x', 'tmpl_support'));
-  const ran = await run(['provision', good, '-o', 'json'], { env });
-  expect(ran).toMatchObject({ code: 0 });
-  expect(ran.json()).toMatchObject({ results: [{ agents: [{ name }] }] });
-  const listed = await partner('GET', '/automation/spaces/');
-  expect(listed.json.results[0].name).toBe(name);
-});
+test.each(Object.entries(NAMES))(
+  '%s in a manifest reaches the service exactly and the terminal harmlessly',
+  async (_, name) => {
+    const { env, partner } = await service();
+    const made = JSON.stringify({
+      external_space_id: 'acme',
+      space: { name },
+      agents: [{ template_id: 'tmpl_x', name }],
+    });
+    const path = write('acme.yaml', made);
+    const refused = await run(['provision', path, '-o', 'table'], { env, columns: 100 });
+    expect(refused.code).toBe(1);
+    expect(refused.stdout.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(ACTS);
+    expect(refused.stderr.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(ACTS);
+    const good = write('good.yaml', made.replace('tmpl_x', 'tmpl_support'));
+    const ran = await run(['provision', good, '-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.json()).toMatchObject({ results: [{ agents: [{ name }] }] });
+    const listed = await partner('GET', '/automation/spaces/');
+    expect(listed.json.results[0].name).toBe(name);
+  },
+);
 
 test('a file name with escapes in it is harmless in the message about it', async () => {
   const ran = await run(['provision', '/nowhere/\u001b[2J\u202eacme.yaml']);
@@ -97,7 +107,7 @@ test('what a service says in an error is harmless', async () => {
   const ran = await run(['agents', 'list', '\u001b[2J\u009b31m\u202e'], { env });
   expect(ran.code).toBe(4);
   expect(ran.stderr).not.toMatch(ACTS);
-  expect(JSON.parse((await run(['agents', 'list', '\u001b[2J', '-o', 'json'], { env })).stderr).error.details.message).toContain(
-    '[2J',
-  );
+  expect(
+    JSON.parse((await run(['agents', 'list', '\u001b[2J', '-o', 'json'], { env })).stderr).error.details.message,
+  ).toContain('[2J');
 });

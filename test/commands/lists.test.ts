@@ -49,7 +49,9 @@ describe('spaces list', () => {
     expect(parseYaml(yaml.stdout)).toEqual(expected);
     expect(tsv.stdout).toBe(plain.stdout);
     expect(tsv.stdout).toBe(
-      expected.map(({ space_id, external_space_id, name }) => `${space_id}\t${external_space_id}\t${name}\t\t\n`).join(''),
+      expected
+        .map(({ space_id, external_space_id, name }) => `${space_id}\t${external_space_id}\t${name}\t\tno\n`)
+        .join(''),
     );
     const rows = table.stdout.trimEnd().split('\n');
     expect(rows).toHaveLength(251);

@@ -42,8 +42,20 @@ describe('words that are wrong', () => {
   });
 
   test('with -o json the error is one JSON object on stderr, whatever is wrong', async () => {
-    for (const words of [['spaces', 'lst'], ['spaces', 'list', '--timeout', 'soon'], ['provision'], ['agents', 'list']]) {
-      for (const json of [['-o', 'json'], ['--output=json'], ['-ojson'], ['-o', 'ndjson']]) {
+    for (const words of [
+      ['spaces', 'lst'],
+      ['spaces', 'list', '--timeout', 'soon'],
+      ['provision'],
+      ['agents', 'list'],
+    ]) {
+      for (const json of [
+        ['-o', 'json'],
+        ['--output=json'],
+        ['-ojson'],
+        ['-qo', 'json'],
+        ['-vqojson'],
+        ['-o', 'ndjson'],
+      ]) {
         const ran = await run([...words, ...json]);
         expect(ran).toMatchObject({ code: 2, stdout: '' });
         expect(ran.error()).toMatchObject({ type: 'usage', status: null, request_id: null });

@@ -5,7 +5,7 @@ import { type Bench, bench } from '../sandbox/harness.ts';
 import { tempDirectory } from './run.ts';
 
 /** One partner request as the sandbox saw it. */
-export interface Received {
+interface Received {
   readonly method: string;
   readonly path: string;
   readonly status: number | null;
@@ -13,13 +13,13 @@ export interface Received {
   readonly body: unknown;
 }
 
-export interface ListedSpace {
+interface ListedSpace {
   readonly space_id: string;
   readonly external_space_id: string;
   readonly name: string;
 }
 
-export interface ListedAgent {
+interface ListedAgent {
   readonly agent_id: string;
   readonly name: string;
   readonly template_id: string;

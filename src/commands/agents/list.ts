@@ -7,7 +7,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import { parseReference } from '../../domain/reference.ts';
 
 const COLUMNS: readonly Column<JsonObject>[] = [
-  { header: 'AGENT', value: (agent) => findId(agent, 'agent') },
+  { header: 'AGENT', value: (agent) => findId(agent, 'agent'), whole: true },
   { header: 'NAME', value: (agent) => findText(agent, 'agent', 'name') },
   { header: 'TEMPLATE', value: (agent) => findText(agent, 'agent', 'template_id') },
 ];

@@ -50,7 +50,8 @@ export default command<Input>({
           PARTNER_TOKEN: await sandbox.createToken(),
           PARTNER_SANDBOX_URL: sandbox.adminUrl,
           PARTNER_SANDBOX_KEY: sandbox.adminKey,
-          PATH: [await linkSelf(directory, context.self), context.env.PATH].join(delimiter),
+          // An empty part of a PATH would be the current directory.
+          PATH: [await linkSelf(directory, context.self), context.env.PATH].filter(Boolean).join(delimiter),
         };
         return { kind: 'none', exitCode: await runChild(context, file, args, env) };
       } finally {

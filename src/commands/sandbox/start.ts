@@ -23,7 +23,6 @@ export default command<SandboxInput>({
         const { baseUrl, adminUrl, adminKey } = sandbox;
         yield {
           json: { base_url: baseUrl, token, admin_url: adminUrl, admin_key: adminKey },
-          cells: [baseUrl, token, adminUrl, adminKey],
           text: [
             `export PARTNER_BASE_URL=${baseUrl}`,
             `export PARTNER_TOKEN=${token}`,

@@ -4,12 +4,17 @@ import { command } from '../../command.ts';
 import { findField, findId, findText } from '../../contract/fields.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
+function orgWide(space: JsonObject): string {
+  const value = findField(space, 'space', 'is_org_wide');
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : '';
+}
+
 const COLUMNS: readonly Column<JsonObject>[] = [
-  { header: 'SPACE', value: (space) => findId(space, 'space') },
-  { header: 'EXTERNAL ID', value: (space) => findText(space, 'space', 'external_space_id') },
+  { header: 'SPACE', value: (space) => findId(space, 'space'), whole: true },
+  { header: 'EXTERNAL ID', value: (space) => findText(space, 'space', 'external_space_id'), whole: true },
   { header: 'NAME', value: (space) => findText(space, 'space', 'name') },
   { header: 'DESCRIPTION', value: (space) => findText(space, 'space', 'description'), tone: () => 'dim' },
-  { header: 'ORG-WIDE', value: (space) => (findField(space, 'space', 'is_org_wide') === true ? 'yes' : '') },
+  { header: 'ORG-WIDE', value: (space) => orgWide(space) },
 ];
 
 export default command({

@@ -22,7 +22,7 @@ export async function eventWriter(
       return ({ json }) => `---\n${yamlText(json)}`;
     }
     case 'tsv':
-      return ({ cells }) => `${cells.map((cell) => cellText(cell)).join('\t')}\n`;
+      return ({ cells, text }) => (cells ? `${cells.map((cell) => cellText(cell)).join('\t')}\n` : lines(text));
     case 'table':
       return ({ text }) => lines(text);
   }

@@ -43,7 +43,7 @@ describe('the body of an error', () => {
     [
       'problem+json with only a title',
       { title: 'Bad', status: 400, 'invalid-params': [{ name: 'x', reason: 'y' }] },
-      { message: 'Bad', fields: [] },
+      { message: 'Bad', fields: [{ path: 'x', message: 'y' }] },
     ],
     [
       'JSON:API',

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { type Answer, list, object, type Row } from '../../../src/answer.ts';
 import { UsageError } from '../../../src/errors.ts';
 import { checkQuery } from '../../../src/output/query.ts';
-import { type How, OUTPUT_FORMATS, render } from '../../../src/output/render.ts';
+import { OUTPUT_FORMATS } from '../../../src/output/format-names.ts';
+import { type How, render } from '../../../src/output/render.ts';
 import { brokenSink, memorySink } from './memory-sink.ts';
 
 interface Space {

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { run } from '../helpers/run.ts';
+import { manifest, service, write } from '../helpers/service.ts';
+
+const POST = 'POST /automation/agent-templates/provision-space/$';
+
+test.each([
+  ['answers nothing to a write', { kind: 'stall', on: POST }],
+  ['answers nothing at all', { kind: 'stall' }],
+  ['fails for ever', { kind: 'status', status: 503 }],
+  ['resets every write', { kind: 'reset', on: POST }],
+  ['asks for too much patience', { kind: 'status', status: 429, retry_after: 30 }],
+])('--timeout ends a run against a service that %s', async (_, fault) => {
+  const it = await service();
+  await it.faults(fault);
+  const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
+  const started = performance.now();
+  const ran = await run(['provision', path, '--timeout', '600ms', '--retries', '20', '-o', 'json'], { env: it.env });
+  expect(performance.now() - started).toBeLessThan(2_000);
+  expect([7, 8]).toContain(ran.code);
+  expect(ran.error().type).toMatch(/service|rate_limited/);
+});
+
+test('--timeout ends the wait for a token_command', async () => {
+  const it = await service();
+  const started = performance.now();
+  const words = ['login', '--base-url', it.sandbox.baseUrl, '--token-command', 'sleep 5', '--timeout', '300ms'];
+  const ran = await run(words, { env: { HOME: it.env.HOME } });
+  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(ran.code).not.toBe(0);
+});
+
+test('a state file without a name is a usage error, and nothing is sent', async () => {
+  const it = await service();
+  const ran = await run(['provision', write('a.yaml', manifest('a')), '--state', ''], { env: it.env });
+  expect(ran.code).toBe(2);
+  expect(await it.received()).toEqual([]);
+});
+
+test('a manifest as editors on Windows write it', async () => {
+  const it = await service();
+  const path = write('a.yaml', `\ufeff${manifest('a').replaceAll('\n', '\r\n')}`);
+  const ran = await run(['provision', path], { env: it.env });
+  expect(ran.code).toBe(0);
+  expect(await it.spaces()).toMatchObject([{ external_space_id: 'a', name: 'Space a' }]);
+});

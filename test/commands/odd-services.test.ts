@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { InterruptedError } from '../../src/errors.ts';
+import { handSignals, hasty, run } from '../helpers/run.ts';
+import { manifest, write } from '../helpers/service.ts';
+
+/*
+ * Services that the spec allows as well, because it leaves their answers open.
+ */
+
+type Handle = (line: string, request: IncomingMessage) => unknown;
+
+/** A service that answers 200 with what the handler gives for `METHOD path`, below the base path. */
+async function answering(handle: Handle): Promise<{ env: Record<string, string>; lines: string[] }> {
+  const lines: string[] = [];
+  const server = createServer((request, response) => {
+    const line = `${request.method} ${request.url?.replace('/v1/automation/', '')}`;
+    lines.push(line);
+    request.resume().on('end', () => response.end(JSON.stringify(handle(line, request))));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return { env: { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'a-token-of-a-test' }, lines };
+}
+
+const POST = 'POST agent-templates/provision-space/';
+
+test('an answer that names no agents: they are looked up in the space', async () => {
+  const { env, lines } = await answering((line) => {
+    if (line === POST) return { data: { id: 7 } };
+    return line === 'GET spaces/' ? [] : { items: [{ id: 12, name: 'Support' }] };
+  });
+  const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env });
+  expect(ran.json()).toMatchObject({ results: [{ space_id: '7', status: 'created', agents: [{ agent_id: '12' }] }] });
+  expect(lines).toEqual(['GET spaces/', POST, 'GET spaces/7/agents/']);
+});
+
+test('Ctrl-C between such an answer and that look: what was created is told as created', async () => {
+  const signals = handSignals();
+  const { env } = await answering((line) => {
+    if (line !== POST) return [];
+    signals.abort(new InterruptedError('Interrupted.'));
+    return { space_id: 'spc_7' };
+  });
+  const path = write('a.yaml', `${manifest('acme')}---\n${manifest('other')}`);
+  const ran = await run(['provision', path, '-o', 'json', '--concurrency', '1'], { env, signals });
+  expect(ran.code).toBe(130);
+  expect(ran.json()).toMatchObject({
+    results: [{ space_id: 'spc_7', status: 'created' }, { status: 'skipped' }],
+    summary: { created: 1, failed: 0, skipped: 1 },
+  });
+});
+
+test('a list without external ids cannot be looked at: it posts, and says so', async () => {
+  const { env, lines } = await answering((line) =>
+    line === POST ? { space: { id: 'x' }, agents: [{ id: 1, name: 'Support' }] } : [{ space_id: 'x', name: 'Acme' }],
+  );
+  const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'table'], { env });
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: .*external_space_id/) });
+  expect(lines).toEqual(['GET spaces/', POST]);
+});
+
+test('an answer that no reader understands is never repeated blindly', async () => {
+  const { env, lines } = await answering((line) => (line === POST ? ['what is this'] : []));
+  const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env, random: hasty });
+  expect(ran.code).toBe(8);
+  expect(ran.error().type).toBe('unexpected_shape');
+  expect(lines.filter((line) => line === POST)).toHaveLength(1);
+});
+
+test('a link to the next page moves neither the token nor the call to another origin', async () => {
+  const { env, lines } = await answering((line) =>
+    line === 'GET spaces/'
+      ? { results: [{ id: 1 }], next: 'https://other.example/v1/automation/spaces/?page=2' }
+      : [{ id: 2 }],
+  );
+  const ran = await run(['spaces', 'list', '-o', 'json'], { env });
+  expect(ran.json()).toEqual([{ id: 1 }, { id: 2 }]);
+  expect(lines).toEqual(['GET spaces/', 'GET spaces/?page=2']);
+});
+
+test('a list that cannot be read shows what came, and is no empty list', async () => {
+  const { env } = await answering(() => ({ rows: 3, total: 3 }));
+  const ran = await run(['spaces', 'list', '-o', 'json'], { env });
+  expect(ran).toMatchObject({ code: 8, stdout: '' });
+  expect(JSON.stringify(ran.error())).toMatch(/rows.*total/);
+});

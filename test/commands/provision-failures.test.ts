@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import { run } from '../helpers/run.ts';
+import { manifest, service, write } from '../helpers/service.ts';
+import { type Answer, provision, SUMMARY } from './provisioning.ts';
+
+describe('failures', () => {
+  const many = (count: number): string =>
+    write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
+  const POST = 'POST /automation/agent-templates/provision-space/$';
+
+  test('some failed: the rest is done, each error is in its result, exit 10', async () => {
+    const it = await service();
+    const bad = manifest('bad').replace('tmpl_support', 'tmpl_nowhere');
+    const path = write('three.yaml', `${manifest('one')}---\n${bad}---\n${manifest('two')}`);
+    const ran = await provision([path], it);
+    expect(ran.code).toBe(10);
+    const { results, summary } = ran.json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, created: 2, failed: 1 });
+    expect(results.map(({ status }) => status)).toEqual(['created', 'failed', 'created']);
+    expect(results[1]).toMatchObject({
+      external_space_id: 'bad',
+      space_id: null,
+      agents: [{ agent_id: null, name: 'Support', template_id: 'tmpl_nowhere', status: 'failed', source_id: null }],
+      error: { type: 'refused', status: 422, code: 'invalid_input' },
+    });
+    expect(JSON.stringify(results[1]?.error)).toContain('tmpl_nowhere');
+    expect(ran.error()).toMatchObject({ type: 'partial_failure', message: '1 of 3 documents failed.' });
+    expect(await it.spaces()).toHaveLength(2);
+  });
+
+  test('all failed: the run ends as the first of them did', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 401, on: POST });
+    const ran = await provision([many(3)], it);
+    expect(ran.code).toBe(3);
+    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, failed: 3 });
+    expect(ran.error()).toMatchObject({ type: 'credentials', status: 401 });
+  });
+
+  test('one document that failed is its own error', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 409, on: POST });
+    const ran = await provision([many(1)], it);
+    expect(ran.code).toBe(1);
+    expect(ran.error()).toMatchObject({ type: 'refused', status: 409 });
+  });
+
+  test('--fail-fast starts nothing more', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 422, on: POST, times: 1 });
+    const ran = await provision([many(5), '--fail-fast', '--concurrency', '1'], it);
+    expect(ran.code).toBe(1);
+    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, failed: 1, skipped: 4 });
+    expect(await it.posts()).toHaveLength(1);
+  });
+
+  test('402 stops the run and is never repeated', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 402, on: POST, skip: 2 });
+    const ran = await provision([many(6), '--concurrency', '1'], it);
+    expect(ran.code).toBe(6);
+    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 2, failed: 1, skipped: 3 });
+    expect(ran.error()).toMatchObject({ type: 'balance_too_low', status: 402, code: 'organization_balance_too_low' });
+    expect(await it.posts()).toHaveLength(3);
+  });
+
+  test('402 at the first look sends no write', async () => {
+    const it = await service();
+    await it.set({ balance_usd: 0.99 });
+    const ran = await provision([many(2)], it);
+    expect(ran).toMatchObject({ code: 6, stdout: '' });
+    expect(await it.received()).toHaveLength(1);
+  });
+
+  test.each([
+    ['a reset before it was processed', { kind: 'reset' }],
+    ['a reset after it was processed', { kind: 'reset', stage: 'after' }],
+    ['a 503 before it was processed', { kind: 'status', status: 503 }],
+    ['a 503 after it was processed', { kind: 'status', status: 503, stage: 'after' }],
+    ['an answer cut short', { kind: 'cut' }],
+    ['a gateway page after it was processed', { kind: 'html', stage: 'after' }],
+    ['an answer that is no JSON', { kind: 'garbage', stage: 'after' }],
+    ['a 429', { kind: 'status', status: 429, retry_after: 0.01 }],
+  ])('%s: it looks before it repeats, and nothing is installed twice', async (_, fault) => {
+    const it = await service();
+    await it.set({ agents_on_repeat: 'install' });
+    await it.faults({ ...fault, on: POST, times: 2 });
+    const ran = await provision([many(3)], it);
+    expect(ran.code).toBe(0);
+    const { summary, results } = ran.json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, created: 3 });
+    const spaces = await it.spaces();
+    expect(spaces).toHaveLength(3);
+    for (const { space_id } of spaces) expect(await it.agents(space_id)).toHaveLength(1);
+    expect(results.flatMap(({ agents }) => agents).every(({ agent_id }) => agent_id !== null)).toBe(true);
+  });
+
+  test('a 429 holds back the other spaces as well', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 429, retry_after: 0.3, on: POST, times: 1 });
+    const started = performance.now();
+    const ran = await provision([many(4), '--concurrency', '1'], it);
+    expect(ran.code).toBe(0);
+    expect(performance.now() - started).toBeGreaterThanOrEqual(290);
+    expect((await it.posts()).map(({ status }) => status)).toEqual([429, 201, 201, 201, 201]);
+  });
+
+  test('a service that is never there: exit 8, and it is said that the outcome is open', async () => {
+    const it = await service();
+    await it.faults({ kind: 'reset', on: POST });
+    const ran = await provision([many(1), '--retries', '1'], it);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ type: 'service', hint: expect.stringContaining('Run it again') });
+  });
+
+  test('people see which failed and why', async () => {
+    const it = await service();
+    const bad = manifest('bad').replace('tmpl_support', 'tmpl_nowhere');
+    const path = write('two.yaml', `${manifest('one')}---\n${bad}`);
+    const ran = await run(['provision', path, '-o', 'table', '--color', 'never'], { env: it.env });
+    expect(ran.code).toBe(10);
+    expect(ran.stdout).toMatch(/ failed +1 failed +The service refused the call \(422, provisionSpace\)\./);
+    expect(ran.stderr).toContain('1 created, 1 failed.');
+    expect(ran.stderr).toContain(`${path}:6 (bad): The service refused the call`);
+    expect(ran.stderr).toContain('tmpl_nowhere');
+  });
+});

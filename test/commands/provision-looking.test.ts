@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { run, tempDirectory } from '../helpers/run.ts';
+import { manifest, service, write } from '../helpers/service.ts';
+import { PROVISION, provisioning } from '../sandbox/harness.ts';
+import { type Answer, provision, SUMMARY } from './provisioning.ts';
+
+describe('looking without doing', () => {
+  test('--check needs no service and no token', async () => {
+    const path = write('acme.yaml', manifest('acme-001'));
+    const ran = await run(['provision', path, '--check', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const { results, summary } = ran.json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, planned: 1 });
+    expect(results[0]).toMatchObject({ external_space_id: 'acme-001', space_id: null, status: 'planned' });
+  });
+
+  test('--check sends nothing even where a service is configured', async () => {
+    const it = await service();
+    expect((await provision([write('acme.yaml', manifest('acme-001')), '--check'], it)).code).toBe(0);
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('--dry-run shows what would be created, reused, left alone, and what differs, and sends no write', async () => {
+    const it = await service();
+    await it.partner('POST', PROVISION, { body: provisioning('same') });
+    await it.partner('POST', PROVISION, { body: provisioning('lacks') });
+    await it.forget();
+    const same = 'external_space_id: same\nspace: { name: Renamed, is_org_wide: true }\n';
+    const support = 'agents: [{ template_id: tmpl_support, name: Support }]\n';
+    const path = write(
+      'all.yaml',
+      `${same}${support}---\n${manifest('lacks', ['Support', 'More'])}---\n${manifest('new')}`,
+    );
+    const ran = await provision([path, '--dry-run'], it);
+    expect(ran.code).toBe(0);
+    const { results, summary } = ran.json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, unchanged: 1, planned: 2 });
+    expect(results).toMatchObject([
+      {
+        external_space_id: 'same',
+        space_id: expect.stringMatching(/^spc_/),
+        status: 'unchanged',
+        differences: [
+          { field: 'space.name', service: 'Acme', manifest: 'Renamed' },
+          { field: 'space.is_org_wide', service: false, manifest: true },
+        ],
+      },
+      {
+        external_space_id: 'lacks',
+        status: 'planned',
+        action: 'install',
+        agents: [{ status: 'unchanged' }, { status: 'planned', agent_id: null }],
+      },
+      { external_space_id: 'new', status: 'planned', action: 'create', space_id: null },
+    ]);
+    expect(await it.posts()).toEqual([]);
+    const table = await run(['provision', path, '--dry-run', '-o', 'table'], { env: it.env });
+    expect(table.stdout).toContain('space.name is "Acme", not "Renamed"');
+    expect(table.stderr).toBe('1 unchanged, 2 planned.\n');
+  });
+
+  test('--dry-run fails where the token may not look', async () => {
+    const it = await service();
+    const env = await it.envFor(['spaces.provision', 'agents.read']);
+    const ran = await provision([write('acme.yaml', manifest('acme-001')), '--dry-run'], it, { env });
+    expect(ran).toMatchObject({ code: 3, stdout: '' });
+    expect(ran.error()).toMatchObject({ type: 'credentials', status: 403, code: 'missing_scope' });
+    expect(await it.posts()).toEqual([]);
+  });
+});
+
+describe('without the right to look', () => {
+  test.each([[['spaces.provision']], [['spaces.provision', 'spaces.read']], [['spaces.provision', 'agents.read']]])(
+    'with %j it posts, says so once, and the state file keeps a repeat from posting',
+    async (scopes) => {
+      const it = await service();
+      await it.set({ agents_on_repeat: 'install' });
+      const env = await it.envFor(scopes);
+      const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
+      const first = await provision([path], it, { env });
+      expect(first.code).toBe(0);
+      expect(first.json<Answer>().summary).toEqual({ ...SUMMARY, created: 2 });
+      const again = await provision([path], it, { env });
+      expect(again.stderr.match(/^note: /gm) ?? []).toHaveLength(1);
+      expect(again.stderr).toContain('403');
+      expect(again.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 2 });
+      expect(await it.posts()).toHaveLength(2);
+      const quiet = await provision([path, '-q'], it, { env });
+      expect(quiet).toMatchObject({ code: 0, stderr: '' });
+      for (const { space_id } of await it.spaces()) expect(await it.agents(space_id)).toHaveLength(1);
+    },
+  );
+
+  test('a new agent in the document posts that agent alone', async () => {
+    const it = await service();
+    await it.set({ agents_on_repeat: 'install' });
+    const env = await it.envFor(['spaces.provision']);
+    const directory = tempDirectory();
+    await provision([write('a.yaml', manifest('a', ['One']), directory)], it, { env });
+    const ran = await provision([write('a.yaml', manifest('a', ['One', 'Two']), directory)], it, { env });
+    const { results, summary } = ran.json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, reused: 1 });
+    expect(results[0]?.agents.map(({ status }) => status)).toEqual(['unchanged', 'created']);
+    expect((await it.agents(results[0]?.space_id ?? '')).map(({ name }) => name)).toEqual(['One', 'Two']);
+  });
+});

@@ -1,0 +1,31 @@
+import { hasty, type Ran, type RunOptions, run } from '../helpers/run.ts';
+import type { Service } from '../helpers/service.ts';
+
+export interface Result {
+  readonly source: string;
+  readonly external_space_id: string;
+  readonly space_id: string | null;
+  readonly status: string;
+  readonly agents: readonly {
+    readonly agent_id: string | null;
+    readonly name: string;
+    readonly template_id: string;
+    readonly status: string;
+    readonly source_id: string | null;
+  }[];
+  readonly error?: { readonly type: string; readonly message: string; readonly status: number | null };
+}
+
+/** What `provision -o json` writes. */
+export interface Answer {
+  readonly results: readonly Result[];
+  readonly summary: Readonly<Record<string, number>>;
+}
+
+/** A summary of nothing. */
+export const SUMMARY = { created: 0, reused: 0, unchanged: 0, planned: 0, failed: 0, skipped: 0 };
+
+/** Runs `provision -o json` against a service. */
+export function provision(words: readonly string[], { env }: Service, more: RunOptions = {}): Promise<Ran> {
+  return run(['provision', ...words, '-o', 'json'], { random: hasty, ...more, env: { ...env, ...more.env } });
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { manifest, type Service, service, write } from '../helpers/service.ts';
+import { start } from './program.ts';
+
+const POST = 'POST /automation/agent-templates/provision-space/$';
+
+const many = (count: number): string =>
+  write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
+
+interface Answer {
+  results: { external_space_id: string; space_id: string | null; status: string }[];
+  summary: Record<string, number>;
+}
+
+/** Resolves once the service has received so many writes. */
+async function received(it: Service, count: number): Promise<void> {
+  while ((await it.posts()).length < count) await new Promise(setImmediate);
+}
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s in the middle of a run: exit %i, and the summary is the truth', async (signal, code) => {
+  const it = await service();
+  // The writes beyond the third take so long that the signal comes while one of them is in flight.
+  await it.faults({ kind: 'delay', ms: 400, on: POST, skip: 3, stage: 'after' });
+  const path = many(12);
+  const child = start(['provision', path, '--concurrency', '1', '-o', 'json'], { env: it.env });
+  await received(it, 4);
+  child.kill(signal);
+  const ran = await child;
+  expect(ran.exitCode).toBe(code);
+  const { results, summary }: Answer = JSON.parse(ran.stdout);
+  expect(results).toHaveLength(12);
+  // The write in flight was given the time to end, and nothing was started after it.
+  expect(summary).toMatchObject({ created: 4, skipped: 8, failed: 0 });
+  const there = new Map((await it.spaces()).map((space) => [space.external_space_id, space.space_id]));
+  expect(
+    new Map(results.flatMap((each) => (each.space_id === null ? [] : [[each.external_space_id, each.space_id]]))),
+  ).toEqual(there);
+  const { error } = JSON.parse(ran.stderr);
+  expect(error).toMatchObject({ type: 'interrupted', message: expect.stringContaining('4 created, 8 skipped') });
+
+  await it.faults();
+  const again = await start(['provision', path, '-o', 'json'], { env: it.env });
+  expect(again.exitCode).toBe(0);
+  expect(JSON.parse(again.stdout).summary).toMatchObject({ created: 8, unchanged: 4 });
+});
+
+test('a second Ctrl-C leaves at once', async () => {
+  const it = await service();
+  await it.faults({ kind: 'stall', on: POST });
+  const child = start(['provision', many(1), '-v'], { env: it.env });
+  await received(it, 1);
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  const started = performance.now();
+  // The system may hand over two signals of one kind as one: repeat until it has seen the second.
+  const repeat = setInterval(() => child.kill('SIGINT'), 20);
+  const ran = await child;
+  clearInterval(repeat);
+  expect(ran.exitCode).toBe(130);
+  expect(performance.now() - started).toBeLessThan(3_000);
+});
+
+test('Ctrl-C while it waits for a retry ends the waiting', async () => {
+  const it = await service();
+  await it.faults({ kind: 'status', status: 503, retry_after: 60 });
+  const child = start(['spaces', 'list', '-v', '-o', 'json'], { env: it.env });
+  const waiting = new Promise<void>((resolve) => {
+    child.stderr?.on('data', (chunk: unknown) => String(chunk).includes('waiting 60') && resolve());
+  });
+  await waiting;
+  child.kill('SIGINT');
+  const ran = await child;
+  expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
+  expect(JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '').error.type).toBe('interrupted');
+});
+
+test('Ctrl-C ends a read that gets no answer', async () => {
+  const it = await service();
+  await it.faults({ kind: 'stall' });
+  const child = start(['spaces', 'list'], { env: it.env });
+  while ((await it.received()).length === 0) await new Promise(setImmediate);
+  child.kill('SIGINT');
+  expect(await child).toMatchObject({ exitCode: 130, stdout: '', stderr: expect.stringContaining('Interrupted') });
+});

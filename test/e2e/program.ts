@@ -1,0 +1,56 @@
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { onTestFinished } from 'vitest';
+
+export const PROGRAM = fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url));
+
+interface Settings {
+  readonly env?: Record<string, string>;
+  /** Nothing by default. */
+  readonly stdin?: 'ignore' | 'pipe';
+  /** All of standard input. */
+  readonly input?: string;
+}
+
+/** Starts any program, with nothing of the surroundings of the one who runs the tests. It is killed when the test ends. */
+export function startFile(file: string, args: readonly string[], { env, stdin = 'ignore', input }: Settings = {}) {
+  const child = execa(file, args, {
+    reject: false,
+    extendEnv: false,
+    stripFinalNewline: false,
+    stdin: input === undefined ? stdin : 'pipe',
+    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
+  });
+  if (input !== undefined) child.stdin?.end(input);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await child;
+  });
+  return child;
+}
+
+export type Running = ReturnType<typeof startFile>;
+
+/** Starts the built program. */
+export function start(words: readonly string[], settings?: Settings): Running {
+  return startFile(process.execPath, [PROGRAM, ...words], settings);
+}
+
+/** Runs a line of shell in which `partnerctl` is the built program. */
+export function shell(line: string, settings?: Settings): Running {
+  const program = `partnerctl() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
+  return startFile('bash', ['-o', 'pipefail', '-c', `${program}\n${line}`], settings);
+}
+
+/** Resolves with everything written so far once it matches; rejects when the stream ends before that. */
+export async function until(stream: NodeJS.ReadableStream | null | undefined, wanted: RegExp): Promise<string> {
+  if (!stream) throw new Error('There is nothing to read from.');
+  return new Promise((resolve, reject) => {
+    let text = '';
+    stream.on('data', (chunk: unknown) => {
+      text += String(chunk);
+      if (wanted.test(text)) resolve(text);
+    });
+    stream.once('end', () => reject(new Error(`It ended without ${wanted}: ${text}`)));
+  });
+}

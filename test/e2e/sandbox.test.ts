@@ -1,0 +1,194 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { tempDirectory } from '../helpers/run.ts';
+import { call, PROVISION, provisioning } from '../sandbox/harness.ts';
+import { type Running, shell, start, startFile, until } from './program.ts';
+
+interface Listening {
+  base_url: string;
+  token: string;
+  admin_url: string;
+  admin_key: string;
+}
+
+async function listening(child: Running): Promise<Listening> {
+  return JSON.parse(await until(child.stdout, /\n/));
+}
+
+const ids = async ({ base_url, token }: Listening): Promise<string[]> =>
+  (await call('GET', `${base_url}/automation/spaces/`, { token })).json.results.map(
+    (space: { external_space_id: string }) => space.external_space_id,
+  );
+
+describe('sandbox start', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'says where it is in one line of JSON, serves, and ends on %s',
+    async (signal) => {
+      const child = start(['sandbox', 'start', '-o', 'json']);
+      const at = await listening(child);
+      expect(Object.keys(at)).toEqual(['base_url', 'token', 'admin_url', 'admin_key']);
+      expect(at.base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+      expect(await ids(at)).toEqual([]);
+      child.kill(signal);
+      expect(await child).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('error') });
+      await expect(fetch(at.admin_url)).rejects.toThrow();
+    },
+  );
+
+  test('its shell lines can be taken over by a shell', async () => {
+    const child = start(['sandbox', 'start', '-o', 'table']);
+    const lines = await until(child.stdout, /PARTNER_SANDBOX_KEY=.*\n/);
+    const listed = await shell(`${lines}\npartnerctl spaces list -o json`);
+    expect(listed).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: '' });
+  });
+
+  test('--data outlives a restart and kill -9, and the token stays good', async () => {
+    const data = join(tempDirectory(), 'data');
+    const words = ['sandbox', 'start', '-o', 'json', '--data', data];
+    const first = start(words);
+    const at = await listening(first);
+    const post = (to: string, id: string) =>
+      call('POST', `${to}${PROVISION}`, { token: at.token, body: provisioning(id) });
+    expect((await post(at.base_url, 'one')).status).toBe(201);
+    first.kill('SIGKILL');
+    await first;
+
+    const second = start(words);
+    const again = await listening(second);
+    expect(again.admin_key).toBe(at.admin_key);
+    expect(await ids({ ...again, token: at.token })).toEqual(['one']);
+    expect((await post(again.base_url, 'two')).status).toBe(201);
+    second.kill('SIGTERM');
+    expect((await second).exitCode).toBe(0);
+
+    const third = start(words);
+    expect(await ids(await listening(third))).toEqual(['one', 'two']);
+  });
+
+  test('a second sandbox on the same data or port says so', async () => {
+    const data = join(tempDirectory(), 'data');
+    const at = await listening(start(['sandbox', 'start', '-o', 'json', '--data', data]));
+    const sameData = await start(['sandbox', 'start', '--data', data]);
+    expect(sameData).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining(data) });
+    const { port } = new URL(at.base_url);
+    const samePort = await start(['sandbox', 'start', '--port', port]);
+    expect(samePort).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining(port) });
+  });
+
+  test('faults come from a file, and a wrong one is refused', async () => {
+    const path = join(tempDirectory(), 'faults.json');
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(path, '{"rules":[{"kind":"status","status":503}]}');
+    const at = await listening(start(['sandbox', 'start', '-o', 'json', '--faults', path]));
+    expect((await call('GET', `${at.base_url}/automation/spaces/`, { token: at.token })).status).toBe(503);
+    await writeFile(path, '{"rules":[{"kind":"nonsense"}]}');
+    const refused = await start(['sandbox', 'start', '--faults', path, '--debug']);
+    expect(refused).toMatchObject({ stdout: '', stderr: expect.stringContaining('rules[0]') });
+    expect(refused.exitCode).toBeGreaterThan(0);
+    await writeFile(path, 'not json');
+    expect((await start(['sandbox', 'start', '--faults', path])).exitCode).toBe(2);
+  });
+});
+
+describe('sandbox run', () => {
+  const run = (script: string, settings: Parameters<typeof start>[1] = {}) =>
+    start(['sandbox', 'run', '--', 'sh', '-c', script], settings);
+
+  test('sets the environment, gives the exit code on, and leaves nothing behind', async () => {
+    const temporary = tempDirectory();
+    const script =
+      'echo "$PARTNER_BASE_URL $PARTNER_TOKEN $PARTNER_SANDBOX_URL $PARTNER_SANDBOX_KEY $PARTNER_STATE"; exit 7';
+    const ran = await run(script, {
+      env: { TMPDIR: temporary, PARTNER_TOKEN: 'mine', PARTNER_BASE_URL: 'https://a.example/v1' },
+    });
+    expect(ran).toMatchObject({ exitCode: 7, stderr: '' });
+    const [baseUrl = '', token, adminUrl, adminKey, state = ''] = ran.stdout.trim().split(' ');
+    expect(baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+    expect(token).toMatch(/^pat_/);
+    expect(adminUrl).toBe(baseUrl.replace('/v1', '/_sandbox'));
+    expect(adminKey).toBeTruthy();
+    expect(state.startsWith(temporary)).toBe(true);
+    expect(existsSync(state)).toBe(false);
+    expect(readdirSync(temporary)).toEqual([]);
+    await expect(fetch(baseUrl)).rejects.toThrow();
+  });
+
+  test('partnerctl inside is this program, and finds the sandbox', async () => {
+    const ran = await run('partnerctl spaces list -o json && partnerctl --version');
+    expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ran.stdout).toMatch(/^\[\]\n\d+\.\d+\.\d+\n$/);
+  });
+
+  test.each([[{ PATH: '' }], [{ PATH: '/usr/bin:/bin' }]])(
+    '%j: the current directory is not searched',
+    async ({ PATH }) => {
+      const ran = await start(['sandbox', 'run', '--', '/bin/sh', '-c', 'echo "$PATH"'], { env: { PATH } });
+      expect(ran.stdout.trim().split(':')).toEqual([expect.stringMatching(/bin$/), ...PATH.split(':').filter(Boolean)]);
+    },
+  );
+
+  test('standard input, output and error are the command’s own', async () => {
+    const ran = await run('cat; echo oops >&2', { input: 'given' });
+    expect(ran).toMatchObject({ exitCode: 0, stdout: 'given', stderr: 'oops\n' });
+  });
+
+  test.each([
+    ['SIGTERM', 15],
+    ['SIGINT', 2],
+  ] as const)('%s goes to the command, whose own end counts', async (signal, number) => {
+    const temporary = tempDirectory();
+    const script = `trap 'echo caught ${number}; exit 9' ${number}; echo ready; while :; do read line; done`;
+    const child = run(script, { env: { TMPDIR: temporary }, stdin: 'pipe' });
+    await until(child.stdout, /ready/);
+    child.kill(signal);
+    // The shell runs its trap once the read is through.
+    child.stdin?.write('\n');
+    expect(await child).toMatchObject({ exitCode: 9, stdout: `ready\ncaught ${number}\n` });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('a command that a signal ended gives 128 and the number', async () => {
+    expect((await run('kill -9 $$')).exitCode).toBe(137);
+  });
+
+  test('a command that there is not is a usage error, and nothing is left behind', async () => {
+    const temporary = tempDirectory();
+    const ran = await start(['sandbox', 'run', '--', 'no-such-command'], { env: { TMPDIR: temporary } });
+    expect(ran).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('"no-such-command"') });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('a signal while the sandbox starts keeps the command from starting', async () => {
+    const temporary = tempDirectory();
+    const data = join(temporary, 'data');
+    // The first sign of life is the directory that the sandbox makes.
+    const { watch } = await import('node:fs/promises');
+    const control = new AbortController();
+    const events = watch(temporary, { signal: control.signal });
+    const words = ['sandbox', 'run', '--data', data, '--', 'sh', '-c', 'echo started'];
+    const child = start(words, { env: { TMPDIR: temporary } });
+    for await (const _ of events) break;
+    control.abort();
+    child.kill('SIGTERM');
+    expect(await child).toMatchObject({ exitCode: 143, stdout: '' });
+    expect(readdirSync(temporary).filter((name) => name !== 'data')).toEqual([]);
+  });
+});
+
+test('npm start goes through the tour, shows each command, and ends with 0', async () => {
+  const tour = join(import.meta.dirname, '..', '..', 'dist', 'tour.js');
+  const ran = await startFile(process.execPath, [tour], { env: { TMPDIR: tempDirectory() } });
+  expect(ran).toMatchObject({ exitCode: 0 });
+  for (const line of [
+    'provision acme.yaml --check',
+    'provision acme.yaml --dry-run',
+    'provision acme.yaml',
+    'spaces list',
+  ]) {
+    expect(ran.stdout).toContain(`$ partnerctl ${line}\n`);
+  }
+  expect(ran.stdout).toContain('agents list ext:acme-001');
+  expect(ran.stdout).toMatch(/ acme-001 +spc_\w+ +created +1 created/);
+  expect(ran.stdout).toMatch(/ acme-001 +spc_\w+ +unchanged +1 unchanged/);
+});

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { manifest, service, write } from '../helpers/service.ts';
+import { shell, start } from './program.ts';
+
+test('a pipe that closes early ends quietly with 0', async () => {
+  const it = await service();
+  await it.admin('POST', '/spaces', { count: 3000, prefix: 'acme' });
+  for (const format of ['tsv', 'json', 'ndjson', 'yaml', 'table']) {
+    const ran = await shell(`partnerctl spaces list -o ${format} | head -1`, { env: it.env });
+    expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ran.stdout.split('\n')).toHaveLength(2);
+  }
+  const help = await shell('partnerctl --help | true; partnerctl provision --schema | true', { env: it.env });
+  expect(help).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+test('a run whose reader is gone still does all of its work', async () => {
+  const it = await service();
+  const path = write('many.yaml', Array.from({ length: 8 }, (_, index) => manifest(`s${index}`)).join('---\n'));
+  const ran = await shell(`partnerctl provision '${path}' -o ndjson --concurrency 1 | true`, { env: it.env });
+  expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await it.spaces()).toHaveLength(8);
+});
+
+test.each([
+  ['closed stdout', 'partnerctl spaces list -o json >&-', 0],
+  ['closed stderr', 'partnerctl spaces list -o json -v 2>&-', 0],
+  ['closed stderr and a failure', 'partnerctl agents list nowhere 2>&-', 4],
+  ['all closed', 'partnerctl agents list nowhere <&- >&- 2>&-', 4],
+  ['closed stdin', 'partnerctl spaces list -o json <&-', 0],
+])('%s', async (_, line, code) => {
+  const it = await service();
+  expect((await shell(line, { env: it.env })).exitCode).toBe(code);
+});
+
+test('a full disk is a failure, not a success', async () => {
+  const it = await service();
+  await it.admin('POST', '/spaces', { count: 10 });
+  const ran = await shell('partnerctl spaces list -o json > /dev/full', { env: it.env });
+  expect(ran.exitCode).toBe(1);
+  expect(ran.stderr).toContain('"type":"local"');
+  expect(ran.stderr).toContain('ENOSPC');
+  const schema = await shell('partnerctl provision --schema > /dev/full');
+  expect(schema).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOSPC') });
+  expect(schema.stderr).not.toContain('bug');
+});
+
+test('provision over real HTTP, from a pipe, with the state file in the home', async () => {
+  const it = await service();
+  const text = [manifest('a'), manifest('b', ['One', 'Two'])].join('---\n');
+  const first = await start(['provision', '-', '-o', 'json'], { env: it.env, input: text });
+  expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(first.stdout).summary).toMatchObject({ created: 2 });
+  await it.forget();
+  const again = await start(['provision', '-', '-o', 'json'], { env: it.env, input: text });
+  expect(JSON.parse(again.stdout).summary).toMatchObject({ unchanged: 2 });
+  expect(await it.posts()).toEqual([]);
+});
+
+test('no network: exit 8, after the retries, with the address in the message', async () => {
+  const it = await service();
+  await it.sandbox.close();
+  const { port } = new URL(it.sandbox.baseUrl);
+  const ran = await start(['spaces', 'list', '--retries', '1', '-o', 'json'], { env: it.env });
+  expect(ran).toMatchObject({ exitCode: 8, stdout: '' });
+  const { error } = JSON.parse(ran.stderr);
+  expect(error).toMatchObject({ type: 'service', message: expect.stringContaining(`127.0.0.1:${port}`), status: null });
+  expect(error.details).toMatchObject({ reason: 'ECONNREFUSED', attempts: 2 });
+  const people = await start(['provision', write('a.yaml', manifest('a')), '--retries', '0'], { env: it.env });
+  expect(people).toMatchObject({ exitCode: 8, stdout: '', stderr: expect.stringContaining('refused') });
+});
+
+test('without a terminal nothing is asked, drawn or coloured', async () => {
+  const it = await service();
+  await it.set({ latency_ms: 1_100 });
+  const ran = await start(['spaces', 'list', '-o', 'table'], { env: it.env });
+  expect(ran).toMatchObject({ exitCode: 0, stdout: '', stderr: 'The token reaches no spaces.\n' });
+  const login = await start(['login', '--base-url', it.sandbox.baseUrl], { env: { HOME: it.env.HOME ?? '' } });
+  expect(login).toMatchObject({ exitCode: 3, stdout: '' });
+});
+
+test('FORCE_COLOR and --color colour a pipe, NO_COLOR wins over a terminal', async () => {
+  const it = await service();
+  await it.admin('POST', '/spaces', { count: 1 });
+  const shown = async (words: string[], env: Record<string, string>): Promise<boolean> =>
+    (await start(['spaces', 'list', '-o', 'table', ...words], { env: { ...it.env, ...env } })).stdout.includes(
+      '\u001b[',
+    );
+  expect(await shown([], {})).toBe(false);
+  expect(await shown([], { FORCE_COLOR: '1' })).toBe(true);
+  expect(await shown(['--color', 'always'], { NO_COLOR: '1' })).toBe(true);
+  expect(await shown(['--color', 'never'], { FORCE_COLOR: '1' })).toBe(false);
+});

@@ -1,0 +1,159 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { tempDirectory } from '../helpers/run.ts';
+import { service } from '../helpers/service.ts';
+import { PROGRAM, startFile, until } from './program.ts';
+
+const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
+
+const TOKEN = 'pat_typed-at-the-prompt-0123456789';
+
+interface Terminal {
+  readonly env: Record<string, string>;
+  readonly columns?: number;
+}
+
+/** Runs the program with a real terminal on all three sides. */
+function inTerminal(words: readonly string[], { env, columns = 100 }: Terminal) {
+  const line = [process.execPath, PROGRAM, ...words].map((word) => `'${word}'`).join(' ');
+  return startFile('script', ['-qec', `stty cols ${columns} rows 40; exec ${line}`, '/dev/null'], {
+    stdin: 'pipe',
+    env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+  });
+}
+
+/** What the terminal got, with its line ends made plain. */
+const plain = (text: string): string => text.replaceAll('\r\n', '\n');
+const uncoloured = (text: string): string => plain(text).replaceAll(/\u001b\[[0-9;]*m/g, '');
+
+/** What is left to see: on each line what was written after it was last cleared. */
+const screen = (text: string): string =>
+  plain(text)
+    .split('\n')
+    .map((line) => line.replace(/^.*\u001b\[0?K/s, '').replaceAll(/\u001b\[[?\d;]*[A-Za-z]/g, ''))
+    .join('\n');
+
+// Without util-linux's script there is no real terminal to be had; what is skipped is counted as skipped.
+describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', () => {
+  test('a list is a table with a bold heading', async () => {
+    const it = await service();
+    await it.admin('POST', '/spaces', { count: 3, prefix: 'acme' });
+    const ran = await inTerminal(['spaces', 'list'], { env: it.env });
+    expect(ran.exitCode).toBe(0);
+    expect(ran.stdout).toContain('\u001b[1mSPACE');
+    const rows = uncoloured(ran.stdout).trimEnd().split('\n');
+    expect(rows).toHaveLength(4);
+    expect(rows[1]).toMatch(/^spc_\w+ +acme-1 +acme 1 +no$/);
+  });
+
+  test.each([
+    [{ NO_COLOR: '1' }, false],
+    [{ NO_COLOR: '' }, true],
+    [{ TERM: 'dumb' }, false],
+    [{ NO_COLOR: '1', FORCE_COLOR: '1' }, false],
+  ])('%j: colours %s', async (more, coloured) => {
+    const it = await service();
+    await it.admin('POST', '/spaces', { count: 1 });
+    const ran = await inTerminal(['spaces', 'list'], { env: { ...it.env, ...more } });
+    expect(ran.stdout.includes('\u001b[')).toBe(coloured);
+  });
+
+  test('a narrow terminal gets cards that stay within it', async () => {
+    const it = await service();
+    await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });
+    const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 32 });
+    const lines = uncoloured(ran.stdout).trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^SPACE: /);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(32);
+  });
+
+  test('an error is red, and JSON is never coloured', async () => {
+    const it = await service();
+    const ran = await inTerminal(['agents', 'list', 'nowhere'], { env: it.env });
+    expect(ran).toMatchObject({ exitCode: 4, stdout: expect.stringContaining('\u001b[31merror:\u001b[39m') });
+    const json = await inTerminal(['spaces', 'list', '-o', 'json'], { env: it.env });
+    expect(plain(json.stdout)).toBe('[]\n');
+  });
+
+  test('what takes longer than a second gets a spinner, which is gone at the end', async () => {
+    const it = await service();
+    await it.set({ latency_ms: 1_400 });
+    const ran = await inTerminal(['spaces', 'list'], { env: it.env });
+    expect(ran.stdout).toContain('Reading the spaces');
+    expect(screen(ran.stdout)).toBe('The token reaches no spaces.\n');
+    expect(ran.stdout).not.toContain('\u001b[?25l');
+  });
+
+  test('with -q and in CI there is no spinner', async () => {
+    const it = await service();
+    await it.set({ latency_ms: 1_200 });
+    const [quiet, ci] = await Promise.all([
+      inTerminal(['spaces', 'list', '-q'], { env: it.env }),
+      inTerminal(['spaces', 'list'], { env: { ...it.env, CI: '1' } }),
+    ]);
+    expect(quiet.stdout).toBe('');
+    expect(plain(ci.stdout)).toBe('The token reaches no spaces.\n');
+  });
+
+  test('a terminal that has no size, as in a container, gets no spinner and no trouble', async () => {
+    const it = await service();
+    await it.set({ latency_ms: 1_200 });
+    const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 0 });
+    expect(ran.exitCode).toBe(0);
+    expect(plain(ran.stdout)).toBe('The token reaches no spaces.\n');
+  }, 10_000);
+
+  test('login asks for the token and does not show it', async () => {
+    const it = await service();
+    const home = tempDirectory();
+    const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };
+    const child = inTerminal(['login', '--base-url', it.sandbox.baseUrl], { env });
+    await until(child.stdout, /Partner token/);
+    child.stdin?.write(`${it.token}\r`);
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    for (let at = 0; at + 8 <= it.token.length; at += 1) expect(ran.stdout).not.toContain(it.token.slice(at, at + 8));
+    expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(it.token);
+  });
+
+  test.each([['\u0003', 130]])('Ctrl-C at the question ends with 130 and stores nothing', async (key, code) => {
+    const home = tempDirectory();
+    const child = inTerminal(['login', '--base-url', 'https://api.example.com/v1'], { env: { HOME: home } });
+    await until(child.stdout, /Partner token/);
+    child.stdin?.write(`${TOKEN.slice(0, 10)}${key}`);
+    const ran = await child;
+    expect(ran.exitCode).toBe(code);
+    expect(ran.stdout).not.toContain(TOKEN.slice(0, 10));
+    expect(() => readFileSync(join(home, '.config', 'partnerctl', 'config.json'))).toThrow();
+  });
+
+  test.each([
+    [['--no-input'], {}],
+    [[], { CI: '1' }],
+  ])('%j %j: nothing is asked', async (words, more) => {
+    const env = { HOME: tempDirectory(), ...more };
+    const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...words], { env });
+    expect(ran.exitCode).toBe(2);
+    expect(ran.stdout).toContain('nothing may be asked');
+  });
+
+  test('sandbox start shows what to set, and Ctrl-C ends it', async () => {
+    const child = inTerminal(['sandbox', 'start'], { env: { HOME: tempDirectory() } });
+    const shown = await until(child.stdout, /Ctrl-C ends it\./);
+    expect(plain(shown)).toMatch(/^export PARTNER_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1\n/);
+    child.stdin?.write('\u0003');
+    expect((await child).exitCode).toBe(0);
+  });
+
+  test('Ctrl-C in sandbox run reaches the command once', async () => {
+    const script = 'trap "echo caught; exit 9" INT; echo ready; while :; do read line; done';
+    const child = inTerminal(['sandbox', 'run', '--', 'sh', '-c', script], { env: { HOME: tempDirectory() } });
+    await until(child.stdout, /ready/);
+    child.stdin?.write('\u0003');
+    const ran = await child;
+    expect(ran.exitCode).toBe(9);
+    expect(ran.stdout.match(/caught/g)).toHaveLength(1);
+  });
+});

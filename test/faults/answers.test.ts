@@ -1,0 +1,200 @@
+import { createServer } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { partnerctl, TOKEN } from './client.ts';
+import { httpServer, listen, rawJson, rawServer, sendJson } from './servers.ts';
+
+const LIST = ['spaces', 'list', '-o', 'json'];
+const SPACES = [{ space_id: 's1', name: 'Acme' }];
+
+describe('an answer in an unusual dress', () => {
+  it.each([
+    ['HTTP/1.0, ended by the connection', `HTTP/1.0 200 OK\r\n\r\n${JSON.stringify(SPACES)}`],
+    ['HTTP/1.1, ended by the connection', `HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${JSON.stringify(SPACES)}`],
+    ['103 Early Hints before it', `HTTP/1.1 103 Early Hints\r\nlink: </x>; rel=preload\r\n\r\n${rawJson(SPACES)}`],
+    ['203', rawJson(SPACES, '203 Non-Authoritative Information')],
+    [
+      'chunks',
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[{\r\n10\r\n"space_id":"s1"}\r\n1\r\n]\r\n0\r\n\r\n`,
+    ],
+    ['a byte order mark', `HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n\ufeff${JSON.stringify(SPACES)}`],
+    ['no content type', rawJson(SPACES).replace('content-type: application/json\r\n', '')],
+  ])('is read: %s', async (_, reply) => {
+    const { baseUrl } = await rawServer(reply);
+    const ran = await partnerctl(baseUrl, [...LIST, '--retries', '0']);
+    expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(ran.json()).toMatchObject([{ space_id: 's1' }]);
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ] as const)('is unpacked though nobody asked for it: %s', async (encoding, pack) => {
+    const server = await httpServer((_, response) => {
+      response.writeHead(200, { 'content-encoding': encoding });
+      response.end(pack(JSON.stringify(SPACES)));
+    });
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.json()).toEqual(SPACES);
+    expect(server.received.length).toBe(1);
+  });
+
+  it('is not believed where garbage follows it on the connection', async () => {
+    const stray = rawJson([{ space_id: 'stray' }]);
+    const { baseUrl } = await rawServer(() => rawJson({ results: SPACES, next: '?page=2' }) + stray + stray);
+    const ran = await partnerctl(baseUrl, LIST);
+    expect(ran.stdout).not.toContain('stray');
+  });
+});
+
+describe('a success without an answer', () => {
+  it.each([
+    ['204', 'HTTP/1.1 204 No Content\r\n\r\n', 'an empty body'],
+    ['an empty 200', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'an empty body'],
+    [
+      'an empty 200 that claims to be packed',
+      'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 0\r\n\r\n',
+      'an empty body',
+    ],
+    [
+      'a page',
+      'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<html><title>Sign in</title>',
+      'an HTML page: Sign in',
+    ],
+    ['text', 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nok', 'ok'],
+    ['cut JSON', 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n[{"space_id":"s1"},', ''],
+  ])('is never an empty list: %s', async (_, reply, seen) => {
+    const server = await rawServer(reply);
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.stdout).toBe('');
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { seen: expect.stringContaining(seen) } });
+    expect(server.received.length).toBe(1);
+  });
+
+  it.each([
+    [{ workspaces: [] }],
+    [{}],
+    [null],
+    ['ok'],
+    [{ ok: true, data: null }],
+    [['a']],
+    [{ errors: [{ message: 'no' }] }],
+  ])('of an unknown shape is an error that says what came: %j', async (body) => {
+    const server = await httpServer((_, response) => sendJson(response, body));
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.stdout).toBe('');
+    expect(ran.error().type).toBe('unexpected_shape');
+  });
+});
+
+describe('an answer without end', () => {
+  it('is cut off where it is larger than any answer, and not asked for again', async () => {
+    const server = await httpServer((_, response) => {
+      response.writeHead(200);
+      const chunk = Buffer.alloc(1024 * 1024, ' ');
+      const more = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', more);
+      more();
+    });
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ details: { reason: 'BODY_TOO_LARGE', attempts: 1 } });
+    expect(ran.error().hint).not.toContain('certificate');
+  });
+
+  it('is cut off where it only unpacks to one, and not asked for again', async () => {
+    const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024, ' '));
+    const server = await httpServer((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(bomb);
+    });
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ details: { reason: 'BODY_TOO_LARGE', attempts: 1 } });
+    expect(server.received.length).toBe(1);
+  });
+
+  it('in an unknown encoding is said to be so, and not asked for again', async () => {
+    const server = await httpServer((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'zstd' });
+      response.end('x');
+    });
+    const ran = await partnerctl(server.baseUrl, ['spaces', 'list']);
+    expect(ran.code).toBe(8);
+    expect(ran.stderr).toContain('in the encoding zstd');
+    expect(ran.stderr).not.toContain('certificate');
+    expect(server.received.length).toBe(1);
+  });
+
+  it('ends with the deadline when nothing comes', async () => {
+    const server = await httpServer(() => undefined);
+    const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '150ms'], { clock: systemClock });
+    expect(ran.code).toBe(8);
+    expect(ran.error().hint).toContain('--timeout');
+    expect(server.received.length).toBe(1);
+  });
+
+  it('ends with the deadline when the body stops half-way', async () => {
+    const server = await httpServer((_, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('[');
+    });
+    const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '150ms'], { clock: systemClock });
+    expect(ran.code).toBe(8);
+    expect(ran.error().hint).toContain('--timeout');
+  });
+
+  it('ends with the deadline when it drips', async () => {
+    let closed: Promise<unknown> = Promise.resolve();
+    const server = await httpServer((_, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write(' '), 10);
+      closed = new Promise((resolve) => response.on('close', resolve));
+      response.on('close', () => clearInterval(drip));
+    });
+    const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '150ms'], { clock: systemClock });
+    expect(ran.code).toBe(8);
+    await closed;
+  });
+
+  it('ends with the deadline when a proxy or a firewall swallows the handshake', async () => {
+    const { baseUrl } = await listen(
+      createServer(() => undefined),
+      'https',
+    );
+    const ran = await partnerctl(baseUrl, [...LIST, '--timeout', '150ms'], { clock: systemClock });
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ details: { left: false } });
+  });
+});
+
+describe('a redirect', () => {
+  it.each([301, 302, 303, 307, 308])('%i is never followed; the token goes nowhere else', async (status) => {
+    const other = await httpServer((_, response) => sendJson(response, SPACES));
+    const server = await httpServer((_, response) => {
+      response.writeHead(status, { location: `${other.baseUrl}/automation/spaces/` });
+      response.end();
+    });
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ type: 'service', status, message: expect.stringContaining(other.baseUrl) });
+    expect(server.received.length).toBe(1);
+    expect(server.received[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+    expect(other.received).toEqual([]);
+  });
+
+  it('to itself is not followed either', async () => {
+    const server = await httpServer((request, response) => {
+      response.writeHead(308, { location: request.path });
+      response.end();
+    });
+    expect((await partnerctl(server.baseUrl, LIST)).code).toBe(8);
+    expect(server.received.length).toBe(1);
+  });
+});

@@ -1,0 +1,36 @@
+import { onTestFinished } from 'vitest';
+import { Http, type HttpOptions, type TraceEvent } from '../../src/api/http.ts';
+import { createTransport } from '../../src/api/transport.ts';
+import { fastClock, type Ran, type RunOptions, run } from '../helpers/run.ts';
+
+export const TOKEN = 'pat_faults_0123456789abcdef';
+
+/** The HTTP core on a real connection to a base address, with a clock on which waits take no time. */
+export function client(baseUrl: string, options: Partial<HttpOptions> = {}): { http: Http; events: TraceEvent[] } {
+  const events: TraceEvent[] = [];
+  const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: undefined });
+  onTestFinished(() => transport.close());
+  const http = new Http({
+    transport,
+    baseUrl,
+    token: TOKEN,
+    userAgent: 'faults',
+    clock: fastClock(),
+    random: Math.random,
+    interrupt: new AbortController().signal,
+    retries: 3,
+    deadline: undefined,
+    trace: (event) => events.push(event),
+    ...options,
+  });
+  return { http, events };
+}
+
+/** A whole command line against a base address; waits take no time unless a clock is given. */
+export function partnerctl(baseUrl: string, argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  return run(argv, {
+    clock: fastClock(),
+    ...options,
+    env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: TOKEN, ...options.env },
+  });
+}

@@ -1,0 +1,145 @@
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../src/contract/operations.ts';
+import { OutcomeUnknownError, ServiceError } from '../../src/errors.ts';
+import { client, partnerctl } from './client.ts';
+import { closedPort, httpServer, listen, rawJson, rawServer, sendJson, tlsServer } from './servers.ts';
+
+const LIST = ['spaces', 'list', '-o', 'json'];
+const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error) => error,
+  );
+
+describe('a service that cannot be reached', () => {
+  it('is tried again four times when the connection is refused, then exit 8', async () => {
+    const ran = await partnerctl(`http://127.0.0.1:${await closedPort()}/v1`, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.stdout).toBe('');
+    expect(ran.error()).toMatchObject({
+      type: 'service',
+      details: { reason: 'ECONNREFUSED', left: false, attempts: 4 },
+    });
+  });
+
+  it('is told apart by a host name that is not known', async () => {
+    const ran = await partnerctl('https://no-such-host.invalid/v1', LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ type: 'service', details: { left: false, attempts: 4 } });
+    expect(ran.error().details).toMatchObject({ reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
+  });
+
+  it('is not asked again when its certificate is not trusted, and never receives the token', async () => {
+    const server = await tlsServer(rawJson([]));
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ details: { left: false, attempts: 1 } });
+    expect(ran.error().hint).toContain('NODE_EXTRA_CA_CERTS');
+    expect(server.received).toEqual([]);
+  });
+
+  it('is not asked again when it speaks no TLS where it should', async () => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+    });
+    const { baseUrl } = await listen(server, 'https');
+    const ran = await partnerctl(baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ details: { left: false, attempts: 1 } });
+    expect(connections).toBe(1);
+  });
+
+  it('resets at accept: tried again', async () => {
+    let accepted = 0;
+    const server = createServer((socket) => {
+      accepted += 1;
+      socket.resetAndDestroy();
+    });
+    const { baseUrl } = await listen(server);
+    const ran = await partnerctl(baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(accepted).toBe(4);
+  });
+
+  it('gives up after the retries that are asked for', async () => {
+    const port = await closedPort();
+    const ran = await partnerctl(`http://127.0.0.1:${port}/v1`, [...LIST, '--retries', '1']);
+    expect(ran.error().details).toMatchObject({ attempts: 2 });
+    const none = await partnerctl(`http://127.0.0.1:${port}/v1`, [...LIST, '--retries', '0']);
+    expect(none.error().details).toMatchObject({ attempts: 1 });
+  });
+});
+
+describe('a connection that ends too soon', () => {
+  const spaces = [{ space_id: 's1' }];
+
+  it.each([
+    ['a body cut short of its length', rawJson(spaces).replace('content-length: ', 'content-length: 9')],
+    ['a chunked body without its end', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n[{"sp\r\n'],
+    ['headers cut in the middle', 'HTTP/1.1 200 OK\r\ncontent-ty'],
+    ['nothing at all', ''],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ])('is tried again: %s', async (_, first) => {
+    const server = await rawServer((count) => (count === 1 ? first : rawJson(spaces)));
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual(spaces);
+    expect(server.received.length).toBe(2);
+  });
+
+  it('is tried again when it is reset in the middle of a body', async () => {
+    const server = await rawServer(
+      (count) => (count === 1 ? rawJson(spaces).slice(0, -4) : rawJson(spaces)),
+      (socket, count) => (count === 1 ? socket.resetAndDestroy() : socket.end()),
+    );
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(0);
+    expect(ran.json()).toEqual(spaces);
+  });
+
+  it('leaves it open whether a call that must happen once did, and never repeats it', async () => {
+    for (const reply of ['', 'HTTP/1.1 201 Created\r\ncontent-length: 50\r\n\r\n{"space_id"']) {
+      const server = await rawServer(reply, (socket) => socket.resetAndDestroy());
+      const { http } = client(server.baseUrl);
+      const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
+      expect(error).toBeInstanceOf(OutcomeUnknownError);
+      expect(server.received.length).toBe(1);
+    }
+  });
+
+  it('a call that must happen once is repeated while it never left', async () => {
+    const { http, events } = client(`http://127.0.0.1:${await closedPort()}/v1`);
+    const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(events.filter(({ kind }) => kind === 'request')).toHaveLength(4);
+  });
+
+  it('a kept-alive connection that the service closes between two calls costs nothing but another attempt', async () => {
+    let close = (): void => undefined;
+    const server = await httpServer((_, response, count) => {
+      close = () => response.socket?.resetAndDestroy();
+      sendJson(response, { count });
+    });
+    const { http } = client(server.baseUrl);
+    for (let call = 1; call <= 5; call += 1) {
+      expect((await http.call(OPERATIONS.listSpaces)).json()).toMatchObject({ count: expect.any(Number) });
+      close();
+    }
+  });
+
+  it('a call that must happen once gets a connection that nothing else has used', async () => {
+    const server = await httpServer((_, response) => sendJson(response, {}));
+    const { http } = client(server.baseUrl);
+    await http.call(OPERATIONS.listSpaces);
+    await http.call(OPERATIONS.listSpaces);
+    await http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' });
+    await http.call(OPERATIONS.listSpaces);
+    const write = server.received.find(({ method }) => method === 'POST')?.connection;
+    const reads = server.received.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
+    expect(reads).toHaveLength(3);
+    expect(reads).not.toContain(write);
+  });
+});

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { partnerctl, TOKEN } from './client.ts';
+import { type HttpServer, httpServer, sendJson } from './servers.ts';
+
+const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
+const PATH = '/v1/automation/spaces/';
+const FIRST = [{ space_id: 's1' }];
+const SECOND = [{ space_id: 's2' }];
+
+/** A first page made by `first`, then a last one. */
+async function twoPages(
+  first: (server: { baseUrl: string }) => { body: unknown; link?: string },
+): Promise<HttpServer & { baseUrl: string }> {
+  const server: HttpServer = await httpServer((request, response) => {
+    if (request.path !== PATH) return sendJson(response, { results: SECOND, next: null });
+    const { body, link } = first(server);
+    return sendJson(response, body, 200, link === undefined ? {} : { link });
+  });
+  return server;
+}
+
+describe('the pages of a list', () => {
+  it.each([
+    [
+      'an address',
+      ({ baseUrl }: { baseUrl: string }) => ({
+        body: { results: FIRST, next: `${baseUrl}/automation/spaces/?page=2` },
+      }),
+    ],
+    ['a path', () => ({ body: { results: FIRST, next: `${PATH}?page=2` } })],
+    ['a query', () => ({ body: { results: FIRST, next: '?page=2' } })],
+    ['links.next.href', () => ({ body: { data: FIRST, links: { next: { href: '?page=2' } } } })],
+    ['beside the list one level down', () => ({ body: { data: { spaces: FIRST, next: '?page=2' } } })],
+    ['a Link header on a bare array', () => ({ body: FIRST, link: `<${PATH}?page=2>; rel="next"` })],
+    [
+      'a Link header among others',
+      () => ({ body: FIRST, link: '<?page=1>; rel="prev", <?page=2>; rel=next, <?page=9>; rel="last"' }),
+    ],
+    ['a Link header beside a null', () => ({ body: { results: FIRST, next: null }, link: '<?page=2>; rel="next"' })],
+  ] as const)('are followed: %s', async (_, first) => {
+    const server = await twoPages(first);
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual([...FIRST, ...SECOND]);
+    expect(server.received.map(({ path }) => path)).toEqual([PATH, `${PATH}?page=2`]);
+  });
+
+  it.each([
+    ['an address', (other: string) => ({ body: { results: FIRST, next: `${other}/automation/spaces/?page=2` } })],
+    [
+      'an address without a scheme',
+      (other: string) => ({ body: { results: FIRST, next: `${other.slice(5)}/automation/spaces/?page=2` } }),
+    ],
+    ['a Link header', (other: string) => ({ body: FIRST, link: `<${other}/automation/spaces/?page=2>; rel="next"` })],
+    [
+      'an address with a name in it',
+      (other: string) => ({
+        body: { results: FIRST, next: `${other.replace('//', '//x:y@')}/automation/spaces/?page=2` },
+      }),
+    ],
+  ])('on another origin are asked of our own, and the token stays: %s', async (_, first) => {
+    const other = await httpServer((_request, response) => sendJson(response, SECOND));
+    const server = await twoPages(() => first(other.baseUrl));
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.json()).toEqual([...FIRST, ...SECOND]);
+    expect(other.received).toEqual([]);
+    expect(server.received.map(({ path }) => path)).toEqual([PATH, `${PATH}?page=2`]);
+  });
+
+  it.each(['/admin/?page=2', '/v1/../admin/', '/v1/%2e%2e/admin/', '/v10/automation/spaces/', '//evil.test/admin/'])(
+    'outside of the base address are refused: %s',
+    async (next) => {
+      const server = await twoPages(() => ({ body: { results: FIRST, next } }));
+      const ran = await partnerctl(server.baseUrl, LIST);
+      expect(ran.code).toBe(8);
+      expect(ran.error().type).toBe('unexpected_shape');
+      expect(server.received.length).toBe(1);
+    },
+  );
+
+  it.each([
+    ['a page number', { results: FIRST, next: 2 }],
+    ['a bare cursor', { results: FIRST, next: 'abc' }],
+    ['an object with a cursor', { results: FIRST, next: { cursor: 'abc' } }],
+    ['has_more', { results: FIRST, has_more: true }],
+    ['has_more one level down', { data: { spaces: FIRST, has_more: true } }],
+    ['next_cursor', { results: FIRST, meta: { next_cursor: 'abc' } }],
+    ['an address that is none', { results: FIRST, next: 'https://[bad' }],
+    ['a scheme alone', { results: FIRST, next: 'http://' }],
+  ])('that cannot be followed are an error, not the end: %s', async (_, body) => {
+    const server = await twoPages(() => ({ body }));
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { assumption: 'list.next' } });
+  });
+
+  it.each(['page 2; rel="next"', '<?page=2; rel="next"', '<https://[bad>; rel="next"'])(
+    'behind a broken Link header are an error, not the end: %s',
+    async (link) => {
+      const server = await twoPages(() => ({ body: FIRST, link }));
+      const ran = await partnerctl(server.baseUrl, LIST);
+      expect(ran.code).toBe(8);
+      expect(ran.error().type).toBe('unexpected_shape');
+    },
+  );
+
+  it('below a base address with an empty segment stay below it', async () => {
+    const server = await twoPages(() => ({ body: [] }));
+    const ran = await partnerctl(server.baseUrl.replace('/v1', '//evil.test/v1'), LIST);
+    expect(ran.json()).toEqual(SECOND);
+    const odd = await httpServer((_request, response, count) =>
+      sendJson(response, { results: FIRST, next: count === 1 ? '?page=2' : null }),
+    );
+    await partnerctl(odd.baseUrl.replace('/v1', '//evil.test/v1'), LIST);
+    expect(odd.received.map(({ path }) => path)).toEqual([
+      '//evil.test/v1/automation/spaces/',
+      '//evil.test/v1/automation/spaces/?page=2',
+    ]);
+  });
+
+  it('a broken Link header about something else does no harm', async () => {
+    const server = await twoPages(() => ({ body: FIRST, link: '/style.css; rel=preload' }));
+    expect((await partnerctl(server.baseUrl, LIST)).code).toBe(0);
+  });
+
+  it.each([
+    ['to itself', [PATH]],
+    ['back to the first page', ['?page=2', PATH]],
+    ['among later pages', ['?page=2', '?page=3', '?page=2']],
+  ])('that go round in a circle end with an error, and no page is asked twice: %s', async (_, links) => {
+    const server = await httpServer((_request, response, count) =>
+      sendJson(response, { results: [{ space_id: `s${count}` }], next: links[count - 1] ?? '?page=99' }),
+    );
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.stderr).toContain('circle');
+    const asked = server.received.map(({ path }) => path);
+    expect(new Set(asked).size).toBe(asked.length);
+  });
+
+  it('each carry the token, and an empty page in the middle is not the end', async () => {
+    const pages = [FIRST, [], SECOND];
+    const server = await httpServer((_request, response, count) =>
+      sendJson(response, { results: pages[count - 1], next: count < 3 ? `?page=${count + 1}` : null }),
+    );
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.json()).toEqual([...FIRST, ...SECOND]);
+    expect(server.received.every(({ headers }) => headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
+  });
+
+  it('a page that fails for good ends with the error, not with a part of the list as JSON', async () => {
+    const server = await httpServer((_request, response, count) =>
+      count === 1 ? sendJson(response, { results: FIRST, next: '?page=2' }) : sendJson(response, {}, 500),
+    );
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(() => JSON.parse(ran.stdout)).toThrow();
+  });
+});

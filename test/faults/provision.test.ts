@@ -1,0 +1,318 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Ran, tempDirectory } from '../helpers/run.ts';
+import { partnerctl } from './client.ts';
+import { type Habits, type OddService, oddService, type Trouble } from './odd-service.ts';
+import { httpServer, sendJson } from './servers.ts';
+
+interface Provisioned {
+  results: {
+    external_space_id: string;
+    space_id: string | null;
+    status: string;
+    agents: { agent_id: string | null; name: string; status: string }[];
+    error?: { type: string; message: string };
+  }[];
+  summary: Record<string, number>;
+}
+
+const AGENTS = ['Sales', 'Support', 'Triage'];
+
+function manifest(externalId: string, agents: readonly string[] = AGENTS): string {
+  const lines = agents.map((name) => `  - { template_id: tmpl_${name.toLowerCase()}, name: ${name} }`);
+  return `external_space_id: ${externalId}\nspace: { name: ${externalId}, description: x }\nagents:\n${lines.join('\n')}\n`;
+}
+
+/** A machine of its own: a home with its state file, and the manifest. */
+function machine(text: string): (service: { baseUrl: string }, ...flags: string[]) => Promise<Ran> {
+  const home = tempDirectory();
+  const file = join(home, 'manifest.yaml');
+  writeFileSync(file, text);
+  return ({ baseUrl }, ...flags) =>
+    partnerctl(baseUrl, ['provision', file, '-o', 'json', ...flags], { env: { HOME: home } });
+}
+
+function expectDone(service: OddService, ran: Ran, externalIds: readonly string[]): void {
+  expect({ code: ran.code, stderr: ran.stderr.replace(/^note: .*\n/gm, '') }).toEqual({ code: 0, stderr: '' });
+  for (const id of externalIds) expect({ id, agents: service.agentNames(id) }).toEqual({ id, agents: AGENTS });
+  for (const result of ran.json<Provisioned>().results) {
+    const space = service.spaces.get(result.external_space_id);
+    expect(result.space_id).toMatch(new RegExp(`${space?.id}$`));
+    for (const agent of result.agents) {
+      const there = space?.agents.find(({ name }) => name === agent.name);
+      expect(agent.agent_id).toMatch(new RegExp(`${there?.id}$`));
+    }
+  }
+}
+
+const SHAPES: Record<string, Habits> = {
+  'bare arrays': {},
+  'the data envelope': {
+    envelope: (data, _, next) => ({ data, links: { next } }),
+    answer: (space, agents) => ({ data: { ...space, agents } }),
+  },
+  'its own name one level down': { envelope: (items, resource) => ({ data: { [resource]: items } }) },
+  'numeric ids': { item: (_, id, fields) => ({ id, ...fields }), answer: (space, agents) => ({ space, agents }) },
+  'everything nested': {
+    item: (resource, id, fields) => ({ [resource]: { id, ...fields } }),
+    answer: (space, agents) => ({ ...space, installed_agents: agents }),
+  },
+  'no templates in the listing': { hideTemplates: true },
+  'pages of two': { pageSize: 2, envelope: (results, _, next) => ({ count: results.length, next, results }) },
+  'an answer that names no agents': { answer: (space) => space },
+  'an answer that names only the space_id': { answer: (space) => ({ space_id: Object(space).space_id }) },
+  'an answer of unknown shape': { answer: () => ({ status: 'accepted' }) },
+  'an answer that is a text': { answer: () => 'ok' },
+  'an answer whose agents carry no ids': {
+    answer: (space) => ({ ...space, agents: AGENTS.map((name) => ({ name })) }),
+  },
+};
+
+describe('a service unlike any other', () => {
+  it.each(Object.entries(SHAPES))('%s: everything is there once, and a repeat writes nothing', async (_, habits) => {
+    const service = await oddService(habits);
+    const provision = machine([manifest('acme-1'), manifest('acme-2')].join('---\n'));
+    const first = await provision(service);
+    expectDone(service, first, ['acme-1', 'acme-2']);
+    expect(first.json<Provisioned>().summary).toMatchObject({ created: 2, failed: 0 });
+    expect(service.posts().length).toBe(2);
+
+    const again = await provision(service);
+    expectDone(service, again, ['acme-1', 'acme-2']);
+    expect(again.json<Provisioned>().summary).toMatchObject({ unchanged: 2 });
+    expect(service.posts().length).toBe(2);
+  });
+
+  it.each(Object.entries(SHAPES))('%s: only what is missing is installed', async (_, habits) => {
+    const service = await oddService(habits);
+    await machine(manifest('acme-1', ['Support']))(service);
+    const ran = await machine(manifest('acme-1'))(service);
+    expectDone(service, ran, ['acme-1']);
+    expect(ran.json<Provisioned>().results[0]).toMatchObject({ status: 'reused' });
+  });
+
+  it.each(Object.entries(SHAPES))('%s: a dry run says so and writes nothing', async (_, habits) => {
+    const service = await oddService(habits);
+    await machine(manifest('acme-1', ['Support']))(service);
+    const ran = await machine([manifest('acme-1'), manifest('acme-2')].join('---\n'))(service, '--dry-run');
+    expect(ran.code).toBe(0);
+    expect(ran.json<{ results: unknown[] }>().results).toMatchObject([{ action: 'install' }, { action: 'create' }]);
+    expect(service.posts().length).toBe(1);
+  });
+});
+
+describe('an answer that is lost after the write', () => {
+  const lost: Trouble[] = ['reset after', 'cut after', '502 after'];
+  it.each(lost)('%s: the space is looked at before anything is repeated', async (trouble) => {
+    const service = await oddService({
+      trouble: ({ method }, count) => (method === 'POST' && count === 1 ? trouble : undefined),
+    });
+    const ran = await machine(manifest('acme-1'))(service);
+    expectDone(service, ran, ['acme-1']);
+    expect(ran.json<Provisioned>().results[0]?.status).toBe('created');
+    expect(service.posts().length).toBe(1);
+  });
+
+  it.each(lost)('%s, with reads that fail as well: still no agent twice', async (trouble) => {
+    const service = await oddService({
+      trouble: ({ method }, count) => {
+        if (method === 'POST') return count === 1 ? trouble : undefined;
+        return count % 3 === 0 ? undefined : 503;
+      },
+    });
+    expectDone(service, await machine(manifest('acme-1'))(service), ['acme-1']);
+    expect(service.posts().length).toBe(1);
+  });
+
+  it('a service that stays down after the write ends with exit 8, and the next run finishes', async () => {
+    let down = false;
+    const service = await oddService({
+      trouble: ({ method }) => {
+        if (down) return 503;
+        if (method !== 'POST') return undefined;
+        down = true;
+        return 'reset after';
+      },
+    });
+    const provision = machine(manifest('acme-1'));
+    const failed = await provision(service);
+    expect(failed.code).toBe(8);
+    expect(failed.json<Provisioned>().results[0]).toMatchObject({ status: 'failed' });
+    down = false;
+    const again = await provision(service);
+    expectDone(service, again, ['acme-1']);
+    expect(again.json<Provisioned>().results[0]?.status).toBe('unchanged');
+    expect(service.posts().length).toBe(1);
+  });
+
+  it('property: whatever goes wrong and however often, no agent is there twice, and the runs end with all there', async () => {
+    const troubles = fc.array(
+      fc.constantFrom<Trouble>(503, 429, 'reset', 'reset after', 'cut after', '502 after', undefined),
+      { minLength: 1, maxLength: 25 },
+    );
+    await fc.assert(
+      fc.asyncProperty(troubles, fc.constantFrom(...Object.values(SHAPES)), async (plan, habits) => {
+        let used = 0;
+        const service = await oddService({
+          ...habits,
+          trouble: () => {
+            used += 1;
+            return plan[used - 1];
+          },
+        });
+        const ids = ['acme-1', 'acme-2', 'acme-3'];
+        const provision = machine(ids.map((id) => manifest(id)).join('---\n'));
+        for (let round = 1; ; round += 1) {
+          const ran = await provision(service);
+          for (const id of ids) {
+            const names = service.agentNames(id);
+            expect(names).toEqual([...new Set(names)]);
+          }
+          if (ran.code === 0) return expectDone(service, ran, ids);
+          expect([7, 8, 10]).toContain(ran.code);
+          expect(round).toBeLessThan(10);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe('where nothing can be looked up', () => {
+  it.each<[string, Habits]>([
+    ['the token may not list', { forbidden: ({ method }) => method === 'GET' }],
+    ['the token may not list agents', { forbidden: ({ path }) => path.includes('/agents/') }],
+    ['the listing shows no external ids', { hideExternalIds: true }],
+    [
+      'the token may not list and the answer names no agents',
+      { forbidden: ({ method }) => method === 'GET', answer: (space) => space },
+    ],
+  ])('it posts, says so, and remembers: %s', async (_, habits) => {
+    const service = await oddService(habits);
+    // A space of someone else, so that the listing is not empty.
+    service.spaces.set('other', { id: 1, external_space_id: 'other', name: 'other', agents: [] });
+    const provision = machine(manifest('acme-1'));
+    const first = await provision(service);
+    expect(first.code).toBe(0);
+    expect(service.agentNames('acme-1')).toEqual(AGENTS);
+    const again = await provision(service);
+    expect(again.code).toBe(0);
+    expect(again.stderr).toMatch(/^note: /);
+    expect(service.agentNames('acme-1')).toEqual(AGENTS);
+    expect(again.json<Provisioned>().results[0]).toMatchObject({ status: 'unchanged' });
+  });
+
+  it('a dry run ends with the refusal', async () => {
+    const service = await oddService({ forbidden: ({ method }) => method === 'GET' });
+    const ran = await machine(manifest('acme-1'))(service, '--dry-run');
+    expect(ran.code).toBe(3);
+    expect(service.posts()).toEqual([]);
+  });
+});
+
+describe('a listing that cannot be trusted', () => {
+  it('of two spaces with one external id: nothing is written', async () => {
+    const service = await oddService({
+      envelope: (items, resource) =>
+        resource === 'spaces' ? [...items, { space_id: 'twin', external_space_id: 'acme-1' }] : items,
+    });
+    await machine(manifest('acme-2'))(service);
+    service.spaces.set('acme-1', { id: 1, external_space_id: 'acme-1', name: 'x', agents: [] });
+    const ran = await machine(manifest('acme-1'))(service);
+    expect(ran.code).toBe(8);
+    expect(service.posts().length).toBe(1);
+  });
+
+  it('of one space on two pages, because others were created meanwhile: it is one space', async () => {
+    const service = await oddService({
+      envelope: (items, resource) => (resource === 'spaces' ? [...items, ...items] : items),
+    });
+    const provision = machine(manifest('acme-1'));
+    expectDone(service, await provision(service), ['acme-1']);
+    expectDone(service, await provision(service), ['acme-1']);
+  });
+
+  it.each(['space', 'agent'] as const)(
+    'without the id of the %s: nothing is written, and it is no bug of ours',
+    async (nameless) => {
+      const item: Habits['item'] = (resource, id, fields) =>
+        resource === nameless ? fields : { [`${resource}_id`]: id, ...fields };
+      const service = await oddService({ item });
+      service.spaces.set('acme-1', {
+        id: 1,
+        external_space_id: 'acme-1',
+        name: 'x',
+        agents: [{ id: 2, name: 'Support', template_id: 'tmpl_support' }],
+      });
+      for (const flags of [[], ['--dry-run']]) {
+        const ran = await machine(manifest('acme-1'))(service, ...flags);
+        expect(ran.code).toBe(8);
+        expect(ran.stderr).not.toContain('internal');
+      }
+      expect(service.posts()).toEqual([]);
+      const named = await partnerctl(service.baseUrl, ['agents', 'list', 'ext:acme-1', '-o', 'json']);
+      expect(named.code).toBe(nameless === 'space' ? 8 : 0);
+      if (nameless === 'space') expect(named.error().type).toBe('unexpected_shape');
+    },
+  );
+
+  it('of an unknown shape: nothing is written', async () => {
+    const service = await oddService({ envelope: () => ({ workspaces: [] }) });
+    const ran = await machine(manifest('acme-1'))(service);
+    expect(ran.code).toBe(8);
+    expect(service.posts()).toEqual([]);
+  });
+
+  it('of a part of the spaces: nothing is written', async () => {
+    const service = await oddService({
+      pageSize: 1,
+      envelope: (items, _, next) => ({ items, has_more: next !== null }),
+    });
+    service.spaces.set('a', { id: 1, external_space_id: 'a', name: 'a', agents: [] });
+    service.spaces.set('acme-1', { id: 2, external_space_id: 'acme-1', name: 'x', agents: [] });
+    const ran = await machine(manifest('acme-1'))(service);
+    expect(ran.code).toBe(8);
+    expect(service.posts()).toEqual([]);
+  });
+});
+
+describe('the end of a run', () => {
+  const documents = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const many = documents.map((id) => manifest(id)).join('---\n');
+
+  it('402 stops it: what was not begun is skipped, exit 6', async () => {
+    const server = await httpServer(({ method }, response) =>
+      method === 'GET' ? sendJson(response, []) : sendJson(response, { code: 'organization_balance_too_low' }, 402),
+    );
+    const ran = await machine(many)(server, '--concurrency', '1');
+    expect(ran.code).toBe(6);
+    expect(ran.json<Provisioned>().summary).toMatchObject({ failed: 1, skipped: 5 });
+    expect(server.received.filter(({ method }) => method === 'POST').length).toBe(1);
+  });
+
+  it('one refusal leaves the others going: exit 10', async () => {
+    const service = await oddService({
+      trouble: ({ body }) => (body.includes('"external_space_id":"c"') ? 503 : undefined),
+    });
+    const ran = await machine(many)(service);
+    expect(ran.code).toBe(10);
+    expect(ran.json<Provisioned>().summary).toMatchObject({ created: 5, failed: 1 });
+    for (const id of documents) expect(service.agentNames(id)).toEqual(id === 'c' ? [] : AGENTS);
+  });
+
+  it('--fail-fast starts nothing after a failure', async () => {
+    const service = await oddService({ trouble: ({ method }) => (method === 'POST' ? 503 : undefined) });
+    const ran = await machine(many)(service, '--fail-fast', '--concurrency', '1');
+    expect(ran.json<Provisioned>().summary).toMatchObject({ failed: 1, skipped: 5 });
+    expect(ran.code).toBe(8);
+  });
+
+  it('a service that fails from the first look on: exit 8, and nothing was written', async () => {
+    const service = await oddService({ trouble: () => 503 });
+    const ran = await machine(many)(service);
+    expect(ran.code).toBe(8);
+    expect(service.posts()).toEqual([]);
+  });
+});

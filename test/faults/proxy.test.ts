@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, it } from 'vitest';
+import { tempDirectory } from '../helpers/run.ts';
+import { CERTIFICATE } from './certificate.ts';
+import { partnerctl, TOKEN } from './client.ts';
+import { httpServer, type Listening, listen, rawJson, sendJson, tlsServer } from './servers.ts';
+
+const SPACES = [{ space_id: 's1' }];
+
+interface Proxy extends Listening {
+  /** Every byte that clients sent, and the CONNECT requests. */
+  readonly seen: Buffer[];
+  readonly connects: { url: string; authorization: string | undefined }[];
+  readonly url: string;
+}
+
+/** A proxy that tunnels whatever it is asked for to one server, and keeps what passes through from the client. */
+async function proxyTo(port: number): Promise<Proxy> {
+  const seen: Buffer[] = [];
+  const connects: Proxy['connects'] = [];
+  const server = createServer((request, response) => {
+    seen.push(Buffer.from(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`));
+    response.writeHead(500).end();
+  });
+  server.on('connect', (request, socket, head) => {
+    connects.push({ url: request.url ?? '', authorization: request.headers['proxy-authorization'] });
+    seen.push(Buffer.from(JSON.stringify(request.headers)), head);
+    const upstream = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      socket.on('data', (chunk: Buffer) => {
+        seen.push(chunk);
+        upstream.write(chunk);
+      });
+      upstream.on('data', (chunk) => socket.write(chunk));
+    });
+    upstream.on('close', () => socket.destroy());
+    socket.on('close', () => upstream.destroy());
+    for (const end of [upstream, socket]) end.on('error', () => undefined);
+  });
+  const listening = await listen(server);
+  return { ...listening, seen, connects, url: `http://127.0.0.1:${listening.port}` };
+}
+
+/** The built program: only a process of its own takes up NODE_EXTRA_CA_CERTS. */
+async function program(env: Record<string, string>, ...argv: string[]) {
+  const home = tempDirectory();
+  const authority = join(home, 'authority.pem');
+  writeFileSync(authority, CERTIFICATE);
+  const bin = join(import.meta.dirname, '../../bin/partnerctl.js');
+  return execa(process.execPath, [bin, ...argv], {
+    env: { HOME: home, PARTNER_TOKEN: TOKEN, NODE_EXTRA_CA_CERTS: authority, ...env },
+    extendEnv: false,
+    reject: false,
+    stdin: 'ignore',
+  });
+}
+
+const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
+
+describe('a proxy from the environment', () => {
+  it.each(['HTTPS_PROXY', 'https_proxy'])('%s carries the calls, and never sees the token', async (name) => {
+    const service = await tlsServer(rawJson(SPACES));
+    const proxy = await proxyTo(service.port);
+    const env = { PARTNER_BASE_URL: 'https://api.partner.test/v1', [name]: proxy.url };
+    const ran = await program(env, ...LIST, '--debug');
+    expect({ code: ran.exitCode, out: ran.stdout }).toMatchObject({ code: 0, out: expect.stringContaining('s1') });
+    expect(proxy.connects.map(({ url }) => url)).toEqual(['api.partner.test:443']);
+    expect(service.received.join('')).toContain(`Bearer ${TOKEN}`);
+    const passed = Buffer.concat(proxy.seen).toString('latin1');
+    expect(passed).not.toContain(TOKEN);
+    expect(passed).not.toContain('uthorization');
+    expect(ran.stderr).not.toContain(TOKEN);
+  });
+
+  it('may be written without a scheme, and with a name and a password', async () => {
+    const service = await tlsServer(rawJson(SPACES));
+    const proxy = await proxyTo(service.port);
+    const HTTPS_PROXY = `me:s3cr3tpass@127.0.0.1:${proxy.port}`;
+    const ran = await program({ PARTNER_BASE_URL: 'https://api.partner.test/v1', HTTPS_PROXY }, ...LIST, '--debug');
+    expect(ran.exitCode).toBe(0);
+    expect(proxy.connects[0]?.authorization).toBe(`Basic ${Buffer.from('me:s3cr3tpass').toString('base64')}`);
+    expect(ran.stderr).not.toContain('s3cr3tpass');
+  });
+
+  it('is not used for what NO_PROXY names', async () => {
+    const proxy = await proxyTo(1);
+    const env = {
+      PARTNER_BASE_URL: 'https://api.partner.invalid/v1',
+      HTTPS_PROXY: proxy.url,
+      NO_PROXY: 'x.test,.partner.invalid',
+    };
+    const ran = await program(env, ...LIST);
+    expect(ran.exitCode).toBe(8);
+    expect(proxy.seen).toEqual([]);
+  });
+
+  it('is never used for this machine', async () => {
+    const service = await httpServer((_, response) => sendJson(response, SPACES));
+    const proxy = await proxyTo(service.port);
+    const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, ALL_PROXY: proxy.url, http_proxy: proxy.url };
+    const ran = await program({ PARTNER_BASE_URL: service.baseUrl, ...env }, ...LIST);
+    expect(ran.exitCode).toBe(0);
+    const secure = await tlsServer(rawJson(SPACES));
+    expect((await program({ PARTNER_BASE_URL: secure.baseUrl, ...env }, ...LIST)).exitCode).toBe(0);
+    expect(proxy.seen).toEqual([]);
+  });
+
+  it('that is down is a service that cannot be reached: the request never left', async () => {
+    const env = { HTTPS_PROXY: 'http://127.0.0.1:1' };
+    const ran = await partnerctl('https://api.partner.test/v1', LIST, { env });
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ details: { left: false } });
+  });
+
+  it('that refuses the tunnel is one too', async () => {
+    const server = createServer();
+    server.on('connect', (_, socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'));
+    const { port } = await listen(server);
+    const ran = await partnerctl('https://api.partner.test/v1', LIST, {
+      env: { HTTPS_PROXY: `http://127.0.0.1:${port}` },
+    });
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ type: 'service', details: { left: false } });
+  });
+
+  it.each(['http://[bad', 'socks5://127.0.0.1:1080', '::'])(
+    'that is no address of a proxy is a mistake of use: %s',
+    async (url) => {
+      const ran = await partnerctl('https://api.partner.test/v1', LIST, { env: { HTTPS_PROXY: url } });
+      expect(ran.code).toBe(2);
+      expect(ran.error()).toMatchObject({ type: 'usage', message: expect.stringContaining('HTTPS_PROXY') });
+    },
+  );
+
+  it('the proxy of these tests works', async () => {
+    const service = await tlsServer(rawJson(SPACES));
+    const proxy = await proxyTo(service.port);
+    const request = httpRequest({ port: proxy.port, method: 'CONNECT', path: 'x.test:443' }).end();
+    const [response] = await once(request, 'connect');
+    expect(response.statusCode).toBe(200);
+    expect(proxy.connects.length).toBe(1);
+  });
+});

@@ -1,0 +1,258 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { OPERATIONS } from '../../src/contract/operations.ts';
+import { BalanceError, OutcomeUnknownError, RateLimitError } from '../../src/errors.ts';
+import type { Clock } from '../../src/io.ts';
+import { fastClock } from '../helpers/run.ts';
+import { client, partnerctl } from './client.ts';
+import { httpServer, rawServer, sendJson } from './servers.ts';
+
+const LIST = ['spaces', 'list', '-o', 'json'];
+const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error) => error,
+  );
+
+/** A clock that stands still until the test lets time pass. */
+function handClock(): Clock & { pass(ms: number): void; sleepers(count: number): Promise<void> } {
+  let now = Date.UTC(2026, 0, 1);
+  let sleeping: { until: number; wake: () => void }[] = [];
+  let watch = (): void => undefined;
+  return {
+    now: () => now,
+    sleep: (ms) =>
+      new Promise((wake) => {
+        sleeping.push({ until: now + ms, wake });
+        watch();
+      }),
+    pass(ms) {
+      now += ms;
+      const due = sleeping.filter(({ until }) => until <= now);
+      sleeping = sleeping.filter(({ until }) => until > now);
+      for (const { wake } of due) wake();
+    },
+    sleepers: (count) =>
+      new Promise((resolve) => {
+        watch = () => {
+          if (sleeping.length === count) resolve();
+        };
+        watch();
+      }),
+  };
+}
+
+describe('a refusal', () => {
+  it.each([
+    [400, 1, 'refused'],
+    [401, 3, 'credentials'],
+    [402, 6, 'balance_too_low'],
+    [403, 3, 'credentials'],
+    [404, 4, 'not_found'],
+    [405, 1, 'refused'],
+    [409, 1, 'refused'],
+    [422, 1, 'refused'],
+    [501, 8, 'service'],
+  ])('%i ends at once with exit %i, and its body, status and request id survive', async (status, exit, type) => {
+    const server = await httpServer((_, response) =>
+      sendJson(response, { error: { code: 'the_code', message: 'The message.' } }, status, { 'x-request-id': 'srv-1' }),
+    );
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(exit);
+    expect(ran.error()).toMatchObject({
+      type,
+      status,
+      code: 'the_code',
+      request_id: 'srv-1',
+      details: { message: 'The message.', attempts: 1 },
+    });
+    expect(server.received.length).toBe(1);
+    expect(ran.stdout).toBe('');
+  });
+
+  it.each([
+    ['cut', 'content-length: 500\r\n\r\n{"code":"org'],
+    ['said to be packed, and empty', 'content-encoding: gzip\r\ncontent-length: 0\r\n\r\n'],
+    ['packed in an unknown way', 'content-encoding: zstd\r\ncontent-length: 1\r\n\r\nx'],
+  ])('keeps its status where its body is %s: 402 is still asked only once', async (_, rest) => {
+    const server = await rawServer(`HTTP/1.1 402 Payment Required\r\n${rest}`);
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(6);
+    expect(server.received.length).toBe(1);
+  });
+
+  it('keeps its status where its body stalls', async () => {
+    const server = await httpServer((_, response) => {
+      response.writeHead(402, { 'content-length': '100' });
+      response.write('{');
+    });
+    const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '150ms'], { clock: systemClock });
+    expect(ran.code).toBe(6);
+    expect(server.received.length).toBe(1);
+  });
+
+  it('as a page is summarised, not dumped', async () => {
+    const page = `<!doctype html><html><head><title>502 Bad Gateway</title></head><body>${'x'.repeat(9999)}</body></html>`;
+    const server = await httpServer((_, response) => {
+      response.writeHead(502, { 'content-type': 'text/html' });
+      response.end(page);
+    });
+    const ran = await partnerctl(server.baseUrl, ['spaces', 'list']);
+    expect(ran.code).toBe(8);
+    expect(ran.stderr).toContain('502 Bad Gateway');
+    expect(ran.stderr.length).toBeLessThan(1500);
+    expect(server.received.length).toBe(4);
+  });
+
+  it.each([408, 500, 502, 503, 504])('%i is asked again, with a request id of its own each time', async (status) => {
+    const server = await httpServer((_, response, count) => sendJson(response, [], count < 4 ? status : 200));
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(0);
+    const ids = server.received.map(({ headers }) => headers['x-request-id']);
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  it.each([408, 500, 503])('%i leaves open what a call that must happen once did', async (status) => {
+    const server = await httpServer((_, response) => sendJson(response, {}, status));
+    const { http } = client(server.baseUrl);
+    const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
+    expect(error).toBeInstanceOf(OutcomeUnknownError);
+    expect(server.received.length).toBe(1);
+  });
+});
+
+describe('a rate limit', () => {
+  const limited = (retryAfter: string | undefined, date?: string) =>
+    httpServer((_, response, count) => {
+      const headers = { ...(retryAfter !== undefined && { 'retry-after': retryAfter }), ...(date && { date }) };
+      if (count === 1) sendJson(response, {}, 429, headers);
+      else sendJson(response, []);
+    });
+
+  it('is waited for as many seconds as it says', async () => {
+    const clock = fastClock();
+    const server = await limited('17');
+    expect((await partnerctl(server.baseUrl, LIST, { clock })).code).toBe(0);
+    expect(clock.slept).toEqual([17_000]);
+  });
+
+  it('is waited for until the date that it says, read against its own clock', async () => {
+    const clock = fastClock();
+    const server = await limited('Wed, 01 Jan 2020 00:00:17 GMT', 'Wed, 01 Jan 2020 00:00:00 GMT');
+    expect((await partnerctl(server.baseUrl, LIST, { clock })).code).toBe(0);
+    expect(clock.slept).toEqual([17_000]);
+  });
+
+  it('without a word about how long is waited for with jitter', async () => {
+    const clock = fastClock();
+    const server = await limited(undefined);
+    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0.5 })).code).toBe(0);
+    expect(clock.slept).toEqual([250]);
+  });
+
+  it.each([
+    ['3600', '2026-01-01T01:00:00.000Z'],
+    ['Thu, 01 Jan 2026 01:00:00 GMT', '2026-01-01T01:00:00.000Z'],
+  ])('past the deadline ends at once with exit 7 and retry_at: %s', async (retryAfter, retryAt) => {
+    const clock = fastClock(Date.UTC(2026, 0, 1));
+    const server = await limited(retryAfter, 'Thu, 01 Jan 2026 00:00:00 GMT');
+    const ran = await partnerctl(server.baseUrl, LIST, { clock });
+    expect(ran.code).toBe(7);
+    expect(ran.error()).toMatchObject({ type: 'rate_limited', status: 429, retry_at: retryAt });
+    expect(clock.slept).toEqual([]);
+    expect(server.received.length).toBe(1);
+  });
+
+  it.each(['99999999999999', '9'.repeat(400)])(
+    'for longer than there are dates ends like any other: %s',
+    async (after) => {
+      const server = await limited(after);
+      const ran = await partnerctl(server.baseUrl, LIST);
+      expect(ran.code).toBe(7);
+      expect(ran.error()).toMatchObject({ type: 'rate_limited', retry_at: expect.stringMatching(/Z$/) });
+    },
+  );
+
+  it('is waited for longer where --timeout allows it', async () => {
+    const clock = fastClock();
+    const server = await limited('300');
+    const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '10m'], { clock });
+    expect(ran.code).toBe(0);
+    expect(clock.slept).toEqual([300_000]);
+  });
+
+  it('on a server failure is a floor as well', async () => {
+    const clock = fastClock();
+    const server = await httpServer((_, response, count) =>
+      count === 1 ? sendJson(response, {}, 503, { 'retry-after': '40' }) : sendJson(response, []),
+    );
+    expect((await partnerctl(server.baseUrl, LIST, { clock })).code).toBe(0);
+    expect(clock.slept).toEqual([40_000]);
+  });
+
+  it('does not keep a call that must happen once from being repeated', async () => {
+    const server = await limited('1');
+    const { http } = client(server.baseUrl);
+    await http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' });
+    expect(server.received.length).toBe(2);
+  });
+
+  it('of one call holds back all of them until it has passed', async () => {
+    const clock = handClock();
+    const server = await limited('60');
+    const { http } = client(server.baseUrl, { clock });
+    const first = http.call(OPERATIONS.listSpaces);
+    await clock.sleepers(1);
+    const others = [1, 2, 3].map(() => http.call(OPERATIONS.listAgents, { parameters: { space_id: 's1' } }));
+    await clock.sleepers(4);
+    expect(server.received.length).toBe(1);
+    clock.pass(59_999);
+    await clock.sleepers(4);
+    expect(server.received.length).toBe(1);
+    clock.pass(1);
+    await Promise.all([first, ...others]);
+    expect(server.received.length).toBe(5);
+  });
+
+  it('of a call that is not repeated holds back the next ones too', async () => {
+    const clock = fastClock();
+    const server = await limited('60');
+    const { http } = client(server.baseUrl, { clock, retries: 0 });
+    expect(await failureOf(http.call(OPERATIONS.listSpaces))).toBeInstanceOf(RateLimitError);
+    await http.call(OPERATIONS.listSpaces);
+    expect(clock.slept).toEqual([60_000]);
+  });
+
+  it('that lasts beyond the deadline of the next call ends that one unsent', async () => {
+    const clock = fastClock();
+    const server = await limited('3600');
+    const { http } = client(server.baseUrl, { clock });
+    const first = await failureOf(http.call(OPERATIONS.listSpaces));
+    const second = await failureOf(http.call(OPERATIONS.listSpaces));
+    for (const error of [first, second]) {
+      expect(error instanceof RateLimitError && error.facts.retryAt).toBe(
+        new Date(clock.now() + 3_600_000).toISOString(),
+      );
+    }
+    expect(second instanceof RateLimitError && second.facts.requestId).toBeUndefined();
+    expect(server.received.length).toBe(1);
+  });
+
+  it('402 is asked once, also among calls that are under way', async () => {
+    const server = await httpServer((_, response) => sendJson(response, {}, 402));
+    const { http } = client(server.baseUrl);
+    const errors = await Promise.all([1, 2, 3].map(() => failureOf(http.call(OPERATIONS.listSpaces))));
+    expect(errors.every((error) => error instanceof BalanceError)).toBe(true);
+    expect(server.received.length).toBe(3);
+  });
+});
+
+describe('an outage', () => {
+  it('costs a bounded number of repeats, however many calls there are', async () => {
+    const server = await httpServer((_, response) => sendJson(response, {}, 503));
+    const { http } = client(server.baseUrl);
+    const calls = 80;
+    await Promise.all(Array.from({ length: calls }, () => failureOf(http.call(OPERATIONS.listSpaces))));
+    expect(server.received.length).toBe(calls + 100);
+  });
+});

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/sweeps/**/*.sweep.ts'],
+    globalSetup: ['test/helpers/build.ts'],
+    testTimeout: 120_000,
+    // Each file runs processes of its own; more at once would measure the machine.
+    fileParallelism: false,
+    env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
+  },
+});

@@ -1,0 +1,94 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findProfile } from '../../../src/config/find-profile.ts';
+import { configDirectory } from '../../../src/config/location.ts';
+import {
+  isReadableByOthers,
+  profilesPath,
+  readProfiles,
+  withProfile,
+  writeProfiles,
+} from '../../../src/config/profiles.ts';
+import { InputError, NotFoundError } from '../../../src/errors.ts';
+import { tempDirectory } from '../../helpers/run.ts';
+
+const ACME = { base_url: 'https://api.test/v1', token: 'pat_secret' };
+
+describe('the file of the profiles', () => {
+  it('is not there at first', async () => {
+    expect(await readProfiles(tempDirectory())).toEqual({ current: 'default', profiles: {} });
+  });
+
+  it('may be read by its owner alone, also when it was open to others before', async () => {
+    const directory = tempDirectory();
+    await writeProfiles(directory, { current: 'acme', profiles: { acme: ACME } });
+    const mode = (): number => statSync(profilesPath(directory)).mode & 0o777;
+    expect(mode()).toBe(0o600);
+    expect(await isReadableByOthers(directory, 'linux')).toBe(false);
+    chmodSync(profilesPath(directory), 0o644);
+    expect(await isReadableByOthers(directory, 'linux')).toBe(true);
+    await writeProfiles(directory, { current: 'acme', profiles: { acme: ACME } });
+    expect(mode()).toBe(0o600);
+  });
+
+  it('property: comes back as it was written, whatever the names', async () => {
+    const directory = tempDirectory();
+    const name = fc.oneof(
+      fc.string({ minLength: 1 }),
+      fc.constantFrom('a.b', '__proto__', 'constructor', '__internal__'),
+    );
+    const profile = fc.record(
+      { base_url: fc.string(), token: fc.string() },
+      { requiredKeys: [], noNullPrototype: true },
+    );
+    await fc.assert(
+      fc.asyncProperty(name, fc.array(fc.tuple(name, profile), { maxLength: 4 }), async (current, entries) => {
+        const profiles = { current, profiles: Object.fromEntries(entries) };
+        await writeProfiles(directory, profiles);
+        const read = await readProfiles(directory);
+        expect(Object.entries(read.profiles)).toEqual(Object.entries(profiles.profiles));
+        expect(read.current).toBe(current);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it.each(['', '{', '[]', 'null', '"x"', '{"profiles":{"a":1}}', '{"profiles":{"a":[]}}'])(
+    'that is damaged is an error: %j',
+    async (text) => {
+      const directory = tempDirectory();
+      writeFileSync(profilesPath(directory), text);
+      await expect(readProfiles(directory)).rejects.toThrow(InputError);
+      expect(readFileSync(profilesPath(directory), 'utf8')).toBe(text);
+    },
+  );
+});
+
+describe('one profile', () => {
+  const stored = { current: 'acme', profiles: { acme: ACME } };
+
+  it('is put in, replaced and taken out, and the others stay', () => {
+    const two = withProfile(stored, 'b', { token: 'x' });
+    expect(two).toEqual({ current: 'acme', profiles: { acme: ACME, b: { token: 'x' } } });
+    expect(withProfile(two, 'b', undefined)).toEqual(stored);
+    expect(withProfile(two, 'acme', {}).profiles).toEqual({ acme: {}, b: { token: 'x' } });
+  });
+
+  it('is found by its name, or those that there are are named', () => {
+    expect(findProfile(stored, 'acme')).toBe(ACME);
+    expect(() => findProfile(stored, 'constructor')).toThrow(NotFoundError);
+  });
+});
+
+describe('where the profiles are', () => {
+  it.each([
+    [{ PARTNER_CONFIG_DIR: '/own', XDG_CONFIG_HOME: '/xdg' }, 'linux', '/own'],
+    [{ XDG_CONFIG_HOME: '/xdg' }, 'linux', '/xdg/partnerctl'],
+    [{ XDG_CONFIG_HOME: 'relative' }, 'linux', '/home/me/.config/partnerctl'],
+    [{}, 'darwin', '/home/me/.config/partnerctl'],
+    [{ APPDATA: '/data' }, 'win32', '/data/partnerctl'],
+  ] as const)('%j on %s: %s', (env, platform, expected) => {
+    expect(configDirectory(env, platform, '/home/me')).toBe(expected);
+  });
+});

@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Profiles } from '../../../src/config/profiles.ts';
+import { type GlobalFlags, profileName, resolveService, strayToken } from '../../../src/config/settings.ts';
+import { UsageError } from '../../../src/errors.ts';
+
+const FLAGS: GlobalFlags = { quiet: false, verbose: false, debug: false, color: 'auto', input: true };
+const PROFILES: Profiles = {
+  current: 'acme',
+  profiles: {
+    acme: { base_url: 'https://profile.test/v1', token: 'token-of-the-profile' },
+    other: { base_url: 'https://other.test/v1', token_command: 'pass show other' },
+  },
+};
+const NONE: Profiles = { current: 'default', profiles: {} };
+
+describe('which service and token count', () => {
+  it('a flag wins over the environment, the environment over the profile, and each says where it is from', () => {
+    const flags = { ...FLAGS, baseUrl: 'https://flag.test/v1', tokenFile: '/token' };
+    const env = { PARTNER_BASE_URL: 'https://env.test/v1', PARTNER_TOKEN: 'token-of-the-environment' };
+    expect(resolveService(flags, env, PROFILES)).toMatchObject({
+      baseUrl: { value: 'https://flag.test/v1', from: '--base-url' },
+      token: { kind: 'file', path: '/token', from: '--token-file' },
+    });
+    expect(resolveService(FLAGS, env, PROFILES)).toMatchObject({
+      baseUrl: { value: 'https://env.test/v1', from: 'PARTNER_BASE_URL' },
+      token: { kind: 'text', token: 'token-of-the-environment', from: 'PARTNER_TOKEN' },
+    });
+    expect(resolveService(FLAGS, {}, PROFILES)).toMatchObject({
+      baseUrl: { value: 'https://profile.test/v1', from: 'profile acme' },
+      token: { kind: 'text', token: 'token-of-the-profile', from: 'profile acme' },
+    });
+  });
+
+  it('property: the first source that is there wins, and every other one that is there is said to have lost', () => {
+    const present = fc.record({ flag: fc.boolean(), env: fc.boolean(), profile: fc.boolean() });
+    fc.assert(
+      fc.property(present, present, (address, token) => {
+        fc.pre(address.flag || address.env || address.profile);
+        const flags = {
+          ...FLAGS,
+          ...(address.flag && { baseUrl: 'https://flag.test/v1' }),
+          ...(token.flag && { tokenFile: '-' }),
+        };
+        const env = {
+          ...(address.env && { PARTNER_BASE_URL: 'https://env.test/v1' }),
+          ...(token.env && { PARTNER_TOKEN: 'token-of-the-environment' }),
+        };
+        const stored = {
+          ...(address.profile && { base_url: 'https://profile.test/v1' }),
+          ...(token.profile && { token: 'token-of-the-profile' }),
+        };
+        const settings = resolveService(flags, env, { current: 'p', profiles: { p: stored } });
+        const winner = (sources: typeof address, names: readonly string[]): string | undefined =>
+          [sources.flag && names[0], sources.env && names[1], sources.profile && names[2]].find((name) => name) ||
+          undefined;
+        expect(settings.baseUrl.from).toBe(winner(address, ['--base-url', 'PARTNER_BASE_URL', 'profile p']));
+        expect(settings.token?.from).toBe(winner(token, ['--token-file', 'PARTNER_TOKEN', 'profile p']));
+        const count = (sources: typeof address): number => Object.values(sources).filter(Boolean).length;
+        expect(settings.overruled.length).toBe(Math.max(0, count(address) - 1) + Math.max(0, count(token) - 1));
+        expect(settings.overruled.join()).not.toContain('token-of');
+      }),
+    );
+  });
+
+  it('the profile is named by the flag, the environment, or the one in use', () => {
+    expect(profileName({ ...FLAGS, profile: 'other' }, { PARTNER_PROFILE: 'x' }, PROFILES).value).toBe('other');
+    expect(profileName(FLAGS, { PARTNER_PROFILE: 'other' }, PROFILES).value).toBe('other');
+    expect(profileName(FLAGS, { PARTNER_PROFILE: '' }, PROFILES).value).toBe('acme');
+    expect(resolveService(FLAGS, { PARTNER_PROFILE: 'other' }, PROFILES)).toMatchObject({
+      baseUrl: { value: 'https://other.test/v1' },
+      token: { kind: 'command', command: 'pass show other' },
+    });
+  });
+
+  it.each(['nobody', '', 'constructor', '__proto__', 'toString'])(
+    'a profile that is not there is a mistake: %j',
+    (profile) => {
+      expect(() => resolveService({ ...FLAGS, profile }, {}, PROFILES)).toThrow(UsageError);
+    },
+  );
+
+  it('without any address it says how to give one; without a token there is none', () => {
+    expect(() => resolveService(FLAGS, {}, NONE)).toThrow(/No base address/);
+    expect(() => resolveService(FLAGS, { PARTNER_BASE_URL: '' }, NONE)).toThrow(/No base address/);
+    expect(
+      resolveService({ ...FLAGS, baseUrl: 'https://a.test/v1' }, { PARTNER_TOKEN: '' }, NONE).token,
+    ).toBeUndefined();
+  });
+});
+
+describe('a token out of a profile', () => {
+  it.each([
+    ['its own service', {}, undefined],
+    ['its own service at another path', { baseUrl: 'https://profile.test/api/v1' }, undefined],
+    ['another host', { baseUrl: 'https://else.test/v1' }, 'https://profile.test/v1'],
+    ['another port', { baseUrl: 'https://profile.test:8443/v1' }, 'https://profile.test/v1'],
+    ['a host of a similar name', { baseUrl: 'https://profile.test.evil.test/v1' }, 'https://profile.test/v1'],
+    ['this machine', { baseUrl: 'http://127.0.0.1:1/v1' }, 'https://profile.test/v1'],
+  ])('for %s', (_, flags, expected) => {
+    expect(strayToken(resolveService({ ...FLAGS, ...flags }, {}, PROFILES), PROFILES)).toBe(expected);
+  });
+
+  it('is not concerned where another token wins', () => {
+    const env = { PARTNER_TOKEN: 'token-of-the-environment', PARTNER_BASE_URL: 'https://else.test/v1' };
+    expect(strayToken(resolveService(FLAGS, env, PROFILES), PROFILES)).toBeUndefined();
+  });
+});

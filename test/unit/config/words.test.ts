@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseDuration } from '../../../src/domain/duration.ts';
+import { parseReference } from '../../../src/domain/reference.ts';
+
+describe('a duration', () => {
+  it.each([
+    ['500ms', 500],
+    ['30s', 30_000],
+    ['2m', 120_000],
+    ['1h', 3_600_000],
+    ['1.5s', 1500],
+    ['0s', 0],
+  ])('%s', (text, expected) => {
+    expect(parseDuration(text)).toBe(expected);
+  });
+
+  it.each(['', '5', 's', '-1s', '1 s', '1d', '1e3s', '1s ', '1S', '١s', `${'9'.repeat(200)}s`])(
+    '%j is none',
+    (text) => {
+      expect(parseDuration(text)).toBeUndefined();
+    },
+  );
+
+  it('property: any text is a number of milliseconds or none, and never an error', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.tuple(fc.stringMatching(/^\d{1,300}$/), fc.constantFrom('ms', 's', 'm', 'h')).map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(text, (given) => {
+        const ms = parseDuration(given);
+        if (ms !== undefined) expect(Number.isFinite(ms) && ms >= 0).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('how a space is named', () => {
+  it.each([
+    ['spc_1', { by: 'id', value: 'spc_1' }],
+    ['ext:acme-001', { by: 'external_space_id', value: 'acme-001' }],
+    ['name:Acme: the first', { by: 'name', value: 'Acme: the first' }],
+    ['ext:name:x', { by: 'external_space_id', value: 'name:x' }],
+    ['Ext:x', { by: 'id', value: 'Ext:x' }],
+    ['ext:', { by: 'external_space_id', value: '' }],
+  ])('%s', (text, expected) => {
+    expect(parseReference(text)).toEqual(expected);
+  });
+});

@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Manifest } from '../../../src/domain/manifest/manifest.ts';
+import { type PresentAgent, type PresentSpace, planProvision } from '../../../src/domain/provision-plan.ts';
+
+const NAMES = ['Support', 'Sales', 'Triage'];
+const TEMPLATES = ['tmpl_a', 'tmpl_b'];
+
+function wanting(
+  agents: readonly { name: string; template_id: string }[],
+  space: Manifest['space'] = { name: 'Acme' },
+): Manifest {
+  return { external_space_id: 'acme-1', space, agents: [...agents] };
+}
+
+function agent(agent_id: string, name: string, template_id?: string): PresentAgent {
+  return { agent_id, name, template_id, source_id: undefined };
+}
+
+/** Manifests never hold two agents of one name and template. */
+const manifests = fc
+  .uniqueArray(fc.record({ name: fc.constantFrom(...NAMES), template_id: fc.constantFrom(...TEMPLATES) }), {
+    minLength: 1,
+    maxLength: 5,
+    selector: ({ name, template_id }) => `${name} ${template_id}`,
+  })
+  .map((agents) => wanting(agents));
+
+const presents = fc
+  .array(
+    fc.record({ name: fc.constantFrom(...NAMES, undefined), template_id: fc.constantFrom(...TEMPLATES, undefined) }),
+    {
+      maxLength: 8,
+    },
+  )
+  .map(
+    (agents): PresentSpace => ({
+      space_id: 's1',
+      agents: agents.map((found, index) => ({ agent_id: `a${index}`, source_id: undefined, ...found })),
+    }),
+  );
+
+/** The space after the missing agents were installed, by a service that installs exactly what it is told. */
+function applied(manifest: Manifest, present: PresentSpace | undefined, showTemplates: boolean): PresentSpace {
+  const { agents } = planProvision(manifest, present);
+  const installed = agents
+    .filter((planned) => !planned.present)
+    .map(({ wanted }, index) => agent(`new${index}`, wanted.name, showTemplates ? wanted.template_id : undefined));
+  return { space_id: 's1', agents: [...(present?.agents ?? []), ...installed] };
+}
+
+describe('the plan of a space', () => {
+  it('that is not there: it is created with all agents', () => {
+    const plan = planProvision(wanting([{ name: 'Support', template_id: 'tmpl_a' }]), undefined);
+    expect(plan).toMatchObject({ action: 'create', agents: [{ present: undefined }], differences: [] });
+  });
+
+  it('with all its agents: nothing is done, whatever else is there', () => {
+    const plan = planProvision(wanting([{ name: 'Support', template_id: 'tmpl_a' }]), {
+      space_id: 's1',
+      agents: [agent('a0', 'Sales', 'tmpl_b'), agent('a1', 'Support', 'tmpl_a')],
+    });
+    expect(plan).toMatchObject({ action: 'none', agents: [{ present: { agent_id: 'a1' } }] });
+  });
+
+  it('that lacks some: those are installed', () => {
+    const manifest = wanting([
+      { name: 'Support', template_id: 'tmpl_a' },
+      { name: 'Sales', template_id: 'tmpl_b' },
+    ]);
+    const plan = planProvision(manifest, { space_id: 's1', agents: [agent('a1', 'Support', 'tmpl_a')] });
+    expect(plan.action).toBe('install');
+    expect(plan.agents.map(({ present }) => present?.agent_id)).toEqual(['a1', undefined]);
+  });
+
+  it('goes by the name where the service does not show templates', () => {
+    const plan = planProvision(wanting([{ name: 'Support', template_id: 'tmpl_a' }]), {
+      space_id: 's1',
+      agents: [agent('a1', 'Support')],
+    });
+    expect(plan.action).toBe('none');
+  });
+
+  it('gives an exact match to the agent that it fits, not to the first that would do', () => {
+    const manifest = wanting([
+      { name: 'Support', template_id: 'tmpl_a' },
+      { name: 'Support', template_id: 'tmpl_b' },
+    ]);
+    const plan = planProvision(manifest, {
+      space_id: 's1',
+      agents: [agent('unknown', 'Support'), agent('exact', 'Support', 'tmpl_a')],
+    });
+    expect(plan.agents.map(({ present }) => present?.agent_id)).toEqual(['exact', 'unknown']);
+  });
+
+  it('says what differs and is left as it is', () => {
+    const manifest = wanting([{ name: 'Support', template_id: 'tmpl_a' }], {
+      name: 'Acme',
+      description: 'new',
+      is_org_wide: true,
+    });
+    const plan = planProvision(manifest, {
+      space_id: 's1',
+      name: 'Other',
+      description: 'old',
+      is_org_wide: false,
+      agents: [agent('a1', 'Support', 'tmpl_b')],
+    });
+    expect(plan.differences.map(({ field }) => field)).toEqual([
+      'space.name',
+      'space.description',
+      'space.is_org_wide',
+      'agents[Support].template_id',
+    ]);
+  });
+
+  it('sees no difference in what the manifest or the service leaves open', () => {
+    const manifest = wanting([{ name: 'Support', template_id: 'tmpl_a' }], { name: 'Acme' });
+    const plan = planProvision(manifest, { space_id: 's1', description: 'old', agents: [agent('a1', 'Support')] });
+    expect(plan.differences).toEqual([]);
+  });
+
+  it('property: what is there is never planned again, and an agent stands for one wanted agent only', () => {
+    fc.assert(
+      fc.property(manifests, presents, (manifest, present) => {
+        const plan = planProvision(manifest, present);
+        expect(plan.agents.map(({ wanted }) => wanted)).toEqual(manifest.agents);
+        const used = plan.agents.flatMap((planned) => planned.present?.agent_id ?? []);
+        expect(new Set(used).size).toBe(used.length);
+        for (const { wanted, present: found } of plan.agents) {
+          const fits = present.agents.filter(
+            ({ name, template_id }) => name === wanted.name && template_id === wanted.template_id,
+          );
+          if (fits.length > 0) expect(found?.template_id).toBe(wanted.template_id);
+          if (found) expect(found.name).toBe(wanted.name);
+        }
+      }),
+    );
+  });
+
+  it('property: once the plan is carried out, the next one is to do nothing', () => {
+    fc.assert(
+      fc.property(
+        manifests,
+        fc.option(presents, { nil: undefined }),
+        fc.boolean(),
+        (manifest, present, showTemplates) => {
+          const after = applied(manifest, present, showTemplates);
+          expect(planProvision(manifest, after).action).toBe('none');
+        },
+      ),
+    );
+  });
+
+  it('property: a part of the plan carried out and the rest planned again comes to each agent once', () => {
+    fc.assert(
+      fc.property(manifests, fc.nat({ max: 4 }), (manifest, count) => {
+        const part = wanting(manifest.agents.slice(0, Math.max(1, count)));
+        const whole = applied(manifest, applied(part, undefined, true), true);
+        const installed = whole.agents.map(({ name, template_id }) => `${name} ${template_id}`).sort();
+        expect(installed).toEqual(manifest.agents.map(({ name, template_id }) => `${name} ${template_id}`).sort());
+      }),
+    );
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { BalanceError, CredentialsError, InterruptedError, ServiceError } from '../../../src/errors.ts';
+import {
+  type DocumentResult,
+  type DocumentStatus,
+  resultJson,
+  runFailure,
+  summarise,
+  summaryText,
+} from '../../../src/provision/result.ts';
+
+let index = 0;
+function result(status: DocumentStatus, error?: unknown): DocumentResult {
+  index += 1;
+  return {
+    index,
+    source: 'acme.yaml:1',
+    external_space_id: 'acme',
+    space_id: null,
+    status,
+    agents: [],
+    differences: [],
+    ...(error !== undefined && { error }),
+  };
+}
+const failed = (error: unknown): DocumentResult => result('failed', error);
+const down = new ServiceError('down', { why: 'one\ntwo', status: 503 });
+
+describe('how a run ends', () => {
+  it.each<[string, DocumentResult[], unknown, number | undefined]>([
+    ['all done', [result('created'), result('unchanged')], undefined, undefined],
+    ['nothing to do', [], undefined, undefined],
+    ['some failed', [result('created'), failed(down)], undefined, 10],
+    ['some failed in a dry run', [result('planned'), failed(down)], undefined, 10],
+    ['all failed alike', [failed(down), failed(down)], undefined, 8],
+    ['the only one failed', [failed(new CredentialsError('no'))], undefined, 3],
+    ['one failed and the rest was not begun', [failed(down), result('skipped')], undefined, 8],
+    [
+      '402, whatever was done before',
+      [result('created'), failed(new BalanceError('low')), result('skipped')],
+      undefined,
+      6,
+    ],
+    ['interrupted', [result('created'), result('skipped')], new InterruptedError('Interrupted.'), 130],
+    ['terminated', [failed(down), result('skipped')], new InterruptedError('Interrupted.', 143), 143],
+    ['interrupted after the last was done', [result('created')], new InterruptedError('Interrupted.'), undefined],
+    ['all failed by a mistake of the program', [failed(new TypeError('x')), failed(new TypeError('x'))], undefined, 1],
+    ['the only one failed by a mistake of the program', [failed(new TypeError('x'))], undefined, 1],
+  ])('%s', (_, results, interruption, exit) => {
+    expect(runFailure(results, interruption)?.exitCode).toBe(exit);
+  });
+
+  it('names the failures with their places, but not without end', () => {
+    const why = runFailure([result('created'), ...Array.from({ length: 30 }, () => failed(down))], undefined)?.facts
+      .why;
+    expect(why).toContain('acme.yaml:1 (acme): down one; two');
+    expect(why?.split('\n')).toHaveLength(11);
+    expect(why).toContain('and 20 more');
+  });
+});
+
+describe('the results in numbers and for scripts', () => {
+  it('are counted, and only what there is is told', () => {
+    const summary = summarise([result('created'), result('created'), result('failed')]);
+    expect(summary).toEqual({ created: 2, reused: 0, unchanged: 0, planned: 0, failed: 1, skipped: 0 });
+    expect(summaryText(summary)).toBe('2 created, 1 failed.');
+  });
+
+  it('keep their fixed form', () => {
+    expect(resultJson(result('created'))).toEqual({
+      source: 'acme.yaml:1',
+      external_space_id: 'acme',
+      space_id: null,
+      status: 'created',
+      agents: [],
+      cron: [],
+    });
+    expect(resultJson(failed(down))).toMatchObject({ error: { type: 'service', message: 'down', status: 503 } });
+  });
+});
