@@ -30,6 +30,8 @@ export interface Surroundings {
 export interface ContextParts {
   readonly progress: Progress;
   readonly keepSecret: (text: string) => void;
+  /** Takes every kept secret out of a text. */
+  readonly redact: (text: string) => string;
 }
 
 function userAgent({ version, nodeVersion, platform }: Surroundings): string {
@@ -40,7 +42,7 @@ function userAgent({ version, nodeVersion, platform }: Surroundings): string {
 export function createContext(
   surroundings: Surroundings,
   flags: GlobalFlags,
-  { progress, keepSecret }: ContextParts,
+  { progress, keepSecret, redact }: ContextParts,
 ): Context & { close(): Promise<void> } {
   const { io, env, clock, random, signals, platform, home } = surroundings;
   const deadline = flags.timeoutMs === undefined ? undefined : clock.now() + flags.timeoutMs;
@@ -60,6 +62,7 @@ export function createContext(
     interrupt: signals.interrupt,
     userAgent: userAgent(surroundings),
     deadline,
+    redact,
     say,
     show({ lines, progress: doing }) {
       if (doing !== undefined) progress.detail(doing);

@@ -156,6 +156,13 @@ export interface ErrorObject {
   details: unknown;
 }
 
+/** The reason in words goes with the details, so that scripts lose nothing of it. */
+function detailsOf({ details, why }: ErrorFacts): unknown {
+  if (why === undefined) return details ?? null;
+  if (typeof details === 'object' && details !== null && !Array.isArray(details)) return { ...details, why };
+  return details ?? { why };
+}
+
 /**
  * The fixed shape in which scripts see an error, on stderr and inside results.
  * @param error anything thrown; what is not ours is reported as `internal`.
@@ -182,7 +189,7 @@ export function errorObject(error: unknown): ErrorObject {
     request_id: facts.requestId ?? null,
     hint: facts.hint ?? null,
     retry_at: facts.retryAt ?? null,
-    details: facts.details ?? (facts.why === undefined ? null : { why: facts.why }),
+    details: detailsOf(facts),
   };
 }
 

@@ -61,6 +61,7 @@ export async function runCommand(line: CommandLine, surroundings: Surroundings, 
   const context = createContext({ ...surroundings, io: withSinks(raw, stdout, stderr) }, flags, {
     progress,
     keepSecret,
+    redact: redactor.redact,
   });
   try {
     const format = outputFormat(flags, surroundings);

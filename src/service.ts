@@ -25,15 +25,17 @@ export interface ServiceParts {
   /** A line for people on stderr. */
   readonly say: (text: string) => Promise<void>;
   readonly show: (traced: Traced) => void;
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string;
 }
 
 /** Opens a connection to a service. The caller closes the transport. */
 export function connect(baseUrl: string, token: string, parts: ServiceParts): { http: Http; transport: Transport } {
-  const { flags, env, clock, random, interrupt, userAgent, deadline, show } = parts;
+  const { flags, env, clock, random, interrupt, userAgent, deadline, show, redact } = parts;
   // Every call in flight listens to it, as many as run at a time; Node takes more than ten for a leak and says so.
   setMaxListeners(0, interrupt);
   const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
-  const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent');
+  const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
   const http = new Http({
     transport,
     baseUrl,
@@ -45,6 +47,7 @@ export function connect(baseUrl: string, token: string, parts: ServiceParts): { 
     retries: flags.retries ?? DEFAULT_RETRIES,
     deadline,
     trace: (event) => show(tracer(event)),
+    redact,
   });
   return { http, transport };
 }

@@ -1,9 +1,8 @@
-import { ASSUMPTIONS, type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
-import { parseJson } from '../contract/json.ts';
 import { type Operation, operationPath, type Safety } from '../contract/operations.ts';
-import { InterruptedError, type PartnerctlError, ShapeError, UsageError } from '../errors.ts';
+import { InterruptedError, type PartnerctlError, UsageError } from '../errors.ts';
 import type { Clock } from '../io.ts';
-import { describeBody, networkFailure, responseFailure } from './failures.ts';
+import { type Answer, createAnswer } from './answer.ts';
+import { networkFailure, responseFailure } from './failures.ts';
 import { type AttemptOutcome, decideRetry, parseRetryAfter, RetryBudget } from './retry.ts';
 import type { Attempt, Reply, Transport } from './transport.ts';
 
@@ -33,6 +32,8 @@ export interface HttpOptions {
   /** The command's deadline in milliseconds since the epoch. */
   readonly deadline: number | undefined;
   readonly trace: (event: TraceEvent) => void;
+  /** Takes secrets out of a text that is going to be quoted. */
+  readonly redact: (text: string) => string;
 }
 
 export interface CallOptions {
@@ -42,19 +43,6 @@ export interface CallOptions {
   readonly json?: unknown;
   /** Stricter than the operation's own declaration, for a caller that wants to look before it repeats. */
   readonly safety?: Safety;
-}
-
-/** A successful answer. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly requestId: string;
-  /** Path and query that were asked. */
-  readonly path: string;
-  /** The body as JSON. @throws ShapeError when it is none. */
-  json(): unknown;
-  /** Runs a reader of `contract` on this answer. @throws ShapeError in place of its UnknownShape. */
-  read<Value>(reader: (body: unknown) => Value): Value;
 }
 
 /** Why a call is not tried again. */
@@ -67,6 +55,7 @@ interface CallEnd {
 /** A call without a deadline of its own ends after this long, waits and retries included; one attempt always does. */
 const CALL_TIMEOUT_MS = 120_000;
 const READ_HEADERS_TIMEOUT_MS = 30_000;
+const PAUSE_SPREAD_MS = 1_000;
 /** How long a `once` call in flight may go on after Ctrl-C. */
 const INTERRUPT_GRACE_MS = 5_000;
 
@@ -78,6 +67,7 @@ export class Http {
   private readonly options: HttpOptions;
   private readonly budget = new RetryBudget();
   private pausedUntil = 0;
+  private requests = 0;
 
   constructor(options: HttpOptions) {
     this.options = options;
@@ -101,7 +91,7 @@ export class Http {
       const reply = await this.attempt(request, operation, attempt, deadline);
       if (reply.kind === 'response' && reply.status >= 200 && reply.status < 300) {
         this.budget.giveBack();
-        return this.answer(operation, reply, request);
+        return createAnswer(operation, reply, request, this.options.redact);
       }
       const next = this.afterFailure(reply, operation, attempt, deadline);
       if ('end' in next) throw this.failed(reply, operation, request, attempt, next.end);
@@ -140,7 +130,11 @@ export class Http {
   private prepare(operation: Operation, path: string, json: unknown, deadline: number): Attempt {
     const { token, userAgent, clock, random } = this.options;
     const timeLeft = attemptMs(deadline - clock.now());
-    const requestId = newRequestId(random);
+    // The number tells requests of one process apart, whatever the random part comes to.
+    this.requests += 1;
+    const requestId = `req-${Math.floor(random() * 2 ** 48)
+      .toString(16)
+      .padStart(12, '0')}-${this.requests}`;
     const body = json === undefined ? undefined : JSON.stringify(json);
     return {
       method: operation.method,
@@ -217,45 +211,9 @@ export class Http {
     end: CallEnd,
   ): PartnerctlError {
     const call = { operation, baseUrl: this.baseUrl, requestId: request.requestId, attempts, ...end };
-    return reply.kind === 'response' ? responseFailure(reply, call) : networkFailure(reply, call);
-  }
-
-  private answer(operation: Operation, reply: Extract<Reply, { kind: 'response' }>, request: Attempt): Answer {
-    const requestId = reply.headers['x-request-id'] ?? request.requestId;
-    const { status, headers, body } = reply;
-    const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): ShapeError =>
-      new ShapeError(message, {
-        why: `${operation.name} answered ${status} with ${seen}.`,
-        hint: `${assumption ? `Assumed (${assumption}): ${ASSUMPTIONS[assumption]}. ` : ''}Run it again with --debug to see the whole answer.`,
-        status,
-        requestId,
-        details: { operation: operation.name, assumption: assumption ?? null, seen },
-      });
-    let parsed: { readonly value: unknown } | undefined;
-    const json = (): unknown => {
-      try {
-        parsed ??= { value: parseJson(body) };
-        return parsed.value;
-      } catch {
-        throw unexpected(undefined, 'The answer is not JSON.', describeBody(body, headers['content-type']));
-      }
-    };
-    return {
-      status,
-      headers,
-      requestId,
-      path: request.path,
-      json,
-      read(reader) {
-        const value = json();
-        try {
-          return reader(value);
-        } catch (error) {
-          if (error instanceof UnknownShape) throw unexpected(error.assumption, error.message, error.seen);
-          throw error;
-        }
-      },
-    };
+    if (reply.kind === 'failure') return networkFailure(reply, call);
+    // Before anything is quoted and cut: half a secret could not be recognised any more.
+    return responseFailure({ ...reply, body: this.options.redact(reply.body) }, call);
   }
 
   private async wait(ms: number, why: string): Promise<void> {
@@ -283,7 +241,9 @@ export class Http {
         };
         throw responseFailure(reply, call);
       }
-      await this.wait(this.pausedUntil - now, 'as the rate limit asks');
+      // Those that were held back together must not come back in the same millisecond.
+      const spreadMs = Math.min(PAUSE_SPREAD_MS * this.options.random(), deadline - this.pausedUntil);
+      await this.wait(this.pausedUntil - now + spreadMs, 'as the rate limit asks');
     }
   }
 }
@@ -291,15 +251,6 @@ export class Http {
 /** How long one attempt may take when so many milliseconds are left. */
 function attemptMs(timeLeft: number): number {
   return Math.min(CALL_TIMEOUT_MS, Math.max(0, timeLeft));
-}
-
-/** 24 hexadecimal digits: enough to tell requests apart; nothing rests on its being secret. */
-function newRequestId(random: () => number): string {
-  const part = (): string =>
-    Math.floor(random() * 2 ** 48)
-      .toString(16)
-      .padStart(12, '0');
-  return `req-${part()}${part()}`;
 }
 
 class TimeUp extends Error {

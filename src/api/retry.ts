@@ -59,8 +59,10 @@ export function decideRetry(question: RetryQuestion): RetryDecision {
   const floor = outcome.kind === 'response' ? (outcome.retryAfterMs ?? 0) : 0;
   if (floor > timeLeftMs) return { retry: false, why: 'deadline' };
   if (attempt > retries) return { retry: false, why: 'exhausted' };
-  const delayMs = Math.max(floor, backoffMs(attempt, random));
-  return delayMs > timeLeftMs ? { retry: false, why: 'deadline' } : { retry: true, delayMs };
+  const jitter = backoffMs(attempt, random);
+  if (floor === 0 && jitter > timeLeftMs) return { retry: false, why: 'deadline' };
+  // The jitter goes on top: callers that were held back together must not come back in the same millisecond.
+  return { retry: true, delayMs: Math.min(floor + jitter, timeLeftMs) };
 }
 
 /**

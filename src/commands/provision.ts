@@ -108,7 +108,7 @@ async function schemaText(): Promise<Answer> {
 }
 
 async function check(context: Context, documents: readonly ManifestDocument[]): Promise<Answer> {
-  const { untouched } = await import('../provision/document.ts');
+  const { untouched } = await import('../provision/outcome.ts');
   return report(
     documents.map((document) => untouched(document, 'planned')),
     documents.length,
@@ -117,10 +117,14 @@ async function check(context: Context, documents: readonly ManifestDocument[]): 
 }
 
 async function dryRun(context: Context, documents: readonly ManifestDocument[], concurrency: number): Promise<Answer> {
-  const { planAll } = await import('../provision/dry-run.ts');
+  const [{ planAll }, { openMemory }] = await Promise.all([
+    import('../provision/dry-run.ts'),
+    import('../provision/memory.ts'),
+  ]);
   const http = await context.http();
+  const memory = await openMemory(context, http.baseUrl, documents);
   context.progress.start('Looking at the spaces');
-  return report(planAll(http, documents, concurrency), documents.length, context);
+  return report(planAll(http, documents, concurrency, memory), documents.length, context);
 }
 
 async function apply(context: Context, documents: readonly ManifestDocument[], input: Input): Promise<Answer> {

@@ -9,6 +9,7 @@ export const ASSUMPTIONS = {
     'the next page is `next` in the body, or a Link header with rel="next": a path and query of this service',
   'id.field': 'an id stands under its own name or `id`, at the top or one level down under the name of its resource',
   'space.external_id': 'a listed space carries its external_space_id under that name',
+  'agent.name': 'a listed agent carries the name that it was installed with',
   'provision.agents': 'the answer to provisioning lists the installed agents, with their names and ids',
 } as const;
 

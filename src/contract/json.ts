@@ -8,8 +8,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_KEYS = 12;
 const MAX_TEXT = 60;
 
-function cut(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+/** A short text as it is. Of a long one only the length: cut in the middle, a secret in it could not be recognised. */
+function quoted(text: string): string {
+  return text.length > MAX_TEXT ? `(${text.length} characters)` : text;
 }
 
 /** What kind of JSON value this is, in words for an error: `an object with the keys a, b`. */
@@ -20,10 +21,10 @@ export function describeJson(value: unknown): string {
   if (isJsonObject(value)) {
     const keys = Object.keys(value);
     if (keys.length === 0) return 'an empty object';
-    const shown = keys.slice(0, MAX_KEYS).map(cut).join(', ');
+    const shown = keys.slice(0, MAX_KEYS).map(quoted).join(', ');
     return `an object with the keys ${shown}${keys.length > MAX_KEYS ? `, … (${keys.length} keys)` : ''}`;
   }
-  return `the ${typeof value} ${cut(typeof value === 'bigint' ? String(value) : JSON.stringify(value))}`;
+  return `the ${typeof value} ${quoted(typeof value === 'bigint' ? String(value) : JSON.stringify(value))}`;
 }
 
 const LONG_NUMBER = /\d{16}/;

@@ -32,10 +32,10 @@ function outcome(event: Extract<TraceEvent, { kind: 'reply' }>): string {
 }
 
 /**
- * What -v (a line per request) and --debug (headers and bodies as well) show of an event. Pure; secrets in bodies are
- * taken out where the lines are written.
+ * What -v (a line per request) and --debug (headers and bodies as well) show of an event. Pure.
+ * @param redact takes secrets out of a body before it is cut; half of one could not be recognised any more
  */
-export function createTracer(level: TraceLevel): (event: TraceEvent) => Traced {
+export function createTracer(level: TraceLevel, redact: (text: string) => string): (event: TraceEvent) => Traced {
   return (event) => {
     if (event.kind === 'wait') {
       const text = `waiting ${seconds(event.ms)} ${event.why}`;
@@ -49,13 +49,13 @@ export function createTracer(level: TraceLevel): (event: TraceEvent) => Traced {
         lines: [
           `> ${request.method} ${event.url} (attempt ${event.attempt})`,
           ...headerLines('>', request.headers),
-          ...bodyLines('>', request.body),
+          ...bodyLines('>', request.body && redact(request.body)),
         ],
       };
     }
     const { request, reply } = event;
     const line = `* ${request.method} ${event.url} → ${outcome(event)} in ${Math.round(event.ms)} ms (${request.requestId})`;
     if (level === 'verbose' || reply.kind === 'failure') return { lines: [line] };
-    return { lines: [line, ...headerLines('<', reply.headers), ...bodyLines('<', reply.body)] };
+    return { lines: [line, ...headerLines('<', reply.headers), ...bodyLines('<', redact(reply.body))] };
   };
 }

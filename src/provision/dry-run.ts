@@ -1,8 +1,31 @@
 import type { Http } from '../api/http.ts';
+import type { JsonObject } from '../contract/json.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
-import { planDocument } from './document.ts';
-import { CannotLook, findSpaces } from './look.ts';
+import { planProvision } from '../domain/provision-plan.ts';
+import { CannotLook, findSpaces, inspectSpace } from './look.ts';
+import { type Memory, withMemory } from './memory.ts';
+import { agentResult, untouched } from './outcome.ts';
 import type { DocumentResult } from './result.ts';
+
+/** What would be done for a document. @throws CannotLook when the service cannot be asked */
+async function planDocument(
+  http: Http,
+  listed: ReadonlyMap<string, JsonObject>,
+  document: ManifestDocument,
+  memory: Memory,
+): Promise<DocumentResult> {
+  const space = listed.get(document.manifest.external_space_id);
+  const present = space && withMemory(await inspectSpace(http, space), memory.recall(document.manifest));
+  const plan = planProvision(document.manifest, present);
+  return {
+    ...untouched(document, 'planned'),
+    space_id: present?.space_id ?? null,
+    status: plan.action === 'none' ? 'unchanged' : 'planned',
+    agents: plan.agents.map((agent) => agentResult(agent, agent.present, agent.present ? 'unchanged' : 'planned')),
+    differences: plan.differences,
+    ...(plan.action !== 'none' && { action: plan.action }),
+  };
+}
 
 /**
  * What provisioning would do, document by document; only reads are sent.
@@ -12,12 +35,13 @@ export async function* planAll(
   http: Http,
   documents: readonly ManifestDocument[],
   concurrency: number,
+  memory: Memory,
 ): AsyncGenerator<DocumentResult> {
   const { default: pLimit } = await import('p-limit');
   const limit = pLimit(concurrency);
   try {
     const listed = await findSpaces(http, new Set(documents.map(({ manifest }) => manifest.external_space_id)));
-    const plans = documents.map((document) => limit(() => planDocument(http, listed, document)));
+    const plans = documents.map((document) => limit(() => planDocument(http, listed, document, memory)));
     // Each is awaited in turn; a failure of a later one must not count as unhandled until then.
     for (const plan of plans) plan.catch(() => undefined);
     for (const plan of plans) yield await plan;

@@ -65,6 +65,10 @@ async function agentsOf(http: Http, spaceId: string): Promise<PresentAgent[]> {
   } catch (error) {
     throw orCannotLook(error);
   }
+  if (agents.length > 0 && agents.every(({ name }) => name === undefined)) {
+    const message = 'The listed agents do not carry their names.';
+    throw new CannotLook(new ShapeError(message, { details: { assumption: 'agent.name' } }));
+  }
   return agents;
 }
 

@@ -29,6 +29,20 @@ function toPresent(known: ProvisionedSpace, manifest: Manifest): PresentSpace {
   return { space_id: known.space_id, agents };
 }
 
+/**
+ * What is there, with the names and templates under which an earlier run installed the agents: a service may list them
+ * under other names, or without.
+ */
+export function withMemory(present: PresentSpace, recalled: PresentSpace | undefined): PresentSpace {
+  if (recalled?.space_id !== present.space_id) return present;
+  const known = new Map(recalled.agents.map((agent) => [agent.agent_id, agent]));
+  const agents = present.agents.map((agent) => {
+    const { name, template_id } = (agent.agent_id !== undefined && known.get(agent.agent_id)) || agent;
+    return { ...agent, name, template_id };
+  });
+  return { ...present, agents };
+}
+
 /** Whether the file says all of this already, so that repeats do not make it grow. */
 function isKnown(
   known: ProvisionedSpace | undefined,

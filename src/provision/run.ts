@@ -1,9 +1,11 @@
 import type { JsonObject } from '../contract/json.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { BalanceError, InterruptedError } from '../errors.ts';
-import { provisionDocument, type Surface, untouched } from './document.ts';
+import { provisionDocument } from './document.ts';
 import { CannotLook, findSpaces } from './look.ts';
+import { untouched } from './outcome.ts';
 import type { DocumentResult } from './result.ts';
+import type { Surface } from './surface.ts';
 
 export interface RunOptions {
   readonly concurrency: number;

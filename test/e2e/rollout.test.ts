@@ -9,7 +9,7 @@ test('forty spaces through 503s, 429s, resets and cut answers: all there, none t
   await badService(it, 1);
   const path = write('all.yaml', rolloutManifest(COUNT));
   const ran = await rollOut(it, path);
-  expect(ran).toMatchObject({ exitCode: 0, stderr: '', summary: { created: COUNT, failed: 0 } });
+  expect(ran).toMatchObject({ failures: [], exitCode: 0, stderr: '', summary: { created: COUNT, failed: 0 } });
   await expectWhole(it, COUNT);
   await expectSettled(it, path, COUNT);
 });
@@ -22,7 +22,7 @@ test('kill -9 in the middle of it, several times: the same end', async () => {
   for (const requests of [1, 2, 9, 17]) killed.push(await killAfter(it, path, requests));
   expect(killed).toEqual([true, true, true, true]);
   const ran = await rollOut(it, path);
-  expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(ran).toMatchObject({ failures: [], exitCode: 0, stderr: '' });
   await expectWhole(it, COUNT);
   await expectSettled(it, path, COUNT);
 });

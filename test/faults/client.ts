@@ -21,6 +21,7 @@ export function client(baseUrl: string, options: Partial<HttpOptions> = {}): { h
     retries: 3,
     deadline: undefined,
     trace: (event) => events.push(event),
+    redact: (text) => text,
     ...options,
   });
   return { http, events };

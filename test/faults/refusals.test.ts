@@ -132,15 +132,22 @@ describe('a rate limit', () => {
   it('is waited for as many seconds as it says', async () => {
     const clock = fastClock();
     const server = await limited('17');
-    expect((await partnerctl(server.baseUrl, LIST, { clock })).code).toBe(0);
+    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0 })).code).toBe(0);
     expect(clock.slept).toEqual([17_000]);
   });
 
   it('is waited for until the date that it says, read against its own clock', async () => {
     const clock = fastClock();
     const server = await limited('Wed, 01 Jan 2020 00:00:17 GMT', 'Wed, 01 Jan 2020 00:00:00 GMT');
-    expect((await partnerctl(server.baseUrl, LIST, { clock })).code).toBe(0);
+    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0 })).code).toBe(0);
     expect(clock.slept).toEqual([17_000]);
+  });
+
+  it('spreads those that waited for it together over a second', async () => {
+    const clock = fastClock();
+    const server = await limited('17');
+    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0.5 })).code).toBe(0);
+    expect(clock.slept).toEqual([17_250]);
   });
 
   it('without a word about how long is waited for with jitter', async () => {
@@ -176,7 +183,7 @@ describe('a rate limit', () => {
   it('is waited for longer where --timeout allows it', async () => {
     const clock = fastClock();
     const server = await limited('300');
-    const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '10m'], { clock });
+    const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '10m'], { clock, random: () => 0 });
     expect(ran.code).toBe(0);
     expect(clock.slept).toEqual([300_000]);
   });
@@ -186,7 +193,7 @@ describe('a rate limit', () => {
     const server = await httpServer((_, response, count) =>
       count === 1 ? sendJson(response, {}, 503, { 'retry-after': '40' }) : sendJson(response, []),
     );
-    expect((await partnerctl(server.baseUrl, LIST, { clock })).code).toBe(0);
+    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0 })).code).toBe(0);
     expect(clock.slept).toEqual([40_000]);
   });
 
@@ -200,7 +207,7 @@ describe('a rate limit', () => {
   it('of one call holds back all of them until it has passed', async () => {
     const clock = handClock();
     const server = await limited('60');
-    const { http } = client(server.baseUrl, { clock });
+    const { http } = client(server.baseUrl, { clock, random: () => 0 });
     const first = http.call(OPERATIONS.listSpaces);
     await clock.sleepers(1);
     const others = [1, 2, 3].map(() => http.call(OPERATIONS.listAgents, { parameters: { space_id: 's1' } }));
@@ -217,7 +224,7 @@ describe('a rate limit', () => {
   it('of a call that is not repeated holds back the next ones too', async () => {
     const clock = fastClock();
     const server = await limited('60');
-    const { http } = client(server.baseUrl, { clock, retries: 0 });
+    const { http } = client(server.baseUrl, { clock, retries: 0, random: () => 0 });
     expect(await failureOf(http.call(OPERATIONS.listSpaces))).toBeInstanceOf(RateLimitError);
     await http.call(OPERATIONS.listSpaces);
     expect(clock.slept).toEqual([60_000]);

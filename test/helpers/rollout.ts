@@ -55,13 +55,17 @@ export async function expectWhole(it: Service, count: number): Promise<void> {
 interface Ran {
   readonly exitCode: number | undefined;
   readonly summary: Record<string, number>;
+  /** The results that hold an error, so that a failed run tells why. */
+  readonly failures: readonly object[];
   readonly stderr: string;
 }
 
 /** One run of the program to its end. */
 export async function rollOut(it: Service, path: string): Promise<Ran> {
   const { exitCode, stdout, stderr } = await start(['provision', path, '-o', 'json'], { env: it.env });
-  return { exitCode, stderr, summary: stdout === '' ? {} : JSON.parse(stdout).summary };
+  if (stdout === '') return { exitCode, stderr, summary: {}, failures: [] };
+  const { results, summary }: { results: { error?: object }[]; summary: Record<string, number> } = JSON.parse(stdout);
+  return { exitCode, stderr, summary, failures: results.flatMap(({ error }) => error ?? []) };
 }
 
 /** Runs it again in good weather: nothing is left to do, and nothing is written. */

@@ -12,7 +12,7 @@ describe('two hundred spaces in bad weather', () => {
       await badService(it, seed);
       const path = write('all.yaml', rolloutManifest(COUNT));
       const ran = await rollOut(it, path);
-      expect(ran).toMatchObject({ exitCode: 0, stderr: '', summary: { created: COUNT, failed: 0 } });
+      expect(ran).toMatchObject({ failures: [], exitCode: 0, stderr: '', summary: { created: COUNT, failed: 0 } });
       await expectWhole(it, COUNT);
       await expectSettled(it, path, COUNT);
     },
@@ -30,7 +30,7 @@ describe('two hundred spaces in bad weather', () => {
       for (const requests of moments) if (await killAfter(it, path, requests)) killed += 1;
       expect(killed).toBeGreaterThan(6);
       const ran = await rollOut(it, path);
-      expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(ran).toMatchObject({ failures: [], exitCode: 0, stderr: '' });
       await expectWhole(it, COUNT);
       await expectSettled(it, path, COUNT);
     },

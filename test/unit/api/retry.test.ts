@@ -86,7 +86,8 @@ describe('whether an attempt is repeated', () => {
       ...base,
       outcome: { kind: 'response', status: 429, retryAfterMs },
     });
-    expect(decideRetry(limited(30_000))).toEqual({ retry: true, delayMs: 30_000 });
+    expect(decideRetry({ ...limited(30_000), random: 0 })).toEqual({ retry: true, delayMs: 30_000 });
+    expect(decideRetry({ ...limited(30_000), random: 0.5 })).toEqual({ retry: true, delayMs: 30_250 });
     expect(decideRetry(limited(60_001))).toEqual({ retry: false, why: 'deadline' });
   });
 

@@ -29,10 +29,9 @@ describe('numbers that JavaScript would round', () => {
   it('writes every whole number back as it came', () => {
     fc.assert(
       fc.property(fc.bigInt(), fc.string(), (number, key) => {
-        const text = `{${JSON.stringify(key)}:${number}}`;
-        expect(jsonText(parseJson(text))).toBe(
-          jsonText(JSON.parse(`{${JSON.stringify(key)}:"N"}`)).replace('"N"', String(number)),
-        );
+        fc.pre(key !== '__proto__');
+        const text = `{${jsonText(key)}:${number}}`;
+        expect(jsonText(parseJson(text))).toBe(text);
       }),
     );
   });

@@ -2,8 +2,8 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { type Answer, list, object, type Row } from '../../../src/answer.ts';
 import { UsageError } from '../../../src/errors.ts';
-import { checkQuery } from '../../../src/output/query.ts';
 import { OUTPUT_FORMATS } from '../../../src/output/format-names.ts';
+import { checkQuery } from '../../../src/output/query.ts';
 import { type How, render } from '../../../src/output/render.ts';
 import { brokenSink, memorySink } from './memory-sink.ts';
 

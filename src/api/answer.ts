@@ -1,0 +1,65 @@
+import { ASSUMPTIONS, type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
+import { parseJson } from '../contract/json.ts';
+import type { Operation } from '../contract/operations.ts';
+import { ShapeError } from '../errors.ts';
+import { describeBody } from './failures.ts';
+import type { Attempt, Reply } from './transport.ts';
+
+/** A successful answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  /** Path and query that were asked. */
+  readonly path: string;
+  /** The body as JSON. @throws ShapeError when it is none. */
+  json(): unknown;
+  /** Runs a reader of `contract` on this answer. @throws ShapeError in place of its UnknownShape. */
+  read<Value>(reader: (body: unknown) => Value): Value;
+}
+
+/**
+ * The answer to a call that succeeded; its body is read when it is asked for.
+ * @param redact takes secrets out of a text before a part of it is quoted
+ */
+export function createAnswer(
+  operation: Operation,
+  { status, headers, body }: Extract<Reply, { kind: 'response' }>,
+  request: Attempt,
+  redact: (text: string) => string,
+): Answer {
+  const requestId = headers['x-request-id'] ?? request.requestId;
+  const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): ShapeError =>
+    new ShapeError(message, {
+      why: `${operation.name} answered ${status} with ${seen}.`,
+      hint: `${assumption ? `Assumed (${assumption}): ${ASSUMPTIONS[assumption]}. ` : ''}Run it again with --debug to see the whole answer.`,
+      status,
+      requestId,
+      details: { operation: operation.name, assumption: assumption ?? null, seen },
+    });
+  let parsed: { readonly value: unknown } | undefined;
+  const json = (): unknown => {
+    try {
+      parsed ??= { value: parseJson(body) };
+      return parsed.value;
+    } catch {
+      throw unexpected(undefined, 'The answer is not JSON.', describeBody(redact(body), headers['content-type']));
+    }
+  };
+  return {
+    status,
+    headers,
+    requestId,
+    path: request.path,
+    json,
+    read(reader) {
+      const value = json();
+      try {
+        return reader(value);
+      } catch (error) {
+        if (error instanceof UnknownShape) throw unexpected(error.assumption, error.message, error.seen);
+        throw error;
+      }
+    },
+  };
+}
