@@ -1,6 +1,6 @@
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { readList, readNext, unreachableNext } from '../contract/lists.ts';
+import { readList, readNext, statedRest, unreachableNext } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
 import { ShapeError } from '../errors.ts';
 import type { Answer } from './answer.ts';
@@ -74,6 +74,11 @@ export async function* listAll(
     const answer = await http.call(operation, link === undefined ? options : { link });
     const items = answer.read((body) => readList(body, resource));
     const next = await nextPage(http, operation, answer, resource);
+    const rest =
+      next === undefined && link === undefined ? statedRest(answer.json(), resource, items.length) : undefined;
+    if (rest !== undefined) {
+      throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', rest);
+    }
     yield* items;
     if (next === undefined) return;
     seen.add(answer.path);

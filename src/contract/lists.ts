@@ -27,6 +27,10 @@ const OTHER_CURSORS = [
   '@odata.nextLink',
 ];
 
+/** What a service says about how much there is in all. */
+const TOTALS = ['total', 'total_count', 'totalCount', 'total_items', 'totalItems', 'count'] as const;
+const PAGE_TOTALS = ['total_pages', 'totalPages', 'page_count', 'pageCount'] as const;
+
 function objects(list: readonly unknown[], resource: string): readonly JsonObject[] {
   return list.map((item) => {
     if (!isJsonObject(item)) {
@@ -122,4 +126,21 @@ export function unreachableNext(body: unknown, resource: string): string | undef
   if (!isJsonObject(body)) return undefined;
   const places = pagingPlaces(body, resource);
   return OTHER_CURSORS.find((key) => places.some((place) => Boolean(place[key])));
+}
+
+/**
+ * Whether a list that shows no way on says that there is more of it than was read.
+ * @param resource as for `readList`
+ * @param read the items read
+ * @returns the telling words, or undefined
+ */
+export function statedRest(body: unknown, resource: string, read: number): string | undefined {
+  if (!isJsonObject(body)) return undefined;
+  for (const place of pagingPlaces(body, resource)) {
+    const total = TOTALS.find((key) => typeof place[key] === 'number' && place[key] > read);
+    if (total !== undefined) return `${total}: ${place[total]}, and ${read} read`;
+    const pages = PAGE_TOTALS.find((key) => typeof place[key] === 'number' && place[key] > 1);
+    if (pages !== undefined) return `${pages}: ${place[pages]}`;
+  }
+  return undefined;
 }

@@ -42,7 +42,11 @@ async function provisionBlindly(surface: Surface, document: ManifestDocument): P
     const agents = plan.agents.map((agent) => agent.present);
     return finished(document, plan, present.space_id, agents);
   }
-  return remember(surface, document, await post(surface, document, plan, plan, true));
+  return remember(surface, document, await post(surface, document, plan, plan, true, idsOf(present)));
+}
+
+function idsOf(present: PresentSpace | undefined): ReadonlySet<string | undefined> {
+  return new Set(present?.agents.map(({ agent_id }) => agent_id));
 }
 
 async function look(
@@ -56,25 +60,36 @@ async function look(
   return soFar.space && withMemory(await inspectSpace(http, soFar.space), memory.recall(manifest));
 }
 
-/**
- * After a POST whose end is open, agents may have come that cannot be paired with those that were asked for: the service
- * may have renamed them. Posting again could install them twice, so nobody but a person can go on.
- */
-function refuseToGuess(soFar: SoFar, plan: ProvisionPlan, present: PresentSpace | undefined): void {
-  const paired = new Set(plan.agents.flatMap((agent) => agent.present?.agent_id ?? []));
-  const strangers = (present?.agents ?? []).filter(
-    ({ agent_id }) => agent_id !== undefined && !paired.has(agent_id) && !soFar.before?.has(agent_id),
+/** Whether an earlier run installed one of the missing agents without learning its id. */
+function wasInstalledUnseen(recalled: PresentSpace | undefined, plan: ProvisionPlan): boolean {
+  const missing = plan.agents.filter((agent) => !agent.present);
+  const unseen = recalled?.agents.filter(({ agent_id }) => agent_id === undefined) ?? [];
+  return missing.some(({ wanted }) =>
+    unseen.some(({ name, template_id }) => name === wanted.name && template_id === wanted.template_id),
   );
-  if (!soFar.open || strangers.length === 0) return;
+}
+
+/**
+ * Agents may be there that cannot be paired with those that were asked for: a service may have renamed them. Where an
+ * earlier POST may have brought them, posting again could install them twice, so only a person can go on.
+ */
+function refuseToGuess(
+  soFar: SoFar,
+  plan: ProvisionPlan,
+  present: PresentSpace | undefined,
+  recalled: PresentSpace | undefined,
+): void {
+  const paired = new Set(plan.agents.flatMap((agent) => agent.present?.agent_id ?? []));
+  const strangers = (present?.agents ?? []).filter(({ agent_id }) => agent_id !== undefined && !paired.has(agent_id));
+  const unseen = recalled?.space_id === present?.space_id && wasInstalledUnseen(recalled, plan);
+  const suspects = unseen ? strangers : strangers.filter(({ agent_id }) => soFar.open && !soFar.before?.has(agent_id));
+  if (suspects.length === 0) return;
   throw new Undecidable(
-    new OutcomeUnknownError(
-      'An answer was lost, and agents have come that cannot be told apart from those asked for.',
-      {
-        why: strangers.map(({ agent_id, name }) => `${agent_id} ${name ?? ''}`.trim()).join('\n'),
-        hint: 'Look at the agents of the space. Nothing more is posted for it, so that none is installed twice.',
-        details: { agents: strangers },
-      },
-    ),
+    new OutcomeUnknownError('There are agents that cannot be told apart from those that were asked for before.', {
+      why: suspects.map(({ agent_id, name }) => `${agent_id} ${name ?? ''}`.trim()).join('\n'),
+      hint: 'Look at the agents of the space. Nothing more is posted for it, so that none is installed twice.',
+      details: { agents: suspects },
+    }),
   );
 }
 
@@ -98,16 +113,16 @@ async function lookAndPost(
   const present = await look(surface, document, soFar, listed);
   const plan = planProvision(document.manifest, present);
   soFar.first ??= plan;
-  soFar.before ??= new Set(present?.agents.map(({ agent_id }) => agent_id));
+  soFar.before ??= idsOf(present);
   if (present && plan.action === 'none') {
     const agents = plan.agents.map((agent) => agent.present);
     return remember(surface, document, finished(document, soFar.first, present.space_id, agents));
   }
-  refuseToGuess(soFar, plan, present);
+  refuseToGuess(soFar, plan, present, surface.memory.recall(document.manifest));
   // It was answered, though not readably, and yet it is not there: another POST would be answered the same way.
   if (soFar.open instanceof ShapeError) throw new Undecidable(soFar.open);
   try {
-    return await remember(surface, document, await post(surface, document, soFar.first, plan, false));
+    return await remember(surface, document, await post(surface, document, soFar.first, plan, false, idsOf(present)));
   } catch (error) {
     if (error instanceof OutcomeUnknownError || error instanceof ShapeError) soFar.open = error;
     throw error;

@@ -95,6 +95,19 @@ describe('failures', () => {
     expect(results.flatMap(({ agents }) => agents).every(({ agent_id }) => agent_id !== null)).toBe(true);
   });
 
+  test('a look that ends with a 429 after other failures is repeated like one that ends with a 503', async () => {
+    const it = await service();
+    const list = 'GET /automation/spaces/$';
+    await it.faults(
+      { kind: 'reset', on: POST, times: 1 },
+      { kind: 'status', status: 503, on: list, skip: 1, times: 3 },
+      { kind: 'status', status: 429, on: list, skip: 1, times: 1, retry_after: 0.01 },
+    );
+    const ran = await provision([many(1)], it);
+    expect((await it.received()).map(({ status }) => status)).toEqual([200, null, 503, 503, 503, 429, 200, 201]);
+    expect(ran.code).toBe(0);
+  });
+
   test('a 429 holds back the other spaces as well', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 429, retry_after: 0.3, on: POST, times: 1 });

@@ -15,7 +15,7 @@ interface OddSpace {
 }
 
 /** What goes wrong with a request: before it is processed, or after, when the answer is lost. */
-export type Trouble = 503 | 429 | 'reset' | 'reset after' | 'cut after' | '502 after' | undefined;
+export type Trouble = 307 | 503 | 429 | 'reset' | 'reset after' | 'cut after' | '502 after' | undefined;
 
 export interface Habits {
   /** How a list is wrapped. The bare array by default. */

@@ -47,6 +47,19 @@ function expectDone(service: OddService, ran: Ran, externalIds: readonly string[
   }
 }
 
+function without(fields: object, key: string): object {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key));
+}
+
+/** A service that lists agents under names of its own. */
+const renaming: Habits = {
+  item: (resource, id, fields) => ({
+    [`${resource}_id`]: `${resource}-${id}`,
+    ...fields,
+    ...(resource === 'agent' && { name: `${Object(fields).name} agent` }),
+  }),
+};
+
 const SHAPES: Record<string, Habits> = {
   'bare arrays': {},
   'the data envelope': {
@@ -123,6 +136,41 @@ describe('an answer that is lost after the write', () => {
       },
     });
     expectDone(service, await machine(manifest('acme-1'))(service), ['acme-1']);
+    expect(service.posts().length).toBe(1);
+  });
+
+  it('where the agents that came carry other names, nothing is guessed: exit 9, and nothing is posted again', async () => {
+    const service = await oddService({
+      ...renaming,
+      hideTemplates: true,
+      trouble: ({ method }, count) => (method === 'POST' && count === 1 ? 'reset after' : undefined),
+    });
+    const provision = machine(manifest('acme-1'));
+    const ran = await provision(service);
+    expect(ran.code).toBe(9);
+    expect(ran.json<Provisioned>().results[0]?.error?.type).toBe('outcome_unknown');
+    expect(service.posts().length).toBe(1);
+  });
+
+  it('and may no longer be looked at, nothing is posted again: exit 9', async () => {
+    let lost = false;
+    const service = await oddService({
+      forbidden: ({ method }) => lost && method === 'GET',
+      trouble: ({ method }) => {
+        if (method !== 'POST' || lost) return undefined;
+        lost = true;
+        return 'reset after';
+      },
+    });
+    const ran = await machine(manifest('acme-1'))(service);
+    expect(ran.code).toBe(9);
+    expect(service.posts().length).toBe(1);
+    expect(service.agentNames('acme-1')).toEqual(AGENTS);
+  });
+
+  it('a redirect of the POST is final', async () => {
+    const service = await oddService({ trouble: ({ method }) => (method === 'POST' ? 307 : undefined) });
+    expect((await machine(manifest('acme-1'))(service)).code).toBe(8);
     expect(service.posts().length).toBe(1);
   });
 
@@ -212,6 +260,38 @@ describe('where nothing can be looked up', () => {
   });
 });
 
+describe('agents under other names than they were asked for', () => {
+  it.each<[string, Habits]>([
+    ['told apart by their templates', renaming],
+    [
+      'without any name',
+      {
+        item: (resource, id, fields) => ({
+          [`${resource}_id`]: `${resource}-${id}`,
+          ...without(fields, resource === 'agent' ? 'name' : ''),
+        }),
+      },
+    ],
+  ])('%s: an earlier run is remembered, and a repeat posts nothing', async (_, habits) => {
+    const service = await oddService(habits);
+    const provision = machine(manifest('acme-1'));
+    expect((await provision(service)).code).toBe(0);
+    const again = await provision(service);
+    expect(again.code).toBe(0);
+    expect(again.json<Provisioned>().results[0]?.status).toBe('unchanged');
+    expect(service.posts().length).toBe(1);
+  });
+
+  it('and not to be told apart: the repeat posts nothing, and says why', async () => {
+    const service = await oddService({ ...renaming, hideTemplates: true });
+    const provision = machine(manifest('acme-1'));
+    expect((await provision(service)).code).toBe(0);
+    const again = await provision(service);
+    expect(again.code).toBe(9);
+    expect(service.posts().length).toBe(1);
+  });
+});
+
 describe('a listing that cannot be trusted', () => {
   it('of two spaces with one external id: nothing is written', async () => {
     const service = await oddService({
@@ -265,11 +345,13 @@ describe('a listing that cannot be trusted', () => {
     expect(service.posts()).toEqual([]);
   });
 
-  it('of a part of the spaces: nothing is written', async () => {
-    const service = await oddService({
-      pageSize: 1,
-      envelope: (items, _, next) => ({ items, has_more: next !== null }),
-    });
+  it.each<[string, NonNullable<Habits['envelope']>]>([
+    ['has_more', (items, _, next) => ({ items, has_more: next !== null })],
+    ['has_more below data', (items, resource, next) => ({ data: { [resource]: items, has_more: next !== null } })],
+    ['total', (items) => ({ results: items, total: 2 })],
+    ['total_pages', (items) => ({ results: items, page: 1, total_pages: 2 })],
+  ])('of a part of the spaces, told by %s: nothing is written', async (_, envelope) => {
+    const service = await oddService({ pageSize: 1, envelope });
     service.spaces.set('a', { id: 1, external_space_id: 'a', name: 'a', agents: [] });
     service.spaces.set('acme-1', { id: 2, external_space_id: 'acme-1', name: 'x', agents: [] });
     const ran = await machine(manifest('acme-1'))(service);
