@@ -66,13 +66,13 @@ export interface ObjectAnswer {
 }
 
 /** Text that is the answer as it stands, whatever the output format: a schema, shell lines. */
-export interface TextAnswer {
+interface TextAnswer {
   readonly kind: 'text';
   readonly text: string;
 }
 
 /** Nothing on stdout; the exit code is what a wrapped command ended with. */
-export interface NoAnswer {
+interface NoAnswer {
   readonly kind: 'none';
   readonly exitCode?: number;
 }

@@ -1,7 +1,7 @@
 import type { Answer } from './answer.ts';
 import type { Context } from './context.ts';
 
-export interface ArgumentSpec {
+interface ArgumentSpec {
   /** As in usage: `<space>`, `[file]`, `<file...>`. */
   readonly usage: string;
   readonly description: string;

@@ -21,6 +21,8 @@ export interface Context {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signals: Signals;
+  /** Aborted by the first Ctrl-C and by the command's deadline, with the error to end with. */
+  readonly ended: AbortSignal;
   readonly flags: GlobalFlags;
   /** Whether a question may be asked: a terminal on both sides, no CI, no --no-input. */
   readonly interactive: boolean;

@@ -3,7 +3,7 @@ import { configDirectory } from './config/location.ts';
 import { isReadableByOthers, type Profiles, readProfiles, writeProfiles } from './config/profiles.ts';
 import type { GlobalFlags } from './config/settings.ts';
 import type { Context, Signals } from './context.ts';
-import { EXIT, InterruptedError } from './errors.ts';
+import { EXIT, InterruptedError, LocalError } from './errors.ts';
 import type { Clock, Environment, Io } from './io.ts';
 import type { Progress } from './output/progress.ts';
 import { cleanLine, cleanText } from './output/sanitise.ts';
@@ -34,6 +34,11 @@ export interface ContextParts {
   readonly redact: (text: string) => string;
 }
 
+/** A timer that is set for longer goes off at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+const TIME_UP = { hint: 'Allow more time with --timeout.' };
+
 function userAgent({ version, nodeVersion, platform }: Surroundings): string {
   return `partnerctl/${version} (node ${nodeVersion}; ${platform})`;
 }
@@ -46,6 +51,13 @@ export function createContext(
 ): Context & { close(): Promise<void> } {
   const { io, env, clock, random, signals, platform, home } = surroundings;
   const deadline = flags.timeoutMs === undefined ? undefined : clock.now() + flags.timeoutMs;
+  const timeUp = new AbortController();
+  const timer = setTimeout(
+    () => timeUp.abort(new LocalError('The time for the command was up.', TIME_UP)),
+    Math.min(flags.timeoutMs ?? 0, LONGEST_TIMER_MS),
+  );
+  if (deadline === undefined) clearTimeout(timer);
+  const ended = AbortSignal.any([signals.interrupt, timeUp.signal]);
   const transports: Transport[] = [];
   let profiles: Promise<Profiles> | undefined;
 
@@ -60,6 +72,7 @@ export function createContext(
     clock,
     random,
     interrupt: signals.interrupt,
+    ended,
     userAgent: userAgent(surroundings),
     deadline,
     redact,
@@ -88,6 +101,7 @@ export function createContext(
     clock,
     random,
     signals,
+    ended,
     flags,
     progress,
     keepSecret,
@@ -136,6 +150,7 @@ export function createContext(
   };
   return Object.assign(context, {
     async close() {
+      clearTimeout(timer);
       progress.stop();
       await Promise.all(transports.map((transport) => transport.close()));
     },

@@ -72,7 +72,7 @@ export async function main(argv: readonly string[], surroundings: Surroundings):
   const secrets = new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []);
   let line: CommandLine | undefined;
   try {
-    const parsed = await parse(argv, version);
+    const parsed = await parse(argv, { version, columns: io.stdout.columns });
     if (parsed.kind === 'text') {
       await stdout.write(parsed.text);
       return EXIT.ok;

@@ -152,6 +152,12 @@ function typedWords(argv: readonly string[]): string[] {
   return words;
 }
 
+/** Whether the words could be the beginning of a command. */
+function isKnown(argv: readonly string[]): boolean {
+  const words = typedWords(argv);
+  return COMMANDS.some((entry) => entry.words.split(' ').every((word, index) => (words[index] ?? word) === word));
+}
+
 function findEntry(argv: readonly string[]): Entry | undefined {
   const words = typedWords(argv);
   return COMMANDS.find((entry) => entry.words.split(' ').every((word, index) => words[index] === word));
@@ -176,11 +182,15 @@ interface Reader {
   result: { args: readonly string[]; values: Values; globals: Values } | undefined;
 }
 
-function configure(commander: Commander, written: string[]): Commander {
+function configure(commander: Commander, written: string[], columns: number): Commander {
   return commander
     .exitOverride()
-    .configureOutput({ writeOut: (text) => written.push(text), writeErr: () => undefined })
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureOutput({
+      writeOut: (text) => written.push(text),
+      writeErr: () => undefined,
+      getOutHelpWidth: () => columns,
+    })
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 16 })
     .helpOption('-h, --help', 'show this help');
 }
 
@@ -203,9 +213,13 @@ function fillLeaf(leaf: Commander, command: Command, reader: Reader): void {
   });
 }
 
-function buildTree(version: string, called: Entry | undefined, command: Command | undefined): Reader {
+function buildTree(
+  { version, columns }: ParseOptions,
+  called: Entry | undefined,
+  command: Command | undefined,
+): Reader {
   const written: string[] = [];
-  const root = configure(new Commander('partnerctl'), written);
+  const root = configure(new Commander('partnerctl'), written, columns);
   const reader: Reader = { root, written, result: undefined };
   root
     .description(
@@ -221,12 +235,12 @@ function buildTree(version: string, called: Entry | undefined, command: Command 
     if (second !== undefined) {
       parent =
         groups.get(first) ??
-        configure(root.command(first), written)
+        configure(root.command(first), written, columns)
           .description(GROUPS[first] ?? '')
           .helpCommand(false);
       groups.set(first, parent);
     }
-    const leaf = configure(parent.command(second ?? first), written)
+    const leaf = configure(parent.command(second ?? first), written, columns)
       .summary(entry.summary)
       .description(entry.summary);
     if (entry === called && command) fillLeaf(leaf, command, reader);
@@ -235,15 +249,20 @@ function buildTree(version: string, called: Entry | undefined, command: Command 
 }
 
 /** Commander's complaint as one of ours. */
-function usageError(error: CommanderError, entry: Entry | undefined): UsageError {
+function usageError(error: CommanderError, argv: readonly string[], entry: Entry | undefined): UsageError {
   // What stands behind an unknown flag may be a token.
-  const said = error.message.replace(/^error: /, '').replace(/^(unknown option '[^=]*)=.*'/is, "$1'");
+  const said = error.message
+    .replace(/^error: /, '')
+    .replace(/^(unknown option '[^=]*)=.*'/is, "$1'")
+    .replace(/^(unknown option '-\w)\w+'/i, "$1'");
   const [first = '', ...rest] = said.split('\n');
   const suggestion = rest
     .join(' ')
     .trim()
     .replace(/^\(|\)$/g, '');
-  const help = `Run \`partnerctl ${entry ? `${entry.words} ` : ''}--help\` for what there is.`;
+  const [group = ''] = typedWords(argv);
+  const words = entry?.words ?? (Object.hasOwn(GROUPS, group) ? group : '');
+  const help = `Run \`${['partnerctl', words, '--help'].filter((word) => word !== '').join(' ')}\` for what there is.`;
   const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!]$/.test(first) ? '' : '.'}`;
   return new UsageError(message, { hint: suggestion === '' ? help : `${suggestion} ${help}` });
 }
@@ -253,25 +272,33 @@ function commandMissing(argv: readonly string[]): UsageError {
   return new UsageError('A command is missing.', { hint: `Run \`${help}\` for what there is.` });
 }
 
+export interface ParseOptions {
+  readonly version: string;
+  /** How wide help may be. */
+  readonly columns: number;
+}
+
 /**
  * Reads the words typed.
  * @param typed the arguments, without node and the script
  * @throws UsageError for what is not understood, with a suggestion where one is near
  */
-export async function parse(typed: readonly string[], version: string): Promise<Parsed> {
+export async function parse(typed: readonly string[], options: ParseOptions): Promise<Parsed> {
   refuseTokenFlag(typed);
   // The parser's own `help` looks one word deep, and command lines here have two.
-  const argv = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
+  const asked = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
+  // Asked for help on what there is not, it should say so.
+  const argv = isKnown(asked) ? asked : asked.filter((word) => word !== '--help' && word !== '-h');
   const entry = findEntry(argv);
   const command = entry ? (await entry.load()).default : undefined;
-  const reader = buildTree(version, entry, command);
+  const reader = buildTree(options, entry, command);
   try {
     await reader.root.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: 'text', text: reader.written.join('') };
     if (error.code === 'commander.help') throw commandMissing(argv);
-    throw usageError(error, entry);
+    throw usageError(error, argv, entry);
   }
   if (!entry || !command || !reader.result) throw commandMissing(argv);
   const { args, values, globals } = reader.result;

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { FlagSpec, Words } from './command.ts';
 import { InputError, LocalError } from './errors.ts';
+import { fileReason } from './input.ts';
 import type { FaultPlan, Sandbox } from './sandbox/sandbox.ts';
 
 /** What `sandbox start` and `sandbox run` have in common. */
@@ -27,12 +28,15 @@ export function sandboxInput(words: Words): SandboxInput {
 }
 
 async function readFaults(path: string): Promise<FaultPlan> {
+  const { parseFaultPlan } = await import('./sandbox/faults.ts');
   try {
-    // Its shape is checked by the sandbox, whose plan it is.
-    const plan: FaultPlan = JSON.parse(await readFile(path, 'utf8'));
-    return plan;
+    return parseFaultPlan(JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
-    throw new InputError(`The faults in ${path} cannot be read.`, { why: String(error), cause: error });
+    throw new InputError(`The faults in ${path} cannot be used.`, {
+      why: fileReason(error),
+      hint: 'They look like {"rules":[{"kind":"status","status":503,"times":1}]}; the README lists the kinds.',
+      cause: error,
+    });
   }
 }
 
@@ -47,6 +51,7 @@ export async function startFor({ dataDir, faultsFile, port }: SandboxInput): Pro
     return await startSandbox({ port, ...(dataDir !== undefined && { dataDir }), ...(faults && { faults }) });
   } catch (error) {
     throw new LocalError('The sandbox cannot start.', {
+      hint: 'Give another --port (or none, for a free one) or another --data directory.',
       why: error instanceof Error ? error.message : String(error),
       cause: error,
     });

@@ -19,6 +19,8 @@ export interface ServiceParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly interrupt: AbortSignal;
+  /** Aborted by Ctrl-C and by the deadline. */
+  readonly ended: AbortSignal;
   readonly userAgent: string;
   /** The command's deadline in milliseconds since the epoch. */
   readonly deadline: number | undefined;
@@ -75,7 +77,7 @@ export async function findService(
   profiles: Profiles,
   parts: ServiceParts,
 ): Promise<{ baseUrl: string; token: string }> {
-  const { flags, env, io, interrupt, say } = parts;
+  const { flags, env, io, ended, say } = parts;
   const settings = resolveService(flags, env, profiles);
   const { baseUrl, token: source, overruled } = settings;
   if (flags.verbose || flags.debug) {
@@ -83,5 +85,5 @@ export async function findService(
     for (const line of overruled) await say(`* ${line}`);
   }
   await guardToken(settings, profiles, parts);
-  return { baseUrl: baseUrl.value, token: await fetchToken(source, io.stdin, interrupt) };
+  return { baseUrl: baseUrl.value, token: await fetchToken(source, io.stdin, ended) };
 }

@@ -8,7 +8,7 @@ export interface SignalSource {
 }
 
 /** The exit code that a signal ends a command with. */
-export function exitCodeForSignal(signal: EndSignal): 130 | 143 {
+function exitCodeForSignal(signal: EndSignal): 130 | 143 {
   return signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
 }
 

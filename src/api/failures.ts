@@ -40,7 +40,12 @@ function complaintLines({ fields }: ServiceError): string[] {
 }
 
 function factsOf(response: Response, said: ServiceError, call: CallFacts): ErrorFacts {
-  const why = [said.message, ...complaintLines(said)].filter((line) => line !== undefined && line !== '').join('\n');
+  const lines = complaintLines(said);
+  // Some services say the only complaint a second time, as the message of the whole.
+  const repeated = said.fields.some(({ message }) => said.message?.includes(message));
+  const why = [repeated ? undefined : said.message, ...lines]
+    .filter((line) => line !== undefined && line !== '')
+    .join('\n');
   return {
     why: why === '' ? undefined : why,
     status: response.status,
@@ -106,12 +111,12 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
         hint: 'Top up the balance (the minimum is 1 USD), then run the command again. Nothing was processed.',
       });
     case status === 403:
-      return new CredentialsError(`The token may not do this (403, ${call.operation.name}).`, {
+      return new CredentialsError(`The token may not do this (403).`, {
         ...facts,
         hint: "Check the token's scopes, and that allowed_ip_cidrs holds this machine's public address.",
       });
     case status === 404:
-      return new NotFoundError(`The service does not know this (404, ${call.operation.name}).`, {
+      return new NotFoundError(`The service does not know this (404).`, {
         ...facts,
         hint: `Check the id, and the base address ${call.baseUrl}.`,
       });
@@ -122,7 +127,7 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
     case status >= 500 || status === 408:
       return serverFailed(response, facts, call);
     default:
-      return new RefusedError(`The service refused the call (${status}, ${call.operation.name}).`, {
+      return new RefusedError(`The service refused the call (${status}).`, {
         ...facts,
         hint: 'Correct what it complains about, then run the command again.',
       });

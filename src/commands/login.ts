@@ -3,6 +3,7 @@ import { listSpaces } from '../api/spaces.ts';
 import { command } from '../command.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
 import { DEFAULT_PROFILE, type Profile, withProfile } from '../config/profiles.ts';
+import type { TokenSource } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
 import type { Context } from '../context.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
@@ -12,33 +13,22 @@ interface Input {
   readonly verify: boolean;
 }
 
-/** Flag, then environment, then standard input, then a question: the first that is there. */
-async function givenToken(context: Context, { tokenCommand }: Input): Promise<string> {
-  const { flags, env, io, signals } = context;
-  const take = fetchToken;
-  if (tokenCommand !== undefined) {
-    return take({ kind: 'command', command: tokenCommand, from: '--token-command' }, io.stdin, signals.interrupt);
-  }
-  if (flags.tokenFile !== undefined) {
-    return take({ kind: 'file', path: flags.tokenFile, from: '--token-file' }, io.stdin, signals.interrupt);
-  }
+/** Flag, then environment, then a question, then standard input: the first that is there. */
+async function tokenSource(context: Context, { tokenCommand }: Input): Promise<TokenSource> {
+  const { flags, env, io } = context;
+  if (tokenCommand !== undefined) return { kind: 'command', command: tokenCommand, from: '--token-command' };
+  if (flags.tokenFile !== undefined) return { kind: 'file', path: flags.tokenFile, from: '--token-file' };
   if (env.PARTNER_TOKEN) {
     await context.notice('The token is taken from PARTNER_TOKEN.');
-    return take({ kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN' }, io.stdin, signals.interrupt);
+    return { kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN' };
   }
   if (context.interactive) {
-    return take(
-      { kind: 'text', token: await context.askSecret('Partner token'), from: 'the prompt' },
-      io.stdin,
-      signals.interrupt,
-    );
+    return { kind: 'text', token: await context.askSecret('Partner token'), from: 'the prompt' };
   }
-  if (io.stdin.isTTY) {
-    throw new UsageError('There is no token, and nothing may be asked.', {
-      hint: 'Give --token-file <path>, or - to read it from standard input.',
-    });
-  }
-  return take({ kind: 'file', path: '-', from: 'standard input' }, io.stdin, signals.interrupt);
+  if (!io.stdin.isTTY) return { kind: 'file', path: '-', from: 'standard input' };
+  throw new UsageError('There is no token, and nothing may be asked.', {
+    hint: 'Give --token-file <path>, or - to read it from standard input.',
+  });
 }
 
 /** A token that may not list spaces is still a token that the service knows. */
@@ -93,7 +83,7 @@ export default command<Input>({
       address,
       flags.baseUrl === undefined ? 'PARTNER_BASE_URL or the profile' : '--base-url',
     );
-    const token = await givenToken(context, input);
+    const token = await fetchToken(await tokenSource(context, input), context.io.stdin, context.ended);
     context.keepSecret(token);
     if (input.verify) await verify(context, baseUrl, token);
     const profile: Profile = {

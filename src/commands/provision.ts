@@ -3,7 +3,7 @@ import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { command } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
-import { UsageError } from '../errors.ts';
+import { PartnerctlError, UsageError } from '../errors.ts';
 import { type DocumentResult, resultJson, runFailure, summarise, summaryText } from '../provision/result.ts';
 
 interface Input {
@@ -28,7 +28,10 @@ function modeOf(chosen: readonly (readonly [Input['mode'], boolean])[]): Input['
 
 function differencesText({ differences }: DocumentResult): string {
   return differences
-    .map(({ field, service, manifest }) => `${field} is ${JSON.stringify(service)}, not ${JSON.stringify(manifest)}`)
+    .map(
+      ({ field, service, manifest }) =>
+        `${field} stays ${JSON.stringify(service)}; the manifest says ${JSON.stringify(manifest)}`,
+    )
     .join('; ');
 }
 
@@ -38,8 +41,15 @@ function agentsText({ agents }: DocumentResult): string {
   return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
 }
 
+/** What failed, and the first line of why. */
+function errorNote(error: unknown): string {
+  if (!(error instanceof PartnerctlError)) return String(error);
+  const why = error.facts.why?.split('\n')[0];
+  return why === undefined ? error.message : `${error.message} ${why}`;
+}
+
 function noteText(result: DocumentResult): string {
-  if (result.error instanceof Error) return result.error.message;
+  if (result.error !== undefined) return errorNote(result.error);
   const action =
     result.action === 'create' ? 'would be created' : result.action === 'install' ? 'agents would be installed' : '';
   return [action, differencesText(result)].filter((part) => part !== '').join('; ');
@@ -96,9 +106,15 @@ async function readDocuments(context: Context, { files, vars }: Input): Promise<
     import('../domain/manifest/manifest.ts'),
     import('../provision/manifest-error.ts'),
   ]);
-  const sources = await readSources(files, context.io.stdin);
-  const { documents, problems } = readManifests(sources, (name) => vars.get(name) ?? context.env[name]);
+  const sources = await readSources(files, context.io.stdin, context.ended);
+  const used = new Set<string>();
+  const { documents, problems } = readManifests(sources, (name) => {
+    used.add(name);
+    return vars.get(name) ?? context.env[name];
+  });
   if (problems.length > 0) throw manifestError(problems);
+  const unused = [...vars.keys()].filter((name) => !used.has(name));
+  if (unused.length > 0) await context.notice(`note: no manifest uses --var ${unused.join(', ')}.`);
   return documents;
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { CredentialsError } from '../errors.ts';
+import { fileReason, readUntil } from '../input.ts';
 import type { TokenSource } from './settings.ts';
 
 const MAX_TOKEN_BYTES = 16 * 1024;
@@ -25,22 +26,21 @@ function firstLine(text: string): string {
 }
 
 /** The first line of standard input, without reading on for ever. */
-async function readTokenFrom(stdin: Readable): Promise<string> {
+async function fromStdin(stdin: Readable, signal: AbortSignal): Promise<string> {
   let text = '';
-  for await (const chunk of stdin) {
+  for await (const chunk of readUntil(stdin, signal)) {
     text += String(chunk);
     if (text.length > MAX_TOKEN_BYTES || /\S[^\r\n]*[\r\n]/.test(text)) break;
   }
   return checkToken(firstLine(text), 'standard input');
 }
 
-async function fromFile(path: string, stdin: Readable): Promise<string> {
-  if (path === '-') return readTokenFrom(stdin);
+async function fromFile(path: string): Promise<string> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    throw new CredentialsError(`The token file ${path} cannot be read.`, { why: String(error), cause: error });
+    throw new CredentialsError(`The token file ${path} cannot be read.`, { why: fileReason(error), cause: error });
   }
   return checkToken(firstLine(text), path);
 }
@@ -57,6 +57,7 @@ async function fromCommand(command: string, from: string, signal: AbortSignal): 
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, killedBy) => resolve(code === 0 ? undefined : `it ended with ${code ?? killedBy}`));
   });
+  signal.throwIfAborted();
   if (ended !== undefined) {
     throw new CredentialsError(`The token_command of ${from} failed.`, {
       why: ended,
@@ -68,6 +69,7 @@ async function fromCommand(command: string, from: string, signal: AbortSignal): 
 
 /**
  * Fetches the token from where the settings say it is.
+ * @param signal ends the wait for standard input or a command, with its own reason
  * @throws CredentialsError when there is none, or none that could be a token; the message never holds it
  */
 export async function fetchToken(
@@ -77,7 +79,7 @@ export async function fetchToken(
 ): Promise<string> {
   switch (source?.kind) {
     case 'file':
-      return fromFile(source.path, stdin);
+      return source.path === '-' ? fromStdin(stdin, signal) : fromFile(source.path);
     case 'text':
       return checkToken(source.token, source.from);
     case 'command':

@@ -5,7 +5,7 @@
 export type Safety = 'safe' | 'idempotent' | 'once';
 
 /** Where a value of the contract comes from. */
-export type Source = 'spec' | 'assumed';
+type Source = 'spec' | 'assumed';
 
 /** One call of the service, as data. */
 export interface Operation {

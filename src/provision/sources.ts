@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { ManifestSource } from '../domain/manifest/manifest.ts';
 import { LIMITS } from '../domain/yaml-input/limits.ts';
 import { InputError } from '../errors.ts';
+import { fileReason, readUntil } from '../input.ts';
 
 const YAML_FILE = /\.ya?ml$/i;
 /** UTF-8 takes at most three bytes for one UTF-16 unit. */
@@ -15,13 +16,6 @@ interface Complaint {
 }
 
 type Found = ManifestSource | Complaint;
-
-function reason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT') return 'there is no such file or directory';
-  if (code === 'EACCES' || code === 'EPERM') return 'it may not be read';
-  return error instanceof Error ? error.message : String(error);
-}
 
 async function readBounded(chunks: AsyncIterable<Buffer | string>): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
@@ -54,15 +48,15 @@ async function readPath(path: string): Promise<Found> {
       await file.close();
     }
   } catch (error) {
-    return { source: path, message: reason(error) };
+    return { source: path, message: fileReason(error) };
   }
 }
 
-/** The YAML files of a directory, by name; directories below it are left alone. */
+/** The YAML files of a directory, by name; hidden files and directories below it are left alone. */
 async function filesOf(directory: string): Promise<string[] | Complaint> {
   const entries = await readdir(directory, { withFileTypes: true });
   const files = entries
-    .filter((entry) => !entry.isDirectory() && YAML_FILE.test(entry.name))
+    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.') && YAML_FILE.test(entry.name))
     .map(({ name }) => join(directory, name));
   return files.length > 0 ? files.sort() : { source: directory, message: 'the directory holds no .yaml or .yml file' };
 }
@@ -71,25 +65,30 @@ async function expand(path: string): Promise<string[] | Complaint> {
   try {
     return (await stat(path)).isDirectory() ? await filesOf(path) : [path];
   } catch (error) {
-    return { source: path, message: reason(error) };
+    return { source: path, message: fileReason(error) };
   }
 }
 
-async function readWord(word: string, stdin: Readable): Promise<Found[]> {
-  if (word === '-') return [await readSource('<stdin>', stdin)];
+async function readWord(word: string, stdin: Readable, signal: AbortSignal): Promise<Found[]> {
+  if (word === '-') return [await readSource('<stdin>', readUntil(stdin, signal))];
   const paths = await expand(word);
   return Array.isArray(paths) ? Promise.all(paths.map(readPath)) : [paths];
 }
 
 /**
  * Reads what `provision` is given: files, directories (their .yaml and .yml files), or `-` for standard input.
+ * @param signal ends the wait for standard input, with its own reason
  * @throws InputError that names every one that cannot be read
  */
-export async function readSources(words: readonly string[], stdin: Readable): Promise<ManifestSource[]> {
+export async function readSources(
+  words: readonly string[],
+  stdin: Readable,
+  signal: AbortSignal,
+): Promise<ManifestSource[]> {
   const sources: ManifestSource[] = [];
   const complaints: Complaint[] = [];
   for (const word of words) {
-    for (const found of await readWord(word, stdin)) {
+    for (const found of await readWord(word, stdin, signal)) {
       if ('text' in found) sources.push(found);
       else complaints.push(found);
     }

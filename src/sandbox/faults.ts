@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { check } from './shapes.ts';
 
 const stage = v.optional(v.picklist(['before', 'after']), 'before');
 
@@ -60,6 +61,16 @@ export const faultPlanSchema = v.strictObject({
   /** Makes a run repeatable; drawn when it is left out. */
   seed: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff))),
 });
+
+/**
+ * A fault plan out of parsed JSON.
+ * @throws Error that names what is wrong with it
+ */
+export function parseFaultPlan(value: unknown): FaultPlan {
+  const result = check(faultPlanSchema, value);
+  if (result.ok) return result.value;
+  throw new Error(result.fields.map(({ path, message }) => `${path} ${message}`.trim()).join('; '));
+}
 
 /** What a caller writes: defaults may be left out. */
 export type FaultPlan = v.InferInput<typeof faultPlanSchema>;

@@ -4,7 +4,7 @@ import { LocalError } from '../errors.ts';
 
 export type Doing = 'read' | 'written';
 
-export interface Explanation {
+interface Explanation {
   readonly why: string;
   readonly hint: string;
 }

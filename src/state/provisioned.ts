@@ -3,7 +3,7 @@ import { isJsonObject } from '../contract/json.ts';
 import { appendRecord, type LogEntry, readLog } from './log.ts';
 import { fieldText, type LogRecord, recordHead, type Stamp } from './record.ts';
 
-export interface ProvisionedAgent {
+interface ProvisionedAgent {
   readonly agent_id: string;
   /** See `agentKey`. */
   readonly key: string;
@@ -25,7 +25,7 @@ export interface ProvisionFacts extends ProvisionedSpace {
 }
 
 /** A line of the state file that could not be used, for a warning. */
-export interface UnreadableLine {
+interface UnreadableLine {
   readonly line: number;
   readonly why: string;
 }

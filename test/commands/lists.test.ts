@@ -103,7 +103,7 @@ describe('spaces list', () => {
     const quiet = await run(['spaces', 'list', '-o', 'json'], { env });
     const ran = await run(['spaces', 'list', '-o', 'json', '-v'], { env });
     expect(ran.stdout).toBe(quiet.stdout);
-    expect(ran.stderr.match(/^\* GET .* → 200 in \d+ ms \(req-\w+\)$/gm)).toHaveLength(2);
+    expect(ran.stderr.match(/^\* GET .* → 200 in \d+ ms \(req-[\w-]+\)$/gm)).toHaveLength(2);
     expect(ran.stderr).toContain('from PARTNER_BASE_URL, token from PARTNER_TOKEN');
   });
 });

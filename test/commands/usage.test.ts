@@ -137,7 +137,7 @@ describe('help', () => {
     test('every example is understood, and belongs to the command', async () => {
       const { default: command } = await load();
       for (const { line } of command.examples) {
-        const parsed = await parse(wordsOf(line), '0.0.0');
+        const parsed = await parse(wordsOf(line), { version: '0.0.0', columns: 80 });
         if (parsed.kind !== 'command') throw new Error(`${line} is not a command`);
         expect(parsed.words).toBe(words);
         expect(parsed.command).toBe(command);
@@ -155,3 +155,32 @@ function wordsOf(line: string): string[] {
   expect(first).toBe('partnerctl');
   return words;
 }
+
+describe('words that there are not', () => {
+  test.each([
+    [['help', 'nope'], "Unknown command 'nope'.", 'partnerctl --help'],
+    [['bogus', '--help'], "Unknown command 'bogus'.", 'partnerctl --help'],
+    [['spaces', 'lst'], "Unknown command 'lst'.", 'partnerctl spaces --help'],
+  ])('%j says so, and where to look', async (argv, message, help) => {
+    const ran = await run([...argv, '-o', 'json']);
+    expect(ran.code).toBe(2);
+    expect(ran.error()).toMatchObject({ type: 'usage', message, hint: expect.stringContaining(help) });
+  });
+
+  test('a short flag that there is not does not repeat what stands behind it', async () => {
+    const ran = await run(['spaces', 'list', '-tSECRET0123456789']);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).not.toContain('SECRET');
+  });
+
+  test('help is as wide as the terminal', async () => {
+    const ran = await run(['provision', '--help'], { columns: 60 });
+    const widest = Math.max(
+      ...ran.stdout
+        .split('\nExamples:')[0]
+        .split('\n')
+        .map((line) => line.length),
+    );
+    expect(widest).toBeLessThanOrEqual(60);
+  });
+});

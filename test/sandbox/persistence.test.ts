@@ -182,6 +182,10 @@ describe('a disk that takes no more', () => {
 });
 
 describe('the data directory', () => {
+  test.skipIf(process.platform !== 'linux')('where none can be made is refused, and the attempt ends', async () => {
+    await expect(startSandbox({ dataDir: '/proc/nowhere/deep' })).rejects.toThrow(/ENOENT/);
+  });
+
   test('holds no secret of a token and is for its owner alone', async () => {
     const dataDir = join(await temporaryDirectory(), 'new', 'data');
     const { token, partner, admin } = await bench({ dataDir });

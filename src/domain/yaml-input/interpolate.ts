@@ -1,4 +1,4 @@
-export type FaultKind = 'unset' | 'refused' | 'malformed' | 'unclosed' | 'nested';
+type FaultKind = 'unset' | 'refused' | 'malformed' | 'unclosed' | 'nested';
 
 /** A `${…}` that cannot be put in. */
 export interface Fault {

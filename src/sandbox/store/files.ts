@@ -7,8 +7,8 @@ const PRIVATE_DIRECTORY = 0o700;
 
 const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/;
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }
 
 /** The file's bytes, or undefined when there is no such file. */
@@ -16,7 +16,7 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -53,19 +53,33 @@ export async function replaceFile(path: string, content: Iterable<string>): Prom
 }
 
 /**
+ * Makes a directory and those above it that are missing, for the owner alone. (The recursive mode of `mkdir` never ends
+ * where nothing can be made, below /proc for one.)
+ * @returns the directories that were made, outermost first.
+ */
+async function makeDirectories(path: string): Promise<readonly string[]> {
+  try {
+    await mkdir(path, PRIVATE_DIRECTORY);
+    return [path];
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return [];
+    if (!hasCode(error, 'ENOENT') || dirname(path) === path) throw error;
+  }
+  const above = await makeDirectories(dirname(path));
+  // The directory above is there now; what still fails is not for want of it.
+  await mkdir(path, PRIVATE_DIRECTORY);
+  return [...above, path];
+}
+
+/**
  * Makes a directory for the owner alone, or takes one that is there.
  * @param isOwn whether a file of that name is ours.
  * @throws Error for a directory that holds nothing but other things: its mode and content are not ours to change.
  */
 export async function ownDirectory(path: string, isOwn: (name: string) => boolean): Promise<void> {
-  const made = await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY });
-  if (made !== undefined) {
-    for (let parent = dirname(path); parent.length >= dirname(made).length; parent = dirname(parent)) {
-      await syncDirectory(parent);
-      if (parent === dirname(parent)) break;
-    }
-    return;
-  }
+  const made = await makeDirectories(path);
+  for (const directory of made) await syncDirectory(dirname(directory));
+  if (made.length > 0) return;
   const names = await readdir(path);
   if (names.length > 0 && !names.some(isOwn)) {
     throw new Error(`The data directory ${path} is not empty and holds no sandbox data.`);
