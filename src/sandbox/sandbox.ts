@@ -16,7 +16,6 @@ import { openStore } from './store/open.ts';
 import { memoryStore } from './store/store.ts';
 import { hashSecret, issueToken, newTokenSchema } from './tokens.ts';
 
-export type { Schedule } from './chat/schedule.ts';
 export type { Script } from './chat/script.ts';
 export type { FaultPlan } from './faults.ts';
 

@@ -260,4 +260,38 @@ describe('quirks', () => {
     expect((await chat.send('Hello', { external_message_id: 'e' })).json.created).toBe(false);
     expect(texts(await chat.history())).toEqual(['Hello']);
   });
+
+  test('all at once leave a reader who repeats, drops what it has and sorts with everything', {
+    timeout: 60_000,
+  }, async () => {
+    const on = { on: `GET ${HISTORY}`, rate: 0.06 };
+    const { chat, admin } = await session(500, {
+      seed: 11,
+      rules: [
+        { ...on, kind: 'reset' },
+        { ...on, kind: 'reset', stage: 'after' },
+        { ...on, kind: 'cut' },
+        { ...on, kind: 'status', status: 503 },
+        { ...on, kind: 'status', status: 429 },
+        { ...on, kind: 'garbage' },
+        { ...on, kind: 'repeat', rate: 0.3 },
+        { ...on, kind: 'reorder', rate: 0.4 },
+        { ...on, kind: 'short_page', rate: 0.4 },
+      ],
+    });
+    const known = new Map<string, Entry>();
+    let cursor: Record<string, string> = {};
+    for (;;) {
+      const answer = await chat.page({ page_size: '7', ...cursor }).catch(() => undefined);
+      if (!answer?.json?.results) continue;
+      for (const entry of answer.json.results) known.set(entry.message_id, entry);
+      if (answer.json.next === null) break;
+      cursor = { after_message_id: new URL(answer.json.next).searchParams.get('after_message_id') ?? '' };
+    }
+    const sorted = [...known.values()].toSorted((one, other) => one.created_at.localeCompare(other.created_at));
+    expect(texts(sorted)).toEqual(numbers(1, 500));
+    const { requests } = (await admin('GET', '/requests')).json;
+    const struck = new Set(requests.map(({ fault }: { fault: string | null }) => fault));
+    expect(struck.size).toBe(9);
+  });
 });

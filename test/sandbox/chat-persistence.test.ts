@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { writeLine } from '../../src/sandbox/store/lines.ts';
+import { readLines, writeLine } from '../../src/sandbox/store/lines.ts';
 import { type Bench, bench, call } from './harness.ts';
 import { bundleChild, type ChildSandbox, startChild, temporaryDirectory } from './process.ts';
 import { type Chat, chatOn, type Entry, manualClock } from './talk.ts';
@@ -108,6 +108,18 @@ describe('a restart', () => {
     const chat = await chatOn(second);
     later.advance(0);
     expect(texts(await chat.history())).toEqual(['Hello', 'You said: Hello']);
+  });
+
+  test('a reply is on disk without anybody asking for it', async () => {
+    const dataDir = await temporaryDirectory();
+    const clock = manualClock();
+    const chat = await chatOn(await bench({ dataDir, ...clock }));
+    await chat.send('Hello');
+    clock.advance(50);
+    const written = async (): Promise<unknown[]> =>
+      readLines(await readFile(join(dataDir, 'journal.jsonl'))).changes.slice(-1);
+    const reply = { kind: 'message', message: expect.objectContaining({ role: 'assistant' }), waits: false };
+    await expect.poll(written, { timeout: 5_000 }).toEqual([reply]);
   });
 
   test('is quick with 100,000 messages', { timeout: 60_000 }, async () => {
