@@ -4,7 +4,7 @@ import { invalidInput, Problem } from './problem.ts';
 import type { ServiceContext } from './service.ts';
 import { check } from './shapes.ts';
 
-/** The largest JSON body, in bytes. */
+/** The largest JSON body, in bytes, where an endpoint allows no other. */
 const MAX_JSON_BYTES = 1024 * 1024;
 
 /** Larger or more deeply nested bodies are not kept in the request log, which has to be written as JSON itself. */
@@ -47,17 +47,19 @@ function parseJson(bytes: Buffer): { text: string; value: unknown } {
 
 /**
  * Reads a request's JSON object and checks it.
- * @throws Problem 415 for another content type, 413 over 1 MiB, 400 for what is not JSON, 422 for wrong fields.
+ * @param maxBytes the largest body.
+ * @throws Problem 415 for another content type, 413 for a body that is too large, 400 for what is not JSON, 422 for wrong fields.
  */
 export async function readBody<Schema extends v.GenericSchema>(
   c: ServiceContext,
   schema: Schema,
+  maxBytes = MAX_JSON_BYTES,
 ): Promise<v.InferOutput<Schema>> {
   const { incoming } = c.env;
   if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(incoming.headers['content-type'] ?? '')) {
     throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
   }
-  const { text, value } = parseJson(await readAtMost(incoming, MAX_JSON_BYTES));
+  const { text, value } = parseJson(await readAtMost(incoming, maxBytes));
   const entry = c.get('entry');
   if (entry && isLoggable(text)) entry.body = value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { MiddlewareHandler } from 'hono';
-import type { Fault } from './faults.ts';
+import { type Fault, isQuirk, type Quirk } from './faults.ts';
 import { Problem, problemBody } from './problem.ts';
 import { commonHeaders, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
 
@@ -85,7 +85,7 @@ function wrongStatus(service: Service, c: ServiceContext, fault: Fault & { kind:
 }
 
 /** What the client gets in place of the true answer, or undefined when the true answer is to be sent. */
-async function show(service: Service, c: ServiceContext, fault: Fault): Promise<Response | undefined> {
+async function show(service: Service, c: ServiceContext, fault: Exclude<Fault, Quirk>): Promise<Response | undefined> {
   switch (fault.kind) {
     case 'status':
       return wrongStatus(service, c, fault);
@@ -110,8 +110,13 @@ export function faultWire(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     const fault = service.faults.roll(c.req.method, c.req.path);
     if (!fault) return next();
-    const stage = fault.kind === 'cut' ? 'after' : fault.stage;
     const entry = c.get('entry');
+    if (isQuirk(fault)) {
+      if (entry) entry.fault = fault.kind;
+      c.set('quirk', fault);
+      return next();
+    }
+    const stage = fault.kind === 'cut' ? 'after' : fault.stage;
     if (entry) entry.fault = `${fault.kind}/${stage}`;
     if (stage === 'before') {
       const instead = await show(service, c, fault);

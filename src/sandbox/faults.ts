@@ -17,6 +17,9 @@ const common = {
   skip: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
 };
 
+/** The endpoint whose answers the quirks are in. */
+export const HISTORY_PATH = '/integrations/api-chat/history/';
+
 const failingStatus = v.picklist(
   [400, 401, 402, 403, 404, 408, 409, 410, 413, 415, 422, 425, 429, 500, 501, 502, 503, 504],
   'must be a status from 400 to 504 that HTTP names',
@@ -54,6 +57,16 @@ const faultRuleSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('html'), ...common, stage, status: v.optional(failingStatus, 502) }),
   /** 200 with a body that is not JSON. */
   v.strictObject({ kind: v.literal('garbage'), ...common, stage }),
+  /** A quirk of the history: the page begins with the last `messages` messages before the cursor. */
+  v.strictObject({
+    kind: v.literal('repeat'),
+    ...common,
+    messages: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)), 2),
+  }),
+  /** A quirk of the history: neighbours on the page have changed places. */
+  v.strictObject({ kind: v.literal('reorder'), ...common }),
+  /** A quirk of the history: half of the messages that the page could hold; the rest is on the next page. */
+  v.strictObject({ kind: v.literal('short_page'), ...common }),
 ]);
 
 export const faultPlanSchema = v.strictObject({
@@ -77,6 +90,14 @@ export type FaultPlan = v.InferInput<typeof faultPlanSchema>;
 
 /** One fault to carry out. */
 export type Fault = v.InferOutput<typeof faultRuleSchema>;
+
+/** A fault that the history makes itself, in an answer that is sent as usual. */
+export type Quirk = Extract<Fault, { kind: 'repeat' | 'reorder' | 'short_page' }>;
+
+/** Whether a fault is in what the history says, not in how it is sent. */
+export function isQuirk(fault: Fault): fault is Quirk {
+  return fault.kind === 'repeat' || fault.kind === 'reorder' || fault.kind === 'short_page';
+}
 
 /** A plan with its defaults and its seed filled in. */
 export interface SettledPlan {
@@ -114,6 +135,13 @@ export function requestTest(on: string | undefined): (method: string, path: stri
     (wantedMethod === undefined || wantedMethod === '*' || wantedMethod === method) && path.test(requestPath);
 }
 
+/** A quirk is on reads of the history alone, whatever its `on` says besides. */
+function strikesOn(fault: Fault): (method: string, path: string) => boolean {
+  const named = requestTest(fault.on);
+  if (!isQuirk(fault)) return named;
+  return (method, path) => method === 'GET' && path === `/v1${HISTORY_PATH}` && named(method, path);
+}
+
 /** Decides, request by request, which fault shows. The same plan and the same requests give the same faults. */
 export class FaultDice {
   readonly plan: SettledPlan;
@@ -123,7 +151,7 @@ export class FaultDice {
   constructor(plan: SettledPlan) {
     this.plan = plan;
     this.#random = seededRandom(plan.seed);
-    this.#rules = plan.rules.map((fault) => ({ fault, matches: requestTest(fault.on), seen: 0, shown: 0 }));
+    this.#rules = plan.rules.map((fault) => ({ fault, matches: strikesOn(fault), seen: 0, shown: 0 }));
   }
 
   /** Counts the request against every rule before the first one that strikes, and gives that one's fault. */

@@ -16,8 +16,10 @@ import { bearerOf, hashSecret } from './tokens.ts';
  *   5. 404, 405  the path, then the method
  *   6. 403  missing_scope: the token's scopes                 (spec §5.3)
  *   7. 415, 413, 400, 422  the body or the query
+ *   8. 403  source_not_allowed: an API chat token is for one source   (spec §5.6)
  *
- * 1 to 4 are here; 5 is the router's; 6 is `scopeGate`, set before each handler; 7 is the handler's.
+ * 1 to 4 are here; 5 is the router's; 6 is `scopeGate`, set before each handler; 7 is the handler's, and so is
+ * 8, by `checkSource`.
  */
 
 /** Below this many USD no partner call is processed (spec §8). */
@@ -58,6 +60,13 @@ function checkRate(service: Service, token: LiveToken): void {
   throw new Problem(429, 'rate_limited', 'The token made too many requests.', {
     headers: header === undefined ? {} : { 'Retry-After': header },
   });
+}
+
+/** @throws Problem 403 when the token is an API chat token of another source. */
+export function checkSource(token: LiveToken, sourceId: string): void {
+  const { source_id } = token.record;
+  if (source_id === null || source_id === sourceId) return;
+  throw new Problem(403, 'source_not_allowed', `The token is for the API chat source ${source_id} alone.`);
 }
 
 /** Lets a request through when its token, address, balance and rate are in order; leaves the token in the context. */

@@ -21,8 +21,10 @@ function positionOf(cursor: string | undefined): number {
   return Number(digits);
 }
 
-function sizeOf(text: string | undefined, standard: number): number {
-  if (text === undefined) return standard;
+/** The `page_size` that a request asks for, or the setting. @throws Problem 422 when it is out of bounds. */
+export function pageSizeOf(service: Service, c: ServiceContext): number {
+  const text = c.req.query('page_size');
+  if (text === undefined) return service.store.world.settings.page_size;
   const size = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (size < 1 || size > MAX_PAGE_SIZE) {
     throw invalidInput([{ path: 'page_size', message: `must be a whole number from 1 to ${MAX_PAGE_SIZE}` }]);
@@ -42,7 +44,7 @@ export function pageOf<Record, Item>(
   items: readonly Record[],
   show: (record: Record) => Item,
 ): Page<Item> {
-  const size = sizeOf(c.req.query('page_size'), service.store.world.settings.page_size);
+  const size = pageSizeOf(service, c);
   const from = positionOf(c.req.query('cursor'));
   const address = (position: number): string =>
     `${service.origin}${c.req.path}?page_size=${size}&cursor=${cursorOf(position)}`;

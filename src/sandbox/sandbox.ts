@@ -3,6 +3,9 @@ import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type * as v from 'valibot';
 import { answerUnroutable, buildApp } from './app.ts';
+import { AgentRunner } from './chat/runner.ts';
+import { type Schedule, scheduleInProcess } from './chat/schedule.ts';
+import { type Script, scriptSchema } from './chat/script.ts';
 import { FaultDice, type FaultPlan, faultPlanSchema, settle } from './faults.ts';
 import { RateLimiter } from './rate-limit.ts';
 import { RequestLog } from './request-log.ts';
@@ -13,6 +16,7 @@ import { openStore } from './store/open.ts';
 import { memoryStore } from './store/store.ts';
 import { hashSecret, issueToken, newTokenSchema } from './tokens.ts';
 
+export type { Script } from './chat/script.ts';
 export type { FaultPlan } from './faults.ts';
 
 export interface SandboxOptions {
@@ -25,10 +29,14 @@ export interface SandboxOptions {
   /** Drawn by default; with a data directory it is drawn once and kept there. */
   readonly adminKey?: string;
   readonly faults?: FaultPlan;
+  /** How agents answer; by default as they did last with this data directory, and at first by echo. */
+  readonly script?: Script;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;
   /** From 0 up to 1; `Math.random` by default. */
   readonly random?: () => number;
+  /** Wakes agents when a reply is due by `now`; the machine's timers by default. */
+  readonly schedule?: Schedule;
 }
 
 export interface Sandbox {
@@ -82,9 +90,11 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = '127.0.0.1', port = 0, dataDir, now = Date.now, random = Math.random } = options;
+  const { schedule = scheduleInProcess } = options;
   if (!LOOPBACK.includes(host))
     throw new Error(`The sandbox listens on ${LOOPBACK.join(' or ')} only, not on ${host}.`);
   const faults = new FaultDice(settle(checked('fault plan', faultPlanSchema, options.faults ?? { rules: [] }), random));
+  const script = options.script === undefined ? undefined : checked('script', scriptSchema, options.script);
 
   const store = dataDir === undefined ? memoryStore() : await openStore(dataDir);
   const server = createServer();
@@ -92,8 +102,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   try {
     const adminKey = options.adminKey ?? (dataDir === undefined ? makeAdminKey() : await keptAdminKey(dataDir));
     const origin = `http://${host === '::1' ? '[::1]' : host}:${await listen(server, host, port)}`;
+    if (script) store.commit({ kind: 'script', script });
+    const runner = new AgentRunner({ store, now, schedule, closing: closing.signal });
     const service: Service = {
       store,
+      runner,
       log: new RequestLog(),
       limiter: new RateLimiter(),
       faults,
@@ -106,6 +119,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     // The adapter would otherwise replace the global Request and Response of whoever embeds the sandbox.
     const adapter = { overrideGlobalObjects: false, errorHandler: answerUnroutable };
     server.on('request', getRequestListener(buildApp(service).fetch, adapter));
+    runner.resume();
     const shutDown = async (): Promise<void> => {
       closing.abort();
       const closed = once(server, 'close');

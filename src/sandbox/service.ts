@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import type { FaultDice } from './faults.ts';
+import type { AgentRunner } from './chat/runner.ts';
+import type { FaultDice, Quirk } from './faults.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 import type { Scope } from './scopes.ts';
@@ -10,6 +11,7 @@ import type { LiveToken } from './store/tokens.ts';
 /** What the handlers of one running sandbox share. */
 export interface Service {
   readonly store: Store;
+  readonly runner: AgentRunner;
   readonly log: RequestLog;
   readonly limiter: RateLimiter;
   /** Replaced whole when the fault plan is. */
@@ -33,6 +35,8 @@ export interface ServiceEnv {
     entry?: LoggedRequest;
     /** Set once the caller is known. */
     token: LiveToken;
+    /** How the history is to misbehave. */
+    quirk?: Quirk;
   };
 }
 

@@ -31,6 +31,19 @@ export function filledText(max: number) {
   );
 }
 
+/** A caller's conversation key. One that is not well-formed Unicode could be sent in no address. */
+export function sessionId() {
+  return v.pipe(
+    filledText(255),
+    v.check((text) => text.isWellFormed(), 'must be well-formed Unicode'),
+  );
+}
+
+/** The text of a message: whatever JSON can carry, but not nothing. */
+export function messageText() {
+  return v.pipe(v.string(), v.minLength(1, 'must not be empty'));
+}
+
 function pathOf(issue: v.BaseIssue<unknown>): string {
   const path = (issue.path ?? []).map(({ key }) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
   return path.startsWith('.') ? path.slice(1) : path;

@@ -7,15 +7,21 @@ import { type Service, timestamp } from './service.ts';
 import { closed } from './shapes.ts';
 import type { TokenRecord } from './store/tokens.ts';
 
+const allowedRangesSchema = v.optional(
+  v.array(v.pipe(v.string(), v.check(isAddressRange, 'must be an IP address or a CIDR range'))),
+  [],
+);
+
 export const newTokenSchema = closed({
   scopes: v.optional(v.array(scopeSchema), [...SCOPES]),
-  allowed_ip_cidrs: v.optional(
-    v.array(v.pipe(v.string(), v.check(isAddressRange, 'must be an IP address or a CIDR range'))),
-    [],
-  ),
+  allowed_ip_cidrs: allowedRangesSchema,
 });
 
 export type NewToken = v.InferOutput<typeof newTokenSchema>;
+
+export const newChatTokenSchema = closed({ source_id: v.string(), allowed_ip_cidrs: allowedRangesSchema });
+
+type NewChatToken = v.InferOutput<typeof newChatTokenSchema>;
 
 /** The SHA-256 of a secret in hexadecimal: all that is kept of it. */
 export function hashSecret(secret: string): string {
@@ -32,21 +38,39 @@ export function bearerOf(header: string | undefined): string | undefined {
   return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? '')?.[1];
 }
 
-/** Makes a partner token (spec §5). The secret is in the answer and nowhere else. */
-export function issueToken(service: Service, wanted: NewToken): { record: TokenRecord; secret: string } {
-  const secret = `pat_${randomBytes(32).toString('base64url')}`;
+interface Issued {
+  readonly record: TokenRecord;
+  /** It is here and nowhere else. */
+  readonly secret: string;
+}
+
+function issue(
+  service: Service,
+  prefix: string,
+  rights: Pick<TokenRecord, 'scopes' | 'allowed_ip_cidrs' | 'source_id'>,
+): Issued {
+  const secret = `${prefix}_${randomBytes(32).toString('base64url')}`;
   const record: TokenRecord = {
     token_id: makeId('tok'),
     secret_sha256: hashSecret(secret),
-    scopes: [...new Set(wanted.scopes)],
-    allowed_ip_cidrs: wanted.allowed_ip_cidrs,
+    ...rights,
     created_at: timestamp(service),
   };
   service.store.commit({ kind: 'token', token: record });
   return { record, secret };
 }
 
+/** Makes a partner token (spec §5). */
+export function issueToken(service: Service, { scopes, allowed_ip_cidrs }: NewToken): Issued {
+  return issue(service, 'pat', { scopes: [...new Set(scopes)], allowed_ip_cidrs, source_id: null });
+}
+
+/** Makes an API chat token (spec §5.6): it sends messages to one source and reads that source's history. */
+export function issueChatToken(service: Service, { source_id, allowed_ip_cidrs }: NewChatToken): Issued {
+  return issue(service, 'act', { scopes: ['api_chat.runtime'], allowed_ip_cidrs, source_id });
+}
+
 /** A token as the admin surface shows it: without anything that opens a door. */
-export function publicToken({ token_id, scopes, allowed_ip_cidrs, created_at }: TokenRecord) {
-  return { token_id, scopes, allowed_ip_cidrs, created_at };
+export function publicToken({ token_id, scopes, allowed_ip_cidrs, source_id, created_at }: TokenRecord) {
+  return { token_id, scopes, allowed_ip_cidrs, source_id, created_at };
 }

@@ -38,6 +38,7 @@ describe('tokens', () => {
     expect(made.json).toEqual({
       token_id: expect.stringMatching(/^tok_/),
       token: expect.stringMatching(/^pat_[\w-]{43}$/),
+      source_id: null,
       scopes: ['spaces.read'],
       allowed_ip_cidrs: ['10.0.0.0/8', '::1'],
       created_at: expect.any(String),

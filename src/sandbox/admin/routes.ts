@@ -1,4 +1,5 @@
 import type { Service } from '../service.ts';
+import { chatAdmin } from './chat.ts';
 import { dataAdmin } from './data.ts';
 import { observationAdmin } from './observation.ts';
 import type { AdminRoute } from './route.ts';
@@ -7,5 +8,11 @@ import { tokenAdmin } from './tokens.ts';
 
 /** Everything below `/_sandbox`. */
 export function adminRoutes(service: Service): AdminRoute[] {
-  return [...tokenAdmin(service), ...settingsAdmin(service), ...observationAdmin(service), ...dataAdmin(service)];
+  return [
+    ...tokenAdmin(service),
+    ...settingsAdmin(service),
+    ...observationAdmin(service),
+    ...dataAdmin(service),
+    ...chatAdmin(service),
+  ];
 }

@@ -5,7 +5,7 @@ import type { AgentRecord } from '../store/agents.ts';
 import type { SpaceRecord } from '../store/spaces.ts';
 
 /** The space that a path names. @throws Problem 404 when there is none. */
-function spaceAt(service: Service, spaceId: string | undefined): SpaceRecord {
+export function spaceAt(service: Service, spaceId: string | undefined): SpaceRecord {
   const space = service.store.world.spaces.get(spaceId ?? '');
   if (space) return space;
   throw new Problem(404, 'space_not_found', `There is no space ${spaceId}.`);

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { readBody } from '../body.ts';
+import { sourceFor } from '../chat/source.ts';
 import { makeId } from '../ids.ts';
 import { type Route, type Service, timestamp } from '../service.ts';
 import { closed, filledText, shown } from '../shapes.ts';
-import { type AgentRecord, routingModeSchema, type SourceRecord } from '../store/agents.ts';
+import { type AgentRecord, routingModeSchema } from '../store/agents.ts';
 import type { SpaceRecord } from '../store/spaces.ts';
 import { publicAgent } from './agents.ts';
 import { publicSpace } from './spaces.ts';
@@ -60,26 +61,15 @@ function agentFor(service: Service, space: SpaceRecord, wanted: WantedAgent): { 
     const existing = world.agents.alike(space.space_id, wanted.template_id, wanted.name);
     if (existing) return { agent: existing, created: false };
   }
-  const created_at = timestamp(service);
   const agent: AgentRecord = {
     agent_id: makeId('agt'),
     space_id: space.space_id,
     template_id: wanted.template_id,
     name: wanted.name,
-    created_at,
+    created_at: timestamp(service),
   };
   service.store.commit({ kind: 'agent', agent });
-  if (wanted.auto_create_api_chat) {
-    const source: SourceRecord = {
-      source_id: makeId('src'),
-      agent_id: agent.agent_id,
-      name: wanted.name,
-      reply_capable: true,
-      routing_mode: wanted.api_chat_routing_mode,
-      created_at,
-    };
-    service.store.commit({ kind: 'source', source });
-  }
+  if (wanted.auto_create_api_chat) sourceFor(service, agent, { routing_mode: wanted.api_chat_routing_mode });
   return { agent, created: true };
 }
 

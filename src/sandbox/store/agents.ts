@@ -37,6 +37,7 @@ export class AgentTable {
   readonly #bySpace = new Map<string, AgentRecord[]>();
   readonly #firstOfSort = new Map<string, AgentRecord>();
   readonly #sourceByAgent = new Map<string, SourceRecord>();
+  readonly #sourceById = new Map<string, SourceRecord>();
 
   add(agent: AgentRecord): void {
     this.#byId.set(agent.agent_id, agent);
@@ -49,6 +50,7 @@ export class AgentTable {
 
   addSource(source: SourceRecord): void {
     this.#sourceByAgent.set(source.agent_id, source);
+    this.#sourceById.set(source.source_id, source);
   }
 
   get(agentId: string): AgentRecord | undefined {
@@ -66,6 +68,10 @@ export class AgentTable {
 
   sourceOf(agentId: string): SourceRecord | undefined {
     return this.#sourceByAgent.get(agentId);
+  }
+
+  source(sourceId: string): SourceRecord | undefined {
+    return this.#sourceById.get(sourceId);
   }
 
   all(): Iterable<AgentRecord> {

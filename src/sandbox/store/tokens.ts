@@ -8,6 +8,8 @@ export const tokenRecordSchema = v.strictObject({
   secret_sha256: v.string(),
   scopes: v.array(scopeSchema),
   allowed_ip_cidrs: v.array(v.string()),
+  /** The one source that an API chat token is for; null for a partner token. */
+  source_id: v.optional(v.nullable(v.string()), null),
   created_at: v.string(),
 });
 
@@ -19,7 +21,7 @@ export interface LiveToken {
   readonly allows: (address: string) => boolean;
 }
 
-/** Partner tokens by id and by the hash of their secret. */
+/** Partner and API chat tokens by id and by the hash of their secret. */
 export class TokenTable {
   readonly #byId = new Map<string, LiveToken>();
   readonly #byHash = new Map<string, LiveToken>();
@@ -35,6 +37,11 @@ export class TokenTable {
     if (!token) return;
     this.#byId.delete(tokenId);
     this.#byHash.delete(token.record.secret_sha256);
+  }
+
+  /** Their sources are gone. */
+  removeChatTokens(): void {
+    for (const { token_id, source_id } of this.all()) if (source_id !== null) this.remove(token_id);
   }
 
   get(tokenId: string): LiveToken | undefined {

@@ -1,7 +1,9 @@
 import * as v from 'valibot';
+import { type SettledScript, scriptSchema } from '../chat/script.ts';
 import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../settings.ts';
 import { DEFAULT_TEMPLATES, type TemplateRecord, templateSchema } from '../templates.ts';
 import { AgentTable, agentRecordSchema, sourceRecordSchema } from './agents.ts';
+import { messageRecordSchema, runRecordSchema, type Thread, ThreadTable } from './messages.ts';
 import { SpaceTable, spaceRecordSchema } from './spaces.ts';
 import { TokenTable, tokenRecordSchema } from './tokens.ts';
 
@@ -14,16 +16,28 @@ export const changeSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('space'), space: spaceRecordSchema }),
   v.strictObject({ kind: v.literal('agent'), agent: agentRecordSchema }),
   v.strictObject({ kind: v.literal('source'), source: sourceRecordSchema }),
+  v.strictObject({ kind: v.literal('script'), script: scriptSchema }),
+  v.strictObject({ kind: v.literal('message'), message: messageRecordSchema, waits: v.boolean() }),
+  v.strictObject({ kind: v.literal('run'), run: runRecordSchema }),
   v.strictObject({ kind: v.literal('reset'), keep_tokens: v.boolean() }),
 ]);
 
 export type Change = v.InferOutput<typeof changeSchema>;
+
+function* changesOf({ source_id, session_id, messages, waiting, pending }: Thread): Generator<Change> {
+  // The run is first, for it takes what waits.
+  if (pending.length > 0) yield { kind: 'run', run: { source_id, session_id, replies: [...pending] } };
+  const stillWaiting = new Set(waiting);
+  for (const message of messages) yield { kind: 'message', message, waits: stillWaiting.has(message) };
+}
 
 /** Everything the service knows, in memory. It changes by `apply` alone. */
 export class World {
   tokens = new TokenTable();
   spaces = new SpaceTable();
   agents = new AgentTable();
+  threads = new ThreadTable();
+  script: SettledScript = [];
   templates = new Map<string, TemplateRecord>();
   settings: Settings = DEFAULT_SETTINGS;
 
@@ -54,6 +68,15 @@ export class World {
       case 'source':
         this.agents.addSource(change.source);
         return;
+      case 'script':
+        this.script = change.script;
+        return;
+      case 'message':
+        this.threads.add(change.message, change.waits);
+        return;
+      case 'run':
+        this.threads.run(change.run);
+        return;
       case 'reset':
         this.#reset(change.keep_tokens);
         return;
@@ -68,6 +91,8 @@ export class World {
     for (const space of this.spaces.all()) yield { kind: 'space', space };
     for (const agent of this.agents.all()) yield { kind: 'agent', agent };
     for (const source of this.agents.sources()) yield { kind: 'source', source };
+    yield { kind: 'script', script: this.script };
+    for (const thread of this.threads.all()) yield* changesOf(thread);
   }
 
   #approve(templates: readonly TemplateRecord[]): void {
@@ -75,9 +100,12 @@ export class World {
   }
 
   #reset(keepTokens: boolean): void {
-    if (!keepTokens) this.tokens = new TokenTable();
+    if (keepTokens) this.tokens.removeChatTokens();
+    else this.tokens = new TokenTable();
     this.spaces = new SpaceTable();
     this.agents = new AgentTable();
+    this.threads = new ThreadTable();
+    this.script = [];
     this.templates = new Map();
     this.settings = DEFAULT_SETTINGS;
     this.#approve(DEFAULT_TEMPLATES);

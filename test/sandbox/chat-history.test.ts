@@ -1,0 +1,297 @@
+import { describe, expect, test } from 'vitest';
+import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
+import { type Bench, bench, call } from './harness.ts';
+import { type Chat, chatOn, type Entry, HISTORY, manualClock } from './talk.ts';
+
+/** A session of so many messages, `1` to `<count>`. */
+async function session(count: number, faults: FaultPlan = { rules: [] }) {
+  const on: Bench = await bench({ ...manualClock(), faults });
+  const chat = await chatOn(on);
+  if (count > 0) await inject(on, chat, { count, text: '{n}' });
+  return { ...on, chat };
+}
+
+function inject({ admin }: Pick<Bench, 'admin'>, { source_id }: Chat, more: Record<string, unknown>) {
+  return admin('POST', '/messages', { source_id, session_id: 's1', role: 'assistant', ...more });
+}
+
+function texts(entries: readonly Entry[]): string[] {
+  return entries.map(({ text }) => text);
+}
+
+function numbers(from: number, to: number): string[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => `${from + index}`);
+}
+
+describe('the history', () => {
+  test('of a session in which nothing was said is empty', async () => {
+    const { chat } = await session(0);
+    const { status, json } = await chat.page();
+    expect([status, json]).toEqual([200, { next: null, previous: null, results: [] }]);
+  });
+
+  test('is what came after the cursor, in order', async () => {
+    const { chat } = await session(5);
+    const all = await chat.history();
+    expect(texts(all)).toEqual(numbers(1, 5));
+    for (const [index, { message_id }] of all.entries()) {
+      expect(await chat.history({ after_message_id: message_id })).toEqual(all.slice(index + 1));
+    }
+  });
+
+  test('comes in pages of the size asked for, or of the setting', async () => {
+    const { chat, admin } = await session(7);
+    await admin('PATCH', '/settings', { page_size: 3 });
+    const { json } = await chat.page();
+    expect(texts(json.results)).toEqual(['1', '2', '3']);
+    expect(json.next).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/integrations\/api-chat\/history\/\?/);
+    expect(texts(await chat.history())).toEqual(numbers(1, 7));
+    const two = await chat.page({ page_size: '2', after_message_id: json.results[2].message_id });
+    expect(texts(two.json.results)).toEqual(['4', '5']);
+    expect(new URL(two.json.next).searchParams.get('page_size')).toBe('2');
+    const rest = await chat.page({ page_size: '4', after_message_id: json.results[2].message_id });
+    expect([texts(rest.json.results), rest.json.next]).toEqual([['4', '5', '6', '7'], null]);
+  });
+
+  test('grows at its end while it is read', async () => {
+    const { chat, token } = await session(3);
+    const first = await chat.page({ page_size: '2' });
+    await chat.send('new');
+    const second = await call('GET', first.json.next, { token });
+    expect(texts(second.json.results)).toEqual(['3', 'new']);
+  });
+
+  test('of a session whose name needs escaping is found on every page', async () => {
+    const { chat, admin } = await session(0);
+    const session_id = 'a b&c=d/é🙂?#%';
+    await inject({ admin }, chat, { session_id, count: 3, text: '{n}' });
+    expect(texts(await chat.history({ session_id, page_size: '1' }))).toEqual(['1', '2', '3']);
+    expect(await chat.history()).toEqual([]);
+  });
+
+  test('has pages of bounded size, however long the messages are', async () => {
+    const { chat, admin } = await session(0);
+    await inject({ admin }, chat, { count: 20, text: 'x'.repeat(1024 * 1024) });
+    const { json } = await chat.page();
+    expect(json.results).toHaveLength(8);
+    expect(await chat.history()).toHaveLength(20);
+  });
+
+  test('of 100,000 messages is read in pages, each of them once and in order', { timeout: 60_000 }, async () => {
+    const { chat } = await session(100_000);
+    const entries = await chat.history({ page_size: '1000' });
+    expect(texts(entries)).toEqual(numbers(1, 100_000));
+    expect(new Set(entries.map(({ message_id }) => message_id)).size).toBe(100_000);
+    const moments = entries.map(({ created_at }) => created_at);
+    expect(moments).toEqual([...new Set(moments)].toSorted());
+    const near = await chat.page({ after_message_id: entries[99_997]?.message_id ?? '' });
+    expect(texts(near.json.results)).toEqual(['99999', '100000']);
+  });
+});
+
+describe('a request for history that is refused', () => {
+  test('an unknown source is 404', async () => {
+    const { chat } = await session(1);
+    const { status, json } = await chat.page({ source_id: 'src_none' });
+    expect([status, json.error.code]).toEqual([404, 'source_not_found']);
+  });
+
+  test('a cursor that is no message of the session is 422', async () => {
+    const { chat, admin } = await session(1);
+    const { json: other } = await inject({ admin }, chat, { session_id: 's2', text: 'x' });
+    const requests = [
+      { after_message_id: 'msg_none' },
+      { after_message_id: '' },
+      { after_message_id: other.last_message_id },
+      { after_message_id: other.last_message_id, session_id: 'empty' },
+    ];
+    for (const request of requests) {
+      const { status, json } = await chat.page(request);
+      expect([status, json.error.code]).toEqual([422, 'unknown_cursor']);
+      expect(json.error.fields).toEqual([{ path: 'after_message_id', message: expect.any(String) }]);
+    }
+  });
+
+  test('what is missing or out of bounds is named', async () => {
+    const { chat, partner } = await session(1);
+    const bare = await partner('GET', HISTORY);
+    expect(bare.status).toBe(422);
+    expect(bare.json.error.fields).toEqual([
+      { path: 'source_id', message: 'is required' },
+      { path: 'session_id', message: 'is required' },
+    ]);
+    for (const page_size of ['0', '1001', 'x']) {
+      expect((await chat.page({ page_size })).json.error.fields[0].path).toBe('page_size');
+    }
+  });
+});
+
+describe('messages put in by the admin surface', () => {
+  test('are there in either role, byte for byte, and wake no agent', async () => {
+    const clock = manualClock();
+    const on = await bench(clock);
+    const chat = await chatOn(on);
+    const one = await inject(on, chat, { role: 'user', text: 'n is {n} 🙂\r\n' });
+    const two = await inject(on, chat, { text: 'reply' });
+    expect([one.status, two.json.created]).toEqual([201, 1]);
+    clock.advance(10_000);
+    const [first, second, ...others] = await chat.history();
+    expect(first).toMatchObject({ role: 'user', text: 'n is {n} 🙂\r\n', external_message_id: null });
+    expect(second).toMatchObject({ role: 'assistant', text: 'reply', message_id: two.json.last_message_id });
+    expect(others).toEqual([]);
+  });
+
+  test('many at once end at the present moment', async () => {
+    const { chat, admin } = await session(0);
+    const { json } = await inject({ admin }, chat, { count: 1_000, text: '{n}' });
+    const entries = await chat.history();
+    expect(entries.at(0)?.message_id).toBe(json.first_message_id);
+    expect(entries.at(-1)).toMatchObject({
+      message_id: json.last_message_id,
+      text: '1000',
+      created_at: '2026-01-01T00:00:00.000Z',
+    });
+  });
+
+  test('need a source and fields that are in order', async () => {
+    const { chat, admin } = await session(0);
+    expect((await inject({ admin }, chat, { source_id: 'src_none', text: 'x' })).status).toBe(404);
+    const wrong = await inject({ admin }, chat, { role: 'system', text: '', count: 0 });
+    const paths = wrong.json.error.fields.map(({ path }: { path: string }) => path);
+    expect(paths).toEqual(['role', 'text', 'count']);
+    const vast = await inject({ admin }, chat, { text: 'x'.repeat(1_000), count: 200_000 });
+    expect(vast.status).toBe(422);
+    expect(await chat.history()).toEqual([]);
+  });
+});
+
+describe('quirks', () => {
+  async function pages(chat: Chat, size: string): Promise<string[][]> {
+    const seen: string[][] = [];
+    let after: Record<string, string> = {};
+    for (;;) {
+      const { json } = await chat.page({ page_size: size, ...after });
+      seen.push(texts(json.results));
+      if (json.next === null) return seen;
+      after = { after_message_id: new URL(json.next).searchParams.get('after_message_id') ?? '' };
+    }
+  }
+
+  test('repeat: a page begins with what came before the cursor', async () => {
+    const { chat } = await session(5, { rules: [{ kind: 'repeat', messages: 3 }] });
+    expect(await pages(chat, '2')).toEqual([
+      ['1', '2'],
+      ['1', '2', '3', '4'],
+      ['2', '3', '4', '5'],
+    ]);
+  });
+
+  test('repeat: an answer without news repeats too', async () => {
+    const { chat } = await session(3, { rules: [{ kind: 'repeat', skip: 1 }] });
+    const after_message_id = (await chat.history()).at(-1)?.message_id ?? '';
+    expect(texts(await chat.history({ after_message_id }))).toEqual(['2', '3']);
+  });
+
+  test('reorder: neighbours on a page change places, and nothing is lost', async () => {
+    const { chat } = await session(8, { rules: [{ kind: 'reorder' }] });
+    expect(await pages(chat, '5')).toEqual([
+      ['2', '1', '4', '3', '5'],
+      ['7', '6', '8'],
+    ]);
+  });
+
+  test('short_page: a page is half full though there is more', async () => {
+    const { chat } = await session(7, { rules: [{ kind: 'short_page' }] });
+    expect(await pages(chat, '4')).toEqual([['1', '2'], ['3', '4'], ['5', '6'], ['7']]);
+  });
+
+  test('strike as often as they should, the same way for the same seed, and are logged', async () => {
+    const plan: FaultPlan = {
+      rules: [
+        { kind: 'repeat', rate: 0.3 },
+        { kind: 'reorder', rate: 0.3 },
+      ],
+      seed: 7,
+    };
+    const run = async (): Promise<[string[][], (string | null)[]]> => {
+      const { chat, admin } = await session(60, plan);
+      const seen = await pages(chat, '3');
+      const { requests } = (await admin('GET', '/requests')).json;
+      return [seen, requests.map(({ fault }: { fault: string | null }) => fault)];
+    };
+    const [seen, faults] = await run();
+    expect(await run()).toEqual([seen, faults]);
+    expect(new Set(faults)).toEqual(new Set([null, 'repeat', 'reorder']));
+    expect(new Set(seen.flat())).toEqual(new Set(numbers(1, 60)));
+  });
+
+  test('are on reads of the history alone', async () => {
+    const { chat, partner, admin } = await session(2, { rules: [{ kind: 'reorder', times: 1 }] });
+    await partner('GET', '/automation/spaces/');
+    await chat.send('3');
+    expect(texts(await chat.history())).toEqual(['2', '1', '3']);
+    expect(texts(await chat.history())).toEqual(['1', '2', '3']);
+    const { requests } = (await admin('GET', '/requests')).json;
+    expect(requests.filter(({ fault }: { fault: string | null }) => fault !== null)).toHaveLength(1);
+  });
+
+  test('the other faults strike the history as well', async () => {
+    const on = { on: `GET ${HISTORY}`, times: 1 };
+    const { chat } = await session(2, {
+      rules: [
+        { ...on, kind: 'reset' },
+        { ...on, kind: 'cut' },
+        { ...on, kind: 'status', status: 503 },
+        { ...on, kind: 'status', status: 429, retry_after: 1 },
+      ],
+    });
+    await expect(chat.page()).rejects.toThrow();
+    await expect(chat.page()).rejects.toThrow();
+    expect((await chat.page()).status).toBe(503);
+    expect((await chat.page()).headers.get('retry-after')).toBe('1');
+    expect(texts(await chat.history())).toEqual(['1', '2']);
+  });
+
+  test('a message whose acknowledgement was lost is there once when it is sent again', async () => {
+    const { chat } = await session(0, {
+      rules: [{ on: 'POST /integrations/api-chat/message/', kind: 'reset', stage: 'after', times: 1 }],
+    });
+    await expect(chat.send('Hello', { external_message_id: 'e' })).rejects.toThrow();
+    expect((await chat.send('Hello', { external_message_id: 'e' })).json.created).toBe(false);
+    expect(texts(await chat.history())).toEqual(['Hello']);
+  });
+
+  test('all at once leave a reader who repeats, drops what it has and sorts with everything', {
+    timeout: 60_000,
+  }, async () => {
+    const on = { on: `GET ${HISTORY}`, rate: 0.06 };
+    const { chat, admin } = await session(500, {
+      seed: 11,
+      rules: [
+        { ...on, kind: 'reset' },
+        { ...on, kind: 'reset', stage: 'after' },
+        { ...on, kind: 'cut' },
+        { ...on, kind: 'status', status: 503 },
+        { ...on, kind: 'status', status: 429 },
+        { ...on, kind: 'garbage' },
+        { ...on, kind: 'repeat', rate: 0.3 },
+        { ...on, kind: 'reorder', rate: 0.4 },
+        { ...on, kind: 'short_page', rate: 0.4 },
+      ],
+    });
+    const known = new Map<string, Entry>();
+    let cursor: Record<string, string> = {};
+    for (;;) {
+      const answer = await chat.page({ page_size: '7', ...cursor }).catch(() => undefined);
+      if (!answer?.json?.results) continue;
+      for (const entry of answer.json.results) known.set(entry.message_id, entry);
+      if (answer.json.next === null) break;
+      cursor = { after_message_id: new URL(answer.json.next).searchParams.get('after_message_id') ?? '' };
+    }
+    const sorted = [...known.values()].toSorted((one, other) => one.created_at.localeCompare(other.created_at));
+    expect(texts(sorted)).toEqual(numbers(1, 500));
+    const { requests } = (await admin('GET', '/requests')).json;
+    const struck = new Set(requests.map(({ fault }: { fault: string | null }) => fault));
+    expect(struck.size).toBe(9);
+  });
+});
