@@ -3,6 +3,7 @@ import { parseJson } from '../contract/json.ts';
 import { type Operation, operationPath, type Safety } from '../contract/operations.ts';
 import { InterruptedError, type PartnerctlError, ShapeError, UsageError } from '../errors.ts';
 import type { Clock } from '../io.ts';
+import { anyOf } from './any-of.ts';
 import { describeBody, networkFailure, responseFailure } from './failures.ts';
 import { type AttemptOutcome, decideRetry, parseRetryAfter, RetryBudget } from './retry.ts';
 import type { Attempt, Reply, Transport } from './transport.ts';
@@ -39,7 +40,17 @@ export interface CallOptions {
   readonly parameters?: Readonly<Record<string, string>>;
   /** Path and query in place of the operation's own path: a link to a further page. Begins with the base path. */
   readonly link?: string;
+  /** Query parameters of the operation's own path; those that are undefined are left out. Not added to a `link`. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
   readonly json?: unknown;
+  /** Repeats after the first attempt, in place of the configured number. */
+  readonly retries?: number;
+  /** Milliseconds that this call may take, waits and retries included; the command's deadline still counts. */
+  readonly timeoutMs?: number;
+  /** Whether to use a connection that nothing else has used, where a kept-alive one may be dead. */
+  readonly freshConnection?: boolean;
+  /** Ends a `safe` call from outside: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
   /** Stricter than the operation's own declaration, for a caller that wants to look before it repeats. */
   readonly safety?: Safety;
 }
@@ -51,6 +62,8 @@ export interface Answer {
   readonly requestId: string;
   /** Path and query that were asked. */
   readonly path: string;
+  /** How many attempts it took; the answers to earlier ones were lost or were failures. */
+  readonly attempts: number;
   /** The body as JSON. @throws ShapeError when it is none. */
   json(): unknown;
   /** Runs a reader of `contract` on this answer. @throws ShapeError in place of its UnknownShape. */
@@ -92,20 +105,22 @@ export class Http {
    */
   async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
-    const path = options.link ?? this.basePath + pathOf(operation, options.parameters);
-    const deadline = this.options.clock.now() + this.patienceMs();
+    const path = options.link ?? this.basePath + pathOf(operation, options);
+    const deadline = this.options.clock.now() + Math.min(this.patienceMs(), options.timeoutMs ?? CALL_TIMEOUT_MS);
 
     for (let attempt = 1; ; attempt += 1) {
-      await this.waitForPause(operation, attempt, deadline);
-      const request = this.prepare(operation, path, options.json, deadline);
-      const reply = await this.attempt(request, operation, attempt, deadline);
+      await this.waitForPause(operation, attempt, deadline, options.signal);
+      const request = this.prepare(operation, path, options, deadline);
+      const reply = await this.attempt(request, operation, attempt, deadline, options.signal);
       if (reply.kind === 'response' && reply.status >= 200 && reply.status < 300) {
         this.budget.giveBack();
-        return this.answer(operation, reply, request);
+        return this.answer(operation, reply, request, attempt);
       }
-      const next = this.afterFailure(reply, operation, attempt, deadline);
+      const retries = options.retries ?? this.options.retries;
+      const next = this.afterFailure(reply, operation, { attempt, retries, deadline });
       if ('end' in next) throw this.failed(reply, operation, request, attempt, next.end);
-      await this.wait(next.delayMs, reply.kind === 'response' ? `after ${reply.status}` : `after: ${reply.message}`);
+      const why = reply.kind === 'response' ? `after ${reply.status}` : `after: ${reply.message}`;
+      await this.wait(next.delayMs, why, options.signal);
     }
   }
 
@@ -119,10 +134,9 @@ export class Http {
   private afterFailure(
     reply: Reply,
     { safety }: Operation,
-    attempt: number,
-    deadline: number,
+    { attempt, retries, deadline }: { readonly attempt: number; readonly retries: number; readonly deadline: number },
   ): { readonly delayMs: number } | { readonly end: CallEnd } {
-    const { clock, random, retries } = this.options;
+    const { clock, random } = this.options;
     const outcome = this.outcomeOf(reply);
     const now = clock.now();
     const question = { safety, attempt, retries, outcome, timeLeftMs: deadline - now, random: random() };
@@ -138,17 +152,17 @@ export class Http {
     return { delayMs: decision.delayMs };
   }
 
-  private prepare(operation: Operation, path: string, json: unknown, deadline: number): Attempt {
+  private prepare(operation: Operation, path: string, options: CallOptions, deadline: number): Attempt {
     const { token, userAgent, clock, random } = this.options;
     const timeLeft = Math.max(0, deadline - clock.now());
     const requestId = newRequestId(random);
-    const body = json === undefined ? undefined : JSON.stringify(json);
+    const body = options.json === undefined ? undefined : JSON.stringify(options.json);
     return {
       method: operation.method,
       path,
       requestId,
       body,
-      freshConnection: operation.safety === 'once',
+      freshConnection: operation.safety === 'once' || options.freshConnection === true,
       headersTimeoutMs:
         operation.safety === 'safe' ? Math.min(READ_HEADERS_TIMEOUT_MS, timeLeft + 1000) : timeLeft + 1000,
       headers: {
@@ -162,10 +176,17 @@ export class Http {
     };
   }
 
-  /** One attempt under the deadline and Ctrl-C. */
-  private async attempt(prepared: Attempt, operation: Operation, attempt: number, deadline: number): Promise<Reply> {
+  /** One attempt under the deadline, Ctrl-C, and the caller's own signal. */
+  private async attempt(
+    prepared: Attempt,
+    operation: Operation,
+    attempt: number,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply> {
     const { transport, trace, clock, interrupt } = this.options;
     if (interrupt.aborted) throw new InterruptedError('Interrupted.');
+    signal?.throwIfAborted();
     const control = new AbortController();
     const request = { ...prepared, signal: control.signal };
     const timeUp = setTimeout(() => control.abort(new TimeUp()), Math.max(0, deadline - clock.now()));
@@ -174,7 +195,11 @@ export class Http {
       if (operation.safety !== 'once') control.abort(new InterruptedError('Interrupted.'));
       else grace = setTimeout(() => control.abort(new InterruptedError('Interrupted.')), INTERRUPT_GRACE_MS);
     };
+    const onSignal = (): void => {
+      if (operation.safety === 'safe') control.abort(signal?.reason);
+    };
     interrupt.addEventListener('abort', onInterrupt, { once: true });
+    signal?.addEventListener('abort', onSignal, { once: true });
 
     const url = new URL(this.baseUrl).origin + request.path;
     const started = clock.now();
@@ -184,6 +209,7 @@ export class Http {
       trace({ kind: 'reply', request, url, reply, ms: clock.now() - started });
       if (interrupt.aborted && operation.safety !== 'once' && reply.kind === 'failure')
         throw new InterruptedError('Interrupted.');
+      if (operation.safety === 'safe') signal?.throwIfAborted();
       return reply;
     } catch (reason) {
       if (!(reason instanceof TimeUp)) throw reason;
@@ -201,6 +227,7 @@ export class Http {
       clearTimeout(timeUp);
       clearTimeout(grace);
       interrupt.removeEventListener('abort', onInterrupt);
+      signal?.removeEventListener('abort', onSignal);
     }
   }
 
@@ -221,7 +248,12 @@ export class Http {
     return reply.kind === 'response' ? responseFailure(reply, call) : networkFailure(reply, call);
   }
 
-  private answer(operation: Operation, reply: Extract<Reply, { kind: 'response' }>, request: Attempt): Answer {
+  private answer(
+    operation: Operation,
+    reply: Extract<Reply, { kind: 'response' }>,
+    request: Attempt,
+    attempts: number,
+  ): Answer {
     const requestId = reply.headers['x-request-id'] ?? request.requestId;
     const { status, headers, body } = reply;
     const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): ShapeError =>
@@ -246,6 +278,7 @@ export class Http {
       headers,
       requestId,
       path: request.path,
+      attempts,
       json,
       read(reader) {
         const value = json();
@@ -259,18 +292,27 @@ export class Http {
     };
   }
 
-  private async wait(ms: number, why: string): Promise<void> {
-    this.options.trace({ kind: 'wait', ms, why });
+  private async wait(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
+    const { trace, clock, interrupt } = this.options;
+    trace({ kind: 'wait', ms, why });
+    const either = anyOf(interrupt, signal);
     try {
-      await this.options.clock.sleep(ms, this.options.interrupt);
+      await clock.sleep(ms, either.signal);
     } catch (error) {
-      if (this.options.interrupt.aborted) throw new InterruptedError('Interrupted.');
+      if (interrupt.aborted) throw new InterruptedError('Interrupted.');
       throw error;
+    } finally {
+      either.release();
     }
   }
 
   /** A 429 to one call holds back all of them. */
-  private async waitForPause(operation: Operation, attempt: number, deadline: number): Promise<void> {
+  private async waitForPause(
+    operation: Operation,
+    attempt: number,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     for (let now = this.options.clock.now(); this.pausedUntil > now; now = this.options.clock.now()) {
       if (this.pausedUntil > deadline) {
         const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '' };
@@ -284,7 +326,7 @@ export class Http {
         };
         throw responseFailure(reply, call);
       }
-      await this.wait(this.pausedUntil - now, 'as the rate limit asks');
+      await this.wait(this.pausedUntil - now, 'as the rate limit asks', signal);
     }
   }
 }
@@ -304,9 +346,15 @@ class TimeUp extends Error {
   }
 }
 
-function pathOf(operation: Operation, parameters: Readonly<Record<string, string>> | undefined): string {
+function queryOf(query: CallOptions['query'] = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.append(name, value);
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+function pathOf(operation: Operation, { parameters, query }: CallOptions): string {
   try {
-    return operationPath(operation, parameters);
+    return operationPath(operation, parameters) + queryOf(query);
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
     throw error;

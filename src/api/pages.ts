@@ -1,5 +1,5 @@
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import type { JsonObject } from '../contract/json.ts';
 import { readList, readNext, unreachableNext } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
 import { ShapeError } from '../errors.ts';
@@ -38,21 +38,62 @@ function pathOfNext(http: Http, operation: Operation, answer: Answer, next: stri
   return target.pathname + target.search;
 }
 
-async function nextPage(http: Http, operation: Operation, answer: Answer): Promise<string | undefined> {
+/** How a list goes on: by a link, in a way that only the caller may know (`sign` is the telling key), or not at all. */
+type Further = { readonly link: string } | { readonly sign: string } | undefined;
+
+async function furtherPage(http: Http, operation: Operation, answer: Answer): Promise<Further> {
   const next = answer.read(readNext) ?? (await linkHeader(answer.headers.link));
-  if (next !== undefined) return pathOfNext(http, operation, answer, next);
-  const body = answer.json();
-  const sign = unreachableNext(body);
-  if (sign !== undefined && isJsonObject(body)) {
-    throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', `the key ${sign}`);
+  if (next !== undefined) return { link: pathOfNext(http, operation, answer, next) };
+  const sign = unreachableNext(answer.json());
+  return sign === undefined ? undefined : { sign };
+}
+
+/** One answer of a list. */
+export interface Page {
+  readonly items: readonly JsonObject[];
+  readonly answer: Answer;
+  /** Whether a link leads on; the next page is asked when it is pulled. */
+  readonly linked: boolean;
+  /** The key that tells of further pages where no link leads to them. */
+  readonly unlinked: string | undefined;
+}
+
+/**
+ * The pages of a list, one in memory at a time (assumption `list.next`).
+ * @param read finds the items in a body
+ * @param options asked before every page, so that its limits may depend on the moment
+ * @throws ShapeError for a list that cannot be read, a page that leads elsewhere, or a page that was there before
+ */
+export async function* listPages(
+  http: Http,
+  operation: Operation,
+  read: (body: unknown) => readonly JsonObject[],
+  options: () => CallOptions,
+): AsyncGenerator<Page, void, void> {
+  const seen = new Set<string>();
+  for (let link: string | undefined; ; ) {
+    const answer = await http.call(operation, link === undefined ? options() : { ...options(), link });
+    const items = answer.read(read);
+    const further = await furtherPage(http, operation, answer);
+    const next = further && 'link' in further ? further.link : undefined;
+    yield {
+      items,
+      answer,
+      linked: next !== undefined,
+      unlinked: further && 'sign' in further ? further.sign : undefined,
+    };
+    if (next === undefined) return;
+    if (next === answer.path || seen.has(next))
+      throw refused(operation, answer, 'The list goes round in a circle.', next);
+    seen.add(next);
+    link = next;
   }
-  return undefined;
 }
 
 /**
  * Every item of a list, page after page, one page in memory at a time (assumptions `list.envelope` and `list.next`).
- * @param resource the plural name under which the service may put the items
- * @throws ShapeError for a list that cannot be read, a page that leads elsewhere, or a page that was there before
+ * @param resource the plural name of what is listed, as the service spells it
+ * @throws ShapeError as `listPages` does, and for a list that goes on without a link
  */
 export async function* listAll(
   http: Http,
@@ -60,16 +101,11 @@ export async function* listAll(
   resource: string,
   options: CallOptions = {},
 ): AsyncGenerator<JsonObject> {
-  const seen = new Set<string>();
-  for (let link: string | undefined; ; ) {
-    const answer = await http.call(operation, link === undefined ? options : { link });
-    const items = answer.read((body) => readList(body, resource));
-    const next = await nextPage(http, operation, answer);
+  const read = (body: unknown): readonly JsonObject[] => readList(body, resource);
+  for await (const { items, answer, unlinked } of listPages(http, operation, read, () => options)) {
+    if (unlinked !== undefined) {
+      throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', `the key ${unlinked}`);
+    }
     yield* items;
-    if (next === undefined) return;
-    if (next === answer.path || seen.has(next))
-      throw refused(operation, answer, 'The list goes round in a circle.', next);
-    seen.add(next);
-    link = next;
   }
 }
