@@ -33,6 +33,8 @@ export interface FollowOptions {
    * message, all count), or, with `settleMs`, once there was one and nothing more came for that time.
    */
   readonly until?: { readonly replies: number; readonly settleMs?: number | undefined } | undefined;
+  /** Time limit of one poll; it grows while polls fail. */
+  readonly pollTimeoutMs?: number | undefined;
   /** Whether a reply is expected from the beginning on, because something was just sent. */
   readonly awaiting?: boolean | undefined;
 }
@@ -202,7 +204,8 @@ class Following {
     const { clock, http } = this.parts;
     this.pacing.asked(id, startedAt);
     this.atOnce += 1;
-    const longest = Math.min(LONGEST_POLL_MS, POLL_TIMEOUT_MS * 2 ** session.failures);
+    const usual = this.options.pollTimeoutMs ?? POLL_TIMEOUT_MS;
+    const longest = Math.min(LONGEST_POLL_MS, usual * 2 ** session.failures);
     const limits = () => ({
       retries: 0,
       timeoutMs: Math.max(1, Math.min(longest, this.endsAt - clock.now(), this.outageEndsAt() - clock.now())),
@@ -251,11 +254,14 @@ class Following {
       return;
     }
     const now = this.parts.clock.now();
+    // No poll takes as long: the machine slept over it, and its answer is old.
+    const overslept = now - startedAt > LONGEST_POLL_MS + SLEPT_MS || now < startedAt - SLICE_MS;
     const { page } = outcome;
     const { messages, backlog, more } = session.accept(page, now);
     const newest = messages.at(-1);
     const live = newest !== undefined && !backlog;
     this.pacing.answered(session.id, { live, awaiting: newest?.role === 'user', more, waitMs: page.waitMs }, now);
+    if (overslept) this.woke(now);
     this.noteQuiet(messages.length > 0 || more, startedAt, now);
     const { until } = this.options;
     for (const message of messages) {

@@ -39,12 +39,23 @@ describe('Retry-After', () => {
     expect(parseRetryAfter(header, undefined, NOW), form).toBe(5000);
   });
 
-  it.each(['', ' ', 'soon', '-5', '1e3', '0x10', '1,5', '1, 2', 'in 2050', 'after 5 seconds', 'Infinity', 'NaN', '12:30'])(
-    'makes nothing of %j',
-    (header) => {
-      expect(parseRetryAfter(header, undefined, NOW)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    ' ',
+    'soon',
+    '-5',
+    '1e3',
+    '0x10',
+    '1,5',
+    '1, 2',
+    'in 2050',
+    'after 5 seconds',
+    'Infinity',
+    'NaN',
+    '12:30',
+  ])('makes nothing of %j', (header) => {
+    expect(parseRetryAfter(header, undefined, NOW)).toBeUndefined();
+  });
 
   it('makes nothing of an absent header', () => {
     expect(parseRetryAfter(undefined, undefined, NOW)).toBeUndefined();
