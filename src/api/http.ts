@@ -1,10 +1,10 @@
-import { ASSUMPTIONS, type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
-import { parseJson } from '../contract/json.ts';
-import { type Operation, operationPath, type Safety } from '../contract/operations.ts';
-import { InterruptedError, type PartnerctlError, ShapeError, UsageError } from '../errors.ts';
+import type { Operation, Safety } from '../contract/operations.ts';
+import { InterruptedError, type PartnerctlError } from '../errors.ts';
 import type { Clock } from '../io.ts';
+import { type Answer, answerOf } from './answer.ts';
 import { anyOf } from './any-of.ts';
-import { describeBody, networkFailure, responseFailure } from './failures.ts';
+import { networkFailure, responseFailure } from './failures.ts';
+import { requestPath } from './request-path.ts';
 import { type AttemptOutcome, decideRetry, parseRetryAfter, RetryBudget } from './retry.ts';
 import type { Attempt, Reply, Transport } from './transport.ts';
 
@@ -55,21 +55,6 @@ export interface CallOptions {
   readonly safety?: Safety;
 }
 
-/** A successful answer. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly requestId: string;
-  /** Path and query that were asked. */
-  readonly path: string;
-  /** How many attempts it took; the answers to earlier ones were lost or were failures. */
-  readonly attempts: number;
-  /** The body as JSON. @throws ShapeError when it is none. */
-  json(): unknown;
-  /** Runs a reader of `contract` on this answer. @throws ShapeError in place of its UnknownShape. */
-  read<Value>(reader: (body: unknown) => Value): Value;
-}
-
 /** Why a call is not tried again. */
 interface CallEnd {
   readonly outOfTime: boolean;
@@ -105,7 +90,7 @@ export class Http {
    */
   async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
-    const path = options.link ?? this.basePath + pathOf(operation, options);
+    const path = options.link ?? this.basePath + requestPath(operation, options.parameters, options.query);
     const deadline = this.options.clock.now() + Math.min(this.patienceMs(), options.timeoutMs ?? CALL_TIMEOUT_MS);
 
     for (let attempt = 1; ; attempt += 1) {
@@ -114,7 +99,7 @@ export class Http {
       const reply = await this.attempt(request, operation, attempt, deadline, options.signal);
       if (reply.kind === 'response' && reply.status >= 200 && reply.status < 300) {
         this.budget.giveBack();
-        return this.answer(operation, reply, request, attempt);
+        return answerOf(operation, reply, request, attempt);
       }
       const retries = options.retries ?? this.options.retries;
       const next = this.afterFailure(reply, operation, { attempt, retries, deadline });
@@ -248,50 +233,6 @@ export class Http {
     return reply.kind === 'response' ? responseFailure(reply, call) : networkFailure(reply, call);
   }
 
-  private answer(
-    operation: Operation,
-    reply: Extract<Reply, { kind: 'response' }>,
-    request: Attempt,
-    attempts: number,
-  ): Answer {
-    const requestId = reply.headers['x-request-id'] ?? request.requestId;
-    const { status, headers, body } = reply;
-    const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): ShapeError =>
-      new ShapeError(message, {
-        why: `${operation.name} answered ${status} with ${seen}.`,
-        hint: `${assumption ? `Assumed (${assumption}): ${ASSUMPTIONS[assumption]}. ` : ''}Run it again with --debug to see the whole answer.`,
-        status,
-        requestId,
-        details: { operation: operation.name, assumption: assumption ?? null, seen },
-      });
-    let parsed: { readonly value: unknown } | undefined;
-    const json = (): unknown => {
-      try {
-        parsed ??= { value: parseJson(body) };
-        return parsed.value;
-      } catch {
-        throw unexpected(undefined, 'The answer is not JSON.', describeBody(body, headers['content-type']));
-      }
-    };
-    return {
-      status,
-      headers,
-      requestId,
-      path: request.path,
-      attempts,
-      json,
-      read(reader) {
-        const value = json();
-        try {
-          return reader(value);
-        } catch (error) {
-          if (error instanceof UnknownShape) throw unexpected(error.assumption, error.message, error.seen);
-          throw error;
-        }
-      },
-    };
-  }
-
   private async wait(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
     const { trace, clock, interrupt } = this.options;
     trace({ kind: 'wait', ms, why });
@@ -343,20 +284,5 @@ function newRequestId(random: () => number): string {
 class TimeUp extends Error {
   constructor() {
     super('the time for the command was up');
-  }
-}
-
-function queryOf(query: CallOptions['query'] = {}): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.append(name, value);
-  return parameters.size === 0 ? '' : `?${parameters}`;
-}
-
-function pathOf(operation: Operation, { parameters, query }: CallOptions): string {
-  try {
-    return operationPath(operation, parameters) + queryOf(query);
-  } catch (error) {
-    if (error instanceof RangeError) throw new UsageError(error.message);
-    throw error;
   }
 }

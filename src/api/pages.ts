@@ -3,7 +3,8 @@ import type { JsonObject } from '../contract/json.ts';
 import { readList, readNext, unreachableNext } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
 import { ShapeError } from '../errors.ts';
-import type { Answer, CallOptions, Http } from './http.ts';
+import type { Answer } from './answer.ts';
+import type { CallOptions, Http } from './http.ts';
 
 function refused(operation: Operation, answer: Answer, message: string, seen: string): ShapeError {
   return new ShapeError(message, {

@@ -224,8 +224,8 @@ class Following {
 
   /** Waits until something is due, the time is up, or the machine wakes from a sleep. */
   private async nap(due: number, signal: AbortSignal): Promise<void> {
-    const { clock } = this.parts;
-    const until = Math.min(due, this.endsAt, this.outageEndsAt());
+    const { clock, http } = this.parts;
+    const until = Math.min(due, this.endsAt, this.outageEndsAt(), clock.now() + http.patienceMs());
     try {
       for (let now = clock.now(), isOver = false; !isOver; ) {
         const slice = Math.max(0, Math.min(SLICE_MS, until - now));

@@ -74,9 +74,12 @@ export class FollowedSession {
     this.midway = true;
     if (!page.more) this.pages = undefined;
     const backlog = !this.caughtUp;
+    const isConclusive = this.tail.isConclusive(this.asked);
     const fresh = this.tail.accept(page.messages, now);
-    if (!page.more) this.caughtUp = true;
-    return { messages: this.shown(fresh), backlog, more: page.more };
+    // An answer may be shorter than what is there and not say so: what was there has been read when nothing new comes.
+    const more = page.more || (backlog && (fresh.length > 0 || !isConclusive));
+    if (!more) this.caughtUp = true;
+    return { messages: this.shown(fresh), backlog, more };
   }
 
   /** A poll failed: the next one begins anew behind what has come. */

@@ -1,11 +1,11 @@
 /** While a conversation is alive: a reply is then shown well within 1.5 s of its existence. */
 export const HOT_MS = 600;
 /** The longest pause of the poll: with what the first minutes take, an idle hour stays below 150 requests. */
-export const IDLE_MS = 40_000;
+export const IDLE_MS = 45_000;
 /** Waits are longer by up to this part of them, so that many followers spread out. */
 export const JITTER = 0.2;
 /** The pause is this part of the time that nothing happened. */
-const PART_OF_SILENCE = 1 / 8;
+const PART_OF_SILENCE = 1 / 6;
 /** A session in which something happened within this time has a poll of its own; the others share one. */
 const ALIVE_MS = 60_000;
 /** How long a reply is waited for at the fastest pace. */

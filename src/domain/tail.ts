@@ -70,6 +70,8 @@ export class SessionTail<Message extends Placed> {
   /** Set when the service refused a cursor that is not the newest. */
   private exact = false;
   private readonly fromStart: boolean;
+  /** Whether the next cursor is the newest. */
+  private direct: boolean;
   /** Set once ids have been forgotten, or the session was joined in its midst: the oldest remembered moment. */
   private floor: Moment | undefined;
   private readonly known: ReadonlySet<string>;
@@ -77,6 +79,7 @@ export class SessionTail<Message extends Placed> {
   /** @param now milliseconds since the epoch */
   constructor(start: TailStart, now: number) {
     this.fromStart = start.from === 'start';
+    this.direct = start.from === 'after';
     const known = start.from === 'start' ? [] : [...(start.recent ?? []), start.message_id];
     this.known = new Set(known);
     for (const message_id of known) this.seen.set(message_id, undefined);
@@ -89,11 +92,19 @@ export class SessionTail<Message extends Placed> {
     return this.seen.size;
   }
 
-  /** The message after which to ask; undefined for the whole session. It stays a little behind the newest. */
+  /** Whether an answer to this cursor that brings nothing new says that there is nothing new. */
+  isConclusive(cursor: string | undefined): boolean {
+    return this.exact || cursor === this.trail.at(-1)?.message_id;
+  }
+
+  /**
+   * The message after which to ask; undefined for the whole session. Every other
+   * time it stays a little behind the newest: not always, for an answer may be too short to reach what is new from there.
+   */
   cursor(now: number): string | undefined {
     const usable = this.trail.filter(({ message_id }) => !this.refused.has(message_id));
     // A service that refused one old cursor refuses the others too; the newest is the best that is left.
-    if (this.exact) return usable.at(-1)?.message_id;
+    if (this.exact || this.direct) return usable.at(-1)?.message_id;
     const settled = usable.findLast(({ seenAt }) => seenAt <= now - BEHIND_MS);
     return (settled ?? usable[0])?.message_id;
   }
@@ -122,6 +133,7 @@ export class SessionTail<Message extends Placed> {
       this.seen.set(message_id, entry.moment);
       fresh.push(entry.message);
     }
+    this.direct = !this.direct;
     this.follow(messages, fresh, now);
     this.forget();
     return fresh;

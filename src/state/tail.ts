@@ -20,7 +20,7 @@ export interface TailOf {
 }
 
 const TYPE = 'tail';
-const MOST_RECENT = 8;
+const MOST_RECENT = 16;
 /** The file only ever grows, so a lively conversation is noted no more often than this. */
 const EVERY_MS = 5_000;
 

@@ -162,7 +162,7 @@ describe('a call with limits of its own', () => {
 
   it('ends after its own time', async () => {
     const { got, http } = await serverOf(never);
-    await expect(http.call(OPERATIONS.readHistory, { timeoutMs: 50 })).rejects.toThrow(ServiceError);
+    await expect(http.call(OPERATIONS.readHistory, { timeoutMs: 50, retries: 0 })).rejects.toThrow(ServiceError);
     expect(got).toHaveLength(1);
   });
 

@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type FollowEvent, type FollowOptions, follow } from '../../src/chat/follow.ts';
 import type { FollowStart } from '../../src/chat/session.ts';
 import { systemClock } from '../../src/clock.ts';
 import { BalanceError, CredentialsError, NotFoundError, ServiceError, ShapeError } from '../../src/errors.ts';
+import { randomRecordId } from '../../src/state/record.ts';
+import { lookUpTails, openTailMemory } from '../../src/state/tail.ts';
+import { tempDirectory } from '../helpers/run.ts';
 import { type Asked, historyServer, partsFor, until, words } from './history-server.ts';
 
 function options(start: FollowStart = { from: 'start' }, changes: Partial<FollowOptions> = {}): FollowOptions {
@@ -30,7 +34,7 @@ describe('where following begins', () => {
     expect(words(await until(read.events, isEnd))).toEqual([...expected, 'end:read']);
     const { events } = follow(partsFor(server.baseUrl), options(start));
     if (expected.length > 0) expect(words(await until(events, isMessage('s-3')))).toEqual(expected);
-    else void server.seen(() => true).then(() => server.add('s', 1));
+    else void server.seen(() => server.asked.length === 4).then(() => server.add('s', 1));
     if (expected.length > 0) server.add('s', 1);
     expect(words(await until(events, isMessage('s-4')))).toEqual(['+s-4']);
     await events.return();
@@ -400,6 +404,45 @@ describe('the pace', () => {
 });
 
 describe('everything at once', () => {
+  it('shows everything once when it is stopped and resumed again and again', async () => {
+    const server = await historyServer();
+    const path = join(tempDirectory(), 'state.jsonl');
+    const of = { origin: server.baseUrl, source_id: 'src' };
+    let turn = 0;
+    server.behave(({ json, after }, wellBehaved) => {
+      turn += 1;
+      const entries = server.sessions.get('s') ?? [];
+      const from = entries.length - wellBehaved().length;
+      const results = entries.slice(after === undefined ? 0 : Math.max(0, from - (turn % 7)), from + 5);
+      const [left, right] = results.slice(-2);
+      if (turn % 3 === 0 && left && right) results.splice(-2, 2, right, left);
+      json(200, results);
+    });
+    const shown: string[] = [];
+    for (let run = 1; shown.length < 120; run += 1) {
+      server.add('s', run % 9);
+      const place = (await lookUpTails(path, of, ['s'])).get('s');
+      const start: FollowStart = place ? { from: 'after', ...place } : { from: 'start' };
+      const parts = partsFor(server.baseUrl);
+      const memory = openTailMemory(
+        { path, clock: parts.clock, newId: randomRecordId, onTrouble: () => expect.fail() },
+        of,
+        new Map(place && [['s', place]]),
+      );
+      let room = run % 13;
+      const follower = follow(parts, options(start, { timeoutMs: 4000 }));
+      for await (const event of follower.events) {
+        if (event.kind !== 'message') continue;
+        if (room === 0) break;
+        shown.push(event.message.message_id);
+        memory.written('s', event.message.message_id);
+        room -= 1;
+      }
+      await memory.close();
+    }
+    expect(shown).toEqual(Array.from({ length: shown.length }, (_, index) => `s-${index}`));
+  });
+
   it('shows 5,000 messages of 20 sessions once and in order, through resets, cuts, 5xx, 429, repeats and swaps', async () => {
     const server = await historyServer();
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);

@@ -7,7 +7,7 @@ import type { FollowEvent, FollowParts } from '../../src/chat/follow.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/io.ts';
 
-export interface Entry {
+interface Entry {
   readonly message_id: string;
   readonly role: 'user' | 'assistant';
   readonly text: string;
@@ -109,7 +109,7 @@ export async function historyServer(): Promise<HistoryServer> {
 }
 
 /** The machine's clock, many times as fast. */
-export function fasterClock(times: number): Clock {
+function fasterClock(times: number): Clock {
   const start = Date.now();
   return {
     now: () => start + (Date.now() - start) * times,

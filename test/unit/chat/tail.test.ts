@@ -124,6 +124,8 @@ describe('the cursor', () => {
     tail.accept([message(1)], BEHIND_MS);
     expect(tail.cursor(BEHIND_MS)).toBe('m0');
     expect(ids(tail.accept([message(3), message(2)], BEHIND_MS + 1))).toEqual(['m2', 'm3']);
+    expect(tail.cursor(2 * BEHIND_MS)).toBe('m2');
+    tail.accept([], 2 * BEHIND_MS);
     expect(tail.cursor(2 * BEHIND_MS)).toBe('m1');
     expect(tail.cursor(3 * BEHIND_MS)).toBe('m2');
   });
@@ -134,6 +136,8 @@ describe('the cursor', () => {
       range(0, 100).map((index) => message(index)),
       0,
     );
+    expect(tail.cursor(0)).toBe('m99');
+    tail.accept([], 0);
     expect(tail.cursor(0)).toBe(`m${100 - MOST_BEHIND}`);
   });
 
@@ -164,13 +168,26 @@ describe('the cursor', () => {
     expect(tail.cursor(1)).toBe('m2');
   });
 
+  it('is the newest every other time, for an answer may be too short to reach it from behind', () => {
+    const tail = new SessionTail({ from: 'start' }, 0);
+    tail.accept(
+      range(0, 20).map((index) => message(index)),
+      0,
+    );
+    expect([tail.cursor(1), tail.isConclusive('m19'), tail.isConclusive('m12')]).toEqual(['m19', true, false]);
+    tail.accept([], 1);
+    expect(tail.cursor(1)).toBe('m12');
+    tail.accept([message(13), message(14)], 1);
+    expect(tail.cursor(1)).toBe('m19');
+  });
+
   it('has no other to offer when the only one is refused', () => {
     expect(new SessionTail({ from: 'after', message_id: 'x' }, 0).refuse('x')).toBe(false);
     const resumed = new SessionTail({ from: 'after', message_id: 'x', recent: ['w'] }, 0);
-    expect([resumed.cursor(0), resumed.refuse('w'), resumed.cursor(0), resumed.refuse('x')]).toEqual([
-      'w',
-      true,
+    expect([resumed.cursor(0), resumed.refuse('x'), resumed.cursor(0), resumed.refuse('w')]).toEqual([
       'x',
+      true,
+      'w',
       false,
     ]);
   });
@@ -274,6 +291,7 @@ describe('following', () => {
             for (let index = 0; index < count; index += 1) existing.push(message(existing.length));
             poll(existing.filter((_, index) => index !== late));
             now += passed;
+            poll(existing);
             poll(existing);
             now += 2 * BEHIND_MS;
           }

@@ -96,7 +96,7 @@ describe('the memory of a tail', () => {
     expect(ids.length).toBeLessThanOrEqual(2);
     expect(ids.at(-1)).toBe('m99');
     expect(await lookUpTails(path, OF, ['s'])).toEqual(
-      new Map([['s', { message_id: 'm99', recent: Array.from({ length: 8 }, (_, index) => `m${91 + index}`) }]]),
+      new Map([['s', { message_id: 'm99', recent: Array.from({ length: 16 }, (_, index) => `m${83 + index}`) }]]),
     );
   });
 

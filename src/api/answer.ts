@@ -1,0 +1,66 @@
+import { ASSUMPTIONS, type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
+import { parseJson } from '../contract/json.ts';
+import type { Operation } from '../contract/operations.ts';
+import { ShapeError } from '../errors.ts';
+import { describeBody } from './failures.ts';
+import type { Attempt, Reply } from './transport.ts';
+
+/** A successful answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  /** Path and query that were asked. */
+  readonly path: string;
+  /** How many attempts it took; the answers to earlier ones were lost or were failures. */
+  readonly attempts: number;
+  /** The body as JSON. @throws ShapeError when it is none. */
+  json(): unknown;
+  /** Runs a reader of `contract` on this answer. @throws ShapeError in place of its UnknownShape. */
+  read<Value>(reader: (body: unknown) => Value): Value;
+}
+
+/** A reply that is a success, as the readers of `contract` want it. */
+export function answerOf(
+  operation: Operation,
+  reply: Extract<Reply, { kind: 'response' }>,
+  request: Attempt,
+  attempts: number,
+): Answer {
+  const requestId = reply.headers['x-request-id'] ?? request.requestId;
+  const { status, headers, body } = reply;
+  const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): ShapeError =>
+    new ShapeError(message, {
+      why: `${operation.name} answered ${status} with ${seen}.`,
+      hint: `${assumption ? `Assumed (${assumption}): ${ASSUMPTIONS[assumption]}. ` : ''}Run it again with --debug to see the whole answer.`,
+      status,
+      requestId,
+      details: { operation: operation.name, assumption: assumption ?? null, seen },
+    });
+  let parsed: { readonly value: unknown } | undefined;
+  const json = (): unknown => {
+    try {
+      parsed ??= { value: parseJson(body) };
+      return parsed.value;
+    } catch {
+      throw unexpected(undefined, 'The answer is not JSON.', describeBody(body, headers['content-type']));
+    }
+  };
+  return {
+    status,
+    headers,
+    requestId,
+    path: request.path,
+    attempts,
+    json,
+    read(reader) {
+      const value = json();
+      try {
+        return reader(value);
+      } catch (error) {
+        if (error instanceof UnknownShape) throw unexpected(error.assumption, error.message, error.seen);
+        throw error;
+      }
+    },
+  };
+}
