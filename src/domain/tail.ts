@@ -72,7 +72,7 @@ export class SessionTail<Message extends Placed> {
   private readonly fromStart: boolean;
   /** Whether the next cursor is the newest. */
   private direct: boolean;
-  /** Set once ids have been forgotten, or the session was joined in its midst: the oldest remembered moment. */
+  /** Set once ids have been forgotten: the oldest moment that is remembered. */
   private floor: Moment | undefined;
   private readonly known: ReadonlySet<string>;
 
