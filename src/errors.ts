@@ -30,6 +30,8 @@ export interface ErrorFacts {
   readonly requestId?: string | undefined;
   /** ISO 8601 moment before which a repeat is pointless. */
   readonly retryAt?: string | undefined;
+  /** True where a repeat cannot mend it, though its class often passes by itself: a certificate, a redirect. */
+  readonly lasting?: boolean | undefined;
   /** Anything machine-readable that belongs to the error; for scripts, not shown to people. */
   readonly details?: unknown;
   readonly cause?: unknown;

@@ -12,6 +12,8 @@ export interface Answer {
   readonly requestId: string;
   /** Path and query that were asked. */
   readonly path: string;
+  /** How many attempts it took; the answers to earlier ones were lost or were failures. */
+  readonly attempts: number;
   /** The body as JSON. @throws ShapeError when it is none. */
   json(): unknown;
   /** Runs a reader of `contract` on this answer. @throws ShapeError in place of its UnknownShape. */
@@ -20,12 +22,14 @@ export interface Answer {
 
 /**
  * The answer to a call that succeeded; its body is read when it is asked for.
+ * @param attempts how many it took
  * @param redact takes secrets out of a text before a part of it is quoted
  */
 export function createAnswer(
   operation: Operation,
   { status, headers, body }: Extract<Reply, { kind: 'response' }>,
   request: Attempt,
+  attempts: number,
   redact: (text: string) => string,
 ): Answer {
   const requestId = headers['x-request-id'] ?? request.requestId;
@@ -51,6 +55,7 @@ export function createAnswer(
     headers,
     requestId,
     path: request.path,
+    attempts,
     json,
     read(reader) {
       const value = json();

@@ -87,6 +87,7 @@ function redirected(response: Response, facts: ErrorFacts, call: CallFacts): Par
   const location = response.headers.location ?? 'an address that it does not name';
   return new ServiceFailure(`The service redirects to ${location} (${response.status}).`, {
     ...facts,
+    lasting: true,
     hint: `Redirects are never followed, so that the token stays with ${call.baseUrl}. Check the base address.`,
   });
 }
@@ -151,6 +152,7 @@ export function networkFailure(failure: Failure, call: CallFacts): PartnerctlErr
     status: failure.status,
     requestId: call.requestId,
     hint: hintFor(failure, call),
+    lasting: !failure.transient,
     details: {
       operation: call.operation.name,
       reason: failure.code ?? null,

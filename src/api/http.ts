@@ -1,8 +1,10 @@
-import { type Operation, operationPath, type Safety } from '../contract/operations.ts';
-import { InterruptedError, type PartnerctlError, UsageError } from '../errors.ts';
+import type { Operation, Safety } from '../contract/operations.ts';
+import { InterruptedError, type PartnerctlError } from '../errors.ts';
 import type { Clock } from '../io.ts';
 import { type Answer, createAnswer } from './answer.ts';
+import { anyOf } from './any-of.ts';
 import { networkFailure, responseFailure } from './failures.ts';
+import { requestPath } from './request-path.ts';
 import { type AttemptOutcome, decideRetry, parseRetryAfter, RetryBudget } from './retry.ts';
 import type { Attempt, Reply, Transport } from './transport.ts';
 
@@ -40,7 +42,17 @@ export interface CallOptions {
   readonly parameters?: Readonly<Record<string, string>>;
   /** Path and query in place of the operation's own path: a link to a further page. Begins with the base path. */
   readonly link?: string;
+  /** Query parameters of the operation's own path; those that are undefined are left out. Not added to a `link`. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
   readonly json?: unknown;
+  /** Repeats after the first attempt, in place of the configured number. */
+  readonly retries?: number;
+  /** Milliseconds that this call may take, waits and retries included; the command's deadline still counts. */
+  readonly timeoutMs?: number;
+  /** Whether to use a connection that nothing else has used, where a kept-alive one may be dead. */
+  readonly freshConnection?: boolean;
+  /** Ends a `safe` call from outside: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
   /** Stricter than the operation's own declaration, for a caller that wants to look before it repeats. */
   readonly safety?: Safety;
 }
@@ -82,20 +94,23 @@ export class Http {
    */
   async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
-    const path = options.link ?? this.basePath + pathOf(operation, options.parameters);
-    const deadline = this.options.clock.now() + this.patienceMs();
+    const path = options.link ?? this.basePath + requestPath(operation, options.parameters, options.query);
+    const deadline =
+      this.options.clock.now() + Math.min(this.patienceMs(), options.timeoutMs ?? Number.POSITIVE_INFINITY);
 
     for (let attempt = 1; ; attempt += 1) {
-      await this.waitForPause(operation, attempt, deadline);
-      const request = this.prepare(operation, path, options.json, deadline);
-      const reply = await this.attempt(request, operation, attempt, deadline);
+      await this.waitForPause(operation, attempt, deadline, options.signal);
+      const request = this.prepare(operation, path, options, deadline);
+      const reply = await this.attempt(request, operation, attempt, deadline, options.signal);
       if (reply.kind === 'response' && reply.status >= 200 && reply.status < 300) {
         this.budget.giveBack();
-        return createAnswer(operation, reply, request, this.options.redact);
+        return createAnswer(operation, reply, request, attempt, this.options.redact);
       }
-      const next = this.afterFailure(reply, operation, attempt, deadline);
+      const retries = options.retries ?? this.options.retries;
+      const next = this.afterFailure(reply, operation, { attempt, retries, deadline });
       if ('end' in next) throw this.failed(reply, operation, request, attempt, next.end);
-      await this.wait(next.delayMs, reply.kind === 'response' ? `after ${reply.status}` : `after: ${reply.message}`);
+      const why = reply.kind === 'response' ? `after ${reply.status}` : `after: ${reply.message}`;
+      await this.wait(next.delayMs, why, options.signal);
     }
   }
 
@@ -109,10 +124,9 @@ export class Http {
   private afterFailure(
     reply: Reply,
     { safety }: Operation,
-    attempt: number,
-    deadline: number,
+    { attempt, retries, deadline }: { readonly attempt: number; readonly retries: number; readonly deadline: number },
   ): { readonly delayMs: number } | { readonly end: CallEnd } {
-    const { clock, random, retries } = this.options;
+    const { clock, random } = this.options;
     const outcome = this.outcomeOf(reply);
     const now = clock.now();
     const question = { safety, attempt, retries, outcome, timeLeftMs: deadline - now, random: random() };
@@ -127,7 +141,7 @@ export class Http {
     return { delayMs: decision.delayMs };
   }
 
-  private prepare(operation: Operation, path: string, json: unknown, deadline: number): Attempt {
+  private prepare(operation: Operation, path: string, options: CallOptions, deadline: number): Attempt {
     const { token, userAgent, clock, random } = this.options;
     const timeLeft = attemptMs(deadline - clock.now());
     // The number tells requests of one process apart, whatever the random part comes to.
@@ -135,13 +149,13 @@ export class Http {
     const requestId = `req-${Math.floor(random() * 2 ** 48)
       .toString(16)
       .padStart(12, '0')}-${this.requests}`;
-    const body = json === undefined ? undefined : JSON.stringify(json);
+    const body = options.json === undefined ? undefined : JSON.stringify(options.json);
     return {
       method: operation.method,
       path,
       requestId,
       body,
-      freshConnection: operation.safety === 'once',
+      freshConnection: operation.safety === 'once' || options.freshConnection === true,
       headersTimeoutMs:
         operation.safety === 'safe' ? Math.min(READ_HEADERS_TIMEOUT_MS, timeLeft + 1000) : timeLeft + 1000,
       headers: {
@@ -155,10 +169,17 @@ export class Http {
     };
   }
 
-  /** One attempt under the deadline and Ctrl-C. */
-  private async attempt(prepared: Attempt, operation: Operation, attempt: number, deadline: number): Promise<Reply> {
+  /** One attempt under the deadline, Ctrl-C, and the caller's own signal. */
+  private async attempt(
+    prepared: Attempt,
+    operation: Operation,
+    attempt: number,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply> {
     const { transport, trace, clock, interrupt } = this.options;
     if (interrupt.aborted) throw new InterruptedError('Interrupted.');
+    signal?.throwIfAborted();
     const control = new AbortController();
     const request = { ...prepared, signal: control.signal };
     const timeUp = setTimeout(() => control.abort(new TimeUp()), attemptMs(deadline - clock.now()));
@@ -167,7 +188,11 @@ export class Http {
       if (operation.safety !== 'once') control.abort(new InterruptedError('Interrupted.'));
       else grace = setTimeout(() => control.abort(new InterruptedError('Interrupted.')), INTERRUPT_GRACE_MS);
     };
+    const onSignal = (): void => {
+      if (operation.safety === 'safe') control.abort(signal?.reason);
+    };
     interrupt.addEventListener('abort', onInterrupt, { once: true });
+    signal?.addEventListener('abort', onSignal, { once: true });
 
     const url = new URL(this.baseUrl).origin + request.path;
     const started = clock.now();
@@ -177,6 +202,7 @@ export class Http {
       trace({ kind: 'reply', request, url, reply, ms: clock.now() - started });
       if (interrupt.aborted && operation.safety !== 'once' && reply.kind === 'failure')
         throw new InterruptedError('Interrupted.');
+      if (operation.safety === 'safe') signal?.throwIfAborted();
       return reply;
     } catch (reason) {
       if (!(reason instanceof TimeUp)) throw reason;
@@ -194,6 +220,7 @@ export class Http {
       clearTimeout(timeUp);
       clearTimeout(grace);
       interrupt.removeEventListener('abort', onInterrupt);
+      signal?.removeEventListener('abort', onSignal);
     }
   }
 
@@ -216,18 +243,27 @@ export class Http {
     return responseFailure({ ...reply, body: this.options.redact(reply.body) }, call);
   }
 
-  private async wait(ms: number, why: string): Promise<void> {
-    this.options.trace({ kind: 'wait', ms, why });
+  private async wait(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
+    const { trace, clock, interrupt } = this.options;
+    trace({ kind: 'wait', ms, why });
+    const either = anyOf(interrupt, signal);
     try {
-      await this.options.clock.sleep(ms, this.options.interrupt);
+      await clock.sleep(ms, either.signal);
     } catch (error) {
-      if (this.options.interrupt.aborted) throw new InterruptedError('Interrupted.');
+      if (interrupt.aborted) throw new InterruptedError('Interrupted.');
       throw error;
+    } finally {
+      either.release();
     }
   }
 
   /** A 429 to one call holds back all of them. */
-  private async waitForPause(operation: Operation, attempt: number, deadline: number): Promise<void> {
+  private async waitForPause(
+    operation: Operation,
+    attempt: number,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     for (let now = this.options.clock.now(); this.pausedUntil > now; now = this.options.clock.now()) {
       if (this.pausedUntil > deadline) {
         const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '' };
@@ -243,7 +279,7 @@ export class Http {
       }
       // Those that were held back together must not come back in the same millisecond.
       const spreadMs = Math.min(PAUSE_SPREAD_MS * this.options.random(), deadline - this.pausedUntil);
-      await this.wait(this.pausedUntil - now + spreadMs, 'as the rate limit asks');
+      await this.wait(this.pausedUntil - now + spreadMs, 'as the rate limit asks', signal);
     }
   }
 }
@@ -256,14 +292,5 @@ function attemptMs(timeLeft: number): number {
 class TimeUp extends Error {
   constructor() {
     super('no complete answer came in time');
-  }
-}
-
-function pathOf(operation: Operation, parameters: Readonly<Record<string, string>> | undefined): string {
-  try {
-    return operationPath(operation, parameters);
-  } catch (error) {
-    if (error instanceof RangeError) throw new UsageError(error.message);
-    throw error;
   }
 }

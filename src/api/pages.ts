@@ -1,5 +1,5 @@
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import type { JsonObject } from '../contract/json.ts';
 import { readList, readNext, statedRest, unreachableNext } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
 import { ShapeError } from '../errors.ts';
@@ -42,26 +42,63 @@ function pathOfNext(http: Http, operation: Operation, answer: Answer, next: stri
   return target.pathname + target.search;
 }
 
-async function nextPage(
+/** How a list goes on: by a link, in a way that only the caller may know (`sign` is the telling key), or not at all. */
+type Further = { readonly link: string } | { readonly sign: string } | undefined;
+
+async function furtherPage(http: Http, operation: Operation, answer: Answer, resource: string): Promise<Further> {
+  const next = answer.read((body) => readNext(body, resource)) ?? (await linkHeader(operation, answer));
+  if (next !== undefined) return { link: pathOfNext(http, operation, answer, next) };
+  const sign = unreachableNext(answer.json(), resource);
+  return sign === undefined ? undefined : { sign };
+}
+
+/** One answer of a list. */
+export interface Page {
+  readonly items: readonly JsonObject[];
+  readonly answer: Answer;
+  /** Whether a link leads on; the next page is asked when it is pulled. */
+  readonly linked: boolean;
+  /** The key that tells of further pages where no link leads to them. */
+  readonly unlinked: string | undefined;
+}
+
+/**
+ * The pages of a list, one in memory at a time (assumption `list.next`).
+ * @param resource the plural name of what is listed, as the service spells it
+ * @param options asked before every page, so that its limits may depend on the moment
+ * @param read finds the items in a body
+ * @throws ShapeError for a list that cannot be read, a page that leads elsewhere, or a page that was there before
+ */
+export async function* listPages(
   http: Http,
   operation: Operation,
-  answer: Answer,
   resource: string,
-): Promise<string | undefined> {
-  const next = answer.read((body) => readNext(body, resource)) ?? (await linkHeader(operation, answer));
-  if (next !== undefined) return pathOfNext(http, operation, answer, next);
-  const body = answer.json();
-  const sign = unreachableNext(body, resource);
-  if (sign !== undefined && isJsonObject(body)) {
-    throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', `the key ${sign}`);
+  options: () => CallOptions,
+  read: (body: unknown) => readonly JsonObject[] = (body) => readList(body, resource),
+): AsyncGenerator<Page, void, void> {
+  const seen = new Set<string>();
+  for (let link: string | undefined; ; ) {
+    const answer = await http.call(operation, link === undefined ? options() : { ...options(), link });
+    const items = answer.read(read);
+    const further = await furtherPage(http, operation, answer, resource);
+    const next = further && 'link' in further ? further.link : undefined;
+    yield {
+      items,
+      answer,
+      linked: next !== undefined,
+      unlinked: further && 'sign' in further ? further.sign : undefined,
+    };
+    if (next === undefined) return;
+    seen.add(answer.path);
+    if (seen.has(next)) throw refused(operation, answer, 'The list goes round in a circle.', next);
+    link = next;
   }
-  return undefined;
 }
 
 /**
  * Every item of a list, page after page, one page in memory at a time (assumptions `list.envelope` and `list.next`).
- * @param resource the plural name under which the service may put the items
- * @throws ShapeError for a list that cannot be read, a page that leads elsewhere, or a page that was there before
+ * @param resource the plural name of what is listed, as the service spells it
+ * @throws ShapeError as `listPages` does, and for a list that goes on without a link
  */
 export async function* listAll(
   http: Http,
@@ -69,20 +106,14 @@ export async function* listAll(
   resource: string,
   options: CallOptions = {},
 ): AsyncGenerator<JsonObject> {
-  const seen = new Set<string>();
-  for (let link: string | undefined; ; ) {
-    const answer = await http.call(operation, link === undefined ? options : { link });
-    const items = answer.read((body) => readList(body, resource));
-    const next = await nextPage(http, operation, answer, resource);
-    const rest =
-      next === undefined && link === undefined ? statedRest(answer.json(), resource, items.length) : undefined;
+  let pages = 0;
+  for await (const { items, answer, linked, unlinked } of listPages(http, operation, resource, () => options)) {
+    pages += 1;
+    const sign = unlinked === undefined ? undefined : `the key ${unlinked}`;
+    const rest = sign ?? (pages === 1 && !linked ? statedRest(answer.json(), resource, items.length) : undefined);
     if (rest !== undefined) {
       throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', rest);
     }
     yield* items;
-    if (next === undefined) return;
-    seen.add(answer.path);
-    if (seen.has(next)) throw refused(operation, answer, 'The list goes round in a circle.', next);
-    link = next;
   }
 }

@@ -11,6 +11,17 @@ export const ASSUMPTIONS = {
   'space.external_id': 'a listed space carries its external_space_id under that name',
   'agent.name': 'a listed agent carries the name that it was installed with',
   'provision.agents': 'the answer to provisioning lists the installed agents, with their names and ids',
+  'chat.source':
+    'the answer to setting up API chat is the source, at the top or under source, api_chat, data or result',
+  'chat.acknowledgement':
+    'the acknowledgement of a message carries message_id (and created) at the top or under message, data or result',
+  'history.query': 'history is read by GET with the query source_id, session_id and after_message_id',
+  'history.messages':
+    'history is a list of the messages after the cursor, each with its message_id; all of them without a cursor',
+  'message.author':
+    'the author stands under role, author, sender, sender_type or direction; assistant, agent, bot, ai and outbound mean a reply',
+  'message.text': 'the text stands under text, content, body or message, as text or as a list of parts that hold text',
+  'message.created_at': 'the moment of a message stands under created_at, timestamp or sent_at',
 } as const;
 
 export type AssumptionName = keyof typeof ASSUMPTIONS;

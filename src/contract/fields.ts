@@ -6,6 +6,7 @@ const ID_FIELDS = {
   space: 'space_id',
   agent: 'agent_id',
   source: 'source_id',
+  message: 'message_id',
 } as const;
 
 export type Resource = keyof typeof ID_FIELDS;

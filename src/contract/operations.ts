@@ -40,6 +40,27 @@ export const OPERATIONS = {
     safety: 'idempotent',
     source: 'spec',
   },
+  createChatSource: {
+    name: 'createChatSource',
+    method: 'POST',
+    path: '/automation/spaces/{space_id}/agents/{agent_id}/api-chat/',
+    safety: 'idempotent',
+    source: 'spec',
+  },
+  registerMessage: {
+    name: 'registerMessage',
+    method: 'POST',
+    path: '/integrations/api-chat/message/',
+    safety: 'idempotent',
+    source: 'spec',
+  },
+  readHistory: {
+    name: 'readHistory',
+    method: 'GET',
+    path: '/integrations/api-chat/history/',
+    safety: 'safe',
+    source: 'assumed',
+  },
 } as const satisfies Record<string, Operation>;
 
 /**

@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { readChatSource } from '../../../src/contract/chat-source.ts';
+import { readAcknowledgement, readHistoryEntries, readMessage } from '../../../src/contract/messages.ts';
+
+describe('a message of the history', () => {
+  it('is read as the service tells it', () => {
+    const raw = {
+      message_id: 'm1',
+      role: 'assistant',
+      text: 'Hello\n\u001b[31m 👋',
+      created_at: '2026-01-02T03:04:05.678Z',
+      external_message_id: null,
+    };
+    expect(readMessage(raw)).toEqual({
+      message_id: 'm1',
+      role: 'assistant',
+      isReply: true,
+      text: 'Hello\n\u001b[31m 👋',
+      created_at: '2026-01-02T03:04:05.678Z',
+      external_message_id: null,
+      raw,
+    });
+  });
+
+  it('may stand one level down, with a number for its id', () => {
+    const raw = { message: { id: 7, sender: 'customer', body: 'x', external_message_id: 'e1' } };
+    expect(readMessage(raw)).toMatchObject({
+      message_id: '7',
+      role: 'user',
+      text: 'x',
+      external_message_id: 'e1',
+      created_at: null,
+    });
+  });
+
+  it.each([
+    ['assistant', { role: 'assistant' }],
+    ['assistant', { author: 'Agent' }],
+    ['assistant', { sender: { type: 'bot', name: 'Support' } }],
+    ['assistant', { sender_type: 'AI' }],
+    ['assistant', { direction: 'outbound' }],
+    ['assistant', { author: 'Anna', direction: 'outbound' }],
+    ['user', { role: 'user' }],
+    ['user', { direction: 'inbound' }],
+    ['user', { author: { role: 'customer' } }],
+    ['system', { role: 'system' }],
+    ['Anna', { author: 'Anna' }],
+    ['unknown', {}],
+    ['unknown', { role: null, author: {}, sender: '' }],
+  ])('is by %s: %j', (role, fields) => {
+    const message = readMessage({ message_id: 'm', ...fields });
+    expect(message.role).toBe(role);
+    expect(message.isReply).toBe(role === 'assistant');
+  });
+
+  it.each([
+    ['t', { text: 't', content: 'c' }],
+    ['c', { text: null, content: 'c' }],
+    ['b', { body: 'b' }],
+    ['m', { message: 'm' }],
+    ['', { text: '', content: 'c' }],
+    ['ab', { content: [{ type: 'text', text: 'a' }, { type: 'image', url: 'u' }, 'b'] }],
+    ['v', { content: [{ type: 'text', text: { value: 'v' } }] }],
+    ['n', { message: { text: 'n' } }],
+    [null, { attachment: 'x' }],
+    [null, { content: [{ url: 'u' }] }],
+    [null, { text: 5 }],
+  ])('says %j: %j', (text, fields) => {
+    expect(readMessage({ message_id: 'm', ...fields }).text).toBe(text);
+  });
+
+  it.each([
+    ['2026-01-02T03:04:05Z', { created_at: '2026-01-02T03:04:05Z' }],
+    ['2026-01-02T03:04:05.000Z', { timestamp: 1767323045 }],
+    ['2026-01-02T03:04:05.500Z', { sent_at: 1767323045500 }],
+    [null, { created_at: 1e30 }],
+    [null, { created_at: '' }],
+  ])('came to be at %j: %j', (created_at, fields) => {
+    expect(readMessage({ message_id: 'm', ...fields }).created_at).toBe(created_at);
+  });
+
+  it.each([{}, { message_id: '' }, { text: 'x' }, { source_id: 's', external_message_id: 'e' }])(
+    'is none without an id: %j',
+    (entry) => {
+      expect(() => readMessage(entry)).toThrow(UnknownShape);
+    },
+  );
+
+  it('property: text comes back as it is, whatever it holds', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(readMessage(JSON.parse(JSON.stringify({ id: 1, text }))).text).toBe(text);
+      }),
+    );
+  });
+
+  it('property: no entry makes the reader fail in any other way', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.constantFrom('id', 'role', 'author', 'text', 'content', 'message', 'created_at'),
+          fc.jsonValue(),
+        ),
+        (entry) => {
+          try {
+            expect(readMessage(entry).message_id).not.toBe('');
+          } catch (error) {
+            expect(error).toBeInstanceOf(UnknownShape);
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('the history', () => {
+  const entries = [{ message_id: 'm1' }];
+  it.each([
+    ['a bare list', entries],
+    ['results', { count: 1, next: null, results: entries }],
+    ['messages', { messages: entries, session_id: 's', other: [{ a: 1 }] }],
+    ['history', { history: entries }],
+    ['history with messages', { history: { messages: entries } }],
+    ['one level down', { data: { messages: entries } }],
+  ])('is a list: %s', (_, body) => {
+    expect(readHistoryEntries(body)).toEqual(entries);
+  });
+
+  it.each([[[]], [{ results: [] }], [{ history: [] }], [{ messages: [] }], [{ history: { messages: [] } }]])(
+    'may be empty: %j',
+    (body) => {
+      expect(readHistoryEntries(body)).toEqual([]);
+    },
+  );
+
+  it.each([['text'], [{}], [{ history: 5 }], [null]])('is not made up: %j', (body) => {
+    expect(() => readHistoryEntries(body)).toThrow(UnknownShape);
+  });
+});
+
+describe('the acknowledgement of a message', () => {
+  it.each([
+    [
+      { message_id: 'm1', created: true },
+      { message_id: 'm1', created: true },
+    ],
+    [
+      { message_id: 5, created: false },
+      { message_id: '5', created: false },
+    ],
+    [
+      { message: { id: 'm1' }, created: false },
+      { message_id: 'm1', created: false },
+    ],
+    [{ data: { message_id: 'm1', created: true } }, { message_id: 'm1', created: true }],
+    [
+      { created: false, result: { id: 'm1' } },
+      { message_id: 'm1', created: false },
+    ],
+    [
+      { id: 'm1', created: 'yes' },
+      { message_id: 'm1', created: undefined },
+    ],
+  ])('is read: %j', (body, expected) => {
+    expect(readAcknowledgement(body)).toEqual(expected);
+  });
+
+  it.each([[{ created: true }], [null], ['ok'], [[]]])('is not made up: %j', (body) => {
+    expect(() => readAcknowledgement(body)).toThrow(UnknownShape);
+  });
+});
+
+describe('an API chat source', () => {
+  const source = { source_id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' };
+  it.each([
+    ['at the top', source, source],
+    ['under source', { id: 'envelope', source }, source],
+    ['under api_chat', { api_chat: source, created: false }, source],
+    ['under data', { data: source }, source],
+    [
+      'with a plain id',
+      { source: { id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' } },
+      undefined,
+    ],
+  ])('is found %s', (_, body, raw) => {
+    const found = readChatSource(body);
+    expect(found).toMatchObject({ source_id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' });
+    if (raw) expect(found.raw).toEqual(raw);
+  });
+
+  it('says whether it was made, where the service does', () => {
+    expect(readChatSource({ ...source, created: true }).created).toBe(true);
+    expect(readChatSource({ source, created: false }).created).toBe(false);
+    expect(readChatSource(source).created).toBeUndefined();
+  });
+
+  it.each([[{}], [null], [{ source: {} }], [{ agent_id: 'a' }]])('is not made up: %j', (body) => {
+    expect(() => readChatSource(body)).toThrow(UnknownShape);
+  });
+});

@@ -1,0 +1,165 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { LocalError } from '../../../src/errors.ts';
+import { randomRecordId } from '../../../src/state/record.ts';
+import {
+  lookUpTails,
+  openTailMemory,
+  recordTail,
+  type TailMemoryParts,
+  type TailPlace,
+} from '../../../src/state/tail.ts';
+import { entries, temporaryDirectory, text } from './files.ts';
+
+const OF = { origin: 'https://api.example.com/v1', source_id: 'src_1' };
+const stamp = { now: () => Date.UTC(2026, 0, 2), newId: randomRecordId };
+const NOTHING: ReadonlyMap<string, TailPlace> = new Map();
+
+async function stateFile(): Promise<string> {
+  return join(await temporaryDirectory(), 'state.jsonl');
+}
+
+/** A clock that stands still until the test lets it run. */
+function heldClock() {
+  let now = Date.UTC(2026, 0, 2);
+  const sleepers: { until: number; wake: () => void }[] = [];
+  return {
+    now: () => now,
+    sleep: (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+        if (signal?.aborted) reject(signal.reason);
+        sleepers.push({ until: now + ms, wake: resolve });
+      }),
+    pass(ms: number) {
+      now += ms;
+      for (const { until, wake } of sleepers) if (until <= now) wake();
+    },
+    get asleep() {
+      return sleepers.length;
+    },
+  };
+}
+
+function parts(path: string, changes: Partial<TailMemoryParts> = {}): TailMemoryParts {
+  const onTrouble = (error: unknown): void => {
+    throw error;
+  };
+  return { path, clock: systemClock, newId: randomRecordId, onTrouble, ...changes };
+}
+
+async function messageIds(path: string): Promise<unknown[]> {
+  return (await entries(path)).map((entry) => (entry.kind === 'record' ? entry.record.message_id : entry.kind));
+}
+
+describe('where a tail left off', () => {
+  it('is nowhere before the first', async () => {
+    expect(await lookUpTails(await stateFile(), OF, ['s'])).toEqual(new Map());
+  });
+
+  it('is the last record of the session, of this source and service', async () => {
+    const path = await stateFile();
+    await recordTail(path, OF, 'a', { message_id: 'm1', recent: [] }, stamp);
+    await recordTail(path, OF, 'a', { message_id: 'm2', recent: ['m1'] }, stamp);
+    await recordTail(path, OF, 'b', { message_id: 'm3', recent: [] }, stamp);
+    await recordTail(path, { ...OF, source_id: 'src_2' }, 'a', { message_id: 'm4', recent: [] }, stamp);
+    await recordTail(
+      path,
+      { ...OF, origin: 'https://other.example.com/v1' },
+      'a',
+      { message_id: 'm5', recent: [] },
+      stamp,
+    );
+    expect(await lookUpTails(path, OF, ['a', 'c'])).toEqual(new Map([['a', { message_id: 'm2', recent: ['m1'] }]]));
+  });
+
+  it('is found whatever the ids are', async () => {
+    const path = await stateFile();
+    const of = { origin: OF.origin, source_id: 's"\\\n\u0000é' };
+    await recordTail(path, of, '"\u2028', { message_id: '\ud800', recent: [] }, stamp);
+    expect(await lookUpTails(path, of, ['"\u2028'])).toEqual(
+      new Map([['"\u2028', { message_id: '\ud800', recent: [] }]]),
+    );
+  });
+});
+
+describe('the memory of a tail', () => {
+  it('notes the first message at once and the last at the end', async () => {
+    const path = await stateFile();
+    const clock = heldClock();
+    const memory = openTailMemory(parts(path, { clock }), OF, NOTHING);
+    for (let index = 0; index < 100; index += 1) memory.written('s', `m${index}`);
+    await memory.close();
+    const ids = await messageIds(path);
+    expect(ids.length).toBeLessThanOrEqual(2);
+    expect(ids.at(-1)).toBe('m99');
+    expect(await lookUpTails(path, OF, ['s'])).toEqual(
+      new Map([['s', { message_id: 'm99', recent: Array.from({ length: 16 }, (_, index) => `m${83 + index}`) }]]),
+    );
+  });
+
+  it('notes a lively session every few seconds, the newest message each time, without waiting for another', async () => {
+    const path = await stateFile();
+    const clock = heldClock();
+    const memory = openTailMemory(parts(path, { clock }), OF, NOTHING);
+    memory.written('s', 'm0');
+    await expect.poll(() => messageIds(path)).toEqual(['m0']);
+    memory.written('s', 'm1');
+    memory.written('s', 'm2');
+    await expect.poll(() => clock.asleep).toBe(1);
+    clock.pass(4_900);
+    memory.written('s', 'm3');
+    expect(await messageIds(path)).toEqual(['m0']);
+    clock.pass(100);
+    await expect.poll(() => messageIds(path)).toEqual(['m0', 'm3']);
+    clock.pass(60_000);
+    await memory.close();
+    expect(await messageIds(path)).toEqual(['m0', 'm3']);
+  });
+
+  it('goes on from where it was', async () => {
+    const path = await stateFile();
+    const before = new Map([['s', { message_id: 'm1', recent: ['m0'] }]]);
+    const memory = openTailMemory(parts(path), OF, before);
+    memory.written('s', 'm2');
+    await memory.close();
+    expect((await lookUpTails(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm2', recent: ['m0', 'm1'] });
+  });
+
+  it('writes nothing when nothing was shown', async () => {
+    const path = await stateFile();
+    const memory = openTailMemory(parts(path), OF, new Map([['s', { message_id: 'm1', recent: [] }]]));
+    await memory.close();
+    expect(await entries(path)).toEqual([]);
+  });
+
+  it('keeps its sessions apart', async () => {
+    const path = await stateFile();
+    const memory = openTailMemory(parts(path), OF, NOTHING);
+    for (let index = 0; index < 10; index += 1) memory.written(index % 2 === 0 ? 'even' : 'odd', `m${index}`);
+    await memory.close();
+    const places = await lookUpTails(path, OF, ['even', 'odd']);
+    expect(places.get('even')).toEqual({ message_id: 'm8', recent: ['m0', 'm2', 'm4', 'm6'] });
+    expect(places.get('odd')?.message_id).toBe('m9');
+  });
+
+  it('tells once that the file cannot be written, and lets the tail go on', async () => {
+    const path = await stateFile();
+    await mkdir(path);
+    const troubles: unknown[] = [];
+    const memory = openTailMemory(parts(path, { onTrouble: (error) => troubles.push(error) }), OF, NOTHING);
+    memory.written('s', 'm1');
+    await expect.poll(() => troubles.length).toBe(1);
+    memory.written('s', 'm2');
+    await memory.close();
+    expect(troubles).toEqual([expect.any(LocalError)]);
+  });
+
+  it('writes ids alone', async () => {
+    const path = await stateFile();
+    await recordTail(path, OF, 's', { message_id: 'm', recent: [], ...{ text: 'secret' } }, stamp);
+    expect(await text(path)).not.toContain('secret');
+  });
+});
