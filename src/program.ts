@@ -34,6 +34,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import('./commands/provision.ts'),
   },
   {
+    words: 'chat setup',
+    summary: "Create or reuse an agent's API chat source",
+    load: () => import('./commands/chat/setup.ts'),
+  },
+  {
     words: 'sandbox start',
     summary: 'Run the whole service on this machine',
     load: () => import('./commands/sandbox/start.ts'),
@@ -49,6 +54,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   profile: 'Services and tokens, stored under names',
   spaces: 'Customer workspaces',
   agents: 'The agents inside a space',
+  chat: 'Talk to an agent: set up, send, follow',
   sandbox: 'The service, on this machine, with no account',
 };
 

@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest';
+import { type HttpServer, httpServer, sendJson } from '../faults/servers.ts';
+import { hasty, run } from '../helpers/run.ts';
+import { type Service, service } from '../helpers/service.ts';
+import { PROVISION, provisioning } from '../sandbox/harness.ts';
+
+const SETUP = 'POST /automation/spaces/';
+
+/** A space `acme` with the agents of these names, none of which has a source. */
+async function withAgents(names: readonly string[]) {
+  const it = await service();
+  const agents = names.map((name) => ({ template_id: 'tmpl_support', name }));
+  const { json } = await it.partner('POST', PROVISION, { body: provisioning('acme', { agents }) });
+  const ids: string[] = json.agents.map(({ agent_id }: { agent_id: string }) => agent_id);
+  await it.forget();
+  return { ...it, spaceId: String(json.space.space_id), ids };
+}
+
+const setUp = (it: Service, words: readonly string[], format = 'json') =>
+  run(['chat', 'setup', ...words, '-o', format, '--color', 'never'], { env: it.env, random: hasty });
+
+describe('chat setup', () => {
+  test('makes the source with all three fields, and finds it by every name of space and agent', async () => {
+    const it = await withAgents(['Support', 'Sales']);
+    const [agentId = ''] = it.ids;
+    const made = await setUp(it, ['ext:acme', 'name:Support']);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.json()).toMatchObject({
+      source_id: expect.stringMatching(/^src_/),
+      name: 'API chat',
+      reply_capable: true,
+      routing_mode: 'agent_inbox',
+      agent_id: agentId,
+      space_id: it.spaceId,
+      created: true,
+    });
+    const source = made.json<{ source_id: string }>();
+    for (const words of [
+      [it.spaceId, agentId],
+      ['name:Acme', agentId],
+      ['ext:acme', 'name:Support'],
+    ]) {
+      const found = await setUp(it, words);
+      expect(found).toMatchObject({ code: 0, stderr: '' });
+      expect(found.json()).toEqual({ ...source, created: false });
+    }
+    const path = `/v1/automation/spaces/${it.spaceId}/agents/${agentId}/api-chat/`;
+    const body = { name: 'API chat', reply_capable: true, routing_mode: 'agent_inbox' };
+    expect(await it.posts()).toMatchObject(Array.from({ length: 4 }, () => ({ path, body })));
+  });
+
+  test('an agent_id and a space_id are sent as they are, without looking them up', async () => {
+    const it = await withAgents(['Support']);
+    await setUp(it, [it.spaceId, it.ids[0] ?? '']);
+    expect((await it.received()).map(({ method }) => method)).toEqual(['POST']);
+  });
+
+  test('the flags are what the service is asked for', async () => {
+    const it = await withAgents(['Support']);
+    const flags = ['--name', 'Web chat', '--no-reply-capable', '--routing-mode', 'session_workflow'];
+    const ran = await setUp(it, ['ext:acme', 'name:Support', ...flags]);
+    const fields = { name: 'Web chat', reply_capable: false, routing_mode: 'session_workflow' };
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toMatchObject(fields);
+    expect(await it.posts()).toMatchObject([{ body: fields }]);
+  });
+
+  test('--reply-capable is the default, said', async () => {
+    const it = await withAgents(['Support']);
+    await setUp(it, ['ext:acme', 'name:Support', '--reply-capable']);
+    expect(await it.posts()).toMatchObject([{ body: { reply_capable: true } }]);
+  });
+
+  test('people see the source, its routing, and whether it was made or found', async () => {
+    const it = await withAgents(['Support']);
+    const made = await setUp(it, ['ext:acme', 'name:Support'], 'table');
+    expect(made.stdout).toMatch(/^SOURCE: +src_\S+\nNAME: +API chat\nROUTING: +agent_inbox\nSTATUS: +made\n$/);
+    const found = await setUp(it, ['ext:acme', 'name:Support'], 'tsv');
+    expect(found.stdout).toMatch(/^src_\S+\tAPI chat\tagent_inbox\tfound\n$/);
+  });
+
+  test('a source that is there and differs from what was asked for stays, and it is said', async () => {
+    const it = await withAgents(['Support']);
+    await setUp(it, ['ext:acme', 'name:Support', '--no-reply-capable']);
+    const asked = ['ext:acme', 'name:Support', '--routing-mode', 'session_workflow', '--name', 'Other'];
+    const ran = await setUp(it, asked);
+    expect(ran.json()).toMatchObject({ name: 'API chat', reply_capable: false, routing_mode: 'agent_inbox' });
+    expect(ran.stderr).toBe(
+      'note: the source is not as it was asked for: name is API chat, not Other; reply_capable is false, not true; ' +
+        'routing_mode is agent_inbox, not session_workflow. A source that is there stays as it is.\n',
+    );
+    expect((await setUp(it, [...asked, '-q'])).stderr).toBe('');
+  });
+
+  test('a name or a routing mode that nobody asked for is no difference', async () => {
+    const it = await withAgents(['Support']);
+    await setUp(it, ['ext:acme', 'name:Support', '--routing-mode', 'session_workflow', '--name', 'Web']);
+    expect((await setUp(it, ['ext:acme', 'name:Support'])).stderr).toBe('');
+  });
+
+  test.each([
+    ['a lost answer', { kind: 'reset', stage: 'after' }],
+    ['an answer cut short', { kind: 'cut' }],
+    ['a 503 after it was processed', { kind: 'status', status: 503, stage: 'after' }],
+  ])('%s is repeated, and there is one source', async (_, fault) => {
+    const it = await withAgents(['Support']);
+    await it.faults({ ...fault, on: SETUP, times: 2 });
+    const ran = await setUp(it, ['ext:acme', 'name:Support']);
+    expect(ran.code).toBe(0);
+    expect(await it.posts()).toHaveLength(3);
+    const again = (await setUp(it, ['ext:acme', 'name:Support'])).json<{ source_id: string }>();
+    expect(again.source_id).toBe(ran.json<{ source_id: string }>().source_id);
+  });
+});
+
+describe('an agent that cannot be told', () => {
+  test('no such name: exit 4, with the near ones named, and nothing is sent', async () => {
+    const it = await withAgents(['Support EU', 'Sales']);
+    const ran = await setUp(it, ['ext:acme', 'name:support']);
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      type: 'not_found',
+      details: { candidates: [it.ids[0]], why: expect.stringContaining(`${it.ids[0]} · Support EU · tmpl_support`) },
+      hint: `\`partnerctl agents list ${it.spaceId}\` shows all of them.`,
+    });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('several of one name: exit 2, all of them named', async () => {
+    const it = await service();
+    await it.set({ agents_on_repeat: 'install' });
+    const [first, second] = [
+      await it.partner('POST', PROVISION, { body: provisioning('acme') }),
+      await it.partner('POST', PROVISION, { body: provisioning('acme') }),
+    ];
+    await it.forget();
+    const ran = await setUp(it, ['ext:acme', 'name:Support']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      type: 'usage',
+      details: { candidates: [first.json.agents[0].agent_id, second.json.agents[0].agent_id] },
+      hint: expect.stringContaining('agent_id'),
+    });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('an unknown space looked up by prefix is exit 4', async () => {
+    const it = await withAgents(['Support']);
+    const ran = await setUp(it, ['ext:acme-2', 'name:Support']);
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('an agent_id that the service does not know is exit 4, with the way to look', async () => {
+    const it = await withAgents(['Support']);
+    const ran = await setUp(it, ['ext:acme', 'agt_none']);
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      type: 'not_found',
+      status: 404,
+      code: 'agent_not_found',
+      hint: expect.stringContaining(`partnerctl agents list ${it.spaceId}`),
+    });
+  });
+
+  test.each([
+    [['ext:acme', 'ext:Support'], /agent_id, or as name:/],
+    [['ext:acme'], /--help/],
+    [['ext:acme', 'name:Support', '--routing-mode', 'fast'], /--help/],
+    [['ext:acme', 'name:Support', '--name', ' '], null],
+  ])('%j is a mistake, and nothing is sent', async (words, hint) => {
+    const it = await withAgents(['Support']);
+    const ran = await setUp(it, words);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    if (hint) expect(ran.error().hint).toMatch(hint);
+    else expect(ran.error().message).toContain('--name');
+    expect(await it.received()).toEqual([]);
+  });
+
+  test.each([
+    [401, 3],
+    [402, 6],
+    [403, 3],
+    [422, 1],
+  ])('a %i is exit %i, and is asked for once', async (status, code) => {
+    const it = await withAgents(['Support']);
+    await it.faults({ kind: 'status', status, on: SETUP });
+    expect(await setUp(it, ['ext:acme', 'name:Support'])).toMatchObject({ code, stdout: '' });
+    expect(await it.posts()).toHaveLength(1);
+  });
+});
+
+describe('other services', () => {
+  const answering = (body: unknown, status = 200): Promise<HttpServer> =>
+    httpServer((_, response) => sendJson(response, body, status));
+  const ask = ({ baseUrl }: HttpServer, format: string) =>
+    run(['chat', 'setup', 's1', 'a1', '-o', format], { env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'pat_x' } });
+
+  test.each([
+    ['an id of its own name', { id: 's-7', name: 'Chat', extra: [1] }, { source_id: 's-7' }],
+    ['a number, which stays one', { source_id: 7, name: 'Chat' }, {}],
+    ['one level down', { source: { source_id: 's-7', name: 'Chat' }, created: false }, undefined],
+  ])('the object is as it was sent, and has its source_id: %s', async (_, body, added) => {
+    const expected = added === undefined ? { source_id: 's-7', name: 'Chat' } : { ...body, ...added };
+    const server = await answering(body);
+    expect((await ask(server, 'json')).json()).toEqual(expected);
+  });
+
+  test.each([
+    [{ source_id: 's-7' }, 200, 'unknown'],
+    [{ source_id: 's-7' }, 201, 'made'],
+    [{ source_id: 's-7', created: true }, 200, 'made'],
+    [{ source: { id: 's-7' }, created: false }, 201, 'found'],
+  ])('%j with %i was %s', async (body, status, word) => {
+    expect((await ask(await answering(body, status), 'tsv')).stdout).toBe(`s-7\t\t\t${word}\n`);
+  });
+
+  test('an answer without a source_id is an error that says what came', async () => {
+    const ran = await ask(await answering({ status: 'ok' }), 'json');
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { assumption: 'chat.source' } });
+  });
+
+  test('what a service says is cleaned where a person reads it', async () => {
+    const body = { source_id: 's-7', name: '\u001b[31mred\r', routing_mode: '\u202eagent_inbox' };
+    const server = await answering(body);
+    const words = ['chat', 'setup', 's1', 'a1', '--name', 'x', '--routing-mode', 'agent_inbox'];
+    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
+    const ran = await run([...words, '-o', 'table', '--color', 'never'], { env });
+    for (const text of [ran.stdout, ran.stderr]) {
+      expect(text).toContain('red');
+      expect(text).not.toMatch(/[\u001b\r\u202e]/);
+    }
+    expect((await run([...words, '-o', 'json'], { env })).json()).toEqual(body);
+  });
+
+  test('one agent that is listed twice is one agent', async () => {
+    const agent = { agent_id: 'a1', name: 'Support' };
+    const server = await httpServer(({ method }, response) =>
+      sendJson(response, method === 'GET' ? [agent, agent] : { source_id: 's-7' }),
+    );
+    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
+    expect(await run(['chat', 'setup', 's1', 'name:Support', '-o', 'json'], { env })).toMatchObject({ code: 0 });
+    expect(server.received.at(-1)?.path).toBe('/v1/automation/spaces/s1/agents/a1/api-chat/');
+  });
+});
