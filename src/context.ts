@@ -3,6 +3,7 @@ import type { Profiles } from './config/profiles.ts';
 import type { GlobalFlags } from './config/settings.ts';
 import type { Clock, Environment, Io } from './io.ts';
 import type { Progress } from './output/progress.ts';
+import type { PromptLine, PromptLineOptions } from './output/prompt-line.ts';
 
 /** Signals that end a command. */
 export type EndSignal = 'SIGINT' | 'SIGTERM';
@@ -37,6 +38,10 @@ export interface Context {
   keepSecret(text: string): void;
   /** Asks for a text that is not shown while it is typed. Only where `interactive`. */
   askSecret(question: string): Promise<string>;
+  /** Opens a prompt with room above it for what happens meanwhile. Only where `interactive`. */
+  openPrompt(options: Pick<PromptLineOptions, 'label' | 'history' | 'onHistory'>): Promise<PromptLine>;
+  /** Whether what a person reads is coloured. */
+  readonly colored: boolean;
   readonly config: {
     /** Where the profiles are kept. */
     readonly directory: string;

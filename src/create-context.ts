@@ -5,6 +5,7 @@ import type { GlobalFlags } from './config/settings.ts';
 import type { Context, Signals } from './context.ts';
 import { EXIT, InterruptedError, LocalError } from './errors.ts';
 import type { Clock, Environment, Io } from './io.ts';
+import { wantsColor } from './output/color.ts';
 import type { Progress } from './output/progress.ts';
 import { cleanLine, cleanText } from './output/sanitise.ts';
 import { connect, findService, type ServiceParts } from './service.ts';
@@ -121,6 +122,14 @@ export function createContext(
       } catch (error) {
         throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
       }
+    },
+    async openPrompt(options) {
+      const { openPromptLine } = await import('./output/prompt-line.ts');
+      const prompt = openPromptLine({ ...options, input: io.stdin, output: surroundings.terminal });
+      return { ...prompt, above: (text) => prompt.above(redact(text)) };
+    },
+    get colored() {
+      return wantsColor(flags.color, env, io.stderr);
     },
     config: {
       directory,

@@ -63,6 +63,11 @@ async function renderStream(answer: StreamAnswer, how: How, io: RenderIo): Promi
 }
 
 async function renderData(answer: ListAnswer | ObjectAnswer, how: How, io: RenderIo): Promise<void> {
+  const forPeople = how.format === 'table' || how.format === 'tsv';
+  if (forPeople && answer.kind === 'object' && answer.text !== undefined) {
+    if (answer.text !== '') await io.stdout.write(answer.text);
+    return;
+  }
   switch (how.format) {
     case 'json':
       return writeJson(answer, io.stdout);

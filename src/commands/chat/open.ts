@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { command } from '../../command.ts';
+import { UsageError } from '../../errors.ts';
+
+interface Input {
+  readonly source: string;
+  readonly session: string;
+}
+
+export default command<Input>({
+  description:
+    'Talks to an agent: a prompt, with what comes shown live above it. Alt+Enter begins a new line; /help shows the words that there are. Without a terminal use `chat send --wait`.',
+  flags: [
+    { usage: '--source <source_id>', description: 'the API chat source; `chat setup` tells it' },
+    { usage: '--session <session_id>', description: 'the conversation, under an id of your own' },
+  ],
+  examples: [
+    {
+      line: 'partnerctl chat open --source src_123 --session ticket-42',
+      does: 'go on in a conversation, or begin one',
+    },
+  ],
+  input(words) {
+    const source = words.text('source');
+    const session = words.text('session');
+    if (!source || !session) {
+      throw new UsageError('--source and --session are needed.', {
+        hint: '`partnerctl chat setup <space> <agent>` tells the source; the session is an id of your own.',
+      });
+    }
+    return { source, session };
+  },
+  async run(context, { source, session }) {
+    if (!context.interactive) {
+      throw new UsageError('`chat open` needs a terminal.', {
+        hint: `In a script: partnerctl chat send --source ${source} --session ${session} --wait 'text'`,
+      });
+    }
+    const [{ Conversation }, { openHistory }, { messageText }] = await Promise.all([
+      import('../../talk/conversation.ts'),
+      import('../../talk/history.ts'),
+      import('../../talk/message-text.ts'),
+    ]);
+    const http = await context.http();
+    const { clock, random, signals } = context;
+    const path = join(dirname(await context.statePath()), 'chat-history.json');
+    const history = await openHistory(path, (error) => {
+      void context.warn(`what is entered cannot be kept for the next time: ${String(error)}`);
+    });
+    const prompt = await context.openPrompt({ label: '› ', history: history.entries, onHistory: history.keep });
+    prompt.above(`Source ${source}, session ${session}. /help shows what there is; Ctrl-D leaves.`);
+    const show = await messageText(context.colored);
+    const parts = { http, clock, random, interrupt: signals.interrupt, newId: randomUUID, prompt, show };
+    await new Conversation(parts, source, session).run();
+    await history.settled();
+    return { kind: 'none' };
+  },
+});

@@ -1,0 +1,183 @@
+import { sendMessage } from '../api/chat.ts';
+import type { Http } from '../api/http.ts';
+import { type FollowEvent, type Follower, follow } from '../chat/follow.ts';
+import type { Message } from '../contract/messages.ts';
+import { errorObject, PartnerctlError } from '../errors.ts';
+import type { Clock } from '../io.ts';
+import type { PromptLine } from '../output/prompt-line.ts';
+import { ENTRY_HELP, type Entry, readEntry } from './entry.ts';
+
+export interface ConversationParts {
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly interrupt: AbortSignal;
+  /** A fresh external_message_id. */
+  readonly newId: () => string;
+  readonly prompt: PromptLine;
+  /** A message as the lines that a person reads. */
+  readonly show: (message: Message) => Promise<string>;
+}
+
+/** How many earlier messages a conversation begins with. */
+const EARLIER = 10;
+const READY = '› ';
+const AWAITING = '… ';
+
+interface Sent {
+  readonly external_message_id: string;
+  readonly text: string;
+}
+
+function reason(error: unknown): string {
+  const { message } = errorObject(error);
+  const why = error instanceof PartnerctlError ? error.facts.why : undefined;
+  return why === undefined ? message : `${message} ${why.replaceAll('\n', '; ')}`;
+}
+
+/** One conversation at a prompt: what is typed is sent, and what comes is shown above the line. */
+export class Conversation {
+  private readonly parts: ConversationParts;
+  private readonly sourceId: string;
+  private sessionId: string;
+  private follower: Follower | undefined;
+  private leaving = new AbortController();
+  private last: Sent | undefined;
+  /** The messages that were typed here: they stand on the screen already. */
+  private readonly own = new Set<string>();
+  private awaiting = false;
+  private lost = false;
+  private sending: Promise<void> = Promise.resolve();
+  private failure: { readonly error: unknown } | undefined;
+
+  constructor(parts: ConversationParts, sourceId: string, sessionId: string) {
+    this.parts = parts;
+    this.sourceId = sourceId;
+    this.sessionId = sessionId;
+  }
+
+  /**
+   * Talks until the person leaves.
+   * @throws PartnerctlError when it cannot go on: credentials, balance
+   */
+  async run(): Promise<void> {
+    const { prompt, interrupt } = this.parts;
+    const close = (): void => prompt.close();
+    interrupt.addEventListener('abort', close, { once: true });
+    let following = this.followSession();
+    try {
+      for await (const text of prompt.entries) {
+        const entry = readEntry(text);
+        if (entry.kind === 'quit') break;
+        if (entry.kind === 'session' && entry.session !== undefined) {
+          this.leaving.abort();
+          await following;
+          this.sessionId = entry.session;
+          following = this.followSession();
+        }
+        this.answer(entry);
+      }
+      await this.sending;
+    } finally {
+      this.leaving.abort();
+      prompt.close();
+      interrupt.removeEventListener('abort', close);
+      await following;
+    }
+    if (this.failure) throw this.failure.error;
+  }
+
+  private answer(entry: Entry): void {
+    const { prompt } = this.parts;
+    switch (entry.kind) {
+      case 'message':
+        this.send({ external_message_id: this.parts.newId(), text: entry.text });
+        break;
+      case 'resend':
+        if (this.last) this.send(this.last);
+        else prompt.above('There is nothing to send again.');
+        break;
+      case 'help':
+        prompt.above(ENTRY_HELP);
+        break;
+      case 'info':
+        prompt.above(this.info());
+        break;
+      case 'session':
+        prompt.above(`session ${this.sessionId}`);
+        break;
+      case 'unknown':
+        prompt.above(`There is no /${entry.word}. /help shows what there is.`);
+        break;
+      default:
+    }
+  }
+
+  private info(): string {
+    const lines = [`source  ${this.sourceId}`, `session ${this.sessionId}`, `line    ${this.lost ? 'lost' : 'up'}`];
+    if (this.last) lines.push(`last    external_message_id ${this.last.external_message_id}`);
+    return lines.join('\n');
+  }
+
+  /** Sends one after the other, in the order in which they were entered. */
+  private send(message: Sent): void {
+    const { http, prompt } = this.parts;
+    const place = { source_id: this.sourceId, session_id: this.sessionId };
+    this.last = message;
+    this.own.add(message.external_message_id);
+    this.await(true);
+    this.sending = this.sending.then(async () => {
+      try {
+        const { message_id, created, repeated } = await sendMessage(http, { ...place, ...message });
+        this.own.add(message_id);
+        if (created === false && !repeated) prompt.above('It was registered before; it is there once.');
+        this.follower?.sent(place.session_id);
+      } catch (error) {
+        this.await(false);
+        prompt.above(`Not sent: ${reason(error)}\n/resend sends it again; it is registered once.`);
+      }
+    });
+  }
+
+  private await(awaiting: boolean): void {
+    if (this.awaiting === awaiting) return;
+    this.awaiting = awaiting;
+    this.parts.prompt.label(awaiting ? AWAITING : READY);
+  }
+
+  private async followSession(): Promise<void> {
+    const { http, clock, random, prompt } = this.parts;
+    this.leaving = new AbortController();
+    this.await(false);
+    this.follower = follow(
+      { http, clock, random, interrupt: this.leaving.signal },
+      {
+        source_id: this.sourceId,
+        sessions: [{ session_id: this.sessionId, start: { from: 'last', count: EARLIER } }],
+        follow: true,
+      },
+    );
+    try {
+      for await (const event of this.follower.events) await this.arrive(event);
+    } catch (error) {
+      this.failure = { error };
+      prompt.close();
+    }
+  }
+
+  private async arrive(event: FollowEvent): Promise<void> {
+    const { prompt, show } = this.parts;
+    if (event.kind === 'lost') {
+      this.lost = true;
+      prompt.above(`The line is lost: ${reason(event.error)} Trying on.`);
+    } else if (event.kind === 'back') {
+      this.lost = false;
+      prompt.above(`The line is back; ${event.missed} messages came meanwhile.`);
+    } else if (event.kind === 'message') {
+      const { message } = event;
+      if (message.isReply) this.await(false);
+      const typedHere = this.own.has(message.external_message_id ?? '') || this.own.has(message.message_id);
+      if (!typedHere || event.backlog) prompt.above(await show(message));
+    }
+  }
+}

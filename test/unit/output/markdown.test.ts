@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { markdownText } from '../../../src/output/markdown.ts';
+
+const MARKED = {
+  bold: (text: string) => `<b>${text}</b>`,
+  italic: (text: string) => `<i>${text}</i>`,
+  code: (text: string) => `<c>${text}</c>`,
+  dim: (text: string) => text,
+  heading: (text: string) => `<h>${text}</h>`,
+};
+
+describe('Markdown in a terminal', () => {
+  it.each([
+    ['plain', 'plain'],
+    ['**bold** and *it*', '<b>bold</b> and <i>it</i>'],
+    ['`a < b && c`', '<c>a < b && c</c>'],
+    ['# Title\n\ntext', '<h>Title</h>\n\ntext'],
+    ['- one\n- two\n  - deep', '• one\n• two\n  • deep'],
+    ['3. three\n4. four', '3. three\n4. four'],
+    ['- [x] done', '• [x] done'],
+    ['> quoted\n> twice', '│ quoted\n│ twice'],
+    ['```js\nlet a;\n```', '  <c>let a;</c>'],
+    ['[text](https://example.com)', 'text (https://example.com)'],
+    ['https://example.com', 'https://example.com'],
+    ['| a | b |\n|---|---|\n| 1 | 2 |', '<b>a  b</b>\n1  2'],
+    ['a &amp; b', 'a & b'],
+    ['one\ntwo', 'one\ntwo'],
+  ])('%j', async (markdown, shown) => {
+    expect(await markdownText(markdown, MARKED)).toBe(shown);
+  });
+
+  it('shows what would act upon a terminal, and does not do it', async () => {
+    const shown = await markdownText('a\x1b[2J\r**b\x07** \u202e [x](https://e.example/\x1b]0;t\x07)');
+    expect(shown).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
+    expect(shown).toContain('\\x1b[2J');
+  });
+
+  it('takes no long time over a long line', async () => {
+    for (const text of ['*'.repeat(100_000), '['.repeat(100_000), 'a '.repeat(50_000)]) {
+      expect((await markdownText(text)).length).toBeGreaterThan(0);
+    }
+  });
+
+  it('property: any text comes out harmless', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 300 }), async (text) => {
+        expect(await markdownText(text)).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
+      }),
+    );
+  });
+});
