@@ -5,7 +5,7 @@ import { NotFoundError, UsageError } from '../errors.ts';
 import { readItem } from './read-item.ts';
 
 /** A reference whose meaning only a list can tell. */
-export type Named = Exclude<Reference, { by: 'id' }>;
+type Named = Exclude<Reference, { by: 'id' }>;
 
 /** What is looked for, and what is said where it is not found. */
 export interface LookUp {

@@ -1,7 +1,7 @@
 /** How a source routes messages to its agent (spec §2). */
 export const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
 
-export type RoutingMode = (typeof ROUTING_MODES)[number];
+type RoutingMode = (typeof ROUTING_MODES)[number];
 
 /** The fields with which an agent's API chat is set up (spec §4.2). */
 export interface ChatSetup {

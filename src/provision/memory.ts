@@ -14,8 +14,12 @@ export interface Memory {
   record(manifest: Manifest, spaceId: string, agents: readonly AgentResult[]): Promise<void>;
 }
 
+/** Of what provisioning installs: a chat that is asked for later makes no agent a new one. */
 function hashOf(manifest: Manifest): string {
-  return createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
+  const agents = manifest.agents.map(({ chat: _, ...agent }) => agent);
+  return createHash('sha256')
+    .update(JSON.stringify({ ...manifest, agents }))
+    .digest('hex');
 }
 
 function toPresent(known: ProvisionedSpace, manifest: Manifest): PresentSpace {

@@ -55,6 +55,16 @@ async function installedAgents(
 }
 
 /**
+ * An agent as provisioning takes it. Its chat is a call of its own, which says more than provisioning can (a name, whether
+ * replies are given); a source that provisioning made before would stay as it is.
+ */
+function installation({ chat, ...agent }: ManifestAgent): ManifestAgent {
+  if (!chat) return agent;
+  const { template_id, name } = agent;
+  return { template_id, name };
+}
+
+/**
  * Posts what is missing.
  * @param first the plan before anything was sent
  * @param plan what is to be posted now
@@ -71,7 +81,7 @@ export async function post(
   before: ReadonlySet<string | undefined>,
 ): Promise<DocumentResult> {
   const missing = plan.agents.filter(({ present }) => !present);
-  const body = { ...document.manifest, agents: missing.map(({ wanted }) => wanted) };
+  const body = { ...document.manifest, agents: missing.map(({ wanted }) => installation(wanted)) };
   // Who can look does so before repeating: there are services that install the agents again on every POST.
   const answer = await provisionSpace(surface.http, body, blind ? 'idempotent' : 'once');
   const installed = await installedAgents(surface, answer, missing, before);

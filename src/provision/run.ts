@@ -1,6 +1,7 @@
 import type { JsonObject } from '../contract/json.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { BalanceError, InterruptedError } from '../errors.ts';
+import { setUpChats } from './chat.ts';
 import { provisionDocument } from './document.ts';
 import { CannotLook, findSpaces } from './look.ts';
 import { untouched } from './outcome.ts';
@@ -37,6 +38,15 @@ function endsRun(error: unknown, failFast: boolean): boolean {
   return failFast || error instanceof BalanceError || error instanceof InterruptedError;
 }
 
+/** A document with everything that is to be done for it; a failure is in the result. */
+async function outcomeOf(surface: Surface, document: ManifestDocument): Promise<DocumentResult> {
+  try {
+    return await setUpChats(surface.http, document, await provisionDocument(surface, document));
+  } catch (error) {
+    return { ...untouched(document, 'failed'), error };
+  }
+}
+
 /**
  * Provisions documents, some at a time, and yields each result as it is there. Failures are results; nothing is thrown.
  * Once it has begun it goes on to the end, also when nobody reads the results any more.
@@ -52,12 +62,9 @@ export async function* provisionAll(
 
   async function one(document: ManifestDocument): Promise<DocumentResult> {
     if (stopped || surface.interrupt.aborted) return untouched(document, 'skipped');
-    try {
-      return await provisionDocument(surface, document);
-    } catch (error) {
-      stopped ||= endsRun(error, failFast);
-      return { ...untouched(document, 'failed'), error };
-    }
+    const result = await outcomeOf(surface, document);
+    if (result.status === 'failed') stopped ||= endsRun(result.error, failFast);
+    return result;
   }
   yield* asSettled(documents.map((document) => limit(() => one(document))));
 }

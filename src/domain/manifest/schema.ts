@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-
-const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
+import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat-source.ts';
 
 const CONTROL = /\p{Cc}/u;
 
@@ -19,6 +18,40 @@ function name(title: string, description: string) {
   return v.pipe(v.string(), v.regex(/\S/, 'must not be empty'), v.title(title), v.description(description));
 }
 
+const ROUTING =
+  'agent_inbox: they enter the inbox of the agent, which can handle several related ones in one thread. ' +
+  'session_workflow: each one starts a workflow run of its own.';
+
+/** What `chat setup` takes as flags (spec §4.2). */
+const chat = v.pipe(
+  v.strictObject({
+    name: v.exactOptional(
+      name('API chat name', `The display name of a new source. Without it: ${CHAT_DEFAULTS.name}.`),
+    ),
+    reply_capable: v.exactOptional(
+      v.pipe(
+        v.boolean(),
+        v.title('Gives replies'),
+        v.description(`Whether a new source gives replies. Without it: ${CHAT_DEFAULTS.reply_capable}.`),
+      ),
+    ),
+    routing_mode: v.exactOptional(
+      v.pipe(
+        v.picklist(ROUTING_MODES),
+        v.title('Routing mode'),
+        v.description(
+          `How a new source routes messages. ${ROUTING} Without it: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
+        ),
+      ),
+    ),
+  }),
+  v.title('API chat'),
+  v.description(
+    'Sets up the API chat source of the agent once the agent is installed. An agent has one source, and one that is ' +
+      'there stays as it is. Each field may be left out; {} takes the defaults.',
+  ),
+);
+
 const agent = v.pipe(
   v.strictObject({
     template_id: identifier('Template', 'The approved template to install.'),
@@ -34,13 +67,19 @@ const agent = v.pipe(
       v.pipe(
         v.picklist(ROUTING_MODES),
         v.title('Routing mode'),
-        v.description(
-          'How the new API chat source routes messages. agent_inbox: they enter the inbox of the agent, which can ' +
-            'handle several related ones in one thread. session_workflow: each one starts a workflow run of its own.',
-        ),
+        v.description(`How the new API chat source routes messages. ${ROUTING}`),
       ),
     ),
+    chat: v.exactOptional(chat),
   }),
+  v.forward(
+    v.check(
+      ({ chat: asked, api_chat_routing_mode: automatic }) =>
+        asked?.routing_mode === undefined || automatic === undefined || asked.routing_mode === automatic,
+      'must be what "api_chat_routing_mode" says: the agent has one source',
+    ),
+    ['chat', 'routing_mode'],
+  ),
   v.title('Agent'),
   v.description('One agent to install into the space.'),
 );

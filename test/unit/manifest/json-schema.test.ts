@@ -17,10 +17,12 @@ describe('manifestJsonSchema', () => {
     expect(at('required')).toEqual(['external_space_id', 'space', 'agents']);
     expect(at('properties.space.required')).toEqual(['name']);
     expect(at('properties.agents.items.required')).toEqual(['template_id', 'name']);
-    for (const path of ['', 'properties.space.', 'properties.agents.items.']) {
+    const agent = 'properties.agents.items.';
+    for (const path of ['', 'properties.space.', agent, `${agent}properties.chat.`]) {
       expect(at(`${path}additionalProperties`)).toBe(false);
     }
     expect(at('properties.agents.minItems')).toBe(1);
+    expect(at('properties.agents.items.properties.chat.required')).toEqual([]);
     expect(() => JSON.stringify(manifestJsonSchema())).not.toThrow();
   });
 
@@ -32,12 +34,16 @@ describe('manifestJsonSchema', () => {
       const children = [...Object.values(isRecord(schema.properties) ? schema.properties : {}), schema.items];
       return 1 + children.map(check).reduce((sum, count) => sum + count, 0);
     };
-    expect(check(manifestJsonSchema())).toBe(12);
+    expect(check(manifestJsonSchema())).toBe(16);
   });
 
   test('a variable may stand for true, false, and fixed words', () => {
     expect(at('properties.space.properties.is_org_wide.anyOf')).toEqual([{ type: 'boolean' }, variable]);
     expect(at('properties.agents.items.properties.api_chat_routing_mode.anyOf')).toEqual([
+      { type: 'string', enum: ['agent_inbox', 'session_workflow'] },
+      variable,
+    ]);
+    expect(at('properties.agents.items.properties.chat.properties.routing_mode.anyOf')).toEqual([
       { type: 'string', enum: ['agent_inbox', 'session_workflow'] },
       variable,
     ]);

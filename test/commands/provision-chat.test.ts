@@ -1,0 +1,307 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { httpServer, sendJson } from '../faults/servers.ts';
+import { hasty, run, tempDirectory } from '../helpers/run.ts';
+import { manifest, type Service, service, write } from '../helpers/service.ts';
+import { type Answer, provision, SUMMARY } from './provisioning.ts';
+
+const PROVISION = 'POST /automation/agent-templates/';
+const SETUP = 'POST /automation/spaces/';
+
+/** A document with one agent a line, each with these further fields. */
+function asking(id: string, agents: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(agents).map(
+    ([name, more]) => `  - { template_id: tmpl_support, name: ${name}, ${more} }`,
+  );
+  return `external_space_id: ${id}\nspace: { name: Acme }\nagents:\n${lines.join('\n')}\n`;
+}
+
+const paths = async (it: Service): Promise<string[]> => (await it.posts()).map(({ path }) => path.replace(/^\/v1/, ''));
+
+describe('agents[].chat', () => {
+  test('is set up after the installation, with the defaults filled in, and its source is reported', async () => {
+    const it = await service();
+    const chats = {
+      Support: 'chat: { name: Web, reply_capable: false, routing_mode: session_workflow }',
+      Sales: 'chat: {}',
+      Quiet: 'auto_create_api_chat: false',
+    };
+    const ran = await provision([write('acme.yaml', asking('acme', chats))], it);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const { results, summary } = ran.json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, created: 1 });
+    const { space_id, agents } = results[0] ?? { space_id: null, agents: [] };
+    const source = expect.stringMatching(/^src_/);
+    expect(agents).toMatchObject([{ source_id: source }, { source_id: source }, { source_id: null }]);
+    const [install, ...setUps] = await it.posts();
+    expect(install?.body).toMatchObject({
+      agents: [
+        { template_id: 'tmpl_support', name: 'Support' },
+        { template_id: 'tmpl_support', name: 'Sales' },
+        { template_id: 'tmpl_support', name: 'Quiet', auto_create_api_chat: false },
+      ],
+    });
+    expect(JSON.stringify(install?.body)).not.toContain('"chat"');
+    const path = (index: number) => `/v1/automation/spaces/${space_id}/agents/${agents[index]?.agent_id}/api-chat/`;
+    expect(setUps).toMatchObject([
+      { path: path(0), body: { name: 'Web', reply_capable: false, routing_mode: 'session_workflow' } },
+      { path: path(1), body: { name: 'API chat', reply_capable: true, routing_mode: 'agent_inbox' } },
+    ]);
+    const listed: readonly unknown[] = await it.agents(space_id ?? '');
+    expect(listed).toMatchObject([
+      { integrations: { api_chat: { source_id: agents[0]?.source_id, name: 'Web', reply_capable: false } } },
+      { integrations: { api_chat: { source_id: agents[1]?.source_id } } },
+      { integrations: { api_chat: null } },
+    ]);
+  });
+
+  test('a repeat sends no write, also without the state file', async () => {
+    const it = await service();
+    await it.set({ agents_on_repeat: 'install' });
+    const path = write('acme.yaml', asking('acme', { Support: 'chat: {}' }));
+    const first = (await provision([path], it)).json<Answer>();
+    await it.forget();
+    for (const state of [[], ['--state', join(tempDirectory(), 'other.jsonl')]]) {
+      const again = (await provision([path, ...state], it)).json<Answer>();
+      expect(again.summary).toEqual({ ...SUMMARY, unchanged: 1 });
+      expect(again.results[0]?.agents[0]?.source_id).toBe(first.results[0]?.agents[0]?.source_id);
+    }
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('asked for later, it is the only thing that is done: the space is reused, and no agent is installed again', async () => {
+    const it = await service();
+    await it.set({ agents_on_repeat: 'install' });
+    const directory = tempDirectory();
+    await provision([write('a.yaml', manifest('acme', ['Support', 'Sales']), directory)], it);
+    await it.forget();
+    const text = asking('acme', { Support: 'chat: {}', Sales: 'auto_create_api_chat: false' });
+    const { results, summary } = (await provision([write('a.yaml', text, directory)], it)).json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, reused: 1 });
+    expect(results[0]?.agents).toMatchObject([
+      { status: 'unchanged', source_id: expect.stringMatching(/^src_/) },
+      { status: 'unchanged', source_id: null },
+    ]);
+    expect(await paths(it)).toEqual([expect.stringMatching(/api-chat\/$/)]);
+  });
+
+  test('with auto_create_api_chat there is one source, and it is as chat says', async () => {
+    const it = await service();
+    const both = 'auto_create_api_chat: true, api_chat_routing_mode: session_workflow, chat: { name: Web }';
+    const path = write('acme.yaml', asking('acme', { Support: both }));
+    const { results } = (await provision([path], it)).json<Answer>();
+    expect(results[0]).not.toHaveProperty('differences');
+    const listed: readonly unknown[] = await it.agents(results[0]?.space_id ?? '');
+    expect(listed).toMatchObject([{ integrations: { api_chat: { name: 'Web', routing_mode: 'session_workflow' } } }]);
+    await it.forget();
+    expect((await provision([path], it)).json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 1 });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('--dry-run and --check write nothing', async () => {
+    const it = await service();
+    const path = write('acme.yaml', asking('acme', { Support: 'chat: {}' }));
+    const dry = await provision([path, '--dry-run'], it);
+    expect(dry.json<Answer>().results[0]).toMatchObject({ status: 'planned', agents: [{ source_id: null }] });
+    expect((await provision([path, '--check'], it)).code).toBe(0);
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test.each([
+    ['chat: { routing_mode: fast }', '"agents[0].chat.routing_mode" must be agent_inbox or session_workflow'],
+    ['chat: { name: " " }', '"agents[0].chat.name" must not be empty'],
+    ['chat: { reply_capable: "yes" }', '"agents[0].chat.reply_capable" must be true or false'],
+    ['chat: { replies: true }', 'unknown key "replies"'],
+    ['chat: true', '"agents[0].chat" must be a mapping'],
+    [
+      'api_chat_routing_mode: agent_inbox, chat: { routing_mode: session_workflow }',
+      '"agents[0].chat.routing_mode" must be what "api_chat_routing_mode" says',
+    ],
+  ])('%s is a mistake, and nothing is sent, not even for the other documents', async (chat, message) => {
+    const it = await service();
+    const path = write('two.yaml', `${manifest('good')}---\n${asking('bad', { Support: chat })}`);
+    const ran = await provision([path], it);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error().details).toMatchObject({ problems: [{ line: 9, message: expect.stringContaining(message) }] });
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('its fields take variables', async () => {
+    const it = await service();
+    const chat = '    chat:\n      name: "${NAME}"\n      reply_capable: ${REPLIES}\n      routing_mode: "${MODE}"\n';
+    const agent = '  - template_id: tmpl_support\n    name: Support\n';
+    const path = write('acme.yaml', `external_space_id: acme\nspace: { name: Acme }\nagents:\n${agent}${chat}`);
+    const env = { NAME: 'Web', REPLIES: 'false', MODE: 'session_workflow' };
+    expect((await provision([path], it, { env })).code).toBe(0);
+    const body = { name: 'Web', reply_capable: false, routing_mode: 'session_workflow' };
+    expect((await it.posts()).at(-1)).toMatchObject({ body });
+  });
+});
+
+describe('a chat that cannot be set up', () => {
+  const document = (id: string) => asking(id, { One: 'chat: {}', Two: 'chat: {}', Three: 'chat: {}' });
+
+  test('fails its document, which still tells the space, the agents and the sources that are there', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 422, on: SETUP, skip: 1, times: 1 });
+    const path = write('acme.yaml', document('acme'));
+    const ran = await provision([path], it);
+    expect(ran.code).toBe(1);
+    const [result] = ran.json<Answer>().results;
+    const agent_id = expect.stringMatching(/^agt_/);
+    expect(result).toMatchObject({
+      space_id: expect.stringMatching(/^spc_/),
+      status: 'failed',
+      agents: [
+        { agent_id, status: 'created', source_id: expect.stringMatching(/^src_/) },
+        { agent_id, status: 'created', source_id: null },
+        { agent_id, status: 'created', source_id: null },
+      ],
+      error: { type: 'refused', status: 422, message: expect.stringContaining('The API chat of the agent "Two"') },
+    });
+    expect(ran.error()).toMatchObject({ type: 'refused', status: 422 });
+    await it.forget();
+    const again = await provision([path], it);
+    expect(again.json<Answer>()).toMatchObject({
+      summary: { ...SUMMARY, reused: 1 },
+      results: [{ agents: Array.from({ length: 3 }, () => ({ status: 'unchanged', source_id: expect.any(String) })) }],
+    });
+    expect(await paths(it)).toEqual([expect.stringMatching(/api-chat\/$/), expect.stringMatching(/api-chat\/$/)]);
+  });
+
+  test('leaves the other documents alone: exit 10', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 403, on: SETUP });
+    const path = write('two.yaml', `${document('chatty')}---\n${manifest('plain')}`);
+    const ran = await provision([path], it);
+    expect(ran.code).toBe(10);
+    expect(ran.json<Answer>()).toMatchObject({
+      summary: { ...SUMMARY, created: 1, failed: 1 },
+      results: [{ error: { type: 'credentials', status: 403 } }, { status: 'created' }],
+    });
+  });
+
+  test('402 stops the run with 6, and so does any failure with --fail-fast', async () => {
+    for (const [status, flags, code] of [
+      [402, [], 6],
+      [422, ['--fail-fast'], 1],
+    ] as const) {
+      const it = await service();
+      await it.faults({ kind: 'status', status, on: SETUP });
+      const path = write('two.yaml', `${document('one')}---\n${document('two')}`);
+      const ran = await provision([path, '--concurrency', '1', ...flags], it);
+      expect(ran.code).toBe(code);
+      expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, failed: 1, skipped: 1 });
+      expect(await it.spaces()).toHaveLength(1);
+    }
+  });
+
+  test('lost answers on both calls: each agent is installed once, and has one source', async () => {
+    const it = await service();
+    await it.set({ agents_on_repeat: 'install' });
+    await it.faults(
+      { kind: 'reset', stage: 'after', on: PROVISION, times: 1 },
+      { kind: 'status', status: 503, stage: 'after', on: SETUP, times: 2 },
+      { kind: 'cut', on: SETUP, skip: 3, times: 1 },
+    );
+    const ran = await provision([write('acme.yaml', document('acme'))], it);
+    expect(ran.code).toBe(0);
+    const [result] = ran.json<Answer>().results;
+    const listed: readonly unknown[] = await it.agents(result?.space_id ?? '');
+    expect(listed).toHaveLength(3);
+    expect(result?.agents.map(({ source_id }) => source_id)).toEqual(
+      listed.map((agent) => Object(agent).integrations.api_chat.source_id),
+    );
+  });
+});
+
+describe('without the right to look', () => {
+  test('a repeat sets it up again, which is safe, and installs nothing', async () => {
+    const it = await service();
+    await it.set({ agents_on_repeat: 'install' });
+    const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
+    const directory = tempDirectory();
+    await provision([write('a.yaml', manifest('acme'), directory)], it, { env });
+    await it.forget();
+    const path = write('a.yaml', asking('acme', { Support: 'chat: {}' }), directory);
+    const first = (await provision([path], it, { env })).json<Answer>();
+    expect(first).toMatchObject({
+      summary: { ...SUMMARY, reused: 1 },
+      results: [{ agents: [{ status: 'unchanged' }] }],
+    });
+    const again = (await provision([path], it, { env })).json<Answer>();
+    expect(again.summary).toEqual({ ...SUMMARY, unchanged: 1 });
+    expect(again.results[0]?.agents[0]?.source_id).toBe(first.results[0]?.agents[0]?.source_id);
+    expect((await paths(it)).every((each) => each.endsWith('/api-chat/'))).toBe(true);
+  });
+});
+
+describe('other services', () => {
+  /** Lists one space with one agent and nothing of its sources; the answer to setting one up is given. */
+  async function listing(agent: object, source: object) {
+    const server = await httpServer(({ method, path }, response) => {
+      if (method === 'POST') sendJson(response, path.endsWith('/api-chat/') ? source : { space_id: 's1' });
+      else if (path.endsWith('/agents/')) sendJson(response, [agent]);
+      else sendJson(response, [{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]);
+    });
+    const path = write('acme.yaml', asking('acme', { Support: 'chat: { routing_mode: session_workflow }' }));
+    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
+    const ran = (format: string) => run(['provision', path, '-o', format, '--color', 'never'], { env, random: hasty });
+    return { server, ran };
+  }
+  const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
+
+  test('where the list tells no source, the call is made each time; what stays different is said', async () => {
+    const { server, ran } = await listing(AGENT, { source_id: 's-7', routing_mode: 'agent_inbox' });
+    const answer = (await ran('json')).json<Answer>();
+    expect(answer).toMatchObject({
+      summary: { ...SUMMARY, unchanged: 1 },
+      results: [
+        {
+          agents: [{ agent_id: 'a1', status: 'unchanged', source_id: 's-7' }],
+          differences: [
+            { field: 'agents[Support].chat.routing_mode', service: 'agent_inbox', manifest: 'session_workflow' },
+          ],
+        },
+      ],
+    });
+    expect((await ran('table')).stdout).toContain(
+      'agents[Support].chat.routing_mode stays "agent_inbox"; the manifest says "session_workflow"',
+    );
+    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(2);
+  });
+
+  test('an answer without a source_id fails the document, with what came', async () => {
+    const { ran } = await listing(AGENT, { ok: true });
+    const failed = await ran('json');
+    expect(failed.code).toBe(8);
+    expect(failed.json<Answer>().results[0]).toMatchObject({
+      space_id: 's1',
+      agents: [{ agent_id: 'a1' }],
+      error: { type: 'unexpected_shape', details: { assumption: 'chat.source' } },
+    });
+  });
+
+  test('an agent whose id the service never says has no chat, and it is said how to go on', async () => {
+    const { server, ran } = await listing({ agent_id: 'a9', name: 'Elsewhere', template_id: 'tmpl_x' }, {});
+    const failed = await ran('json');
+    expect(failed.code).toBe(8);
+    expect(failed.error()).toMatchObject({
+      type: 'unexpected_shape',
+      message: expect.stringContaining('agent "Support"'),
+      hint: expect.stringContaining('agents list s1'),
+    });
+    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  test('a chat that is asked for later makes no agent a new one, also where the service shows nothing of them', async () => {
+    const server = await httpServer(({ method }, response) =>
+      method === 'POST' ? sendJson(response, { space_id: 's1' }) : sendJson(response, { detail: 'no' }, 403),
+    );
+    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
+    for (const chat of ['auto_create_api_chat: false', 'auto_create_api_chat: false, chat: {}']) {
+      await run(['provision', write('acme.yaml', asking('acme', { Support: chat }))], { env });
+    }
+    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+});
