@@ -13,6 +13,7 @@ export default command<SandboxInput>({
       line: 'partnerctl sandbox start --port 4310 --data ./sandbox',
       does: 'kept in a directory, always on the same port',
     },
+    { line: 'partnerctl sandbox start --script answers.yaml', does: 'agents that answer as a file says' },
   ],
   input: sandboxInput,
   async run(context, input) {
