@@ -47,6 +47,7 @@ export interface ListAnswer {
 /** What happens, as it happens, with no end in sight: JSON is one object a line, people read `text`. */
 export interface StreamAnswer {
   readonly kind: 'stream';
+  /** Pulled once. The next one is pulled after the one before it was written out, and not before. */
   readonly events: AsyncIterable<StreamEvent>;
 }
 
@@ -63,6 +64,10 @@ export interface ObjectAnswer {
   readonly kind: 'object';
   readonly json: unknown;
   readonly cells: readonly ShownCell[];
+  /** Written in place of the cells where people read, and as tsv; already harmless. Nothing when it is empty. */
+  readonly text?: string;
+  /** The failure to report and exit with once the answer is out. */
+  readonly failure?: PartnerctlError;
 }
 
 /** Text that is the answer as it stands, whatever the output format: a schema, shell lines. */

@@ -118,6 +118,12 @@ export class LocalError extends PartnerctlError {
   readonly exitCode = EXIT.failure;
 }
 
+/** It was waited for, and no reply, or not all of them, came in time. */
+export class NoReplyError extends PartnerctlError {
+  readonly type = 'no_reply';
+  readonly exitCode = EXIT.noReply;
+}
+
 /** Some of several items failed; the rest are done. The items' own errors are in the answer. */
 export class PartialFailure extends PartnerctlError {
   readonly type = 'partial_failure';
@@ -145,6 +151,33 @@ export class InterruptedError extends PartnerctlError {
     super(message, facts);
     this.exitCode = exitCode;
   }
+}
+
+class AmplifiedError extends PartnerctlError {
+  readonly type: string;
+  readonly exitCode: ExitCode;
+
+  constructor(error: PartnerctlError, facts: ErrorFacts) {
+    super(error.message, facts);
+    this.type = error.type;
+    this.exitCode = error.exitCode;
+  }
+}
+
+/**
+ * The same failure with more to say about it: its type and exit code stay.
+ * @param more a further hint, which follows the failure's own, and details, which join its own
+ */
+export function amplified(
+  error: PartnerctlError,
+  more: { readonly hint: string; readonly details: Readonly<Record<string, unknown>> },
+): PartnerctlError {
+  const { facts } = error;
+  const own = typeof facts.details === 'object' && facts.details !== null ? facts.details : {};
+  const hint = facts.hint === undefined ? more.hint : `${facts.hint}\n${more.hint}`;
+  const all: ErrorFacts = { ...facts, hint, details: { ...own, ...more.details }, cause: error };
+  if (error instanceof InterruptedError) return new InterruptedError(error.message, error.exitCode, all);
+  return new AmplifiedError(error, all);
 }
 
 export interface ErrorObject {

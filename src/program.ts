@@ -39,6 +39,21 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import('./commands/chat/setup.ts'),
   },
   {
+    words: 'chat open',
+    summary: 'Talk: a prompt with the live tail above it',
+    load: () => import('./commands/chat/open.ts'),
+  },
+  {
+    words: 'chat send',
+    summary: 'Send a message to an agent, and wait for its reply if asked to',
+    load: () => import('./commands/chat/send.ts'),
+  },
+  {
+    words: 'chat tail',
+    summary: 'Follow what is said in one session or several',
+    load: () => import('./commands/chat/tail.ts'),
+  },
+  {
     words: 'sandbox start',
     summary: 'Run the whole service on this machine',
     load: () => import('./commands/sandbox/start.ts'),

@@ -1,7 +1,8 @@
+import type { Answer } from './answer.ts';
 import { globalFlags } from './config/flags.ts';
 import type { GlobalFlags } from './config/settings.ts';
 import { createContext, type Surroundings } from './create-context.ts';
-import { EXIT, UsageError } from './errors.ts';
+import { EXIT, type PartnerctlError, UsageError } from './errors.ts';
 import type { Io, Sink } from './io.ts';
 import { wantsColor } from './output/color.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './output/format-names.ts';
@@ -35,6 +36,11 @@ function withSinks(io: Io, stdout: Sink, stderr: Sink): Io {
     stdout,
     stderr,
   };
+}
+
+function failureOf(answer: Answer): PartnerctlError | undefined {
+  if (answer.kind === 'object') return answer.failure;
+  return answer.kind === 'list' ? answer.failure?.() : undefined;
 }
 
 /**
@@ -76,7 +82,7 @@ export async function runCommand(line: CommandLine, surroundings: Surroundings, 
       if (!isReaderGone(error)) throw error;
     }
     progress.stop();
-    const failure = answer.kind === 'list' ? answer.failure?.() : undefined;
+    const failure = failureOf(answer);
     if (failure) throw failure;
     return answer.kind === 'none' ? (answer.exitCode ?? EXIT.ok) : EXIT.ok;
   } finally {

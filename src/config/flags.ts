@@ -3,7 +3,8 @@ import { parseDuration } from '../domain/duration.ts';
 import { UsageError } from '../errors.ts';
 import type { GlobalFlags } from './settings.ts';
 
-function duration(words: Words, flag: string): number | undefined {
+/** A flag's value in milliseconds, more than none. @throws UsageError that names the flag */
+export function duration(words: Words, flag: string): number | undefined {
   const text = words.text(flag);
   if (text === undefined) return undefined;
   const ms = parseDuration(text);

@@ -1,8 +1,8 @@
-import { isJsonObject } from '../contract/json.ts';
 import { throttleMs } from '../domain/throttle.ts';
 import type { Clock } from '../io.ts';
-import { appendRecord, type LogEntry, readLog } from './log.ts';
-import { fieldText, type LogRecord, recordHead, type Stamp } from './record.ts';
+import { appendRecord, readLog } from './log.ts';
+import { encodeRecord, fieldText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
+import { openSlot, readSlot, type Slot } from './slot.ts';
 
 /** Where the following of a session left off: ids alone, no text. */
 export interface TailPlace {
@@ -24,15 +24,29 @@ const MOST_RECENT = 16;
 /** The file only ever grows, so a lively conversation is noted no more often than this. */
 const EVERY_MS = 5_000;
 
-/** Records where a session's tail is. Resolves once it is on disk. @throws LocalError when it cannot be written */
-export async function recordTail(
-  path: string,
+function recordOf(
   { origin, source_id }: TailOf,
   session_id: string,
   { message_id, recent }: TailPlace,
   stamp: Stamp,
+): NewRecord {
+  const fields = { origin, source_id, session_id, message_id, recent };
+  return { ...recordHead(TYPE, stamp), ...fields };
+}
+
+/** Records where a session's tail is. Resolves once it is on disk. @throws LocalError when it cannot be written */
+export async function recordTail(
+  path: string,
+  of: TailOf,
+  session_id: string,
+  place: TailPlace,
+  stamp: Stamp,
 ): Promise<void> {
-  await appendRecord(path, { ...recordHead(TYPE, stamp), origin, source_id, session_id, message_id, recent });
+  await appendRecord(path, recordOf(of, session_id, place, stamp));
+}
+
+function slotName({ origin, source_id }: TailOf, session_id: string): string {
+  return JSON.stringify([origin, source_id, session_id]);
 }
 
 function isText(value: unknown): value is string {
@@ -44,15 +58,35 @@ function placeOf({ message_id, recent }: LogRecord): TailPlace | undefined {
   return { message_id, recent: Array.isArray(recent) && recent.every(isText) ? recent : [] };
 }
 
-function isFor(entry: LogEntry, { origin, source_id }: TailOf): entry is Extract<LogEntry, { kind: 'record' }> {
-  if (entry.kind !== 'record' || !isJsonObject(entry.record)) return false;
-  const { type, ...record } = entry.record;
-  return type === TYPE && record.origin === origin && record.source_id === source_id;
+function isOf(record: LogRecord, { origin, source_id }: TailOf): boolean {
+  return record.type === TYPE && record.origin === origin && record.source_id === source_id;
+}
+
+interface Known {
+  readonly at: string;
+  readonly place: TailPlace;
+}
+
+async function tailsInLog(path: string, of: TailOf, wanted: ReadonlySet<string>): Promise<Map<string, Known>> {
+  const known = new Map<string, Known>();
+  for await (const entry of readLog(path, { containing: [fieldText('source_id', of.source_id)] })) {
+    if (entry.kind !== 'record' || !isOf(entry.record, of)) continue;
+    const { session_id, at } = entry.record;
+    const place = placeOf(entry.record);
+    if (place && isText(session_id) && wanted.has(session_id)) known.set(session_id, { at, place });
+  }
+  return known;
+}
+
+async function tailInSlot(path: string, of: TailOf, sessionId: string): Promise<Known | undefined> {
+  const record = await readSlot(path, slotName(of, sessionId));
+  const place = record && isOf(record, of) && record.session_id === sessionId ? placeOf(record) : undefined;
+  return record && place && { at: record.at, place };
 }
 
 /**
  * Where the last tails of these sessions left off, by session; a session that was never followed is not in it.
- * @throws LocalError when the state file is there and cannot be read
+ * @throws LocalError when what is there cannot be read
  */
 export async function lookUpTails(
   path: string,
@@ -60,20 +94,24 @@ export async function lookUpTails(
   sessionIds: readonly string[],
 ): Promise<ReadonlyMap<string, TailPlace>> {
   const places = new Map<string, TailPlace>();
-  const wanted = new Set(sessionIds);
-  for await (const entry of readLog(path, { containing: [fieldText('source_id', of.source_id)] })) {
-    if (!isFor(entry, of)) continue;
-    const { session_id } = entry.record;
-    const place = placeOf(entry.record);
-    if (place && isText(session_id) && wanted.has(session_id)) places.set(session_id, place);
+  const logged = await tailsInLog(path, of, new Set(sessionIds));
+  for (const sessionId of sessionIds) {
+    const log = logged.get(sessionId);
+    const slot = await tailInSlot(path, of, sessionId);
+    // The state file may have come from another machine, where the session was followed later.
+    const known = slot && (!log || slot.at >= log.at) ? slot : log;
+    if (known) places.set(sessionId, known.place);
   }
   return places;
 }
 
 /** Remembers where a command's tails are, for the next one. */
 export interface TailMemory {
-  /** To be called after a message was written out, and not before. */
-  written(sessionId: string, messageId: string): void;
+  /**
+   * To be called after a message was written out, and not before. Once it resolves, a process that is killed has left
+   * a note of the message; one whose machine loses its power, of what was written some seconds before.
+   */
+  written(sessionId: string, messageId: string): Promise<void>;
   /** Notes what is not noted yet; resolves once it is on disk. To be called at the end, however it comes. */
   close(): Promise<void>;
 }
@@ -82,12 +120,13 @@ export interface TailMemoryParts {
   readonly path: string;
   readonly clock: Clock;
   readonly newId: Stamp['newId'];
-  /** Told once, when the state file cannot be written; nothing is noted from then on. */
+  /** Told once, when a place cannot be noted; nothing is noted there from then on. */
   readonly onTrouble: (error: unknown) => void;
 }
 
 /**
- * Opens the memory of a command's tails. Each session is noted at most once every five seconds, and once at the end.
+ * Opens the memory of a command's tails. Each message is noted in the session's slot; in the log, which only ever grows
+ * and is carried from machine to machine, each session is noted at most once every five seconds, and once at the end.
  * @param places where the sessions were when the command began, as `lookUpTails` gives them
  */
 export function openTailMemory(
@@ -97,17 +136,38 @@ export function openTailMemory(
 ): TailMemory {
   const current = new Map(places);
   const unnoted = new Set<string>();
+  const slots = new Map<string, Slot>();
   const closing = new AbortController();
   let notedAt: number | undefined;
   let noting: Promise<void> | undefined;
-  let isBroken = false;
+  let slotting = Promise.resolve();
+  let stampedAt = 0;
+  const broken = { log: false, slots: false };
+
+  /** A clock that was set back must not make an older note the newer one. */
+  function now(): number {
+    stampedAt = Math.max(stampedAt, clock.now());
+    return stampedAt;
+  }
+
+  async function noteInSlot(sessionId: string): Promise<void> {
+    const place = current.get(sessionId);
+    if (!place) return;
+    const slot = slots.get(sessionId) ?? (await openSlot(path, slotName(of, sessionId)));
+    slots.set(sessionId, slot);
+    const wanted = [place, { ...place, recent: [] }].map((each) =>
+      encodeRecord(recordOf(of, sessionId, each, { now, newId })),
+    );
+    // Ids that do not fit are left to the log.
+    for (const line of wanted) if (await slot.write(line)) return;
+  }
 
   async function note(): Promise<void> {
     notedAt = clock.now();
     for (const sessionId of [...unnoted]) {
       const place = current.get(sessionId);
       unnoted.delete(sessionId);
-      if (place) await recordTail(path, of, sessionId, place, { now: clock.now, newId });
+      if (place) await recordTail(path, of, sessionId, place, { now, newId });
     }
   }
 
@@ -120,35 +180,40 @@ export function openTailMemory(
     }
   }
 
-  async function attempt(action: () => Promise<void>): Promise<void> {
+  async function attempt(where: keyof typeof broken, action: () => Promise<void>): Promise<void> {
+    if (broken[where]) return;
     try {
-      if (!isBroken) await action();
+      await action();
     } catch (error) {
-      isBroken = true;
-      onTrouble(error);
+      const isFirst = !broken.log && !broken.slots;
+      broken[where] = true;
+      if (isFirst) onTrouble(error);
     }
   }
 
   function noteSoon(): void {
-    if (isBroken || closing.signal.aborted) return;
-    noting ??= attempt(noteInTime).finally(() => {
+    if (broken.log || closing.signal.aborted) return;
+    noting ??= attempt('log', noteInTime).finally(() => {
       noting = undefined;
       if (unnoted.size > 0) noteSoon();
     });
   }
 
   return {
-    written(sessionId, messageId) {
+    async written(sessionId, messageId) {
       const before = current.get(sessionId);
       const recent = before ? [...before.recent, before.message_id].slice(-MOST_RECENT) : [];
       current.set(sessionId, { message_id: messageId, recent });
       unnoted.add(sessionId);
+      slotting = slotting.then(() => attempt('slots', () => noteInSlot(sessionId)));
       noteSoon();
+      await slotting;
     },
     async close() {
       closing.abort();
-      await noting;
-      await attempt(note);
+      await Promise.all([noting, slotting]);
+      await attempt('log', note);
+      for (const slot of slots.values()) await slot.close();
     },
   };
 }

@@ -1,0 +1,56 @@
+import type { Message } from '../contract/messages.ts';
+import { PartnerctlError } from '../errors.ts';
+import { type FollowEvent, type FollowParts, follow } from './follow.ts';
+import type { Place } from './shown.ts';
+
+export interface WaitOptions {
+  /** How many replies are waited for; without end where only quiet ends the waiting. */
+  readonly replies: number;
+  /** Milliseconds of quiet after which the replies are taken to be all. */
+  readonly settleMs: number | undefined;
+  /** Milliseconds after which to give up; the command's deadline counts as well. */
+  readonly timeoutMs: number | undefined;
+}
+
+export interface Waited {
+  readonly replies: readonly Message[];
+  /** `replied`: all of them; otherwise what ended the waiting before that. */
+  readonly end: 'replied' | 'timeout' | 'interrupted' | PartnerctlError;
+}
+
+/**
+ * Waits for what is replied after a message. A reply that is there already counts.
+ * @param onLine told when the service is out of reach, and when it is back
+ */
+export async function waitForReplies(
+  parts: FollowParts,
+  place: Place,
+  messageId: string,
+  { replies: wanted, settleMs, timeoutMs }: WaitOptions,
+  onLine: (event: Extract<FollowEvent, { kind: 'lost' | 'back' }>) => Promise<void>,
+): Promise<Waited> {
+  const { events } = follow(parts, {
+    source_id: place.source_id,
+    sessions: [{ session_id: place.session_id, start: { from: 'after', message_id: messageId } }],
+    follow: true,
+    timeoutMs,
+    until: { replies: wanted, settleMs },
+    awaiting: true,
+  });
+  const replies: Message[] = [];
+  try {
+    for await (const event of events) {
+      if (event.kind === 'message') {
+        if (event.message.isReply) replies.push(event.message);
+      } else if (event.kind === 'end') {
+        return { replies, end: event.why === 'read' ? 'replied' : event.why };
+      } else {
+        await onLine(event);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    return { replies, end: error };
+  }
+  throw new Error('The following ended without an end.');
+}

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { type Answer, type Column, object } from '../../answer.ts';
+import { type SentMessage, sendMessage } from '../../api/chat.ts';
+import type { Http } from '../../api/http.ts';
+import { commandLine, isPastable, waitOnLine } from '../../chat/command-line.ts';
+import { sayLine } from '../../chat/line-notice.ts';
+import { messageJson, readableText } from '../../chat/shown.ts';
+import { readText, type TextSource } from '../../chat/text.ts';
+import type { WaitOptions } from '../../chat/wait.ts';
+import { command, type Words } from '../../command.ts';
+import { duration } from '../../config/flags.ts';
+import type { Context } from '../../context.ts';
+import type { Message } from '../../contract/messages.ts';
+import { amplified, InterruptedError, NoReplyError, PartnerctlError, UsageError } from '../../errors.ts';
+
+interface Input {
+  readonly source_id: string;
+  readonly session_id: string;
+  readonly external_message_id: string | undefined;
+  readonly source: TextSource;
+  readonly wait: Pick<WaitOptions, 'replies' | 'settleMs'> | undefined;
+  /** Whether the answer lists replies, besides the first. */
+  readonly lists: boolean;
+  /** The flags as they were typed, but those that name the message. */
+  readonly flags: readonly string[];
+}
+
+/** What was sent, under the id that makes a repeat harmless. */
+interface Sending {
+  readonly source_id: string;
+  readonly session_id: string;
+  readonly external_message_id: string;
+  readonly text: string;
+}
+
+interface Registered extends Sending {
+  readonly message_id: string;
+  readonly created: boolean | undefined;
+}
+
+const DEFAULT_WAIT_MS = 120_000;
+const MOST_REPLIES = 1_000;
+
+const COLUMNS: readonly Column<Registered>[] = [
+  { header: 'MESSAGE', value: ({ message_id }) => message_id, whole: true },
+  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, whole: true },
+  { header: 'CREATED', value: ({ created }) => (created === undefined ? '' : created ? 'yes' : 'no') },
+];
+
+function required(words: Words, flag: string): string {
+  const value = words.text(flag);
+  if (value) return value;
+  throw new UsageError(value === '' ? `--${flag} is empty.` : `--${flag} is missing.`);
+}
+
+function textSource(words: Words): TextSource {
+  const [text] = words.args;
+  const path = words.text('file');
+  if (text !== undefined && path !== undefined) {
+    throw new UsageError('The text is given twice: as an argument, and with --file.');
+  }
+  if (path !== undefined) return path === '-' ? { from: 'stdin' } : { from: 'file', path };
+  if (text === '-') return { from: 'stdin' };
+  if (text) return { from: 'words', text };
+  throw new UsageError(text === undefined ? 'There is no text to send.' : 'The text is empty.', {
+    hint: 'Give it as one quoted argument, as - for standard input, or with --file <path>.',
+  });
+}
+
+function waitOf(words: Words): Input['wait'] {
+  const settleMs = duration(words, 'settle');
+  const bounds = { min: 1, max: MOST_REPLIES, fallback: 1 };
+  const replies = words.count('replies', bounds);
+  if (!words.on('wait') && words.text('replies') === undefined && settleMs === undefined) return undefined;
+  const onlyQuiet = settleMs !== undefined && words.text('replies') === undefined;
+  return { replies: onlyQuiet ? Number.POSITIVE_INFINITY : replies, settleMs };
+}
+
+function typedFlags(words: Words): string[] {
+  const valued = ['replies', 'settle'].flatMap((flag) => {
+    const value = words.text(flag);
+    return value === undefined ? [] : [`--${flag}`, value];
+  });
+  return words.on('wait') ? ['--wait', ...valued] : valued;
+}
+
+/** The whole command that sends the same message again, which the service then takes for the same. */
+function repeatHint(
+  input: Input,
+  { source_id, session_id, external_message_id, text }: Sending,
+  context: Context,
+): string {
+  const ids = ['--source', source_id, '--session', session_id, '--external-id', external_message_id];
+  const words = ['chat', 'send', ...ids, ...input.flags];
+  const says = 'To repeat it without doubling the message:';
+  if (input.source.from === 'file') {
+    return `${says} ${commandLine([...words, '--file', input.source.path], context.flags)}`;
+  }
+  if (input.source.from === 'stdin') {
+    return `${says} ${commandLine(words, context.flags, ['-'])} (with the same text on standard input)`;
+  }
+  if (isPastable(text)) return `${says} ${commandLine(words, context.flags, [text])}`;
+  return `${says} ${commandLine(words, context.flags)} … (with the same text)`;
+}
+
+async function register(http: Http, sending: Sending, input: Input, context: Context): Promise<SentMessage> {
+  try {
+    return await sendMessage(http, sending);
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    const { source_id, session_id, external_message_id } = sending;
+    const details = { source_id, session_id, external_message_id };
+    throw amplified(error, { hint: repeatHint(input, sending, context), details });
+  }
+}
+
+async function sayWhetherCreated({ created, repeated }: SentMessage, id: string, context: Context): Promise<void> {
+  if (created !== false) return;
+  await context.notice(
+    repeated
+      ? `note: the service had a message with the external id ${id} when the last of several attempts reached it (created: false). It may well be this one, from an earlier attempt.`
+      : `note: there was a message with the external id ${id} already, so nothing new was registered (created: false).`,
+  );
+}
+
+/** What to report when the waiting ended without all the replies. */
+function failureOf(
+  end: 'replied' | 'timeout' | 'interrupted' | PartnerctlError,
+  came: number,
+  { source_id, session_id, external_message_id, message_id }: Registered,
+  context: Context,
+): PartnerctlError | undefined {
+  if (end === 'replied') return undefined;
+  const hint = `The message is registered. To wait on: ${waitOnLine(source_id, session_id, message_id, context.flags)}`;
+  const details = { source_id, session_id, external_message_id, message_id, replies: came };
+  if (end instanceof PartnerctlError) return amplified(end, { hint, details });
+  if (end === 'timeout') {
+    const message = came === 0 ? 'No reply came in time.' : `Only ${came} of the replies came in time.`;
+    return new NoReplyError(message, { hint, details });
+  }
+  const { reason } = context.signals.interrupt;
+  const interrupted = reason instanceof InterruptedError ? reason : new InterruptedError('Interrupted.');
+  return amplified(interrupted, { hint, details });
+}
+
+async function waited(
+  context: Context,
+  http: Http,
+  registered: Registered,
+  wait: NonNullable<Input['wait']>,
+): Promise<{ replies: readonly Message[]; failure: PartnerctlError | undefined }> {
+  const { waitForReplies } = await import('../../chat/wait.ts');
+  const { clock, random, signals, flags } = context;
+  context.progress.start('Waiting for the reply');
+  const { replies, end } = await waitForReplies(
+    { http, clock, random, interrupt: signals.interrupt },
+    registered,
+    registered.message_id,
+    { ...wait, timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined },
+    (event) => sayLine(context, event),
+  );
+  return { replies, failure: failureOf(end, replies.length, registered, context) };
+}
+
+function withNewline(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`;
+}
+
+export default command<Input>({
+  description:
+    'Sends a message to an agent. The service acknowledges it at once; with --wait the reply is waited for, and its text alone is printed.',
+  args: [{ usage: '[text]', description: 'the message, as one word for the shell; - reads standard input' }],
+  flags: [
+    { usage: '--source <source_id>', description: "the agent's API chat source" },
+    { usage: '--session <session_id>', description: 'the conversation, under a name of your own' },
+    { usage: '--file <path>', description: 'read the message from a file' },
+    {
+      usage: '--external-id <id>',
+      description:
+        'your own id of the message: a repeat with the same id registers nothing new (a fresh one by default)',
+    },
+    { usage: '--wait', description: 'wait for the reply, for 2m or as long as --timeout says' },
+    { usage: '--replies <n>', description: 'wait for so many replies' },
+    { usage: '--settle <duration>', description: 'wait until nothing more came for so long after a reply' },
+  ],
+  examples: [
+    { line: "partnerctl chat send --source src_1 --session anna 'Hello!'", does: 'send and be done' },
+    { line: "partnerctl chat send --source src_1 --session anna 'Hello!' --wait", does: 'print the reply' },
+    {
+      line: 'partnerctl chat send --source src_1 --session anna --file mail.txt --external-id mail-17 -o json',
+      does: 'from a file, safe to repeat',
+    },
+  ],
+  input(words) {
+    const external = words.text('external-id');
+    if (external === '') throw new UsageError('--external-id is empty.', { hint: 'Is a shell variable in it unset?' });
+    return {
+      source_id: required(words, 'source'),
+      session_id: required(words, 'session'),
+      external_message_id: external,
+      source: textSource(words),
+      wait: waitOf(words),
+      lists: words.text('replies') !== undefined || words.text('settle') !== undefined,
+      flags: typedFlags(words),
+    };
+  },
+  async run(context, input): Promise<Answer> {
+    const { source_id, session_id, source, wait, lists } = input;
+    if (source.from === 'stdin' && context.flags.tokenFile === '-') {
+      throw new UsageError('Standard input cannot be both the message and the token.');
+    }
+    const text = await readText(source, context.io.stdin, context.ended);
+    const external_message_id = input.external_message_id ?? randomUUID();
+    const sending: Sending = { source_id, session_id, external_message_id, text };
+    const http = await context.http();
+    context.progress.start('Sending the message');
+    const sent = await register(http, sending, input, context);
+    await sayWhetherCreated(sent, external_message_id, context);
+    const registered: Registered = { ...sending, message_id: sent.message_id, created: sent.created };
+    const { replies, failure } = wait
+      ? await waited(context, http, registered, wait)
+      : { replies: [], failure: undefined };
+    const shown = replies.map((reply) => messageJson(input, reply));
+    const { message_id, created = null } = registered;
+    const json = {
+      source_id,
+      session_id,
+      external_message_id,
+      message_id,
+      created,
+      reply: shown[0] ?? null,
+      ...(lists && { replies: shown }),
+    };
+    return {
+      ...object(registered, COLUMNS),
+      json,
+      ...(wait && { text: replies.map((reply) => withNewline(readableText(reply))).join('') }),
+      ...(failure && { failure }),
+    };
+  },
+});

@@ -1,0 +1,249 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { InterruptedError } from '../../src/errors.ts';
+import { handSignals, hasty, run } from '../helpers/run.ts';
+import { service, write } from '../helpers/service.ts';
+import { chatOn, HISTORY, MESSAGE } from '../sandbox/talk.ts';
+
+async function talking() {
+  const it = await service();
+  const chat = await chatOn(it);
+  const to = ['chat', 'send', '--source', chat.source_id, '--session', 's1'];
+  const script = async (...rules: object[]): Promise<void> => {
+    expect((await it.admin('PUT', '/script', { rules })).status).toBe(200);
+  };
+  return { it, chat, to, env: it.env, script };
+}
+
+/** The words of a command that a hint names, as a shell reads them, without the program's own name. */
+function commandIn(hint: string | null): string[] {
+  const line = /(?:message|wait on): partnerctl (.*)$/s.exec(hint ?? '')?.[1];
+  if (line === undefined) throw new Error(`There is no command in ${hint}`);
+  const words = execFileSync('bash', ['-c', `for word in ${line}; do printf '%s\\0' "$word"; done`]).toString();
+  return words.split('\0').slice(0, -1);
+}
+
+describe('chat send', () => {
+  test('registers the message and says under which ids', async () => {
+    const { env, to, chat } = await talking();
+    const ran = await run([...to, 'Hello!', '-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const [first] = await chat.history();
+    expect(first).toMatchObject({ text: 'Hello!', role: 'user' });
+    expect(ran.json()).toEqual({
+      source_id: chat.source_id,
+      session_id: 's1',
+      external_message_id: first?.external_message_id,
+      message_id: first?.message_id,
+      created: true,
+      reply: null,
+    });
+    expect(first?.external_message_id).toMatch(/^[\w-]{20,}$/);
+  });
+
+  test('shows the same to people and in a line of cells', async () => {
+    const { env, to } = await talking();
+    const people = await run([...to, 'Hello!', '--external-id', 'mine', '--color', 'never'], { env, columns: 100 });
+    expect(people.stdout).toMatch(/^MESSAGE: +msg_\w+\nEXTERNAL ID: +mine\nCREATED: +yes\n$/);
+    const cells = await run([...to, 'Hello!', '--external-id', 'other'], { env });
+    expect(cells.stdout).toMatch(/^msg_\w+\tother\tyes\n$/);
+  });
+
+  test.each([
+    ['several lines', 'a\r\nb\n\n c \n'],
+    ['emoji and more', '👩‍👩‍👧‍👦 株式会社 e\u0301 \u202e \u0000 \ufeff'],
+    ['a byte order mark', '\ufeffbegins'],
+    ['quotes and backslashes', '"\'\\ $HOME `id`'],
+    ['what looks like a number', '0012'],
+    ['a megabyte', 'ä\n'.repeat(349_525)],
+  ])('sends %s byte for byte, from a file and from standard input', async (_, text) => {
+    const { env, to, chat } = await talking();
+    expect((await run([...to, '--file', write('text', text)], { env })).code).toBe(0);
+    expect((await run([...to, '-'], { env, stdin: text })).code).toBe(0);
+    const said = (await chat.history()).filter(({ role }) => role === 'user');
+    expect(said.map((message) => message.text === text)).toEqual([true, true]);
+  });
+
+  test.each([
+    ['no text', []],
+    ['an empty text', ['']],
+    ['a text twice', ['text', '--file', 'x']],
+    ['several words', ['two', 'words']],
+    ['an empty id', ['text', '--external-id', '']],
+    ['no replies', ['text', '--replies', '0']],
+    ['a settle without a unit', ['text', '--settle', '3']],
+    ['a missing file', ['--file', '/nonexistent/x']],
+  ])('%s is a mistake, and nothing is sent', async (_, words) => {
+    const { it, env, to } = await talking();
+    await it.forget();
+    expect((await run([...to, ...words], { env })).code).toBe(2);
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('what is not text is refused', async () => {
+    const { env, to } = await talking();
+    const ran = await run([...to, '--file', write('x', Buffer.from([0x61, 0xff]))], { env });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('UTF-8') });
+    expect((await run([...to, '-'], { env, stdin: '' })).code).toBe(2);
+    expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain('--source is missing');
+  });
+
+  test('says that nothing new was registered', async () => {
+    const { env, to, chat } = await talking();
+    const first = await run([...to, 'Hello!', '--external-id', 'e1', '-o', 'json'], { env });
+    const again = await run([...to, 'Hello!', '--external-id', 'e1', '-o', 'json'], { env });
+    expect(again.json()).toEqual({ ...first.json<object>(), created: false });
+    expect(again.stderr).toContain('nothing new was registered');
+    expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
+  });
+
+  test('a repeat of its own is not called someone else’s message', async () => {
+    const { it, env, to, chat } = await talking();
+    await it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 });
+    const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: hasty });
+    expect(ran.json()).toMatchObject({ created: false });
+    expect(ran.stderr).toContain('an earlier attempt');
+    expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
+  });
+});
+
+describe('an error of chat send', () => {
+  test.each([
+    [401, 3],
+    [402, 6],
+    [403, 3],
+    [404, 4],
+    [422, 1],
+    [503, 8],
+  ])('%i names the id, and the command that repeats it without doubling', async (status, code) => {
+    const { it, env, to, chat } = await talking();
+    await it.faults({ kind: 'status', status, on: `POST ${MESSAGE}`, stage: 'after' });
+    const text = "it's\n“two” lines";
+    const ran = await run([...to, text, '--wait', '--retries', '1', '-o', 'json'], { env, random: hasty });
+    expect(ran).toMatchObject({ code, stdout: '' });
+    const { hint, details } = ran.error();
+    const { external_message_id } = details as { external_message_id: string };
+    const words = commandIn(hint);
+    expect(words).toEqual([...to, '--external-id', external_message_id, '--wait', text]);
+    await it.faults();
+    const again = await run([...words, '-o', 'json'], { env });
+    expect(again.code).toBe(0);
+    expect((await chat.history()).filter(({ role }) => role === 'user')).toMatchObject([{ text, external_message_id }]);
+  });
+
+  test('goes for people too, for standard input, for files, and for what a terminal would act upon', async () => {
+    const { it, env, to } = await talking();
+    await it.faults({ kind: 'status', status: 400, on: `POST ${MESSAGE}` });
+    const people = await run([...to, '-', '--external-id', 'e 1'], { env, stdin: 'x' });
+    expect(people.stderr).toMatch(/--external-id 'e 1' -\s.*standard input/);
+    const file = write('a b.txt', 'x');
+    expect((await run([...to, '--file', file], { env })).stderr).toMatch(/--external-id \S+ --file '.*a b\.txt'/);
+    const odd = await run([...to, 'x\u001b[2J'], { env });
+    expect(odd.stderr).not.toContain('\u001b');
+    expect(odd.stderr).toMatch(/--external-id \S+ … \(with the same text\)/);
+    const flag = await run([...to, '-o', 'json', '--', '--wait'], { env });
+    expect(commandIn(flag.error().hint).slice(-2)).toEqual(['--', '--wait']);
+  });
+});
+
+describe('chat send --wait', () => {
+  test('prints the text of the reply alone', async () => {
+    const { env, to } = await talking();
+    const piped = await run([...to, 'Hello!', '--wait'], { env });
+    expect(piped).toMatchObject({ code: 0, stdout: 'You said: Hello!\n', stderr: '' });
+    const people = await run([...to, 'a\u001b[31mb\nc', '--wait'], { env, columns: 80 });
+    expect(people.stdout).toBe('You said: a\\x1b[31mb\nc\n');
+  });
+
+  test('gives scripts the fixed shape, with the exact text', async () => {
+    const { env, to, chat } = await talking();
+    const ran = await run([...to, 'a\u001b[31m\r\n', '--wait', '-o', 'json'], { env });
+    const [sent, reply] = await chat.history();
+    expect(ran.json()).toEqual({
+      source_id: chat.source_id,
+      session_id: 's1',
+      external_message_id: sent?.external_message_id,
+      message_id: sent?.message_id,
+      created: true,
+      reply: {
+        message_id: reply?.message_id,
+        session_id: 's1',
+        source_id: chat.source_id,
+        role: 'assistant',
+        text: 'You said: a\u001b[31m\r\n',
+        created_at: reply?.created_at,
+        raw: reply,
+      },
+    });
+    const query = await run([...to, 'x', '--wait', '--query', 'reply.text'], { env });
+    expect(query.stdout).toBe('You said: x\n');
+  });
+
+  test('does not miss a reply that came before the waiting began', async () => {
+    const { env, to, chat } = await talking();
+    await run([...to, 'Hello!', '--external-id', 'e1'], { env });
+    await expect.poll(async () => (await chat.history()).length).toBe(2);
+    const ran = await run([...to, 'Hello!', '--external-id', 'e1', '--wait', '--timeout', '5s'], { env });
+    expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n' });
+  });
+
+  test('prints all replies that were asked for, or all until it is quiet', async () => {
+    const { env, to, script } = await talking();
+    const replies = ['one', 'two', 'three'].map((text) => ({ text, delay_ms: 20 }));
+    await script({ pattern: '.', replies });
+    expect((await run([...to, 'x', '--replies', '2'], { env })).stdout).toBe('one\ntwo\n');
+    expect((await run([...to, 'x', '--settle', '700ms'], { env })).stdout).toBe('one\ntwo\nthree\n');
+    const json = await run([...to, 'x', '--replies', '3', '-o', 'json'], { env });
+    expect(json.json()).toMatchObject({ reply: { text: 'one' }, replies: replies.map(({ text }) => ({ text })) });
+  });
+
+  test('ends with 11 when none came in time, with a command that waits on', async () => {
+    const { env, to, chat, script } = await talking();
+    await script({ pattern: 'slow', replies: [{ text: 'at last', delay_ms: 2_500 }] });
+    const ran = await run([...to, 'slow', '--wait', '--timeout', '1s', '-o', 'json'], { env });
+    expect(ran.code).toBe(11);
+    expect(ran.json()).toMatchObject({ created: true, reply: null });
+    const [sent] = await chat.history();
+    const { type, hint, details } = ran.error();
+    expect(type).toBe('no_reply');
+    expect(details).toMatchObject({ message_id: sent?.message_id, external_message_id: sent?.external_message_id });
+    const words = commandIn(hint);
+    expect(words).toEqual(
+      ['chat', 'tail', '--source', chat.source_id, '--session', 's1'].concat(
+        ['--after', sent?.message_id ?? ''],
+        '--until-reply',
+      ),
+    );
+    const on = await run([...words, '-o', 'json'], { env });
+    expect(on).toMatchObject({ code: 0 });
+    expect(on.json()).toMatchObject({ text: 'at last' });
+  });
+
+  test('prints what came when not all did', async () => {
+    const { env, to } = await talking();
+    const ran = await run([...to, 'x', '--replies', '2', '--timeout', '1500ms'], { env });
+    expect(ran).toMatchObject({ code: 11, stdout: 'You said: x\n', stderr: expect.stringContaining('Only 1') });
+  });
+
+  test('gets over failures of the history, and names the message when it cannot', async () => {
+    const { it, env, to } = await talking();
+    await it.faults({ kind: 'reset', on: `GET ${HISTORY}`, times: 2 });
+    expect((await run([...to, 'x', '--wait'], { env })).stdout).toBe('You said: x\n');
+    await it.faults({ kind: 'status', status: 403, on: `GET ${HISTORY}` });
+    const ran = await run([...to, 'y', '--wait', '-o', 'json'], { env });
+    expect(ran.code).toBe(3);
+    expect(ran.error()).toMatchObject({ type: 'credentials', details: { message_id: expect.stringMatching(/^msg_/) } });
+  });
+
+  test('Ctrl-C ends the waiting, and says how to wait on', async () => {
+    const { it, env, to, script } = await talking();
+    await script({ pattern: '.', fail: 'silent' });
+    const signals = handSignals();
+    const running = run([...to, 'x', '--wait', '-o', 'json'], { env, signals });
+    await expect.poll(async () => (await it.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);
+    signals.abort(new InterruptedError('Interrupted.'));
+    const ran = await running;
+    expect(ran.code).toBe(130);
+    expect(ran.error().hint).toContain('--until-reply');
+  });
+});

@@ -1,0 +1,164 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { InterruptedError } from '../../src/errors.ts';
+import { handSignals, run } from '../helpers/run.ts';
+import { type Service, service } from '../helpers/service.ts';
+import { type Chat, chatOn, HISTORY } from '../sandbox/talk.ts';
+
+interface Line {
+  readonly message_id: string;
+  readonly session_id: string;
+  readonly text: string;
+  readonly role: string;
+}
+
+async function inject(it: Service, { source_id }: Chat, more: Record<string, unknown> = {}): Promise<void> {
+  const body = { source_id, session_id: 's1', role: 'assistant', text: 'm{n}', ...more };
+  expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+}
+
+async function talking(count = 0) {
+  const it = await service();
+  const chat = await chatOn(it);
+  if (count > 0) await inject(it, chat, { count });
+  const of = ['chat', 'tail', '--source', chat.source_id, '--session', 's1'];
+  return { it, chat, of, env: it.env };
+}
+
+const linesOf = (stdout: string): Line[] =>
+  stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+const textsOf = (stdout: string): string[] => linesOf(stdout).map(({ text }) => text);
+const numbered = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => `m${from + index}`);
+
+describe('where a tail begins', () => {
+  test('with the last ten, or as many as are asked for', async () => {
+    const { env, of } = await talking(25);
+    expect(textsOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout)).toEqual(numbered(16, 25));
+    expect(textsOf((await run([...of, '--no-follow', '--tail', '3', '-o', 'json'], { env })).stdout)).toEqual(
+      numbered(23, 25),
+    );
+    expect((await run([...of, '--no-follow', '--tail', '0', '-o', 'json'], { env })).stdout).toBe('');
+  });
+
+  test('at the start, page after page, or after a message', async () => {
+    const { env, of, chat } = await talking(350);
+    const all = await run([...of, '--no-follow', '--from-start', '-o', 'json'], { env });
+    expect(textsOf(all.stdout)).toEqual(numbered(1, 350));
+    const { message_id = '' } = (await chat.history())[299] ?? {};
+    const after = await run([...of, '--no-follow', '--after', message_id, '-o', 'json'], { env });
+    expect(textsOf(after.stdout)).toEqual(numbered(301, 350));
+  });
+
+  test('where the last one left off, whichever that was', async () => {
+    const { it, env, of, chat } = await talking(5);
+    const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
+    const first = await run(resume, { env });
+    expect(textsOf(first.stdout)).toEqual(numbered(1, 5));
+    expect(first.stderr).toContain('no earlier tail of s1');
+    expect(await run(resume, { env })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    await inject(it, chat, { text: 'new' });
+    expect(textsOf((await run([...of, '--no-follow', '--tail', '1', '-o', 'json'], { env })).stdout)).toEqual(['new']);
+    expect((await run(resume, { env })).stdout).toBe('');
+    expect(textsOf((await run(resume, { env: { ...env, PARTNER_STATE: join(env.HOME ?? '', 'x') } })).stdout)).toEqual([
+      ...numbered(1, 5),
+      'new',
+    ]);
+  });
+
+  test.each([
+    ['--after', 'x', '--from-start'],
+    ['--tail', '3', '--resume'],
+    ['--tail', '-1'],
+    ['--after', 'x', '--session', 's2'],
+    ['--until-reply', '--no-follow'],
+    ['--interval', '1ms'],
+    ['--max-outage', 'soon'],
+    ['--after', ''],
+    ['--session', ''],
+  ])('%s %s %s is a mistake, and nothing is sent', async (...words) => {
+    const { it, env, of } = await talking();
+    await it.forget();
+    expect((await run([...of, ...words], { env })).code).toBe(2);
+    expect(await it.received()).toEqual([]);
+  });
+});
+
+describe('what a tail shows', () => {
+  test('to scripts: the message, exactly', async () => {
+    const { it, env, of, chat } = await talking();
+    const text = 'a\u001b[31m\r\n\u202e "x"';
+    await inject(it, chat, { text });
+    const ran = await run([...of, '--no-follow', '-o', 'json'], { env });
+    const [raw] = await chat.history();
+    const { message_id, source_id, session_id, role, created_at } = raw ?? {};
+    expect(ran.json()).toEqual({ message_id, session_id, source_id, role, text, created_at, raw });
+    expect(ran.stdout).not.toMatch(/[\u001b\u202e]/);
+  });
+
+  test('to people: who said what, with nothing that a terminal acts upon', async () => {
+    const { it, env, of, chat } = await talking();
+    await inject(it, chat, { text: 'one\nuser: not me\u001b[2J\rx\u202e\n' });
+    await inject(it, chat, { text: 'two', role: 'user', session_id: 's2' });
+    const one = await run([...of, '--no-follow'], { env, columns: 80 });
+    expect(one.stdout).toBe('assistant: one\n  user: not me\\x1b[2J\\rx\\u202e\n');
+    const [, second] = [await chat.history(), await chat.history({ session_id: 's2' })];
+    const both = await run([...of, '--session', 's2', '--timestamps', '--no-follow', '-o', 'table'], { env });
+    expect(both.stdout).toContain(`${second[0]?.created_at} [s2] user: two\n`);
+    const cells = await run([...of, '--no-follow'], { env });
+    const [said] = await chat.history();
+    expect(cells.stdout.split('\t')).toEqual([
+      said?.created_at,
+      's1',
+      said?.message_id,
+      'assistant',
+      'one\\nuser: not me\\x1b[2J\\rx\\u202e\\n\n',
+    ]);
+  });
+});
+
+describe('how a tail ends', () => {
+  test('with 0 at Ctrl-C, with 143 at SIGTERM', async () => {
+    for (const exitCode of [130, 143] as const) {
+      const { it, env, of } = await talking(1);
+      const signals = handSignals();
+      const running = run(of, { env, signals });
+      await expect.poll(async () => (await it.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);
+      signals.abort(new InterruptedError('Interrupted.', exitCode));
+      expect((await running).code).toBe(exitCode === 130 ? 0 : 143);
+    }
+  });
+
+  test('after the first new reply, or with 11 when none came', async () => {
+    const { env, of, chat } = await talking(2);
+    const running = run([...of, '--until-reply', '-o', 'json'], { env });
+    await chat.send('Hello!');
+    const ran = await running;
+    expect(ran.code).toBe(0);
+    expect(textsOf(ran.stdout)).toEqual(['m1', 'm2', 'Hello!', 'You said: Hello!']);
+    const none = await run([...of, '--until-reply', '--tail', '1', '--timeout', '700ms'], { env });
+    expect(none).toMatchObject({ code: 11, stderr: expect.stringMatching(/--after msg_\w+ --until-reply/) });
+  });
+
+  test.each([
+    [401, 3],
+    [402, 6],
+    [403, 3],
+    [404, 4],
+  ])('at once at %i, with code %i', async (status, code) => {
+    const { it, env, of } = await talking(1);
+    await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
+    expect((await run(of, { env })).code).toBe(code);
+  });
+
+  test('with 0 when its time is up, and with 8 when the service is gone for too long', async () => {
+    const { it, env, of } = await talking(1);
+    expect(await run([...of, '--timeout', '500ms', '-o', 'json'], { env })).toMatchObject({ code: 0, stderr: '' });
+    await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
+    const ran = await run([...of, '--max-outage', '1500ms'], { env });
+    expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });
+  });
+});
