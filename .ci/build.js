@@ -23,6 +23,19 @@ const withoutUnused = {
   },
 };
 
+/**
+ * Libraries of the older module kind ask for Node's own modules with `require`. What makes that function for them loads
+ * several internal modules of Node; this one is there already.
+ */
+const builtinRequire = {
+  name: 'builtin-require',
+  renderChunk(code) {
+    const imported = /import\s*\{\s*createRequire(?:\s+as\s+\w+)?\s*\}\s*from\s*["']node:module["'];?/;
+    if (!imported.test(code)) return null;
+    return code.replace(imported, '').replace(/\w+\(import\.meta\.url\)/, 'process.getBuiltinModule');
+  },
+};
+
 const BASE = /\/src\/(errors|clock|signals|output\/process-sinks)\.ts$/;
 const CORE = /\/src\/(main|program|output\/(format-names|reader-gone))\.ts$/;
 const SERVICE = /\/src\/(answer|command|service|run-command|create-context|api\/(?!undici)|contract\/|config\/|commands\/(spaces|agents)\/|domain\/(reference|duration)|output\/(color|progress|redact|sanitise|render|trace|cells|formats\/(events|json|json-text|ndjson|sequence|tsv))\.ts)/;
@@ -30,7 +43,7 @@ const SERVICE = /\/src\/(answer|command|service|run-command|create-context|api\/
 const program = {
   input: { cli: 'src/cli.ts' },
   platform: 'node',
-  plugins: [withoutUnused],
+  plugins: [withoutUnused, builtinRequire],
   output: {
     dir: 'dist',
     format: 'esm',

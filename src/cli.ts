@@ -1,17 +1,39 @@
-import { homedir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import pkg from '../package.json' with { type: 'json' };
 import { systemClock } from './clock.ts';
+import type { Signals } from './context.ts';
 import { drained, streamSink } from './output/process-sinks.ts';
 import { createSignals } from './signals.ts';
 
+/** Where there is no terminal, and in most new ones. */
+const HELP_COLUMNS = 80;
+
+/** What the build wrote down of the help, for the width in which it is asked for nearly always. */
+function writtenHelp(): string | undefined {
+  try {
+    return readFileSync(new URL('help.txt', import.meta.url), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Answers the two questions that every shell prompt and package asks, before anything is loaded. */
+function answerAtOnce(argv: readonly string[], columns: number): string | undefined {
+  if (argv.length !== 1) return undefined;
+  if (argv[0] === '--version') return `${pkg.version}\n`;
+  return argv[0] === '--help' && columns === HELP_COLUMNS ? writtenHelp() : undefined;
+}
+
 async function run(argv: readonly string[]): Promise<number> {
   const stdout = streamSink(process.stdout);
-  // Answered before anything is loaded.
-  if (argv.length === 1 && argv[0] === '--version') {
-    await stdout.write(`${pkg.version}\n`);
+  const known = answerAtOnce(argv, stdout.columns);
+  if (known !== undefined) {
+    // A reader that is gone has seen enough.
+    await stdout.write(known).catch(() => undefined);
     return 0;
   }
   const { main } = await import('./main.ts');
+  let signals: Signals | undefined;
   return main(argv, {
     io: {
       // Looking at stdin opens it, which takes time that few commands need to spend.
@@ -24,9 +46,15 @@ async function run(argv: readonly string[]): Promise<number> {
     env: process.env,
     clock: systemClock,
     random: Math.random,
-    signals: createSignals(process),
+    get signals() {
+      signals ??= createSignals(process);
+      return signals;
+    },
     platform: process.platform,
-    home: homedir(),
+    get home() {
+      // The module is loaded only where the environment does not say it.
+      return process.env.HOME || process.getBuiltinModule('node:os').homedir();
+    },
     version: pkg.version,
     nodeVersion: process.versions.node,
     self: [process.execPath, ...process.argv.slice(1, 2)],

@@ -1,7 +1,7 @@
 import type { Transport } from './api/transport.ts';
 import { configDirectory } from './config/location.ts';
-import { isReadableByOthers, type Profiles, readProfiles, writeProfiles } from './config/profiles.ts';
-import type { GlobalFlags } from './config/settings.ts';
+import { isReadableByOthers, NO_PROFILES, type Profiles, readProfiles, writeProfiles } from './config/profiles.ts';
+import { type GlobalFlags, isComplete } from './config/settings.ts';
 import type { Context, Signals } from './context.ts';
 import { EXIT, InterruptedError, LocalError } from './errors.ts';
 import type { Clock, Environment, Io } from './io.ts';
@@ -143,7 +143,9 @@ export function createContext(
       },
     },
     async http() {
-      const { baseUrl, token } = await findService(await context.config.read(), parts);
+      // With -v it is said what the profiles would have named, too.
+      const alone = isComplete(flags, env) && !flags.verbose && !flags.debug;
+      const { baseUrl, token } = await findService(alone ? NO_PROFILES : await context.config.read(), parts);
       return context.httpTo(baseUrl, token);
     },
     async httpTo(baseUrl, token) {

@@ -66,7 +66,7 @@ async function errorReport(
  * @param argv the arguments, without node and the script
  */
 export async function main(argv: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { io, env, signals, version } = surroundings;
+  const { io, env, version } = surroundings;
   const stdout = accountable(io.stdout);
   const stderr = forgiving(io.stderr);
   const secrets = new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []);
@@ -91,7 +91,8 @@ export async function main(argv: readonly string[], surroundings: Surroundings):
     if (isReaderGone(error)) return EXIT.ok;
     const { createRedactor, redactingSink } = await import('./output/redact.ts');
     await redactingSink(stderr, createRedactor(secrets)).write(await errorReport(error, argv, line, surroundings));
-    const { reason } = signals.interrupt;
+    // Looked at late: signals are not listened to before a command runs.
+    const { reason } = surroundings.signals.interrupt;
     return exitCodeOf(error instanceof InterruptedError && reason instanceof InterruptedError ? reason : error);
   }
 }

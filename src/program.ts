@@ -238,6 +238,7 @@ function buildTree(
   { version, columns }: ParseOptions,
   called: Entry | undefined,
   command: Command | undefined,
+  group: string | undefined,
 ): Reader {
   const written: string[] = [];
   const root = configure(new Commander('partnerctl'), written, columns);
@@ -249,6 +250,7 @@ function buildTree(
     .version(version, '--version', 'show the version')
     .addHelpText('after', '\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n');
   for (const flag of GLOBAL_FLAGS) root.addOption(toOption(flag));
+  // What a command is called below inherits how the root is configured.
   const groups = new Map<string, Commander>();
   for (const entry of COMMANDS) {
     const [first = '', second] = entry.words.split(' ');
@@ -256,12 +258,16 @@ function buildTree(
     if (second !== undefined) {
       parent =
         groups.get(first) ??
-        configure(root.command(first), written, columns)
+        root
+          .command(first)
           .description(GROUPS[first] ?? '')
           .helpCommand(false);
       groups.set(first, parent);
+      // Building commands takes time; those of a group that is not asked for are not seen.
+      if (first !== group) continue;
     }
-    const leaf = configure(parent.command(second ?? first), written, columns)
+    const leaf = parent
+      .command(second ?? first)
       .summary(entry.summary)
       .description(entry.summary);
     if (entry === called && command) fillLeaf(leaf, command, reader);
@@ -312,7 +318,7 @@ export async function parse(typed: readonly string[], options: ParseOptions): Pr
   const argv = isKnown(asked) ? asked : asked.filter((word) => word !== '--help' && word !== '-h');
   const entry = findEntry(argv);
   const command = entry ? (await entry.load()).default : undefined;
-  const reader = buildTree(options, entry, command);
+  const reader = buildTree(options, entry, command, typedWords(argv)[0] ?? argv[argv.indexOf('--') + 1]);
   try {
     await reader.root.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
   } catch (error) {

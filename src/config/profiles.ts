@@ -17,6 +17,8 @@ export interface Profiles {
 }
 
 export const DEFAULT_PROFILE = 'default';
+
+export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
 const NAME = 'config';
 
 export function profilesPath(directory: string): string {
@@ -61,7 +63,7 @@ export async function readProfiles(directory: string): Promise<Profiles> {
     text = await readFile(path, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT') return { current: DEFAULT_PROFILE, profiles: {} };
+    if (code === 'ENOENT') return NO_PROFILES;
     throw new LocalError(`The profiles in ${path} cannot be read.`, { why: String(error), cause: error });
   }
   let value: unknown;

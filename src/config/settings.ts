@@ -84,6 +84,14 @@ function gaveWay(what: string, all: readonly { readonly from: string }[]): strin
   return won ? lost.map(({ from }) => `the ${what} from ${from} gives way to ${won.from}`) : [];
 }
 
+/** Whether flags and environment name the service and the token, so that no profile has a say. */
+export function isComplete(flags: GlobalFlags, env: Environment): boolean {
+  const named = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
+  const service = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
+  const token = flags.tokenFile !== undefined || Boolean(env.PARTNER_TOKEN);
+  return !named && service && token;
+}
+
 /**
  * Which service is meant and with which token: a flag wins over the environment, the environment over the profile.
  * Pure; the token itself is fetched by `fetchToken`.

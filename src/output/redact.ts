@@ -54,6 +54,8 @@ function spellings(secret: string): Set<string> {
     secret,
     cleanLine(secret),
     json,
+    // Others escape less than we do.
+    JSON.stringify(secret).slice(1, -1),
     jsonEscaped(json),
     json.replaceAll('/', '\\/'),
     ...jsonEscapedForHtml(json),

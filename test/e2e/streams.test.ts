@@ -91,3 +91,10 @@ test('FORCE_COLOR and --color colour a pipe, NO_COLOR wins over a terminal', asy
   expect(await shown(['--color', 'always'], { NO_COLOR: '1' })).toBe(true);
   expect(await shown(['--color', 'never'], { FORCE_COLOR: '1' })).toBe(false);
 });
+
+test('--help, which the build wrote down, says what the program itself says', async () => {
+  const [written, told] = await Promise.all([start(['--help']), start(['help'])]);
+  expect(written.exitCode).toBe(0);
+  expect(written.stdout).toContain('Usage: partnerctl');
+  expect(written.stdout).toBe(told.stdout);
+});

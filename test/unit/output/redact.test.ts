@@ -56,6 +56,11 @@ describe('createRedactor', () => {
     expect(createRedactor([secret]).redact(jsonText({ secret }))).toBe('{"secret":"[redacted]"}');
   });
 
+  it('finds JSON that leaves as it is what we would escape', () => {
+    const secret = '\x7f secret \x00 text';
+    expect(createRedactor([secret]).redact(JSON.stringify({ secret }))).toBe('{"secret":"[redacted]"}');
+  });
+
   it('takes a secret with half a surrogate pair', () => {
     expect(createRedactor(['secret \ud83d text']).redact('a secret \ud83d text')).toBe('a [redacted]');
   });
