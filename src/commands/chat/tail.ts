@@ -193,7 +193,7 @@ export default command<Input>({
   examples: [
     { line: 'partnerctl chat tail --source src_1 --session anna', does: 'the last ten messages, and what follows' },
     {
-      line: 'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json >> replies.ndjson',
+      line: 'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json',
       does: 'two sessions, each message once, over any number of runs',
     },
     { line: 'partnerctl chat tail --source src_1 --session anna --from-start --no-follow', does: 'all that was said' },

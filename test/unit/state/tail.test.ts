@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
@@ -161,5 +161,46 @@ describe('the memory of a tail', () => {
     const path = await stateFile();
     await recordTail(path, OF, 's', { message_id: 'm', recent: [], ...{ text: 'secret' } }, stamp);
     expect(await text(path)).not.toContain('secret');
+  });
+
+  it('has noted every message once it says so, though it is never closed', async () => {
+    const path = await stateFile();
+    const memory = openTailMemory(parts(path, { clock: heldClock() }), OF, NOTHING);
+    for (let index = 0; index < 50; index += 1) {
+      await memory.written('s', `m${index}`);
+      expect((await lookUpTails(path, OF, ['s'])).get('s')?.message_id).toBe(`m${index}`);
+    }
+    expect((await messageIds(path)).length).toBeLessThanOrEqual(1);
+    const files = await readdir(`${path}.tails`);
+    expect(files).toHaveLength(1);
+    expect((await stat(join(`${path}.tails`, files[0] ?? ''))).mode & 0o777).toBe(0o600);
+    await memory.close();
+  });
+
+  it('goes by the log where that is later, or the slot is damaged', async () => {
+    const path = await stateFile();
+    const memory = openTailMemory(parts(path, { clock: heldClock() }), OF, NOTHING);
+    await memory.written('s', 'm1');
+    await memory.close();
+    const later = { ...stamp, now: () => stamp.now() + 1 };
+    await recordTail(path, OF, 's', { message_id: 'm2', recent: [] }, later);
+    expect((await lookUpTails(path, OF, ['s'])).get('s')?.message_id).toBe('m2');
+    const again = openTailMemory(parts(path, { clock: heldClock() }), OF, NOTHING);
+    await again.written('s', 'm3');
+    await again.close();
+    const [file = ''] = await readdir(`${path}.tails`);
+    await writeFile(join(`${path}.tails`, file), '{"v":1,"torn');
+    expect((await lookUpTails(path, OF, ['s'])).get('s')?.message_id).toBe('m3');
+  });
+
+  it('leaves ids that are too long for a slot to the log', async () => {
+    const path = await stateFile();
+    const memory = openTailMemory(parts(path), OF, NOTHING);
+    const long = 'm'.repeat(5_000);
+    for (const id of ['m1', long, 'm'.repeat(3_000)]) await memory.written('s', id);
+    expect((await lookUpTails(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm'.repeat(3_000), recent: [] });
+    await memory.written('s', long);
+    await memory.close();
+    expect((await lookUpTails(path, OF, ['s'])).get('s')?.message_id).toBe(long);
   });
 });

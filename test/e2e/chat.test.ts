@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import {
+  badHistory,
+  conversations,
+  followTo,
+  joined,
+  linesOf,
+  reply,
+  sendKilledAndRepeated,
+  shown,
+  truth,
+} from '../helpers/conversation.ts';
+import { service } from '../helpers/service.ts';
+import { shell, start, until } from './program.ts';
+
+test('a message is sent and its reply printed, alone', async () => {
+  const talking = await conversations(await service(), 1);
+  const { source_id } = talking.chat;
+  const { env } = talking.it;
+  const ran = await shell(
+    `reply=$(partnerctl chat send --source ${source_id} --session s1 'Hi!' --wait); echo "<$reply>"`,
+    {
+      env,
+    },
+  );
+  expect(ran).toMatchObject({ exitCode: 0, stdout: '<You said: Hi!>\n', stderr: '' });
+});
+
+test('a message from standard input has every byte', async () => {
+  const talking = await conversations(await service(), 1);
+  const { it, chat } = talking;
+  const text = `${'line\r\n'.repeat(1000)}é👍\n`;
+  const words = ['chat', 'send', '--source', chat.source_id, '--session', 's1', '-'];
+  expect((await start(words, { env: it.env, input: text })).exitCode).toBe(0);
+  expect((await chat.history())[0]?.text).toBe(text);
+});
+
+test('a tail shows what comes, says when the line is lost and back, and Ctrl-C ends it with 0', async () => {
+  const talking = await conversations(await service(), 1);
+  const { it, words } = talking;
+  await reply(talking, 3);
+  const child = start([...words, '--interval', '100ms'], { env: it.env });
+  const lost = until(child.stderr, /the line is lost/);
+  const back = until(child.stderr, /back after .*; 2 messages were missed/);
+  await until(child.stdout, /(.*\n){3}/);
+  await it.faults({ kind: 'status', status: 503, on: 'GET /integrations/api-chat/history/' });
+  await lost;
+  await reply(talking, 2);
+  await it.faults();
+  const said = await back;
+  expect(said.match(/the line is lost/g)).toHaveLength(1);
+  child.kill('SIGINT');
+  const ran = await child;
+  expect(ran.exitCode).toBe(0);
+  expect(shown(talking, linesOf(ran.stdout))).toEqual(await truth(talking));
+});
+
+test('a tail whose reader is gone ends with 0, and does not remember what was not taken', async () => {
+  const talking = await conversations(await service(), 1);
+  const { it, words } = talking;
+  await reply(talking, 1);
+  const line = `partnerctl ${words.join(' ')} --from-start --interval 100ms | head -n 1`;
+  const child = shell(line, { env: it.env });
+  const first = await until(child.stdout, /\n/);
+  await reply(talking, 1);
+  expect((await child).exitCode).toBe(0);
+  const rest = await start([...words, '--resume', '--no-follow'], { env: it.env });
+  expect(shown(talking, [...linesOf(first), ...linesOf(rest.stdout)])).toEqual(await truth(talking));
+});
+
+test('several sessions in bad weather: each message once, and in order', async () => {
+  const talking = await conversations(await service(), 5);
+  await badHistory(talking.it, 1);
+  const replying = reply(talking, 80, 20);
+  const { lines, exitCode } = await followTo(talking, ['--from-start'], 400, 'SIGINT');
+  await replying;
+  expect(exitCode).toBe(0);
+  await talking.it.faults();
+  expect(shown(talking, lines)).toEqual(await truth(talking));
+});
+
+test('killed with SIGKILL and resumed: nothing is lost, and no more than the last line comes again', async () => {
+  const talking = await conversations(await service(), 3);
+  await badHistory(talking.it, 2);
+  await reply(talking, 60);
+  const runs = [];
+  for (const count of [1, 7, 0, 40]) runs.push((await followTo(talking, ['--resume'], count, 'SIGKILL')).lines);
+  await talking.it.faults();
+  const rest = await start([...talking.words, '--resume', '--no-follow'], { env: talking.it.env });
+  runs.push(linesOf(rest.stdout));
+  expect(shown(talking, joined(runs))).toEqual(await truth(talking));
+});
+
+test('a message whose sending was killed, and repeated under its external id, is there once', async () => {
+  const talking = await conversations(await service(), 2);
+  await talking.it.faults({
+    kind: 'delay',
+    ms: 300,
+    on: 'POST /integrations/api-chat/message/',
+    stage: 'after',
+    times: 1,
+  });
+  const late = await sendKilledAndRepeated(talking, 's1', { onceReceived: true });
+  expect(late).toEqual({ texts: ['text of s1'], created: false, killed: true });
+  const early = await sendKilledAndRepeated(talking, 's2', { afterMs: 0 });
+  expect(early).toEqual({ texts: ['text of s2'], created: true, killed: true });
+});
