@@ -13,34 +13,84 @@ agents:
     api_chat_routing_mode: session_workflow
 `;
 
-/** The tour: what is said before each command, and the words of the command. */
-const STEPS: readonly { readonly says: string; readonly words: readonly string[] }[] = [
-  { says: 'Check the manifest; nothing is sent.', words: ['provision', 'acme.yaml', '--check'] },
-  { says: 'Show what would be done.', words: ['provision', 'acme.yaml', '--dry-run'] },
-  { says: 'Create the space and install its agent.', words: ['provision', 'acme.yaml'] },
-  { says: 'Run it again: everything is there, so nothing is posted.', words: ['provision', 'acme.yaml'] },
-  { says: 'The spaces that the token reaches.', words: ['spaces', 'list'] },
-  { says: 'The agents of the space, found by your own id for it.', words: ['agents', 'list', 'ext:acme-001'] },
+interface Step {
+  readonly says: string;
+  /** The command line as a person would type it; `$SOURCE` stands for what `keep` kept. */
+  readonly line: string;
+  readonly words: readonly string[];
+  /** The variable that keeps what the command answers. */
+  readonly keep?: string;
+}
+
+function step(says: string, words: readonly string[]): Step {
+  const shown = words.map((word) => (/^[\w.:$/-]+$/.test(word) ? word : `'${word}'`));
+  return { says, words, line: `partnerctl ${shown.join(' ')}` };
+}
+
+function kept(says: string, name: string, words: readonly string[]): Step {
+  const { line, ...rest } = step(says, words);
+  return { ...rest, line: `${name}=$(${line})`, keep: name };
+}
+
+/** The tour: what is said before each command, and its words. */
+const STEPS: readonly Step[] = [
+  step('Check the manifest; nothing is sent.', ['provision', 'acme.yaml', '--check']),
+  step('Show what would be done.', ['provision', 'acme.yaml', '--dry-run']),
+  step('Create the space and install its agent.', ['provision', 'acme.yaml']),
+  step('Run it again: everything is there, so nothing is posted.', ['provision', 'acme.yaml']),
+  step('The spaces that the token reaches.', ['spaces', 'list']),
+  step('The agents of the space, found by your own id for it.', ['agents', 'list', 'ext:acme-001']),
+  kept("The agent's API chat source: made, or found.", 'SOURCE', [
+    'chat',
+    'setup',
+    'ext:acme-001',
+    'name:Support',
+    '--query',
+    'source_id',
+  ]),
+  step('Send a message and wait for the reply.', [
+    'chat',
+    'send',
+    '--source',
+    '$SOURCE',
+    '--session',
+    'ticket-42',
+    '--wait',
+    'My invoice is missing.',
+  ]),
+  step('The conversation so far.', ['chat', 'tail', '--source', '$SOURCE', '--session', 'ticket-42', '--no-follow']),
 ];
 
 const PROGRAM = fileURLToPath(new URL('../bin/partnerctl.js', import.meta.url));
 
-/** Runs one process with our own output. @throws Error when it does not end with 0 */
-async function run(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn(process.execPath, args, { cwd, env, stdio: 'inherit' });
+/**
+ * Runs one process with our own input and errors.
+ * @returns what it wrote, where that is kept; otherwise it goes to our own output
+ * @throws Error when it does not end with 0
+ */
+async function run(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv, keep = false): Promise<string> {
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['inherit', keep ? 'pipe' : 'inherit', 'inherit'] });
+  let written = '';
+  child.stdout?.on('data', (chunk: unknown) => {
+    written += String(chunk);
+  });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', resolve);
+    child.once('close', resolve);
   });
   if (code !== 0) throw new Error(`${args.slice(1).join(' ')} ended with ${code}`);
+  return written.trim();
 }
 
 /** The steps themselves, inside `sandbox run`: every one is a real command that makes real requests. */
 async function steps(): Promise<void> {
-  const env = { ...process.env, PARTNER_OUTPUT: 'table' };
-  for (const { says, words } of STEPS) {
-    process.stdout.write(`\n# ${says}\n$ partnerctl ${words.join(' ')}\n`);
-    await run([PROGRAM, ...words], process.cwd(), env);
+  const variables = new Map<string, string>();
+  for (const { says, line, words, keep } of STEPS) {
+    process.stdout.write(`\n# ${says}\n$ ${line}\n`);
+    const given = words.map((word) => (word.startsWith('$') ? (variables.get(word.slice(1)) ?? word) : word));
+    const env = { ...process.env, PARTNER_OUTPUT: keep === undefined ? 'table' : 'tsv' };
+    const answer = await run([PROGRAM, ...given], process.cwd(), env, keep !== undefined);
+    if (keep !== undefined) variables.set(keep, answer);
   }
   process.stdout.write(
     '\nAll of it went to a sandbox on this machine, which is gone now. `partnerctl sandbox start` keeps one running.\n',

@@ -1,7 +1,7 @@
-import { findId, findText, readId } from '../contract/fields.ts';
+import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Reference } from '../domain/reference.ts';
-import { NotFoundError, UsageError } from '../errors.ts';
+import { NotFoundError, ShapeError, UsageError } from '../errors.ts';
 import { readItem } from './read-item.ts';
 
 /** A reference whose meaning only a list can tell. */
@@ -34,7 +34,11 @@ async function sift(items: AsyncIterable<JsonObject>, wanted: LookUp) {
   const near: JsonObject[] = [];
   const some: JsonObject[] = [];
   const ids = new Set<string>();
+  let listed = 0;
+  let telling = 0;
   for await (const item of items) {
+    listed += 1;
+    if (findField(item, resource, named.by) !== undefined) telling += 1;
     if (findText(item, resource, named.by) === named.value) {
       const id = findId(item, resource);
       // Pages shift while a list grows, so one item may be listed twice.
@@ -43,21 +47,28 @@ async function sift(items: AsyncIterable<JsonObject>, wanted: LookUp) {
     } else if (near.length < SHOWN_CANDIDATES && isNear(item, wanted)) near.push(item);
     else if (some.length < SHOWN_CANDIDATES) some.push(item);
   }
-  return { matches, candidates: near.length > 0 ? near : some };
+  return { matches, candidates: near.length > 0 ? near : some, cannotTell: listed > 0 && telling === 0 };
 }
 
 /**
  * The id of the one item of a list that a reference means. The whole list is read, because a second match would make it
  * ambiguous.
  * @throws NotFoundError when nothing matches, UsageError when several do; both name candidates. ShapeError for one without
- * an id
+ * an id, and for a list that does not show what is asked for
  */
 export async function lookUpId(items: AsyncIterable<JsonObject>, wanted: LookUp): Promise<string> {
   const { resource, named, label, whenEmpty, shownBy } = wanted;
-  const { matches, candidates } = await sift(items, wanted);
+  const { matches, candidates, cannotTell } = await sift(items, wanted);
   const lines = (shown: readonly JsonObject[]): string => shown.slice(0, SHOWN_CANDIDATES).map(label).join('\n');
   const ids = (shown: readonly JsonObject[]) => ({ candidates: shown.map((item) => findId(item, resource) ?? null) });
   const [match] = matches;
+  if (cannotTell) {
+    throw new ShapeError(`The listed ${resource}s do not carry their ${named.by}.`, {
+      why: `So it cannot be told which of them has the ${named.by} ${JSON.stringify(named.value)}.`,
+      hint: `Name it by its ${resource}_id; \`${shownBy}\` shows them.`,
+      details: ids(candidates),
+    });
+  }
   if (!match) {
     throw new NotFoundError(`No ${resource} has the ${named.by} ${JSON.stringify(named.value)}.`, {
       why: candidates.length === 0 ? whenEmpty : `There are, among others:\n${lines(candidates)}`,
