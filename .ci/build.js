@@ -2,8 +2,8 @@ import { build } from 'rolldown';
 
 /**
  * Bundles the program into dist/. Start-up is felt at every call, and every file that is loaded costs about a millisecond:
- * what each call needs is one file (core), what a call to the service needs another one (service), and each heavy
- * library is loaded where it is used.
+ * what --version needs is one (base), what every other call needs another (core), and each heavy library is loaded where
+ * it is used.
  */
 
 /** Modules of Node that libraries load and this program never uses; each costs several milliseconds. */
@@ -37,8 +37,7 @@ const builtinRequire = {
 };
 
 const BASE = /\/src\/(errors|clock|signals|output\/process-sinks)\.ts$/;
-const CORE = /\/src\/(main|program|output\/(format-names|reader-gone))\.ts$/;
-const SERVICE = /\/src\/(answer|command|service|run-command|create-context|api\/(?!undici)|contract\/|config\/|commands\/(spaces|agents)\/|domain\/(reference|duration)|output\/(color|progress|redact|sanitise|render|trace|cells|formats\/(events|json|json-text|ndjson|sequence|tsv))\.ts)/;
+const CORE = /\/src\/((main|program|answer|command|service|run-command|create-context|input)\.ts|api\/(?!undici|chat|find-agent|provisioning)|contract\/(?!messages|chat-source|provisioning)|config\/|commands\/(spaces|agents)\/|domain\/(reference|duration)|output\/(format-names|reader-gone|color|progress|redact|sanitise|render|trace|cells|formats\/(events|json|json-text|ndjson|sequence|tsv))\.ts)/;
 
 const program = {
   input: { cli: 'src/cli.ts' },
@@ -54,7 +53,6 @@ const program = {
       groups: [
         { name: 'base', test: BASE, priority: 4 },
         { name: 'core', test: CORE, priority: 3 },
-        { name: 'service', test: SERVICE, priority: 2 },
         { name: 'undici', test: /\/src\/api\/undici\.ts$/, priority: 1 },
       ],
     },

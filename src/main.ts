@@ -1,7 +1,9 @@
 import type { Surroundings } from './create-context.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
 import type { Environment, Sink } from './io.ts';
+import { wantsColor } from './output/color.ts';
 import { isReaderGone } from './output/reader-gone.ts';
+import { createRedactor, redactingSink } from './output/redact.ts';
 import { type CommandLine, parse } from './program.ts';
 
 /** Whether argv asks for JSON, as far as can be told while its words may be wrong. */
@@ -49,10 +51,7 @@ async function errorReport(
   line: CommandLine | undefined,
   { env, io }: Surroundings,
 ): Promise<string> {
-  const [{ errorJson, errorText }, { wantsColor }] = await Promise.all([
-    import('./output/error-text.ts'),
-    import('./output/color.ts'),
-  ]);
+  const { errorJson, errorText } = await import('./output/error-text.ts');
   if (seemsJson(argv, env)) return errorJson(error);
   return errorText(error, {
     color: wantsColor(line?.globals.text('color') ?? 'auto', env, io.stderr),
@@ -89,7 +88,6 @@ export async function main(argv: readonly string[], surroundings: Surroundings):
     return await runCommand(line, { ...surroundings, io: quieter }, secrets);
   } catch (error) {
     if (isReaderGone(error)) return EXIT.ok;
-    const { createRedactor, redactingSink } = await import('./output/redact.ts');
     await redactingSink(stderr, createRedactor(secrets)).write(await errorReport(error, argv, line, surroundings));
     // Looked at late: signals are not listened to before a command runs.
     const { reason } = surroundings.signals.interrupt;

@@ -13,11 +13,12 @@ export async function startSandbox() {
   const { base_url, token, admin_url, admin_key } = JSON.parse(line);
   return {
     env: { PARTNER_BASE_URL: base_url, PARTNER_TOKEN: token },
-    async makeSpaces(count) {
-      const response = await fetch(`${admin_url}/spaces`, {
+    /** Calls the admin surface. */
+    async admin(path, body) {
+      const response = await fetch(admin_url + path, {
         method: 'POST',
         headers: { authorization: `Bearer ${admin_key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ count, prefix: `bench-${count}` }),
+        body: JSON.stringify(body),
       });
       if (!response.ok) throw new Error(`The sandbox answered ${response.status}: ${await response.text()}`);
     },

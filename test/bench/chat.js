@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { median } from './measure.js';
+import { PROGRAM } from './sandbox.js';
+
+const PROVISION = '/automation/agent-templates/provision-space/';
+
+/** A space with one agent that echoes. Gives the id of its API chat source. */
+export async function makeSource({ PARTNER_BASE_URL, PARTNER_TOKEN }) {
+  const response = await fetch(PARTNER_BASE_URL + PROVISION, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${PARTNER_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      external_space_id: 'bench-chat',
+      space: { name: 'Bench' },
+      agents: [{ template_id: 'tmpl_support', name: 'Support', auto_create_api_chat: true }],
+    }),
+  });
+  const { agents } = await response.json();
+  return agents[0].integrations.api_chat.source_id;
+}
+
+/**
+ * How long after it exists a reply stands on the output of a running tail, in milliseconds.
+ * @returns the median and the longest of so many messages
+ */
+export async function replyDelay(source, env, rounds) {
+  const words = ['chat', 'tail', '--source', source, '--session', 'delay', '-o', 'ndjson'];
+  const tail = spawn(process.execPath, [PROGRAM, ...words], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const delays = [];
+  const lines = createInterface({ input: tail.stdout })[Symbol.asyncIterator]();
+  for (let round = 0; round < rounds; round += 1) {
+    const send = ['chat', 'send', '--source', source, '--session', 'delay', `message ${round}`, '--quiet'];
+    const sent = spawn(process.execPath, [PROGRAM, ...send], { env: { ...process.env, ...env }, stdio: 'ignore' });
+    for (;;) {
+      const { value } = await lines.next();
+      const { role, created_at } = JSON.parse(value);
+      if (role !== 'assistant') continue;
+      delays.push(Date.now() - Date.parse(created_at));
+      break;
+    }
+    if (sent.exitCode === null) await once(sent, 'exit');
+  }
+  tail.kill('SIGINT');
+  await once(tail, 'exit');
+  return { median: median(delays), longest: Math.max(...delays) };
+}
