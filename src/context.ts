@@ -52,6 +52,8 @@ export interface Context {
   http(): Promise<Http>;
   /** A service and token other than the configured ones, for a login that is still to be checked. */
   httpTo(baseUrl: string, token: string): Promise<Http>;
+  /** Where things are kept that are no part of the state file, which people pass on. */
+  privateDirectory(): Promise<string>;
   /** Path of the state file. */
   statePath(): Promise<string>;
 }

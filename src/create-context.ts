@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { Transport } from './api/transport.ts';
 import { configDirectory } from './config/location.ts';
 import { isReadableByOthers, NO_PROFILES, type Profiles, readProfiles, writeProfiles } from './config/profiles.ts';
@@ -153,6 +154,11 @@ export function createContext(
       const { http, transport } = connect(baseUrl, token, parts);
       transports.push(transport);
       return http;
+    },
+    async privateDirectory() {
+      const { stateLocation } = await import('./state/location.ts');
+      const usual = stateLocation({ flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home });
+      return dirname(usual.path);
     },
     async statePath() {
       const { stateLocation } = await import('./state/location.ts');

@@ -1,4 +1,5 @@
 import type { Message } from '../contract/messages.ts';
+import { jsonText } from '../output/formats/json-text.ts';
 import { cleanText } from '../output/sanitise.ts';
 
 /** Where a message was said. */
@@ -14,5 +15,5 @@ export function messageJson({ source_id, session_id }: Place, { message_id, role
 
 /** The text as a person may read it; where none can be made out, what came in its place. */
 export function readableText({ text, raw }: Message): string {
-  return cleanText(text ?? JSON.stringify(raw));
+  return cleanText(text ?? jsonText(raw));
 }

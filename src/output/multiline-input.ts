@@ -1,7 +1,8 @@
 import { Transform, type TransformCallback } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 
-/** Stands for a line break while a message of several lines is typed in one. */
-export const LINE_BREAK = '␊';
+/** Stands for a line break while a message of several lines is typed in one: a sign that nobody types. */
+export const LINE_BREAK = '\u2b92';
 
 const PASTE_START = '\x1b[200~';
 const PASTE_END = '\x1b[201~';
@@ -22,9 +23,11 @@ function unfinished(text: string, mark: string): number {
 export class MultilineInput extends Transform {
   private pasting = false;
   private held = '';
+  /** A read may end in the middle of a character. */
+  private readonly decoder = new StringDecoder('utf8');
 
   override _transform(chunk: Buffer | string, _encoding: BufferEncoding, done: TransformCallback): void {
-    let text = this.held + String(chunk);
+    let text = this.held + (typeof chunk === 'string' ? chunk : this.decoder.write(chunk));
     let out = '';
     for (;;) {
       const mark = this.pasting ? PASTE_END : PASTE_START;

@@ -23,6 +23,11 @@ function calledFunctions(node: unknown): string[] {
   return [...here, ...Object.values(node).flatMap(calledFunctions)];
 }
 
+/** A whole number that JavaScript would round is text to a query, digit for digit. */
+function exactly(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
 /**
  * Compiles a JMESPath expression into a function over the JSON form of a value. Loads the JMESPath library.
  * Both steps throw a UsageError that says what is wrong: in the expression, or in applying it to the value.
@@ -37,7 +42,7 @@ export async function prepareQuery(expression: string): Promise<Query> {
     if (unknown !== undefined)
       throw new Error(`Unknown function ${unknown}(). There are: ${known.toSorted().join(', ')}.`);
     return (data) => {
-      const form: JSONValue = JSON.parse(JSON.stringify(data) ?? 'null');
+      const form: JSONValue = JSON.parse(JSON.stringify(data, exactly) ?? 'null');
       try {
         return TreeInterpreter.search(compiled, form);
       } catch (error) {

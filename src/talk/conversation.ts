@@ -5,6 +5,7 @@ import type { Message } from '../contract/messages.ts';
 import { errorObject, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../io.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
+import { cleanText } from '../output/sanitise.ts';
 import { ENTRY_HELP, type Entry, readEntry } from './entry.ts';
 
 export interface ConversationParts {
@@ -88,29 +89,33 @@ export class Conversation {
   }
 
   private answer(entry: Entry): void {
-    const { prompt } = this.parts;
     switch (entry.kind) {
       case 'message':
         this.send({ external_message_id: this.parts.newId(), text: entry.text });
         break;
       case 'resend':
         if (this.last) this.send(this.last);
-        else prompt.above('There is nothing to send again.');
+        else this.say('There is nothing to send again.');
         break;
       case 'help':
-        prompt.above(ENTRY_HELP);
+        this.say(ENTRY_HELP);
         break;
       case 'info':
-        prompt.above(this.info());
+        this.say(this.info());
         break;
       case 'session':
-        prompt.above(`session ${this.sessionId}`);
+        this.say(`session ${this.sessionId}`);
         break;
       case 'unknown':
-        prompt.above(`There is no /${entry.word}. /help shows what there is.`);
+        this.say(`There is no /${entry.word}. /help shows what there is.`);
         break;
       default:
     }
+  }
+
+  /** Words about the conversation, which may quote a service: cleaned of what a terminal acts upon. */
+  private say(text: string): void {
+    this.parts.prompt.above(cleanText(text));
   }
 
   private info(): string {
@@ -121,7 +126,7 @@ export class Conversation {
 
   /** Sends one after the other, in the order in which they were entered. */
   private send(message: Sent): void {
-    const { http, prompt } = this.parts;
+    const { http } = this.parts;
     const place = { source_id: this.sourceId, session_id: this.sessionId };
     this.last = message;
     this.own.add(message.external_message_id);
@@ -130,11 +135,11 @@ export class Conversation {
       try {
         const { message_id, created, repeated } = await sendMessage(http, { ...place, ...message });
         this.own.add(message_id);
-        if (created === false && !repeated) prompt.above('It was registered before; it is there once.');
+        if (created === false && !repeated) this.say('It was registered before; it is there once.');
         this.follower?.sent(place.session_id);
       } catch (error) {
         this.await(false);
-        prompt.above(`Not sent: ${reason(error)}\n/resend sends it again; it is registered once.`);
+        this.say(`Not sent: ${reason(error)}\n/resend sends it again; it is registered once.`);
       }
     });
   }
@@ -169,10 +174,10 @@ export class Conversation {
     const { prompt, show } = this.parts;
     if (event.kind === 'lost') {
       this.lost = true;
-      prompt.above(`The line is lost: ${reason(event.error)} Trying on.`);
+      this.say(`The line is lost: ${reason(event.error)} Trying on.`);
     } else if (event.kind === 'back') {
       this.lost = false;
-      prompt.above(`The line is back; ${event.missed} messages came meanwhile.`);
+      this.say(`The line is back; ${event.missed} messages came meanwhile.`);
     } else if (event.kind === 'message') {
       const { message } = event;
       if (message.isReply) this.await(false);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -25,7 +26,7 @@ async function readEntries(path: string): Promise<readonly string[]> {
 }
 
 async function writeEntries(path: string, entries: readonly string[]): Promise<void> {
-  const temporary = `${path}.new`;
+  const temporary = `${path}.${randomUUID()}.new`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(temporary, JSON.stringify(entries), { mode: 0o600 });
   await rename(temporary, path);

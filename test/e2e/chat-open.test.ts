@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { LINE_BREAK } from '../../src/output/multiline-input.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { PROVISION } from '../sandbox/harness.ts';
@@ -128,7 +129,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   test('several lines, the words, the history, and the ways out', async () => {
     const { home, keys, screen, paste, reply } = await talk();
     await paste('one\ntwo');
-    await screen(/^› one␊two$/m);
+    await screen(new RegExp(`^› one${LINE_BREAK}two$`, 'm'));
     await keys('M-Enter', 'three', 'Enter');
     await screen(/^… *$/m);
     await reply('seen');
@@ -140,13 +141,13 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await keys('/session other', 'Enter');
     await screen(/session other/);
     await keys('Up', 'Up', 'Up', 'Up');
-    await screen(/^› one␊two␊three$/m);
+    await screen(new RegExp(`^› one${LINE_BREAK}two${LINE_BREAK}three$`, 'm'));
     await keys('C-c');
     await screen(/^› *$/m);
     await keys('C-d');
     await screen(/ended with 0/);
     const history = join(home, '.local', 'state', 'partnerctl', 'chat-history.json');
-    expect(JSON.parse(readFileSync(history, 'utf8'))).toContain('one␊two␊three');
+    expect(JSON.parse(readFileSync(history, 'utf8'))).toContain(`one${LINE_BREAK}two${LINE_BREAK}three`);
     expect(statSync(history).mode & 0o777).toBe(0o600);
   });
 });

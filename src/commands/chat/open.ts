@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { command } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
+import { cleanLine } from '../../output/sanitise.ts';
 
 interface Input {
   readonly source: string;
@@ -44,12 +45,12 @@ export default command<Input>({
     ]);
     const http = await context.http();
     const { clock, random, signals } = context;
-    const path = join(dirname(await context.statePath()), 'chat-history.json');
+    const path = join(await context.privateDirectory(), 'chat-history.json');
     const history = await openHistory(path, (error) => {
       void context.warn(`what is entered cannot be kept for the next time: ${String(error)}`);
     });
     const prompt = await context.openPrompt({ label: '› ', history: history.entries, onHistory: history.keep });
-    prompt.above(`Source ${source}, session ${session}. /help shows what there is; Ctrl-D leaves.`);
+    prompt.above(cleanLine(`Source ${source}, session ${session}. /help shows what there is; Ctrl-D leaves.`));
     const show = await messageText(context.colored);
     const parts = { http, clock, random, interrupt: signals.interrupt, newId: randomUUID, prompt, show };
     await new Conversation(parts, source, session).run();

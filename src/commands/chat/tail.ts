@@ -10,6 +10,7 @@ import { duration } from '../../config/flags.ts';
 import type { Context } from '../../context.ts';
 import type { Message } from '../../contract/messages.ts';
 import { EXIT, InterruptedError, LocalError, NoReplyError, UsageError } from '../../errors.ts';
+import { jsonText } from '../../output/formats/json-text.ts';
 import { cleanLine } from '../../output/sanitise.ts';
 import { randomRecordId } from '../../state/record.ts';
 import { lookUpTails, openTailMemory, type TailMemory, type TailPlace } from '../../state/tail.ts';
@@ -79,7 +80,7 @@ function eventOf(message: Message, sessionId: string, input: Input): StreamEvent
   const { created_at, message_id, role, text } = message;
   return {
     json,
-    cells: [created_at, sessionId, message_id, role, text ?? JSON.stringify(message.raw)],
+    cells: [created_at, sessionId, message_id, role, text ?? jsonText(message.raw)],
     text: linesFor(message, sessionId, input),
   };
 }

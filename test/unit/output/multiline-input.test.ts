@@ -26,6 +26,21 @@ describe('what a terminal sends', () => {
     );
   });
 
+  it('does not break a character that is read in two pieces', () => {
+    const bytes = Buffer.from('\x1b[200~é😀\x1b[201~');
+    for (let at = 1; at < bytes.length; at += 1) {
+      const input = new MultilineInput();
+      let out = '';
+      input.on('data', (chunk: unknown) => {
+        out += String(chunk);
+      });
+      input.write(bytes.subarray(0, at));
+      input.write(bytes.subarray(at));
+      // An Escape at the end of a piece is the key.
+      if (bytes[at - 1] !== 0x1b) expect(out).toBe('é😀');
+    }
+  });
+
   it('passes Escape and other keys on at once', () => {
     expect(typed('\x1b')).toBe('\x1b');
     expect(typed('\x1b[A', '\x1b[D')).toBe('\x1b[A\x1b[D');
