@@ -52,7 +52,14 @@ export type FollowEvent =
   /** It can again, and what came meanwhile has been read: `missed` messages. */
   | { readonly kind: 'back'; readonly outageMs: number; readonly missed: number }
   /** Always the last. */
-  | { readonly kind: 'end'; readonly why: 'read' | 'replied' | 'timeout' | 'interrupted' };
+  | {
+      readonly kind: 'end';
+      readonly why: 'read' | 'replied' | 'timeout' | 'interrupted';
+      /** The last failure, when a session could not be read at the end. */
+      readonly error: PartnerctlError | undefined;
+      /** Whether any session was read at all. */
+      readonly wasRead: boolean;
+    };
 
 type EndReason = Extract<FollowEvent, { kind: 'end' }>['why'];
 
@@ -70,7 +77,7 @@ const MOST_AT_ONCE = 6;
 const SLICE_MS = 1_000;
 const SLEPT_MS = 5_000;
 const READ_OUTAGE_MS = 30_000;
-/** After so many unreadable answers in a row it is the shape, and not the line. */
+/** After so many unreadable answers in a row to begin with it is the shape, and not the line. */
 const MOST_UNREADABLE = 3;
 
 interface Polled {
@@ -79,10 +86,25 @@ interface Polled {
   readonly outcome: { readonly page: HistoryPage } | { readonly error: unknown };
 }
 
-/** Whether another attempt may bring what this one did not. */
+/** What a session is that the service does not know yet, because nothing was said in it. */
+const NOTHING: HistoryPage = { messages: [], more: false, waitMs: undefined };
+
+function isRefusal(error: unknown): error is NotFoundError | RefusedError {
+  return error instanceof NotFoundError || error instanceof RefusedError;
+}
+
+/** Whether another attempt may bring what this one did not. What could be read once can be read again some time. */
 function mayPass(error: PartnerctlError, session: FollowedSession): boolean {
-  if (error instanceof ShapeError) return session.unreadable < MOST_UNREADABLE;
-  return (error instanceof ServiceError && error.facts.lasting !== true) || error instanceof RateLimitError;
+  if (isRefusal(error)) return session.wasRead;
+  if (error instanceof ShapeError) return session.wasRead || session.unreadable < MOST_UNREADABLE;
+  if (error instanceof ServiceError) return session.wasRead || error.facts.lasting !== true;
+  return error instanceof RateLimitError;
+}
+
+/** Whether the service says that it is the source that it does not know, and not the session or a resource. */
+function namesSource({ facts }: NotFoundError): boolean {
+  const said = `${facts.code ?? ''} ${facts.why ?? ''}`;
+  return /(?<![a-z])source|chat_?source/i.test(said) && !/session/i.test(said);
 }
 
 function retryAtOf(error: PartnerctlError): number | undefined {
@@ -112,7 +134,10 @@ class Following {
     this.parts = parts;
     this.options = options;
     this.sessions = new Map(
-      options.sessions.map(({ session_id, start }) => [session_id, new FollowedSession(session_id, start, now)]),
+      options.sessions.map(({ session_id, start }) => [
+        session_id,
+        new FollowedSession(session_id, start, now, follow),
+      ]),
     );
     const ids = [...this.sessions.keys()];
     this.pacing = new Pacing(ids, now, parts.random, intervalMs === undefined ? {} : { fixedMs: intervalMs });
@@ -139,7 +164,7 @@ class Following {
       for (;;) {
         const why = this.ended();
         if (why) {
-          yield { kind: 'end', why };
+          yield this.end(why);
           return;
         }
         const polled = this.mailbox.take();
@@ -165,11 +190,17 @@ class Following {
     return isTimeUp ? 'timeout' : undefined;
   }
 
+  private end(why: EndReason): FollowEvent {
+    const error = this.line.failingSince() === undefined ? undefined : this.lastError;
+    return { kind: 'end', why, error, wasRead: [...this.sessions.values()].some(({ wasRead }) => wasRead) };
+  }
+
   private checkOutage(): void {
     const now = this.parts.clock.now();
     if (now < this.outageEndsAt()) return;
     const { lastError, maxOutageMs } = this;
-    throw new ServiceError(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
+    const Kind = lastError instanceof RateLimitError ? RateLimitError : ServiceError;
+    throw new Kind(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
       ...lastError?.facts,
       why: [lastError?.message, lastError?.facts.why].filter((line) => line !== undefined).join('\n'),
       cause: lastError,
@@ -249,18 +280,36 @@ class Following {
   }
 
   private *handle({ session, startedAt, outcome }: Polled): Generator<FollowEvent, void, void> {
-    if ('error' in outcome) {
+    const page = 'page' in outcome ? outcome.page : this.nothingYet(session, outcome.error);
+    if ('error' in outcome && !page) {
       yield* this.handleFailure(session, startedAt, outcome.error);
       return;
     }
+    if (page) yield* this.handlePage(session, startedAt, page);
+  }
+
+  /** A service may not know a session before the first message. */
+  private nothingYet(session: FollowedSession, error: unknown): HistoryPage | undefined {
+    const isUnknown = error instanceof NotFoundError && !session.wasRead && !session.hasCursor;
+    return isUnknown && !namesSource(error) ? NOTHING : undefined;
+  }
+
+  private *handlePage(
+    session: FollowedSession,
+    startedAt: number,
+    page: HistoryPage,
+  ): Generator<FollowEvent, void, void> {
     const now = this.parts.clock.now();
     // No poll takes as long: the machine slept over it, and its answer is old.
     const overslept = now - startedAt > LONGEST_POLL_MS + SLEPT_MS || now < startedAt - SLICE_MS;
-    const { page } = outcome;
-    const { messages, backlog, more } = session.accept(page, now);
+    const { messages, backlog, more, atOnce } = session.accept(page, now);
     const newest = messages.at(-1);
     const live = newest !== undefined && !backlog;
-    this.pacing.answered(session.id, { live, awaiting: newest?.role === 'user', more, waitMs: page.waitMs }, now);
+    this.pacing.answered(
+      session.id,
+      { live, awaiting: newest?.role === 'user', more: atOnce, waitMs: page.waitMs },
+      now,
+    );
     if (overslept) this.woke(now);
     this.noteQuiet(messages.length > 0 || more, startedAt, now);
     const { until } = this.options;
@@ -288,14 +337,13 @@ class Following {
   ): Generator<FollowEvent, void, void> {
     if (!(error instanceof PartnerctlError)) throw error;
     const now = this.parts.clock.now();
-    const isRefusal = error instanceof NotFoundError || error instanceof RefusedError;
     const { isMidway } = session;
-    if (isRefusal && !isMidway && session.refuse()) {
+    if (isRefusal(error) && !isMidway && session.refuse()) {
       this.pacing.again(session.id, now);
       return;
     }
     if (error instanceof ShapeError) session.unreadable += 1;
-    if (!(isRefusal && isMidway) && !mayPass(error, session)) throw error;
+    if (!(isRefusal(error) && isMidway) && !mayPass(error, session)) throw error;
     session.fail();
     this.lastError = error;
     this.pacing.failed(session.id, now, { limited: error instanceof RateLimitError, retryAt: retryAtOf(error) });
@@ -307,8 +355,9 @@ class Following {
  * Follows one session or several of a source: every message once and in order, for as long as the events are pulled.
  * It outlives resets, timeouts, 5xx and 429, and a machine that sleeps; the first to end it are the interrupt, the
  * options, or an error that does not pass.
- * @throws CredentialsError (401, 403), BalanceError (402), NotFoundError and RefusedError (of more than a cursor), and
- * ShapeError at once; ServiceError when the service was out of reach for `maxOutageMs`
+ * @throws CredentialsError (401, 403) and BalanceError (402) at once; for a session that was never read also
+ * NotFoundError (of the source or a cursor), RefusedError, ShapeError and a lasting ServiceError; ServiceError or
+ * RateLimitError when the service was out of reach for `maxOutageMs`
  */
 export function follow(parts: FollowParts, options: FollowOptions): Follower {
   const following = new Following(parts, options);

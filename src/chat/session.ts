@@ -1,7 +1,7 @@
 import { type HistoryPage, type HistoryPlace, historyAfter } from '../api/chat.ts';
 import type { CallOptions, Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
-import { SessionTail, type TailStart } from '../domain/tail.ts';
+import { MOST_BEHIND, SessionTail, type TailStart } from '../domain/tail.ts';
 
 /** Where in a session a follower begins; `last` shows that many messages of what is there (0: only what is new). */
 export type FollowStart = TailStart | { readonly from: 'last'; readonly count: number };
@@ -13,6 +13,8 @@ export interface Arrived {
   readonly backlog: boolean;
   /** Whether there are further pages. */
   readonly more: boolean;
+  /** Whether to ask for them without a pause. */
+  readonly atOnce: boolean;
 }
 
 /** One followed session: its bookkeeping, and the pages that it is being read through. */
@@ -26,6 +28,8 @@ export class FollowedSession {
   unreadable = 0;
   /** Whether everything that was there in the beginning has been read. */
   caughtUp = false;
+  /** Whether the service ever answered with its history. */
+  wasRead = false;
   /** Whether what was there in the beginning counts as a reply: only behind a given message. */
   readonly backlogCounts: boolean;
   /** What `last` holds back until it is known to be the last. */
@@ -36,9 +40,16 @@ export class FollowedSession {
   /** The cursor that the pages began with. */
   private asked: string | undefined;
   private midway = false;
+  /** Whether the first reading got to its end; what comes after that came to exist since. */
+  private readOnce = false;
+  /** Whether that counts: without following, all that is there is one. */
+  private readonly follows: boolean;
+  /** Answers in a row that promised more and brought nothing. */
+  private stale = 0;
 
-  constructor(id: string, start: FollowStart, now: number) {
+  constructor(id: string, start: FollowStart, now: number, follows: boolean) {
     this.id = id;
+    this.follows = follows;
     this.backlogCounts = start.from === 'after';
     this.keep = start.from === 'last' ? start.count : 0;
     this.held = start.from === 'last' ? [] : undefined;
@@ -62,6 +73,7 @@ export class FollowedSession {
       this.pages = historyAfter(http, place, now, limits);
     }
     const { value, done } = await this.pages.next();
+    this.wasRead = true;
     if (!done) return value;
     this.pages = undefined;
     return { messages: [], more: false, waitMs: undefined };
@@ -73,13 +85,18 @@ export class FollowedSession {
     this.suspicious = false;
     this.midway = true;
     if (!page.more) this.pages = undefined;
-    const backlog = !this.caughtUp;
+    const isCatchingUp = !this.caughtUp;
+    const backlog = isCatchingUp && !(this.follows && this.readOnce);
     const isConclusive = this.tail.isConclusive(this.asked);
     const fresh = this.tail.accept(page.messages, now);
     // An answer may be shorter than what is there and not say so: what was there has been read when nothing new comes.
-    const more = page.more || (backlog && (fresh.length > 0 || !isConclusive));
+    const more = page.more || (isCatchingUp && (fresh.length > 0 || !isConclusive));
+    if (!page.more) this.readOnce = true;
     if (!more) this.caughtUp = true;
-    return { messages: this.shown(fresh), backlog, more };
+    this.stale = more && fresh.length === 0 ? this.stale + 1 : 0;
+    // The cursor is no further behind than that: a service that goes on repeating does not heed it.
+    const atOnce = more && this.stale <= MOST_BEHIND;
+    return { messages: this.shown(fresh, backlog), backlog, more, atOnce };
   }
 
   /** A poll failed: the next one begins anew behind what has come. */
@@ -94,19 +111,30 @@ export class FollowedSession {
     return this.pages !== undefined && this.midway;
   }
 
+  /** Whether the last question named a message to read after. */
+  get hasCursor(): boolean {
+    return this.asked !== undefined;
+  }
+
   /**
    * The service refused the first page.
    * @returns whether that may have been for the cursor, so that another one is worth a try
    */
   refuse(): boolean {
     this.pages = undefined;
-    return this.asked !== undefined && this.tail.refuse(this.asked);
+    if (this.asked !== undefined && this.tail.refuse(this.asked)) return true;
+    // It refuses whatever it is asked: that was not for the cursors.
+    this.tail.pardon();
+    return false;
   }
 
-  private shown(fresh: readonly Message[]): readonly Message[] {
+  private shown(fresh: readonly Message[], backlog: boolean): readonly Message[] {
     if (!this.held) return fresh;
-    const held = this.keep === 0 ? [] : [...this.held, ...fresh].slice(-this.keep);
-    this.held = this.caughtUp ? undefined : held;
-    return this.caughtUp ? held : [];
+    const all = backlog ? [...this.held, ...fresh] : this.held;
+    const held = this.keep === 0 ? [] : all.slice(-this.keep);
+    const isOver = this.caughtUp || (this.follows && this.readOnce);
+    this.held = isOver ? undefined : held;
+    if (!isOver) return [];
+    return backlog ? held : [...held, ...fresh];
   }
 }

@@ -16,6 +16,8 @@ export interface Waited {
   readonly replies: readonly Message[];
   /** `replied`: all of them; otherwise what ended the waiting before that. */
   readonly end: 'replied' | 'timeout' | 'interrupted' | PartnerctlError;
+  /** The last failure, when the history could not be read at the end. */
+  readonly lastError: PartnerctlError | undefined;
 }
 
 /**
@@ -43,14 +45,14 @@ export async function waitForReplies(
       if (event.kind === 'message') {
         if (event.message.isReply) replies.push(event.message);
       } else if (event.kind === 'end') {
-        return { replies, end: event.why === 'read' ? 'replied' : event.why };
+        return { replies, end: event.why === 'read' ? 'replied' : event.why, lastError: event.error };
       } else {
         await onLine(event);
       }
     }
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
-    return { replies, end: error };
+    return { replies, end: error, lastError: error };
   }
   throw new Error('The following ended without an end.');
 }

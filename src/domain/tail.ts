@@ -60,7 +60,8 @@ interface Trace {
  * to ask next. Its memory does not grow with the session.
  *
  * It would rather show a message twice than lose one. A message counts as seen when its id is remembered; beyond what is
- * remembered, only when it is older than everything remembered and stands before something remembered.
+ * remembered, only when it is older than everything remembered and stands before something remembered, or when the
+ * service ignores the cursor and begins with the beginning once more.
  */
 export class SessionTail<Message extends Placed> {
   private readonly seen = new Map<string, Moment | undefined>();
@@ -75,6 +76,10 @@ export class SessionTail<Message extends Placed> {
   /** Set once ids have been forgotten: the oldest moment that is remembered. */
   private floor: Moment | undefined;
   private readonly known: ReadonlySet<string>;
+  /** The very first message that came: an answer that comes back to it begins with the beginning. */
+  private first: string | undefined;
+  /** Whether the answer being read began so, and has not yet come to what is remembered. */
+  private repeats = false;
 
   /** @param now milliseconds since the epoch */
   constructor(start: TailStart, now: number) {
@@ -102,6 +107,7 @@ export class SessionTail<Message extends Placed> {
    * time it stays a little behind the newest: not always, for an answer may be too short to reach what is new from there.
    */
   cursor(now: number): string | undefined {
+    this.repeats = false;
     const usable = this.trail.filter(({ message_id }) => !this.refused.has(message_id));
     // A service that refused one old cursor refuses the others too; the newest is the best that is left.
     if (this.exact || this.direct) return usable.at(-1)?.message_id;
@@ -119,17 +125,25 @@ export class SessionTail<Message extends Placed> {
     return this.fromStart || this.trail.some(({ message_id }) => !this.refused.has(message_id));
   }
 
+  /** The service refuses more than cursors: what it refused may be good again later. */
+  pardon(): void {
+    this.refused.clear();
+    this.exact = false;
+  }
+
   /**
    * Takes in one answer of the service.
    * @returns the messages that were not there before, in order: by their moments where every one has one
    */
   accept(messages: readonly Message[], now: number): readonly Message[] {
     const entries = messages.map((message, index) => ({ message, index, moment: momentOf(message) }));
+    const repeated = this.repeatedIn(messages);
     const isOld = this.oldIn(entries);
+    this.first ??= messages[0]?.message_id;
     const fresh: Message[] = [];
     for (const entry of inOrder(entries)) {
       const { message_id } = entry.message;
-      if (this.seen.has(message_id) || isOld(entry)) continue;
+      if (this.seen.has(message_id) || entry.index < repeated || isOld(entry)) continue;
       this.seen.set(message_id, entry.moment);
       fresh.push(entry.message);
     }
@@ -137,6 +151,18 @@ export class SessionTail<Message extends Placed> {
     this.follow(messages, fresh, now);
     this.forget();
     return fresh;
+  }
+
+  /** How many messages at the head of an answer (or of a page of it) only lead from the beginning to what is remembered. */
+  private repeatedIn(messages: readonly Message[]): number {
+    const { first } = this;
+    if (first !== undefined && !this.seen.has(first) && messages.some(({ message_id }) => message_id === first)) {
+      this.repeats = true;
+    }
+    if (!this.repeats) return 0;
+    const met = messages.findIndex(({ message_id }) => this.seen.has(message_id));
+    this.repeats = met === -1;
+    return met === -1 ? messages.length : met;
   }
 
   /** Tells the messages that were seen so long ago, or lie before the start, that their ids are not remembered. */
@@ -147,8 +173,8 @@ export class SessionTail<Message extends Placed> {
     const oldestOfStart = start.flatMap(({ moment }) => moment ?? []).sort(compare)[0];
     const firstOfStart = start[0]?.index ?? -1;
     return ({ moment, index }) => {
-      if (moment === undefined) return false;
-      if (oldestOfStart && index < firstOfStart && compare(moment, oldestOfStart) < 0) return true;
+      if (moment === undefined) return index < firstOfStart;
+      if (oldestOfStart && index < firstOfStart && compare(moment, oldestOfStart) <= 0) return true;
       return this.floor !== undefined && index < last && compare(moment, this.floor) < 0;
     };
   }

@@ -219,6 +219,17 @@ describe('chat send --wait', () => {
     expect(on.json()).toMatchObject({ text: 'at last' });
   });
 
+  test('says what kept it from reading the history when the time was up', async () => {
+    const { it, env, to } = await talking();
+    await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
+    const ran = await run([...to, 'x', '--wait', '--timeout', '1s', '-o', 'json'], { env });
+    expect(ran.code).toBe(11);
+    expect(ran.error()).toMatchObject({
+      type: 'no_reply',
+      details: { message_id: expect.any(String), last_error: { status: 503 }, why: expect.stringContaining('503') },
+    });
+  });
+
   test('prints what came when not all did', async () => {
     const { env, to } = await talking();
     const ran = await run([...to, 'x', '--replies', '2', '--timeout', '1500ms'], { env });

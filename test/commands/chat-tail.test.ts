@@ -147,11 +147,32 @@ describe('how a tail ends', () => {
     [401, 3],
     [402, 6],
     [403, 3],
-    [404, 4],
   ])('at once at %i, with code %i', async (status, code) => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     expect((await run(of, { env })).code).toBe(code);
+  });
+
+  test('at once with 4 when there is no such source, with 0 when nothing was said in the session', async () => {
+    const { env, chat } = await talking(1);
+    const words = ['chat', 'tail', '--session', 's9', '--no-follow', '--source'];
+    expect((await run([...words, 'src_none'], { env })).code).toBe(4);
+    expect(await run([...words, chat.source_id], { env })).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test.each([
+    [503, 8],
+    [429, 7],
+  ])('as the last failure when its time is up before anything was read: %i with %i', async (status, code) => {
+    const { it, env, of } = await talking(1);
+    await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
+    expect((await run([...of, '--timeout', '800ms'], { env })).code).toBe(code);
+    expect((await run([...of, '--timeout', '800ms', '--no-follow'], { env })).code).toBe(code);
+    const reply = await run([...of, '--timeout', '800ms', '--until-reply', '-o', 'json'], { env });
+    expect(reply.code).toBe(11);
+    expect(reply.error()).toMatchObject({
+      details: { last_error: { status }, why: expect.stringContaining(`${status}`) },
+    });
   });
 
   test('with 0 when its time is up, and with 8 when the service is gone for too long', async () => {

@@ -174,6 +174,25 @@ describe('a line that is lost', () => {
     expect(server.asked.length).toBeGreaterThan(3);
   });
 
+  it.each<[string, (asked: Asked) => void]>([
+    ['a page that is not JSON', ({ response }) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
+    ['a shape', ({ json }) => json(200, { results: [{ text: 'without an id' }] })],
+    ['a redirect', ({ response }) => response.writeHead(302, { location: 'https://elsewhere.test/' }).end()],
+    ['a 404', ({ json }) => json(404, { code: 'source_not_found' })],
+    ['a 400', ({ json }) => json(400, { code: 'bad' })],
+  ])('is what %s means once the session has been read', async (_, fault) => {
+    const server = await historyServer();
+    server.add('s', 3);
+    const { events } = follow(partsFor(server.baseUrl), options());
+    await until(events, isMessage('s-2'));
+    server.behave(fault);
+    expect(words(await until(events, ({ kind }) => kind === 'lost'))).toEqual(['lost']);
+    server.behave(undefined);
+    server.add('s', 1);
+    expect(words(await until(events, ({ kind }) => kind === 'back'))).toEqual(['+s-3', 'back']);
+    await events.return();
+  });
+
   it('recovers from a poll that stalls', async () => {
     const server = await historyServer();
     server.add('s', 1);
@@ -194,7 +213,6 @@ describe('what does not pass', () => {
     [401, CredentialsError, 3],
     [403, CredentialsError, 3],
     [402, BalanceError, 6],
-    [404, NotFoundError, 4],
   ])('ends it at once: %i', async (status, kind, exitCode) => {
     const server = await historyServer();
     server.add('s', 1);
@@ -222,12 +240,70 @@ describe('what does not pass', () => {
     expect(server.asked).toHaveLength(1);
   });
 
+  it('is a source that the service does not know', async () => {
+    const server = await historyServer();
+    server.behave(({ json }) => json(404, { code: 'source_not_found' }));
+    await expect(until(follow(partsFor(server.baseUrl), options()).events, () => false)).rejects.toThrow(NotFoundError);
+    expect(server.asked).toHaveLength(1);
+  });
+
   it('is a message to begin behind that the service does not know', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { code: 'unknown_message' }));
     const { events } = follow(partsFor(server.baseUrl), options({ from: 'after', message_id: 'gone' }));
     await expect(until(events, () => false)).rejects.toThrow(NotFoundError);
     expect(server.asked).toHaveLength(1);
+  });
+});
+
+describe('a session that the service does not know yet', () => {
+  it('is an empty one', async () => {
+    const server = await historyServer();
+    server.behave(({ json }, wellBehaved) =>
+      server.sessions.has('s') ? json(200, wellBehaved()) : json(404, { code: 'session_not_found' }),
+    );
+    const read = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
+    expect(words(await until(read.events, isEnd))).toEqual(['end:read']);
+    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 0 }));
+    void server.seen(() => server.asked.length === 3).then(() => server.add('s', 1));
+    expect(await until(events, isMessage('s-0'))).toMatchObject([{ kind: 'message', backlog: false }]);
+    await events.return();
+  });
+});
+
+describe('a service that ignores cursors', () => {
+  it.each([true, false])('shows nothing twice, and is not asked without a pause (pages: %s)', async (isPaged) => {
+    const server = await historyServer();
+    const entries = Array.from({ length: 2_500 }, (_, index) => ({
+      message_id: `m${index}`,
+      role: 'assistant',
+      text: 'x',
+    }));
+    server.behave(({ json, url }) => {
+      const at = Number(url.searchParams.get('at') ?? 0);
+      const end = isPaged ? at + 500 : entries.length;
+      const next = new URL(url);
+      next.searchParams.set('at', String(end));
+      json(200, { results: entries.slice(at, end), next: end < entries.length ? next.pathname + next.search : null });
+    });
+    const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { timeoutMs: 12_000 }));
+    const shown = words(await until(events, isEnd));
+    expect(shown).toEqual([...entries.map(({ message_id }) => `+${message_id}`), 'end:timeout']);
+    expect(server.asked.length).toBeLessThan(isPaged ? 120 : 24);
+  });
+
+  it('and always promises more is not asked without a pause', async () => {
+    const server = await historyServer();
+    let turn = 0;
+    server.behave(({ json }) => {
+      turn += 1;
+      const results = ['a', 'b'].map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
+      json(200, { results: turn % 2 === 0 ? results : results.reverse(), has_more: true });
+    });
+    const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { timeoutMs: 6_000 }));
+    const shown = words(await until(events, isEnd));
+    expect(shown.filter((word) => word.startsWith('+'))).toHaveLength(2);
+    expect(server.asked.length).toBeLessThan(30);
   });
 });
 
@@ -268,6 +344,21 @@ describe('the end', () => {
     server.add('s', 1, 'user');
     server.add('s', 2);
     expect(words(await until(events, isEnd))).toEqual(['+s-2', '+s-3', '+s-4', 'end:replied']);
+  });
+
+  it('is a reply that comes right after what was there has been read', async () => {
+    const server = await historyServer();
+    server.add('s', 2, 'user');
+    server.behave(({ json }, wellBehaved) => {
+      json(200, wellBehaved());
+      if (server.asked.length === 1) server.add('s', 1);
+    });
+    const wanted = options({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 5_000 });
+    expect(words(await until(follow(partsFor(server.baseUrl), wanted).events, isEnd))).toEqual([
+      '+s-1',
+      '+s-2',
+      'end:replied',
+    ]);
   });
 
   it('is quiet after the first reply, where that is asked for', async () => {

@@ -6,12 +6,12 @@ import { commandLine, isPastable, waitOnLine } from '../../chat/command-line.ts'
 import { sayLine } from '../../chat/line-notice.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
 import { readText, type TextSource } from '../../chat/text.ts';
-import type { WaitOptions } from '../../chat/wait.ts';
+import type { Waited, WaitOptions } from '../../chat/wait.ts';
 import { command, type Words } from '../../command.ts';
 import { duration } from '../../config/flags.ts';
 import type { Context } from '../../context.ts';
 import type { Message } from '../../contract/messages.ts';
-import { amplified, InterruptedError, NoReplyError, PartnerctlError, UsageError } from '../../errors.ts';
+import { amplified, errorObject, InterruptedError, NoReplyError, PartnerctlError, UsageError } from '../../errors.ts';
 
 interface Input {
   readonly source_id: string;
@@ -125,18 +125,23 @@ async function sayWhetherCreated({ created, repeated }: SentMessage, id: string,
 
 /** What to report when the waiting ended without all the replies. */
 function failureOf(
-  end: 'replied' | 'timeout' | 'interrupted' | PartnerctlError,
-  came: number,
+  { replies, end, lastError }: Waited,
   { source_id, session_id, external_message_id, message_id }: Registered,
   context: Context,
 ): PartnerctlError | undefined {
   if (end === 'replied') return undefined;
+  const came = replies.length;
   const hint = `The message is registered. To wait on: ${waitOnLine(source_id, session_id, message_id, context.flags)}`;
   const details = { source_id, session_id, external_message_id, message_id, replies: came };
   if (end instanceof PartnerctlError) return amplified(end, { hint, details });
   if (end === 'timeout') {
     const message = came === 0 ? 'No reply came in time.' : `Only ${came} of the replies came in time.`;
-    return new NoReplyError(message, { hint, details });
+    return new NoReplyError(message, {
+      why: lastError?.message,
+      hint,
+      details: lastError ? { ...details, last_error: errorObject(lastError) } : details,
+      cause: lastError,
+    });
   }
   const { reason } = context.signals.interrupt;
   const interrupted = reason instanceof InterruptedError ? reason : new InterruptedError('Interrupted.');
@@ -152,14 +157,14 @@ async function waited(
   const { waitForReplies } = await import('../../chat/wait.ts');
   const { clock, random, signals, flags } = context;
   context.progress.start('Waiting for the reply');
-  const { replies, end } = await waitForReplies(
+  const outcome = await waitForReplies(
     { http, clock, random, interrupt: signals.interrupt },
     registered,
     registered.message_id,
     { ...wait, timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined },
     (event) => sayLine(context, event),
   );
-  return { replies, failure: failureOf(end, replies.length, registered, context) };
+  return { replies: outcome.replies, failure: failureOf(outcome, registered, context) };
 }
 
 function withNewline(text: string): string {

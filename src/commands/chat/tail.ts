@@ -9,7 +9,7 @@ import { command, type Words } from '../../command.ts';
 import { duration } from '../../config/flags.ts';
 import type { Context } from '../../context.ts';
 import type { Message } from '../../contract/messages.ts';
-import { EXIT, InterruptedError, LocalError, NoReplyError, UsageError } from '../../errors.ts';
+import { amplified, EXIT, errorObject, InterruptedError, LocalError, NoReplyError, UsageError } from '../../errors.ts';
 import { jsonText } from '../../output/formats/json-text.ts';
 import { cleanLine } from '../../output/sanitise.ts';
 import { randomRecordId } from '../../state/record.ts';
@@ -113,7 +113,7 @@ function openMemory(context: Context, path: string, http: Http, input: Input, pl
 
 /** @throws what the command fails with when it ended so; a Ctrl-C is the usual end, and no failure */
 function checkEnd(
-  why: Extract<FollowEvent, { kind: 'end' }>['why'],
+  { why, error, wasRead }: Extract<FollowEvent, { kind: 'end' }>,
   input: Input,
   last: ReadonlyMap<string, string>,
   context: Context,
@@ -127,8 +127,17 @@ function checkEnd(
     const line = after !== undefined && waitOnLine(input.source_id, session, after, context.flags);
     throw new NoReplyError('No reply came in time.', {
       hint: line && input.sessions.length === 1 ? `To wait on: ${line}` : 'Allow more time with --timeout.',
-      details: { source_id: input.source_id, sessions: input.sessions },
+      why: error?.message,
+      details: {
+        source_id: input.source_id,
+        sessions: input.sessions,
+        ...(error && { last_error: errorObject(error) }),
+      },
+      cause: error,
     });
+  }
+  if (error && !(input.follow && wasRead)) {
+    throw amplified(error, { hint: 'The time was up; allow more with --timeout.', details: {} });
   }
   if (!input.follow) {
     throw new LocalError('The time was up before everything was read.', { hint: 'Allow more time with --timeout.' });
@@ -165,7 +174,7 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
         last.set(session_id, message.message_id);
         await memory.written(session_id, message.message_id);
       } else if (event.kind === 'end') {
-        checkEnd(event.why, input, last, context);
+        checkEnd(event, input, last, context);
       } else {
         await sayLine(context, event);
       }
