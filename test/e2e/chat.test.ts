@@ -68,7 +68,10 @@ test('a tail whose reader is gone ends with 0, and does not remember what was no
   expect(shown(talking, [...linesOf(first), ...linesOf(rest.stdout)])).toEqual(await truth(talking));
 });
 
-test('several sessions in bad weather: each message once, and in order', async () => {
+// One poll stalls for as long as a poll may take, so these take their time.
+const PATIENT = { timeout: 120_000 };
+
+test('several sessions in bad weather: each message once, and in order', PATIENT, async () => {
   const talking = await conversations(await service(), 5);
   await badHistory(talking.it, 1);
   const replying = reply(talking, 80, 20);
@@ -79,17 +82,21 @@ test('several sessions in bad weather: each message once, and in order', async (
   expect(shown(talking, lines)).toEqual(await truth(talking));
 });
 
-test('killed with SIGKILL and resumed: nothing is lost, and no more than the last line comes again', async () => {
-  const talking = await conversations(await service(), 3);
-  await badHistory(talking.it, 2);
-  await reply(talking, 60);
-  const runs = [];
-  for (const count of [1, 7, 0, 40]) runs.push((await followTo(talking, ['--resume'], count, 'SIGKILL')).lines);
-  await talking.it.faults();
-  const rest = await start([...talking.words, '--resume', '--no-follow'], { env: talking.it.env });
-  runs.push(linesOf(rest.stdout));
-  expect(shown(talking, joined(runs))).toEqual(await truth(talking));
-});
+test(
+  'killed with SIGKILL and resumed: nothing is lost, and no more than the last line comes again',
+  PATIENT,
+  async () => {
+    const talking = await conversations(await service(), 3);
+    await badHistory(talking.it, 2);
+    await reply(talking, 60);
+    const runs = [];
+    for (const count of [1, 7, 0, 40]) runs.push((await followTo(talking, ['--resume'], count, 'SIGKILL')).lines);
+    await talking.it.faults();
+    const rest = await start([...talking.words, '--resume', '--no-follow'], { env: talking.it.env });
+    runs.push(linesOf(rest.stdout));
+    expect(shown(talking, joined(runs))).toEqual(await truth(talking));
+  },
+);
 
 test('a message whose sending was killed, and repeated under its external id, is there once', async () => {
   const talking = await conversations(await service(), 2);
