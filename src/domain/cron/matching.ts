@@ -1,0 +1,45 @@
+import { type CronJob, sameInstructions } from './job.ts';
+import { type CronSchedule, sameSchedule } from './schedule.ts';
+import { ScheduleError } from './schedule-error.ts';
+
+/** A job in the service's list, as far as the service says. Its schedule is as it came, not in the canonical form. */
+export interface ListedJob {
+  readonly cron_job_id: string;
+  readonly agent_id: string | undefined;
+  readonly name: string | undefined;
+  readonly instructions: string | undefined;
+  readonly schedule: CronSchedule | undefined;
+}
+
+/** Whether a listed job is the one of an agent and name; `maybe` where the service does not say one of them. */
+export function couldBe(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
+  const agent = listed.agent_id ?? agentId;
+  const called = listed.name ?? name;
+  if (agent !== agentId || called !== name) return 'no';
+  return listed.agent_id === undefined || listed.name === undefined ? 'maybe' : 'yes';
+}
+
+/** Undefined where that cannot be told. */
+function hasSameSchedule(listed: CronSchedule | undefined, wanted: CronSchedule): boolean | undefined {
+  if (!listed) return undefined;
+  try {
+    return sameSchedule(listed, wanted);
+  } catch (error) {
+    if (error instanceof ScheduleError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether a listed job does the same at the same times, by meaning. One part that differs is enough to tell them apart;
+ * `unknown` where none does, and a part is not said or not readable.
+ */
+export function contentOf(
+  listed: ListedJob,
+  job: Pick<CronJob, 'instructions' | 'schedule'>,
+): 'same' | 'different' | 'unknown' {
+  const text = listed.instructions === undefined ? undefined : sameInstructions(listed.instructions, job.instructions);
+  const schedule = hasSameSchedule(listed.schedule, job.schedule);
+  if (text === false || schedule === false) return 'different';
+  return text && schedule ? 'same' : 'unknown';
+}
