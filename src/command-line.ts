@@ -1,5 +1,5 @@
-import type { GlobalFlags } from '../config/settings.ts';
-import { cleanText } from '../output/sanitise.ts';
+import type { GlobalFlags } from './config/settings.ts';
+import { cleanText } from './output/sanitise.ts';
 
 /** A text that is longer is not quoted in a command line that a person is to repeat. */
 const LONGEST_QUOTED = 1_000;

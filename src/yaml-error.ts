@@ -1,5 +1,5 @@
-import type { Problem } from '../domain/yaml-input/problem.ts';
-import { InputError } from '../errors.ts';
+import type { Problem } from './domain/yaml-input/problem.ts';
+import { InputError } from './errors.ts';
 
 function block({ source, line, column, message, hint, excerpt }: Problem): string {
   return [`${source}:${line}:${column}: ${message}`, excerpt, ...(hint === undefined ? [] : [`  hint: ${hint}`])].join(
@@ -8,7 +8,7 @@ function block({ source, line, column, message, hint, excerpt }: Problem): strin
 }
 
 /** Every problem of the manifests in one error, each with its place and the line itself. */
-export function manifestError(problems: readonly Problem[]): InputError {
+export function yamlError(problems: readonly Problem[]): InputError {
   const count = problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`;
   return new InputError(`The input has ${count}; nothing was sent.`, {
     why: problems.map(block).join('\n\n'),

@@ -1,10 +1,10 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { ManifestSource } from '../domain/manifest/manifest.ts';
-import { LIMITS } from '../domain/yaml-input/limits.ts';
-import { InputError } from '../errors.ts';
-import { fileReason, readUntil } from '../input.ts';
+import { LIMITS } from './domain/yaml-input/limits.ts';
+import type { YamlSource } from './domain/yaml-input/source-text.ts';
+import { InputError } from './errors.ts';
+import { fileReason, readUntil } from './input.ts';
 
 const YAML_FILE = /\.ya?ml$/i;
 /** UTF-8 takes at most three bytes for one UTF-16 unit. */
@@ -15,7 +15,7 @@ interface Complaint {
   readonly message: string;
 }
 
-type Found = ManifestSource | Complaint;
+type Found = YamlSource | Complaint;
 
 async function readBounded(chunks: AsyncIterable<Buffer | string>): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
@@ -76,7 +76,7 @@ async function readWord(word: string, stdin: Readable, signal: AbortSignal): Pro
 }
 
 /**
- * Reads what `provision` is given: files, directories (their .yaml and .yml files), or `-` for standard input.
+ * Reads the YAML that a command is given: files, directories (their .yaml and .yml files), or `-` for standard input.
  * @param signal ends the wait for standard input, with its own reason
  * @throws InputError that names every one that cannot be read
  */
@@ -84,8 +84,8 @@ export async function readSources(
   words: readonly string[],
   stdin: Readable,
   signal: AbortSignal,
-): Promise<ManifestSource[]> {
-  const sources: ManifestSource[] = [];
+): Promise<YamlSource[]> {
+  const sources: YamlSource[] = [];
   const complaints: Complaint[] = [];
   for (const word of words) {
     for (const found of await readWord(word, stdin, signal)) {
@@ -95,7 +95,7 @@ export async function readSources(
   }
   if (complaints.length === 0) return sources;
   throw new InputError(
-    complaints.length === 1 ? 'A manifest cannot be read.' : `${complaints.length} manifests cannot be read.`,
+    complaints.length === 1 ? 'A file cannot be read.' : `${complaints.length} files cannot be read.`,
     {
       why: complaints.map(({ source, message }) => `${source}: ${message}`).join('\n'),
       hint: 'Nothing was sent.',

@@ -101,10 +101,10 @@ function report(
 }
 
 async function readDocuments(context: Context, { files, vars }: Input): Promise<ManifestDocument[]> {
-  const [{ readSources }, { readManifests }, { manifestError }] = await Promise.all([
-    import('../provision/sources.ts'),
+  const [{ readSources }, { readManifests }, { yamlError }] = await Promise.all([
+    import('../yaml-sources.ts'),
     import('../domain/manifest/manifest.ts'),
-    import('../provision/manifest-error.ts'),
+    import('../yaml-error.ts'),
   ]);
   const sources = await readSources(files, context.io.stdin, context.ended);
   const used = new Set<string>();
@@ -112,7 +112,7 @@ async function readDocuments(context: Context, { files, vars }: Input): Promise<
     used.add(name);
     return vars.get(name) ?? context.env[name];
   });
-  if (problems.length > 0) throw manifestError(problems);
+  if (problems.length > 0) throw yamlError(problems);
   const unused = [...vars.keys()].filter((name) => !used.has(name));
   if (unused.length > 0) await context.notice(`note: no manifest uses --var ${unused.join(', ')}.`);
   return documents;

@@ -1,14 +1,6 @@
+import { batchFailure } from '../batch-failure.ts';
 import type { Difference } from '../domain/provision-plan.ts';
-import {
-  BalanceError,
-  type ErrorObject,
-  errorObject,
-  InterruptedError,
-  LocalError,
-  PartialFailure,
-  PartnerctlError,
-  RunFailure,
-} from '../errors.ts';
+import { type ErrorObject, errorObject, type PartnerctlError } from '../errors.ts';
 
 export type DocumentStatus = 'created' | 'reused' | 'unchanged' | 'planned' | 'failed' | 'skipped';
 
@@ -60,49 +52,24 @@ export function summaryText(summary: Summary): string {
   return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
 }
 
-const NAMED_FAILURES = 10;
-
-function failureLine({ source, external_space_id, error }: DocumentResult): string {
-  const why = error instanceof PartnerctlError ? error.facts.why : undefined;
-  const said = why === undefined ? '' : ` ${why.replaceAll('\n', '; ')}`;
-  return `${source} (${external_space_id}): ${errorObject(error).message}${said}`;
-}
-
-function failureLines(failed: readonly DocumentResult[]): string {
-  const lines = failed.slice(0, NAMED_FAILURES).map(failureLine);
-  if (failed.length > NAMED_FAILURES) lines.push(`and ${failed.length - NAMED_FAILURES} more`);
-  return lines.join('\n');
-}
-
 /**
- * How a run ends that did not go through: interrupted; 402, which stops a run; some failed (partial); or all.
+ * How a run ends that did not go through.
  * @param interruption the reason of the interrupt signal, where it was given
  * @returns undefined when every document is as it should be
  */
 export function runFailure(results: readonly DocumentResult[], interruption: unknown): PartnerctlError | undefined {
   const summary = summarise(results);
-  const failed = results.filter(({ status }) => status === 'failed');
-  const text = summaryText(summary);
-  if (interruption instanceof InterruptedError && summary.skipped + summary.failed > 0) {
-    return new InterruptedError(`Interrupted: ${text}`, interruption.exitCode, {
-      hint: 'Run it again to go on: it looks at what is there before it writes.',
-    });
-  }
-  const [first] = failed;
-  if (!first) return undefined;
-  const broke = failed.find(({ error }) => error instanceof BalanceError)?.error;
-  if (broke instanceof BalanceError) return broke;
-  const done = summary.created + summary.reused + summary.unchanged + summary.planned;
-  if (failed.length === 1 && done + summary.skipped === 0 && first.error instanceof PartnerctlError) return first.error;
-  const facts = {
-    why: failureLines(failed),
-    hint: 'Mend the cause and run it again: what is done stays as it is.',
+  const items = results.map(({ source, external_space_id, status, error }) => ({
+    label: `${source} (${external_space_id})`,
+    outcome: status === 'failed' || status === 'skipped' ? status : ('done' as const),
+    error,
+  }));
+  const words = {
+    noun: 'documents',
+    summary: summaryText(summary),
     details: summary,
+    goOn: 'Run it again to go on: it looks at what is there before it writes.',
+    mend: 'Mend the cause and run it again: what is done stays as it is.',
   };
-  const message = `${failed.length} of ${results.length} documents failed.`;
-  if (done > 0) return new PartialFailure(message, facts);
-  // Anything but a failure that the program foresees is a mistake of its own, and exits like one.
-  const foreseen =
-    first.error instanceof PartnerctlError ? first.error : new LocalError(message, { cause: first.error });
-  return new RunFailure(message, foreseen, facts);
+  return batchFailure(items, words, interruption);
 }

@@ -1,3 +1,4 @@
+import { asSettled } from '../as-settled.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { BalanceError, InterruptedError } from '../errors.ts';
@@ -67,28 +68,4 @@ export async function* provisionAll(
     return result;
   }
   yield* asSettled(documents.map((document) => limit(() => one(document))));
-}
-
-/** The values of promises that never reject, each as soon as it is there. Leaving early still waits for all of them. */
-async function* asSettled<Value>(promises: readonly Promise<Value>[]): AsyncGenerator<Value> {
-  const arrived: Value[] = [];
-  let wake = (): void => undefined;
-  for (const promise of promises) {
-    void promise.then((value) => {
-      arrived.push(value);
-      wake();
-    });
-  }
-  try {
-    for (let given = 0; given < promises.length; given += 1) {
-      while (arrived.length === given)
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      const value = arrived[given];
-      if (value !== undefined) yield value;
-    }
-  } finally {
-    await Promise.all(promises);
-  }
 }

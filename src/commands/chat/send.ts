@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type Answer, type Column, object } from '../../answer.ts';
 import { type SentMessage, sendMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
-import { commandLine, isPastable, waitOnLine } from '../../chat/command-line.ts';
+import { commandLine, isPastable, waitOnLine } from '../../command-line.ts';
 import { sayLine } from '../../chat/line-notice.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
-import { readText, type TextSource } from '../../chat/text.ts';
+import { readText, type TextSource } from '../../text-input.ts';
 import type { Waited, WaitOptions } from '../../chat/wait.ts';
 import { command, type Words } from '../../command.ts';
 import { duration } from '../../config/flags.ts';
@@ -214,7 +214,7 @@ export default command<Input>({
     if (source.from === 'stdin' && context.flags.tokenFile === '-') {
       throw new UsageError('Standard input cannot be both the message and the token.');
     }
-    const text = await readText(source, context.io.stdin, context.ended);
+    const text = await readText(source, 'The message', context.io.stdin, context.ended);
     const external_message_id = input.external_message_id ?? randomUUID();
     const sending: Sending = { source_id, session_id, external_message_id, text };
     const http = await context.http();

@@ -1,6 +1,6 @@
 import type { StreamEvent } from '../../answer.ts';
 import type { Http } from '../../api/http.ts';
-import { waitOnLine } from '../../chat/command-line.ts';
+import { waitOnLine } from '../../command-line.ts';
 import { type FollowEvent, follow } from '../../chat/follow.ts';
 import { sayLine } from '../../chat/line-notice.ts';
 import type { FollowStart } from '../../chat/session.ts';
