@@ -38,6 +38,8 @@ export interface Context {
   keepSecret(text: string): void;
   /** Asks for a text that is not shown while it is typed. Only where `interactive`. */
   askSecret(question: string): Promise<string>;
+  /** Asks for a yes; no by default. Only where `interactive`. */
+  confirm(question: string): Promise<boolean>;
   /** Opens a prompt with room above it for what happens meanwhile. Only where `interactive`. */
   openPrompt(options: Pick<PromptLineOptions, 'label' | 'history' | 'onHistory'>): Promise<PromptLine>;
   /** Whether what a person reads is coloured. */

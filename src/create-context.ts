@@ -36,6 +36,13 @@ export interface ContextParts {
   readonly redact: (text: string) => string;
 }
 
+/** What a question is asked on. */
+interface Answering {
+  readonly input: Io['stdin'];
+  readonly output: NodeJS.WritableStream;
+  readonly signal: AbortSignal;
+}
+
 /** A timer that is set for longer goes off at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -97,6 +104,17 @@ export function createContext(
     return stored;
   }
 
+  /** Asks on the terminal; Ctrl-C there is an interruption like any other. */
+  async function answered<Value>(ask: (answering: Answering) => Promise<Value>): Promise<Value> {
+    try {
+      return await progress.around(() =>
+        ask({ input: io.stdin, output: surroundings.terminal, signal: signals.interrupt }),
+      );
+    } catch (error) {
+      throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
+    }
+  }
+
   const context: Context = {
     io,
     env,
@@ -117,12 +135,11 @@ export function createContext(
     warn: (text) => say(`warning: ${text}`),
     async askSecret(question) {
       const { default: password } = await import('@inquirer/password');
-      const answering = { input: io.stdin, output: surroundings.terminal, signal: signals.interrupt };
-      try {
-        return await progress.around(() => password({ message: question, mask: true }, answering));
-      } catch (error) {
-        throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
-      }
+      return answered((answering) => password({ message: question, mask: true }, answering));
+    },
+    async confirm(question) {
+      const { default: confirm } = await import('@inquirer/confirm');
+      return answered((answering) => confirm({ message: cleanLine(question), default: false }, answering));
     },
     async openPrompt(options) {
       const { openPromptLine } = await import('./output/prompt-line.ts');

@@ -106,6 +106,12 @@ export class OutcomeUnknownError extends PartnerctlError {
   readonly exitCode = EXIT.unknown;
 }
 
+/** The scheduled job is there already, or one that would be taken for it. Nothing was created. */
+export class DuplicateError extends PartnerctlError {
+  readonly type = 'duplicate';
+  readonly exitCode = EXIT.duplicate;
+}
+
 /** The service understood the call and refused it (a 4xx with no class of its own). */
 export class RefusedError extends PartnerctlError {
   readonly type = 'refused';

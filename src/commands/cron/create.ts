@@ -1,0 +1,121 @@
+import { type Answer, type Column, list, object } from '../../answer.ts';
+import { command } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { type JobInput, jobInput } from '../../cron/job-input.ts';
+import type { CronResult } from '../../cron/result.ts';
+import type { WantedJob } from '../../cron/run.ts';
+import { UsageError } from '../../errors.ts';
+
+interface Input {
+  readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
+  readonly ensure: boolean;
+  readonly dryRun: boolean;
+}
+
+const JOB_FLAGS = ['agent', 'space', 'name', 'instructions', 'schedule', 'minute', 'hour', 'day-of-week', 'timezone'];
+
+const TONES = {
+  created: 'good',
+  exists: 'dim',
+  adopted: 'good',
+  blocked: 'bad',
+  unknown: 'bad',
+  failed: 'bad',
+  planned: 'warn',
+  skipped: 'dim',
+} as const;
+
+const COLUMNS: readonly Column<CronResult>[] = [
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'AGENT', value: ({ job }) => job.agent_id, whole: true },
+  { header: 'NAME', value: ({ job }) => job.name },
+  { header: 'SCHEDULE', value: ({ words }) => words },
+  { header: 'NEXT RUNS', value: ({ next_runs }) => next_runs.join(', ') },
+  { header: 'KEY', value: ({ key }) => key, whole: true, tone: () => 'dim' },
+];
+
+async function schemaText(): Promise<Answer> {
+  const { cronJobsJsonSchema } = await import('../../domain/cron/jobs-file.ts');
+  return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
+}
+
+async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
+  const { jobOf, jobsOf } = await import('../../cron/read-jobs.ts');
+  return 'job' in from ? [await jobOf(context, from.job)] : await jobsOf(context, from.files);
+}
+
+export default command<Input>({
+  description:
+    'Creates scheduled jobs for agents, each at most once: the state file and the list of the service are looked at first, and a job that is there, or may be, is never posted again.',
+  flags: [
+    { usage: '--agent <agent>', description: 'an agent_id, or name:<name> with --space' },
+    { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
+    { usage: '--name <name>', description: 'the name of the job; an agent has one job of a name' },
+    { usage: '--instructions <text>', description: 'what the agent does on each run; @file reads a file, - standard input' },
+    { usage: '--schedule <expression>', description: "a cron expression without days of the month: '0 9 * * 1-5'" },
+    { usage: '--minute <field>', description: 'in place of --schedule' },
+    { usage: '--hour <field>', description: 'in place of --schedule' },
+    { usage: '--day-of-week <field>', description: 'in place of --schedule; every day by default' },
+    { usage: '--timezone <zone>', description: 'an IANA name such as Europe/Berlin', default: 'UTC' },
+    { usage: '-f, --file <path>', description: 'YAML with jobs; - reads standard input; may be repeated', repeatable: true },
+    { usage: '--ensure', description: 'a job that is there already, with the same content, is a success' },
+    { usage: '--dry-run', description: 'look and say what would be done; nothing is written' },
+    { usage: '--schema', description: 'print the JSON Schema of a file for -f' },
+  ],
+  examples: [
+    {
+      line: "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin",
+      does: 'on weekdays at six',
+    },
+    {
+      line: "partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --minute 0 --hour 9 --day-of-week mon --ensure",
+      does: 'safe to run on every deployment',
+    },
+    { line: 'partnerctl cron create -f jobs.yaml --dry-run', does: 'what a file would create' },
+  ],
+  input(words) {
+    const files = words.texts('file');
+    const modes = { ensure: words.on('ensure'), dryRun: words.on('dry-run') };
+    const typed = JOB_FLAGS.filter((flag) => words.text(flag) !== undefined);
+    if (words.on('schema')) return { from: 'schema', ...modes };
+    if (files.length === 0) return { from: { job: jobInput(words) }, ...modes };
+    if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} exclude each other.`);
+    return { from: { files }, ...modes };
+  },
+  async run(context, { from, ...options }) {
+    if (from === 'schema') return schemaText();
+    const wanted = await wantedJobs(context, from);
+    const [{ createJobs }, { resultJson }, { jobsFailure, summaryText }] = await Promise.all([
+      import('../../cron/run.ts'),
+      import('../../cron/result.ts'),
+      import('../../cron/summary.ts'),
+    ]);
+    const http = await context.http();
+    context.progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
+    const all: CronResult[] = [];
+    async function* counted(): AsyncGenerator<CronResult> {
+      for await (const result of createJobs(context, http, wanted, options)) {
+        all.push(result);
+        if (wanted.length > 1) context.progress.update(`Creating the jobs: ${all.length} of ${wanted.length}`);
+        yield result;
+      }
+    }
+    const failure = () => jobsFailure(all, context.signals.interrupt.reason);
+    if ('files' in from) {
+      return list(counted(), COLUMNS, {
+        empty: 'There are no jobs to create.',
+        json: resultJson,
+        rank: ({ index }) => index,
+        document: () => [...all].sort((a, b) => a.index - b.index).map(resultJson),
+        summary: () => summaryText(all),
+        failure,
+      });
+    }
+    for await (const _ of counted());
+    const [result] = all;
+    const failed = failure();
+    if (!result || (failed && (result.status === 'failed' || result.status === 'skipped'))) throw failed;
+    return { ...object(result, COLUMNS), json: resultJson(result), ...(failed && { failure: failed }) };
+  },
+});

@@ -1,0 +1,305 @@
+import { type CronJob, contentHash, cronKey, differences, instructionsHash } from '../domain/cron/job.ts';
+import {
+  type CronRecord,
+  historyOf,
+  type JobFacts,
+  type KeyHistory,
+  type OpenReservation,
+  type Owner,
+  type Recorded,
+  type Reserved,
+} from '../domain/cron/ledger.ts';
+import { contentOf, type ListedJob } from '../domain/cron/matching.ts';
+import { LocalError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
+import type { Clock } from '../io.ts';
+import type { CreateOutcome } from './outcome.ts';
+
+/** The state file, as far as one job is concerned. */
+export interface Ledger {
+  /** The sound records of one key, in the order of the file. @throws LocalError */
+  read(job: { readonly key: string; readonly name: string }): Promise<readonly CronRecord[]>;
+  /** Resolves once it is on disk. @throws LocalError; the record may be there all the same */
+  append(record: CronRecord): Promise<void>;
+  /** Leaves a record beside a file that cannot be written. @returns where it is; undefined where that failed too */
+  rescue(record: CronRecord): Promise<string | undefined>;
+}
+
+/** What the service's list says of one job; `closed` where it has none that can be read. */
+export type Found =
+  | { readonly kind: 'read'; readonly same: readonly ListedJob[]; readonly maybe: readonly ListedJob[] }
+  | { readonly kind: 'closed' };
+
+/** What guarding a creation needs of the world. */
+export interface GuardParts {
+  readonly origin: string;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly owner: Owner;
+  /** Undefined where it cannot be told from here. */
+  readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
+  /** Looks for a job in the service's list. @throws PartnerctlError where it could be read another time */
+  readonly find: (job: CronJob) => Promise<Found>;
+  /**
+   * Sends the one POST, and sends nothing after the time given, in milliseconds.
+   * @throws OutcomeUnknownError where a job may have been made; any other PartnerctlError is proof that none was
+   */
+  readonly post: (job: CronJob, timeoutMs: number) => Promise<string>;
+  /** Milliseconds that the command may still take. */
+  readonly patienceMs: () => number;
+  /** Ends waiting for another process. */
+  readonly ended: AbortSignal;
+}
+
+/** How long a reservation outlives the time of its POST: a call that is interrupted may take some seconds to end. */
+const MARGIN_MS = 10_000;
+const LOOK_AGAIN_MS = 200;
+/** A service may list a new job a little later. */
+const LISTED_WITHIN_MS = 60_000;
+const MOST_ROUNDS = 10;
+
+/** What the file keeps of a job. */
+export function factsOf(origin: string, job: CronJob): JobFacts {
+  const { agent_id, name, schedule, instructions } = job;
+  const hashes = { instructions_hash: instructionsHash(instructions), content_hash: contentHash(job) };
+  return { origin, agent_id, name, schedule, ...hashes };
+}
+
+/** What the file keeps of a job that the service lists; null for what the service does not say. */
+export function listedFacts(origin: string, job: Pick<CronJob, 'agent_id' | 'name'>, listed: ListedJob): JobFacts {
+  const { schedule = null, instructions } = listed;
+  return {
+    origin,
+    agent_id: job.agent_id,
+    name: job.name,
+    schedule,
+    instructions_hash: instructions === undefined ? null : instructionsHash(instructions),
+    content_hash: schedule && instructions !== undefined ? contentHash({ schedule, instructions }) : null,
+  };
+}
+
+/** Whether nothing more can come of a reservation whose end was not recorded. */
+export async function isOver(
+  { reservation, unknown }: OpenReservation,
+  { clock, hasEnded }: Pick<GuardParts, 'clock' | 'hasEnded'>,
+): Promise<boolean> {
+  if (unknown !== undefined || clock.now() > Date.parse(reservation.until)) return true;
+  return (await hasEnded(reservation.owner)) === true;
+}
+
+/**
+ * Creates a job at most once (spec §4.5: the POST is not idempotent). The order of the state file decides: whoever's
+ * reservation stands first sends the POST; everyone else finds the job, or that it is being made.
+ *
+ * Killed at any point it leaves either nothing, or a reservation without an end, which blocks its key until it is
+ * reconciled.
+ */
+class Creation {
+  private readonly job: CronJob;
+  private readonly parts: GuardParts;
+  private readonly key: string;
+  private readonly ensure: boolean;
+
+  constructor(job: CronJob, parts: GuardParts, ensure: boolean) {
+    this.job = job;
+    this.parts = parts;
+    this.key = cronKey(parts.origin, job.agent_id, job.name);
+    this.ensure = ensure;
+  }
+
+  async run(dryRun: boolean): Promise<CreateOutcome> {
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      const settled = await this.settledByFile();
+      if (settled === 'wait') {
+        await this.parts.clock.sleep(LOOK_AGAIN_MS, this.parts.ended);
+        round = 0;
+        continue;
+      }
+      if (settled) return settled;
+      const found = await this.parts.find(this.job);
+      const listed = found.kind === 'read' ? await this.settledByList(found.same, dryRun) : undefined;
+      if (listed) return listed;
+      if (dryRun) return { status: 'planned', key: this.key };
+      const reservation = await this.reserve(found);
+      if (await this.isOurs(reservation)) return await this.post(reservation);
+      await this.release(reservation, 'not_first');
+    }
+    throw new LocalError('The reservation of the job cannot be read back from the state file.', {
+      hint: 'Nothing was sent. `partnerctl state verify` checks the file.',
+    });
+  }
+
+  private async history(): Promise<KeyHistory> {
+    return historyOf(await this.parts.ledger.read({ key: this.key, name: this.job.name }));
+  }
+
+  private async settledByFile(): Promise<CreateOutcome | 'wait' | undefined> {
+    const { jobs, open } = await this.history();
+    const last = jobs.at(-1);
+    if (last) return this.exists(jobs.find((known) => this.isSame(known)) ?? last);
+    const [first] = open;
+    if (!first) return undefined;
+    const { reservation } = first;
+    if (await isOver(first, this.parts)) return { status: 'unknown', key: this.key, since: reservation.at };
+    if (this.ensure) return 'wait';
+    return { status: 'blocked', key: this.key, why: 'under_way', cron_job_id: null, since: reservation.at };
+  }
+
+  private isSame({ content_hash }: Recorded): boolean {
+    return content_hash === null || content_hash === contentHash(this.job);
+  }
+
+  private async exists(known: Recorded): Promise<CreateOutcome> {
+    const { cron_job_id, at } = known;
+    const facts = { key: this.key, cron_job_id, since: at };
+    if (!this.isSame(known)) return { ...facts, status: 'blocked', why: 'different', ...this.differencesTo(known) };
+    if (!this.ensure) return { ...facts, status: 'blocked', why: 'same' };
+    if (await this.isGone(known)) return { ...facts, status: 'blocked', why: 'gone' };
+    return { ...facts, status: 'exists' };
+  }
+
+  private differencesTo({ schedule, instructions_hash }: Recorded) {
+    const before = { schedule, instructions_hash: instructions_hash ?? undefined };
+    return { differences: differences(before, this.job) };
+  }
+
+  /** Whether the service's list, where it can be read, has lost the job. */
+  private async isGone({ cron_job_id, at }: Recorded): Promise<boolean> {
+    if (this.parts.clock.now() < Date.parse(at) + LISTED_WITHIN_MS) return false;
+    const found = await this.parts.find(this.job);
+    if (found.kind === 'closed') return false;
+    return ![...found.same, ...found.maybe].some((listed) => listed.cron_job_id === cron_job_id);
+  }
+
+  /** A job of this agent and name that the file does not know is adopted, not created again. */
+  private async settledByList(same: readonly ListedJob[], dryRun: boolean): Promise<CreateOutcome | undefined> {
+    const [listed, ...others] = same;
+    if (!listed) return undefined;
+    const ids = same.map(({ cron_job_id }) => cron_job_id);
+    const facts = { key: this.key, cron_job_id: listed.cron_job_id };
+    if (others.length > 0) return { ...facts, status: 'blocked', why: 'several', cron_job_id: null, candidates: ids };
+    const adopted: Recorded = {
+      ...this.head('cron.adopted'),
+      ...listedFacts(this.parts.origin, this.job, listed),
+      reservation: null,
+      cron_job_id: listed.cron_job_id,
+    };
+    if (!dryRun) await this.parts.ledger.append(adopted);
+    if (contentOf(listed, this.job) !== 'different') return { ...facts, status: 'adopted' };
+    const before = { schedule: listed.schedule, instructions: listed.instructions };
+    return { ...facts, status: 'blocked', why: 'different', differences: differences(before, this.job) };
+  }
+
+  private head<Type extends CronRecord['type']>(type: Type) {
+    const { newId, clock } = this.parts;
+    return { type, id: newId(), at: new Date(clock.now()).toISOString(), key: this.key };
+  }
+
+  private async reserve(found: Found): Promise<Reserved> {
+    const { ledger, clock, patienceMs, owner, origin } = this.parts;
+    const reservation: Reserved = {
+      ...this.head('cron.reserved'),
+      ...factsOf(origin, this.job),
+      owner,
+      until: new Date(clock.now() + patienceMs() + MARGIN_MS).toISOString(),
+      seen: found.kind === 'read' ? found.maybe.map(({ cron_job_id }) => cron_job_id) : null,
+    };
+    try {
+      await ledger.append(reservation);
+      return reservation;
+    } catch (error) {
+      // It may be in the file, only not for certain on the disk.
+      await this.release(reservation, 'not_reserved');
+      throw error;
+    }
+  }
+
+  /** Whether this reservation is the first live one. Once it is, no record but its own can change that. */
+  private async isOurs(reservation: Reserved): Promise<boolean> {
+    try {
+      const { jobs, open } = await this.history();
+      return jobs.length === 0 && open[0]?.reservation.id === reservation.id;
+    } catch (error) {
+      await this.release(reservation, 'not_read_back');
+      throw error;
+    }
+  }
+
+  /** @returns false where it could not be recorded, so that the reservation goes on blocking its key. */
+  private async end(
+    type: 'cron.released' | 'cron.unknown',
+    { id: reservation }: Reserved,
+    why: string,
+  ): Promise<boolean> {
+    try {
+      await this.parts.ledger.append({ ...this.head(type), reservation, why });
+      return true;
+    } catch (error) {
+      if (error instanceof LocalError) return false;
+      throw error;
+    }
+  }
+
+  private async release(reservation: Reserved, why: string): Promise<boolean> {
+    return await this.end('cron.released', reservation, why);
+  }
+
+  private async post(reservation: Reserved): Promise<CreateOutcome> {
+    const { clock, ledger, post, origin } = this.parts;
+    // A machine that slept since then has left its reservation to be settled by others.
+    const timeLeft = Date.parse(reservation.until) - MARGIN_MS - clock.now();
+    if (timeLeft <= 0) {
+      await this.release(reservation, 'too_late');
+      throw new LocalError('The time for the command was up before the job was sent.', {
+        hint: 'Nothing was sent. Run it again.',
+      });
+    }
+    let cron_job_id: string;
+    try {
+      cron_job_id = await post(this.job, timeLeft);
+    } catch (error) {
+      return await this.failed(reservation, error);
+    }
+    const created: Recorded = {
+      ...this.head('cron.created'),
+      ...factsOf(origin, this.job),
+      reservation: reservation.id,
+      cron_job_id,
+    };
+    const done = { status: 'created', key: this.key, cron_job_id } as const;
+    try {
+      await ledger.append(created);
+      return done;
+    } catch (error) {
+      return { ...done, unrecorded: { error, rescued: await ledger.rescue(created) } };
+    }
+  }
+
+  private async failed(reservation: Reserved, error: unknown): Promise<CreateOutcome> {
+    const isProof = error instanceof PartnerctlError && !(error instanceof OutcomeUnknownError);
+    if (!isProof) {
+      const status = error instanceof PartnerctlError ? error.facts.status : undefined;
+      await this.end('cron.unknown', reservation, status === undefined ? 'no_answer' : `http_${status}`);
+      return { status: 'unknown', key: this.key, since: reservation.at, error };
+    }
+    const { status } = error.facts;
+    const isReleased = await this.release(reservation, status === undefined ? 'not_sent' : `http_${status}`);
+    return { status: 'failed', key: this.key, error, isReleased };
+  }
+}
+
+/**
+ * Creates a job unless it is there, or may be (spec §4.5).
+ * @param ensure whether a job that is there already is what is wanted: one that is being made is waited for
+ * @param dryRun whether nothing is to be written, here or there
+ * @returns what became of it; a POST that failed with proof is a result, too
+ * @throws LocalError when the state file cannot be read or written; nothing was sent then. PartnerctlError when the
+ * service could not be asked which jobs there are
+ */
+export async function createOnce(
+  job: CronJob,
+  parts: GuardParts,
+  { ensure, dryRun }: { readonly ensure: boolean; readonly dryRun: boolean },
+): Promise<CreateOutcome> {
+  return await new Creation(job, parts, ensure).run(dryRun);
+}

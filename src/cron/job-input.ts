@@ -1,0 +1,86 @@
+import { parseAgentReference } from '../api/find-agent.ts';
+import type { Words } from '../command.ts';
+import { type CronSchedule, parseExpression, parseFields, parseTimezone, ScheduleError } from '../domain/cron/schedule.ts';
+import { UsageError } from '../errors.ts';
+import type { TextSource } from '../text-input.ts';
+import type { AgentInput } from './agents.ts';
+
+/** One job as typed on the command line. */
+export interface JobInput extends AgentInput {
+  readonly name: string;
+  readonly instructions: TextSource;
+  readonly schedule: CronSchedule;
+}
+
+const FIELD_FLAGS = ['minute', 'hour', 'day-of-week'] as const;
+
+function required(words: Words, flag: string): string {
+  const value = words.text(flag);
+  if (value?.trim()) return value;
+  throw new UsageError(value === undefined ? `--${flag} is missing.` : `--${flag} is empty.`, {
+    hint: 'Or describe the jobs in a file and give it with -f.',
+  });
+}
+
+/** `--agent`, with `--space` where it is a name. @throws UsageError */
+export function agentInput(words: Words): AgentInput {
+  const agent = parseAgentReference(required(words, 'agent'));
+  const space = words.text('space');
+  if (agent.by === 'name' && !space) {
+    throw new UsageError('An agent is found by its name only within a space.', {
+      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or name the agent by its agent_id.',
+    });
+  }
+  if (agent.by === 'id' && space !== undefined) {
+    throw new UsageError('--space goes with --agent name:<name>; an agent_id needs none.');
+  }
+  return { agent, space };
+}
+
+function fieldsOf(words: Words) {
+  const expression = words.text('schedule');
+  const given = FIELD_FLAGS.filter((flag) => words.text(flag) !== undefined);
+  if (expression !== undefined && given.length > 0) {
+    throw new UsageError(`--schedule and --${given[0]} exclude each other.`);
+  }
+  if (expression !== undefined) return parseExpression(expression);
+  if (given.length === 0) {
+    throw new UsageError('There is no schedule.', {
+      hint: "Give --schedule '0 9 * * 1-5', or --minute and --hour, and --day-of-week where it is not every day.",
+    });
+  }
+  return parseFields({
+    minute: words.text('minute'),
+    hour: words.text('hour'),
+    day_of_week: words.text('day-of-week'),
+  });
+}
+
+/** The schedule that the flags say. @throws UsageError that says which field is wrong, and what is allowed */
+export function scheduleInput(words: Words): CronSchedule {
+  try {
+    return { ...fieldsOf(words), timezone: parseTimezone(words.text('timezone') ?? 'UTC') };
+  } catch (error) {
+    if (error instanceof ScheduleError) throw new UsageError(error.message, { hint: error.hint, cause: error });
+    throw error;
+  }
+}
+
+/** `<text|@file|->`. @throws UsageError */
+function instructionsInput(words: Words): TextSource {
+  const text = required(words, 'instructions');
+  if (text === '-') return { from: 'stdin' };
+  if (!text.startsWith('@')) return { from: 'words', text };
+  if (text === '@') throw new UsageError('--instructions @<file> lacks the name of the file.');
+  return { from: 'file', path: text.slice(1) };
+}
+
+/** A job out of the words typed. @throws UsageError */
+export function jobInput(words: Words): JobInput {
+  return {
+    ...agentInput(words),
+    name: required(words, 'name'),
+    instructions: instructionsInput(words),
+    schedule: scheduleInput(words),
+  };
+}

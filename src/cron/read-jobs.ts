@@ -1,0 +1,60 @@
+import type { Context } from '../context.ts';
+import { cronKey } from '../domain/cron/job.ts';
+import { readJobs } from '../domain/cron/jobs-file.ts';
+import { parseAgentReference } from '../api/find-agent.ts';
+import { InputError, UsageError } from '../errors.ts';
+import { yamlError } from '../yaml-error.ts';
+import { readSources } from '../yaml-sources.ts';
+import { readText } from '../text-input.ts';
+import { AgentFinder } from './agents.ts';
+import type { JobInput } from './job-input.ts';
+import type { WantedJob } from './run.ts';
+
+function refuseTwoReaders({ flags }: Context, readsStdin: boolean): void {
+  if (readsStdin && flags.tokenFile === '-') {
+    throw new UsageError('Standard input cannot be both the input and the token.');
+  }
+}
+
+/** The job that was typed. @throws InputError, UsageError; NotFoundError where its agent is not found */
+export async function jobOf(context: Context, { name, instructions, schedule, ...agent }: JobInput): Promise<WantedJob> {
+  refuseTwoReaders(context, instructions.from === 'stdin');
+  const text = await readText(instructions, 'The instructions', context.io.stdin, context.ended);
+  const agent_id = await new AgentFinder(await context.http()).find(agent);
+  return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
+}
+
+/** Two jobs of one agent and name, once it is known which agents are meant. */
+function refuseDoubles(origin: string, wanted: readonly WantedJob[]): void {
+  const places = new Map<string, string | undefined>();
+  for (const { source, job } of wanted) {
+    const key = cronKey(origin, job.agent_id, job.name);
+    if (places.has(key)) {
+      throw new InputError(`The job ${JSON.stringify(job.name)} of the agent ${job.agent_id} is described twice.`, {
+        why: `At ${places.get(key)} and at ${source}.`,
+        hint: 'Nothing was sent. An agent has one job of a name.',
+      });
+    }
+    places.set(key, source);
+  }
+}
+
+/**
+ * The jobs of files, all of them checked before anything is sent.
+ * @throws InputError that shows every mistake with file, line and column; NotFoundError where an agent is not found
+ */
+export async function jobsOf(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
+  refuseTwoReaders(context, files.includes('-'));
+  const sources = await readSources(files, context.io.stdin, context.ended);
+  const { jobs, problems } = readJobs(sources, (name) => context.env[name]);
+  if (problems.length > 0) throw yamlError(problems);
+  const http = await context.http();
+  const finder = new AgentFinder(http);
+  const wanted: WantedJob[] = [];
+  for (const [index, { source, agent, space, name, instructions, schedule }] of jobs.entries()) {
+    const agent_id = await finder.find({ agent: parseAgentReference(agent), space });
+    wanted.push({ index, source, job: { agent_id, name, instructions, schedule } });
+  }
+  refuseDoubles(http.baseUrl, wanted);
+  return wanted;
+}

@@ -1,0 +1,120 @@
+import type { Http } from '../api/http.ts';
+import { commandLine } from '../command-line.ts';
+import type { Context } from '../context.ts';
+import type { Recorded } from '../domain/cron/ledger.ts';
+import { amplified, PartnerctlError } from '../errors.ts';
+import { hasEnded } from '../state/owner.ts';
+import { leftRecords, removeLeft } from '../state/recovery.ts';
+import { randomRecordId } from '../state/record.ts';
+import { openLedger } from './ledger.ts';
+import { type OpenJob, openJobs, type ReconcileParts, reconcileOne, type Settled, waitForGrace } from './reconcile.ts';
+import { openServiceJobs } from './service-jobs.ts';
+
+export interface SettleOptions {
+  /** Only this key. */
+  readonly key: string | undefined;
+  readonly assumeNotCreated: boolean;
+  readonly graceMs: number;
+}
+
+/** Appends to the state file what a command could not append when it created a job. */
+export async function takeUpLeftRecords(context: Context): Promise<readonly Recorded[]> {
+  const path = await context.statePath();
+  const ledger = await openLedger(context);
+  const taken: Recorded[] = [];
+  for (const left of await leftRecords(path)) {
+    if (left.record.type !== 'cron.created') continue;
+    await ledger.append(left.record);
+    await removeLeft(left);
+    taken.push(left.record);
+  }
+  return taken;
+}
+
+/** The service's list is all that reconciling goes by. */
+async function refuseWithoutList({ flags }: Context, error: PartnerctlError): Promise<never> {
+  const settle = commandLine(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
+  const free = commandLine(['cron', 'forget', '<key>'], flags);
+  throw amplified(error, {
+    hint: `Without the service's list nothing can be reconciled. What you know otherwise can be said by hand: ${settle} or ${free}`,
+    details: {},
+  });
+}
+
+function isSettled({ status }: Settled): boolean {
+  return status === 'adopted' || status === 'released';
+}
+
+/** Whether a person may say that it was not created: nothing that could be it is there, nor will appear. */
+function isMissing({ status, candidates, settlesAt }: Settled): boolean {
+  return status === 'unknown' && candidates.length === 0 && settlesAt === null;
+}
+
+async function saysNotCreated(context: Context, { reservation }: Settled): Promise<boolean> {
+  const { name, agent_id, at } = reservation;
+  return await context.confirm(
+    `The job ${JSON.stringify(name)} of the agent ${agent_id} (reserved ${at}) is not listed. Take it as not created?`,
+  );
+}
+
+/** One round over the jobs, with one look at the list. */
+async function round(
+  context: Context,
+  http: Http,
+  jobs: readonly OpenJob[],
+  parts: ReconcileParts,
+  assume: boolean,
+): Promise<Settled[]> {
+  const wanted = jobs.map(({ reservation }) => reservation);
+  const service = openServiceJobs(http, wanted, (error) => refuseWithoutList(context, error));
+  const known = new Set(jobs.flatMap((job) => [...job.known]));
+  const settled: Settled[] = [];
+  for (const job of jobs) {
+    const one = await reconcileOne({ ...job, known }, await service.find(job.reservation), parts, assume);
+    if (one.cron_job_id !== null) known.add(one.cron_job_id);
+    settled.push(one);
+  }
+  return settled;
+}
+
+/**
+ * Settles the reservations whose outcome is not known, by the service's list.
+ * @returns what became of each; those that stay open are `unknown` or `under_way`
+ * @throws PartnerctlError when the list cannot be read; LocalError when the state file cannot be written
+ */
+export async function settle(context: Context, http: Http, options: SettleOptions): Promise<readonly Settled[]> {
+  const { clock, ended, progress } = context;
+  const ledger = await openLedger(context);
+  const origin = http.baseUrl;
+  const parts = { ledger, clock, newId: randomRecordId, hasEnded, origin, graceMs: options.graceMs };
+  const { records } = await ledger.readAll();
+  const jobs = openJobs(records, origin).filter(({ reservation }) =>
+    options.key === undefined ? true : reservation.key === options.key,
+  );
+  if (jobs.length === 0) return [];
+  const mayAssume = options.assumeNotCreated || context.interactive;
+  let settled = await round(context, http, jobs, parts, options.assumeNotCreated);
+  if (mayAssume && settled.some(({ settlesAt }) => settlesAt !== null)) {
+    progress.update('Waiting, in case the service lists it a little later');
+    await waitForGrace(settled, clock, ended);
+    settled = await again(settled, options.assumeNotCreated);
+  }
+  if (!options.assumeNotCreated && context.interactive) {
+    const missing = settled.filter(isMissing);
+    const notCreated = new Set<Settled>();
+    for (const each of missing) if (await saysNotCreated(context, each)) notCreated.add(each);
+    settled = await again(settled, true, notCreated);
+  }
+  return settled;
+
+  /** Another round over those that are open still. */
+  async function again(before: readonly Settled[], assume: boolean, only?: ReadonlySet<Settled>): Promise<Settled[]> {
+    const isOpen = (each: Settled) => !isSettled(each) && (only === undefined || only.has(each));
+    const open = new Set(before.filter(isOpen).map(({ reservation }) => reservation.id));
+    const rest = jobs.filter(({ reservation }) => open.has(reservation.id));
+    if (rest.length === 0) return [...before];
+    const later = await round(context, http, rest, parts, assume);
+    const byId = new Map(later.map((each) => [each.reservation.id, each]));
+    return before.map((each) => byId.get(each.reservation.id) ?? each);
+  }
+}
