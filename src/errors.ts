@@ -100,7 +100,10 @@ export class ShapeError extends PartnerctlError {
   readonly exitCode = EXIT.service;
 }
 
-/** A write may or may not have happened. */
+/**
+ * A write may or may not have happened. Every open end of a `once` call is one: it left, and no answer came that tells
+ * what it did. Every other PartnerctlError of such a call proves that it did nothing (see `provesNothingDone`).
+ */
 export class OutcomeUnknownError extends PartnerctlError {
   readonly type = 'outcome_unknown';
   readonly exitCode = EXIT.unknown;
@@ -110,6 +113,14 @@ export class OutcomeUnknownError extends PartnerctlError {
 export class DuplicateError extends PartnerctlError {
   readonly type = 'duplicate';
   readonly exitCode = EXIT.duplicate;
+}
+
+/**
+ * Whether the error that a `once` call ended with proves that the call did nothing: the service refused it with a 4xx,
+ * or it never left this machine. What is not one of ours is a bug, and proves nothing.
+ */
+export function provesNothingDone(error: unknown): error is PartnerctlError {
+  return error instanceof PartnerctlError && !(error instanceof OutcomeUnknownError);
 }
 
 /** The service understood the call and refused it (a 4xx with no class of its own). */

@@ -1,8 +1,8 @@
 import { ASSUMPTIONS, type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
 import { parseJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
-import { ShapeError } from '../errors.ts';
-import { describeBody } from './failures.ts';
+import { type PartnerctlError, ShapeError } from '../errors.ts';
+import { describeBody, openEnd } from './failures.ts';
 import type { Attempt, Reply } from './transport.ts';
 
 /** A successful answer. */
@@ -14,9 +14,9 @@ export interface Answer {
   readonly path: string;
   /** How many attempts it took; the answers to earlier ones were lost or were failures. */
   readonly attempts: number;
-  /** The body as JSON. @throws ShapeError when it is none. */
+  /** The body as JSON. @throws ShapeError when it is none; for a `once` call OutcomeUnknownError, with that as its cause. */
   json(): unknown;
-  /** Runs a reader of `contract` on this answer. @throws ShapeError in place of its UnknownShape. */
+  /** Runs a reader of `contract` on this answer. @throws as `json` does, also in place of the reader's UnknownShape. */
   read<Value>(reader: (body: unknown) => Value): Value;
 }
 
@@ -33,14 +33,17 @@ export function createAnswer(
   redact: (text: string) => string,
 ): Answer {
   const requestId = headers['x-request-id'] ?? request.requestId;
-  const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): ShapeError =>
-    new ShapeError(message, {
+  const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): PartnerctlError => {
+    const failure = new ShapeError(message, {
       why: `${operation.name} answered ${status} with ${seen}.`,
       hint: `${assumption ? `Assumed (${assumption}): ${ASSUMPTIONS[assumption]}. ` : ''}Run it again with --debug to see the whole answer.`,
       status,
       requestId,
       details: { operation: operation.name, assumption: assumption ?? null, seen },
     });
+    // A gateway may have put its own page in place of the answer, so not even the status is proof.
+    return openEnd(failure, operation);
+  };
   let parsed: { readonly value: unknown } | undefined;
   const json = (): unknown => {
     try {

@@ -62,16 +62,15 @@ function factsOf(response: Response, said: ServiceError, call: CallFacts): Error
 }
 
 function rateLimited(facts: ErrorFacts, call: CallFacts): PartnerctlError {
-  const hint = facts.retryAt
-    ? `Run it again after ${facts.retryAt}, or allow more time with --timeout.`
-    : 'Run it again later, or allow more time with --timeout.';
+  const later = facts.retryAt ? `Run it again after ${facts.retryAt}` : 'Run it again later';
+  // A call that must happen once is not repeated after a 429, however much time there is.
+  const hint =
+    call.operation.safety === 'once' ? `${later}; nothing was done.` : `${later}, or allow more time with --timeout.`;
   return new RateLimitError(`The service's rate limit is reached${attempted(call)} (429).`, { ...facts, hint });
 }
 
 function serverFailed(response: Response, facts: ErrorFacts, call: CallFacts): PartnerctlError {
-  const { status } = response;
-  if (call.operation.safety === 'once') return outcomeUnknown(facts, call);
-  return new ServiceFailure(`The service failed with ${status}${attempted(call)}.`, {
+  return new ServiceFailure(`The service failed with ${response.status}${attempted(call)}.`, {
     ...facts,
     hint: facts.retryAt
       ? `Run it again after ${facts.retryAt}.`
@@ -79,8 +78,19 @@ function serverFailed(response: Response, facts: ErrorFacts, call: CallFacts): P
   });
 }
 
-function outcomeUnknown(facts: ErrorFacts, call: CallFacts): PartnerctlError {
-  return new OutcomeUnknownError(`It is not known whether ${call.operation.name} happened.`, facts);
+/**
+ * The end of a call after which it may or may not have been carried out: for a `once` call an OutcomeUnknownError that
+ * has the failure as its cause, for any other the failure itself. What to do about it is the caller's to say.
+ */
+export function openEnd(failure: PartnerctlError, { name, safety }: Operation): PartnerctlError {
+  if (safety !== 'once') return failure;
+  const { message, facts } = failure;
+  return new OutcomeUnknownError(`It is not known whether ${name} happened.`, {
+    ...facts,
+    why: facts.why === undefined ? message : `${message}\n${facts.why}`,
+    hint: undefined,
+    cause: failure,
+  });
 }
 
 function redirected(response: Response, facts: ErrorFacts, call: CallFacts): PartnerctlError {
@@ -94,7 +104,8 @@ function redirected(response: Response, facts: ErrorFacts, call: CallFacts): Par
 
 /**
  * The error for an answer that is not a success (spec §7).
- * The service's own message, status, code and request id survive in it.
+ * The service's own message, status, code and request id survive in it. A 4xx says that nothing was done, a 408 too: it
+ * stands for a request that did not come whole. After a 3xx or a 5xx that is open.
  */
 export function responseFailure(response: Response, call: CallFacts): PartnerctlError {
   const said = readServiceError(response.body, response.headers['content-type']);
@@ -124,8 +135,10 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
     case status === 429:
       return rateLimited(facts, call);
     case status >= 300 && status < 400:
-      return redirected(response, facts, call);
-    case status >= 500 || status === 408:
+      return openEnd(redirected(response, facts, call), call.operation);
+    case status >= 500:
+      return openEnd(serverFailed(response, facts, call), call.operation);
+    case status === 408:
       return serverFailed(response, facts, call);
     default:
       return new RefusedError(`The service refused the call (${status}).`, {
@@ -161,9 +174,9 @@ export function networkFailure(failure: Failure, call: CallFacts): PartnerctlErr
     },
     cause: failure.cause,
   };
-  if (call.operation.safety === 'once' && failure.left) return outcomeUnknown(facts, call);
-  const verb = failure.left ? 'No complete answer came from' : 'Could not reach';
-  return new ServiceFailure(`${verb} ${call.baseUrl}${attempted(call)}.`, facts);
+  if (!failure.left) return new ServiceFailure(`Could not reach ${call.baseUrl}${attempted(call)}.`, facts);
+  const lost = new ServiceFailure(`No complete answer came from ${call.baseUrl}${attempted(call)}.`, facts);
+  return openEnd(lost, call.operation);
 }
 
 /** What a body that should have been JSON was instead, in words. */

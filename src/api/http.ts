@@ -90,7 +90,8 @@ export class Http {
   /**
    * Calls an operation until it succeeds or may not be repeated.
    * @throws PartnerctlError of the class that fits the end: credentials, balance, not found, rate limit, service, refused,
-   * or OutcomeUnknownError for a `once` call whose end is open.
+   * interrupted. For a `once` call every open end is an OutcomeUnknownError, an answer that cannot be read included, and
+   * every other class proves that nothing was done.
    */
   async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
@@ -180,13 +181,16 @@ export class Http {
     const { transport, trace, clock, interrupt } = this.options;
     if (interrupt.aborted) throw new InterruptedError('Interrupted.');
     signal?.throwIfAborted();
+    // Sent all the same, it could be carried out before the timer goes off.
+    if (deadline <= clock.now()) return unsent(new TimeUp());
     const control = new AbortController();
+    const ended = new AbortController();
     const request = { ...prepared, signal: control.signal };
     const timeUp = setTimeout(() => control.abort(new TimeUp()), attemptMs(deadline - clock.now()));
-    let grace: NodeJS.Timeout | undefined;
+    const stop = (): void => control.abort(new InterruptedError('Interrupted.'));
     const onInterrupt = (): void => {
-      if (operation.safety !== 'once') control.abort(new InterruptedError('Interrupted.'));
-      else grace = setTimeout(() => control.abort(new InterruptedError('Interrupted.')), INTERRUPT_GRACE_MS);
+      if (operation.safety !== 'once') stop();
+      else clock.sleep(INTERRUPT_GRACE_MS, ended.signal).then(stop, () => undefined);
     };
     const onSignal = (): void => {
       if (operation.safety === 'safe') control.abort(signal?.reason);
@@ -206,19 +210,10 @@ export class Http {
       return reply;
     } catch (reason) {
       if (!(reason instanceof TimeUp)) throw reason;
-      const { message } = reason;
-      return {
-        kind: 'failure',
-        left: false,
-        transient: true,
-        message,
-        code: undefined,
-        status: undefined,
-        cause: reason,
-      };
+      return unsent(reason);
     } finally {
       clearTimeout(timeUp);
-      clearTimeout(grace);
+      ended.abort();
       interrupt.removeEventListener('abort', onInterrupt);
       signal?.removeEventListener('abort', onSignal);
     }
@@ -287,6 +282,12 @@ export class Http {
 /** How long one attempt may take when so many milliseconds are left. */
 function attemptMs(timeLeft: number): number {
   return Math.min(CALL_TIMEOUT_MS, Math.max(0, timeLeft));
+}
+
+/** The end of an attempt whose time was up before anything of it left. */
+function unsent(cause: TimeUp): Reply {
+  const { message } = cause;
+  return { kind: 'failure', left: false, transient: true, message, code: undefined, status: undefined, cause };
 }
 
 class TimeUp extends Error {

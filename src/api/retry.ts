@@ -42,15 +42,13 @@ export function backoffMs(attempt: number, random: number): number {
 }
 
 function mayRepeat(safety: Safety, outcome: AttemptOutcome): boolean {
-  if (outcome.kind === 'response') {
-    return safety === 'once' ? outcome.status === 429 : RETRIED_STATUSES.has(outcome.status);
-  }
+  if (outcome.kind === 'response') return safety !== 'once' && RETRIED_STATUSES.has(outcome.status);
   return outcome.transient && (safety !== 'once' || !outcome.left);
 }
 
 /**
  * Whether an attempt is followed by another, and after how long. Pure (spec §4.6, §7).
- * A `once` call is repeated only on proof that nothing happened: the request never left, or a 429.
+ * A `once` call is repeated only when its request never left this machine; an answer of any kind ends it, a 429 too.
  * Retry-After is a floor; when it passes the deadline there is no point in waiting.
  */
 export function decideRetry(question: RetryQuestion): RetryDecision {

@@ -22,6 +22,9 @@ export const ASSUMPTIONS = {
     'the author stands under role, author, sender, sender_type or direction; assistant, agent, bot, ai and outbound mean a reply',
   'message.text': 'the text stands under text, content, body or message, as text or as a list of parts that hold text',
   'message.created_at': 'the moment of a message stands under created_at, timestamp or sent_at',
+  'cron.list': 'scheduled jobs are listed by GET on the creation path',
+  'cron.fields':
+    'a job carries its id as cron_job_id or id, agent_id (or agent with its id), name, instructions, and a schedule as it was sent, as plain fields, or as a text of five cron fields',
 } as const;
 
 export type AssumptionName = keyof typeof ASSUMPTIONS;

@@ -7,6 +7,7 @@ const ID_FIELDS = {
   agent: 'agent_id',
   source: 'source_id',
   message: 'message_id',
+  cron_job: 'cron_job_id',
 } as const;
 
 export type Resource = keyof typeof ID_FIELDS;
@@ -17,10 +18,13 @@ function asId(value: unknown): string | undefined {
   return Number.isInteger(value) ? String(value) : undefined;
 }
 
+/** Further names under which a resource may stand one level down: the service's path calls a job partner-cron-job. */
+const OTHER_NAMES: { readonly [name in Resource]?: readonly string[] } = { cron_job: ['partner_cron_job'] };
+
 /** The object itself, then the one that stands under the resource's name. */
 function layers(object: JsonObject, resource: Resource): readonly JsonObject[] {
-  const nested = object[resource];
-  return isJsonObject(nested) ? [object, nested] : [object];
+  const nested = [resource, ...(OTHER_NAMES[resource] ?? [])].map((name) => object[name]).find(isJsonObject);
+  return nested ? [object, nested] : [object];
 }
 
 /**

@@ -4,6 +4,14 @@ import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 /** Names under which a list may stand, tried in this order before its own name. */
 const ENVELOPES = ['results', 'data', 'items'] as const;
 
+/** Further names of a list, beside that of its resource: the service's path says partner-cron-jobs. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = { cron_jobs: ['partner_cron_jobs', 'jobs'] };
+
+/** Every key under which a list may stand, in the order in which they are tried. */
+function keysOf(resource: string): readonly string[] {
+  return [...ENVELOPES, resource, ...(OTHER_NAMES[resource] ?? [])];
+}
+
 /** Where an answer keeps what it says about its pages. */
 const PAGING = ['links', '_links', 'meta', 'pagination', 'paging', 'page'] as const;
 
@@ -45,7 +53,7 @@ function objects(list: readonly unknown[], resource: string): readonly JsonObjec
 }
 
 function arrayAt(body: JsonObject, resource: string): readonly unknown[] | undefined {
-  for (const key of [...ENVELOPES, resource]) {
+  for (const key of keysOf(resource)) {
     const value = body[key];
     if (Array.isArray(value)) return value;
   }
@@ -53,7 +61,7 @@ function arrayAt(body: JsonObject, resource: string): readonly unknown[] | undef
 }
 
 function nestedArray(body: JsonObject, resource: string): readonly unknown[] | undefined {
-  for (const key of [...ENVELOPES, resource]) {
+  for (const key of keysOf(resource)) {
     const value = body[key];
     const found = isJsonObject(value) ? arrayAt(value, resource) : undefined;
     if (found) return found;
@@ -84,7 +92,12 @@ export function readList(body: unknown, resource: string): readonly JsonObject[]
 
 /** The body, the envelopes in it, and the paging of each. */
 function pagingPlaces(body: JsonObject, resource: string): readonly JsonObject[] {
-  const envelopes = [body, ...[...ENVELOPES, resource].map((key) => body[key]).filter(isJsonObject)];
+  const envelopes = [
+    body,
+    ...keysOf(resource)
+      .map((key) => body[key])
+      .filter(isJsonObject),
+  ];
   return envelopes.flatMap((place) => [place, ...PAGING.map((key) => place[key]).filter(isJsonObject)]);
 }
 

@@ -61,6 +61,20 @@ export const OPERATIONS = {
     safety: 'safe',
     source: 'assumed',
   },
+  createCronJob: {
+    name: 'createCronJob',
+    method: 'POST',
+    path: '/automation/partner-cron-jobs/',
+    safety: 'once',
+    source: 'spec',
+  },
+  listCronJobs: {
+    name: 'listCronJobs',
+    method: 'GET',
+    path: '/automation/partner-cron-jobs/',
+    safety: 'safe',
+    source: 'assumed',
+  },
 } as const satisfies Record<string, Operation>;
 
 /**

@@ -10,7 +10,7 @@ import {
   type Reserved,
 } from '../domain/cron/ledger.ts';
 import { contentOf, type ListedJob } from '../domain/cron/matching.ts';
-import { LocalError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
+import { LocalError, PartnerctlError, provesNothingDone } from '../errors.ts';
 import type { Clock } from '../io.ts';
 import type { CreateOutcome } from './outcome.ts';
 
@@ -159,7 +159,7 @@ class Creation {
   }
 
   private differencesTo({ schedule, instructions_hash }: Recorded) {
-    const before = { schedule, instructions_hash: instructions_hash ?? undefined };
+    const before = { schedule: schedule ?? undefined, instructions_hash: instructions_hash ?? undefined };
     return { differences: differences(before, this.job) };
   }
 
@@ -276,8 +276,7 @@ class Creation {
   }
 
   private async failed(reservation: Reserved, error: unknown): Promise<CreateOutcome> {
-    const isProof = error instanceof PartnerctlError && !(error instanceof OutcomeUnknownError);
-    if (!isProof) {
+    if (!provesNothingDone(error)) {
       const status = error instanceof PartnerctlError ? error.facts.status : undefined;
       await this.end('cron.unknown', reservation, status === undefined ? 'no_answer' : `http_${status}`);
       return { status: 'unknown', key: this.key, since: reservation.at, error };

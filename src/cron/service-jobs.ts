@@ -1,18 +1,19 @@
 import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { readItem } from '../api/read-item.ts';
-import { readCronJob } from '../contract/cron.ts';
+import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { CronJob } from '../domain/cron/job.ts';
 import { couldBe, type ListedJob } from '../domain/cron/matching.ts';
-import { type CronSchedule, parseFields, parseTimezone, ScheduleError } from '../domain/cron/schedule.ts';
+import { type CronSchedule, parseFields, parseTimezone } from '../domain/cron/schedule.ts';
+import { ScheduleError } from '../domain/cron/schedule-error.ts';
 import { CredentialsError, NotFoundError, PartnerctlError, RefusedError, ServiceError, ShapeError } from '../errors.ts';
 import type { Found } from './create-once.ts';
 
 /** Which job is looked for. */
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 
-function scheduleOf(said: CronSchedule | undefined): CronSchedule | undefined {
+function scheduleOf(said: WireSchedule | undefined): CronSchedule | undefined {
   if (said === undefined) return undefined;
   try {
     return { ...parseFields(said), timezone: parseTimezone(said.timezone) };

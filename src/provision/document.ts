@@ -93,6 +93,14 @@ function refuseToGuess(
   );
 }
 
+/** The failure behind an open end to which an answer came, though one that the tool cannot use. */
+function unusableAnswer({ facts: { cause } }: PartnerctlError): PartnerctlError | undefined {
+  if (cause instanceof ShapeError) return cause;
+  if (!(cause instanceof ServiceError)) return undefined;
+  const { status = 0 } = cause.facts;
+  return status >= 300 && status < 400 ? cause : undefined;
+}
+
 /** A failure that no further round can settle. */
 class Undecidable extends Error {
   readonly error: PartnerctlError;
@@ -120,11 +128,12 @@ async function lookAndPost(
   }
   refuseToGuess(soFar, plan, present, surface.memory.recall(document.manifest));
   // It was answered, though not readably, and yet it is not there: another POST would be answered the same way.
-  if (soFar.open instanceof ShapeError) throw new Undecidable(soFar.open);
+  const answered = soFar.open && unusableAnswer(soFar.open);
+  if (answered) throw new Undecidable(answered);
   try {
     return await remember(surface, document, await post(surface, document, soFar.first, plan, false, idsOf(present)));
   } catch (error) {
-    if (error instanceof OutcomeUnknownError || error instanceof ShapeError) soFar.open = error;
+    if (error instanceof OutcomeUnknownError) soFar.open = error;
     throw error;
   }
 }
@@ -150,6 +159,8 @@ function pauseBefore(error: unknown, round: number, { clock, random }: Surface):
 function finalError(error: unknown): unknown {
   if (error instanceof Undecidable) return error.error;
   if (!(error instanceof OutcomeUnknownError)) return error;
+  const answered = unusableAnswer(error);
+  if (answered) return answered;
   return new ServiceError('The service failed, and it is open whether the space was provisioned.', {
     ...error.facts,
     hint: 'Run it again: it looks at what is there before it writes.',

@@ -1,16 +1,10 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { OutcomeUnknownError, ServiceError } from '../../src/errors.ts';
 import { client, partnerctl } from './client.ts';
 import { closedPort, httpServer, listen, rawJson, rawServer, sendJson, tlsServer } from './servers.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
-const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => undefined,
-    (error) => error,
-  );
 
 describe('a service that cannot be reached', () => {
   it('is tried again four times when the connection is refused, then exit 8', async () => {
@@ -98,23 +92,6 @@ describe('a connection that ends too soon', () => {
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(0);
     expect(ran.json()).toEqual(spaces);
-  });
-
-  it('leaves it open whether a call that must happen once did, and never repeats it', async () => {
-    for (const reply of ['', 'HTTP/1.1 201 Created\r\ncontent-length: 50\r\n\r\n{"space_id"']) {
-      const server = await rawServer(reply, (socket) => socket.resetAndDestroy());
-      const { http } = client(server.baseUrl);
-      const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
-      expect(error).toBeInstanceOf(OutcomeUnknownError);
-      expect(server.received.length).toBe(1);
-    }
-  });
-
-  it('a call that must happen once is repeated while it never left', async () => {
-    const { http, events } = client(`http://127.0.0.1:${await closedPort()}/v1`);
-    const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
-    expect(error).toBeInstanceOf(ServiceError);
-    expect(events.filter(({ kind }) => kind === 'request')).toHaveLength(4);
   });
 
   it('a kept-alive connection that the service closes between two calls costs nothing but another attempt', async () => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { InterruptedError } from '../../src/errors.ts';
+import { InterruptedError, RateLimitError } from '../../src/errors.ts';
 import { handSignals } from '../helpers/run.ts';
 import { client, partnerctl } from './client.ts';
 import { httpServer, listen, sendJson } from './servers.ts';
@@ -112,7 +112,7 @@ describe('Ctrl-C', () => {
     await reached;
     control.abort();
     press();
-    expect(await calling).toBeInstanceOf(InterruptedError);
+    expect(await calling).toBeInstanceOf(RateLimitError);
     expect(server.received.length).toBe(1);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { BalanceError, OutcomeUnknownError, RateLimitError } from '../../src/errors.ts';
+import { BalanceError, RateLimitError } from '../../src/errors.ts';
 import type { Clock } from '../../src/io.ts';
 import { fastClock } from '../helpers/run.ts';
 import { client, partnerctl } from './client.ts';
@@ -111,14 +111,6 @@ describe('a refusal', () => {
     const ids = server.received.map(({ headers }) => headers['x-request-id']);
     expect(new Set(ids).size).toBe(4);
   });
-
-  it.each([408, 500, 503])('%i leaves open what a call that must happen once did', async (status) => {
-    const server = await httpServer((_, response) => sendJson(response, {}, status));
-    const { http } = client(server.baseUrl);
-    const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
-    expect(error).toBeInstanceOf(OutcomeUnknownError);
-    expect(server.received.length).toBe(1);
-  });
 });
 
 describe('a rate limit', () => {
@@ -197,11 +189,15 @@ describe('a rate limit', () => {
     expect(clock.slept).toEqual([40_000]);
   });
 
-  it('does not keep a call that must happen once from being repeated', async () => {
-    const server = await limited('1');
-    const { http } = client(server.baseUrl);
-    await http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' });
-    expect(server.received.length).toBe(2);
+  it('ends a call that must happen once, and holds back the calls after it', async () => {
+    const clock = fastClock();
+    const server = await limited('60');
+    const { http } = client(server.baseUrl, { clock, random: () => 0 });
+    const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
+    expect(error).toBeInstanceOf(RateLimitError);
+    expect(clock.slept).toEqual([]);
+    await http.call(OPERATIONS.listSpaces);
+    expect(clock.slept).toEqual([60_000]);
   });
 
   it('of one call holds back all of them until it has passed', async () => {

@@ -1,0 +1,115 @@
+import { UnknownShape } from './assumptions.ts';
+import { findId, readId } from './fields.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+
+/** When a job runs: cron fields and a timezone, as the service writes them. */
+export interface WireSchedule {
+  readonly minute: string;
+  readonly hour: string;
+  readonly day_of_week: string;
+  readonly timezone: string;
+}
+
+/** A scheduled job as the service lists it. What it does not say, or not readably, is undefined. */
+export interface ListedCronJob {
+  readonly cron_job_id: string;
+  readonly agent_id: string | undefined;
+  readonly name: string | undefined;
+  readonly instructions: string | undefined;
+  /** Undefined also for a schedule that minute, hour and day_of_week cannot express. */
+  readonly schedule: WireSchedule | undefined;
+}
+
+/** Fields that a schedule may have as well; one that is limited makes it another schedule. */
+const OTHER_FIELDS = ['day_of_month', 'day', 'month', 'month_of_year', 'year', 'week'];
+const ANY = ['*', '?'];
+const EXPRESSION_FIELDS = ['expression', 'cron', 'cron_expression'];
+
+function cronField(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
+  return Number.isInteger(value) ? String(value) : undefined;
+}
+
+type Moments = Omit<WireSchedule, 'timezone'>;
+
+/** The fields where all three of them are said: what a missing one would mean is not known. */
+function fromFields(place: JsonObject): Moments | undefined {
+  const [minute, hour, day_of_week] = [place.minute, place.hour, place.day_of_week].map(cronField);
+  if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
+  const others = OTHER_FIELDS.map((field) => place[field]).filter((value) => value !== undefined && value !== null);
+  return others.every((value) => ANY.includes(String(value))) ? { minute, hour, day_of_week } : undefined;
+}
+
+/** `0 9 * * 1-5`: five fields, of which the day of the month and the month are not limited. */
+function fromExpression(text: unknown): Moments | undefined {
+  if (typeof text !== 'string') return undefined;
+  const [minute, hour, day = '', month = '', day_of_week, ...more] = text.trim().split(/\s+/);
+  if (minute === undefined || hour === undefined || day_of_week === undefined || more.length > 0) return undefined;
+  return ANY.includes(day) && ANY.includes(month) ? { minute, hour, day_of_week } : undefined;
+}
+
+function momentsIn(place: unknown): Moments | undefined {
+  if (!isJsonObject(place)) return fromExpression(place);
+  if (place.type !== undefined && place.type !== 'cron') return undefined;
+  if (isJsonObject(place.data)) return fromFields(place.data);
+  const texts = [place.data, ...EXPRESSION_FIELDS.map((field) => place[field])];
+  return fromFields(place) ?? fromExpression(texts.find((value) => typeof value === 'string'));
+}
+
+/** The job's fields, those one level down under the resource's name before those around them. */
+function jobIn(item: JsonObject): JsonObject {
+  return { ...item, ...[item.cron_job, item.partner_cron_job].find(isJsonObject) };
+}
+
+function scheduleOf(job: JsonObject): WireSchedule | undefined {
+  // Without a schedule of its own, a job may carry the fields itself; its type is then not the schedule's.
+  const { type: _, data: __, ...flat } = job;
+  const schedule = job.schedule ?? flat;
+  const moments = momentsIn(schedule);
+  const places = isJsonObject(schedule) ? [schedule, schedule.data, job] : [job];
+  const timezone = places.filter(isJsonObject).find((place) => typeof place.timezone === 'string')?.timezone;
+  if (moments === undefined || typeof timezone !== 'string' || timezone.trim() === '') return undefined;
+  return { ...moments, timezone: timezone.trim() };
+}
+
+function agentOf({ agent_id, agent }: JsonObject): string | undefined {
+  // A bare text may be a name; taken for an id, it would make the job look like another agent's.
+  return findId({ agent_id }, 'agent') ?? (isJsonObject(agent) ? findId(agent, 'agent') : undefined);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * One job of a list (assumption `cron.fields`). Its parts are read as far as they are sure; nothing is guessed.
+ * @throws UnknownShape when it has no id
+ */
+export function readCronJob(item: JsonObject): ListedCronJob {
+  const job = jobIn(item);
+  return {
+    cron_job_id: readId(item, 'cron_job'),
+    agent_id: agentOf(job),
+    name: textOf(job.name),
+    instructions: textOf(job.instructions),
+    schedule: scheduleOf(job),
+  };
+}
+
+/**
+ * The id in the answer to creating a job (spec §4.5): at the top, or under data, result, job or the resource's name.
+ * @throws UnknownShape when none can be made out
+ */
+export function readCreatedCronJob(body: unknown): string {
+  const top = isJsonObject(body) ? body : {};
+  const envelopes = [top, top.data, top.result].filter(isJsonObject);
+  const places = envelopes.flatMap((place) => [place, place.cron_job, place.partner_cron_job, place.job]);
+  const objects = places.filter(isJsonObject);
+  // A plain id beside a nested job is the envelope's own, so the innermost object that has one counts.
+  const candidates = [...objects.filter((object) => 'cron_job_id' in object), ...objects.toReversed()];
+  const id = candidates.map((object) => findId(object, 'cron_job')).find((found) => found !== undefined);
+  if (id === undefined) {
+    throw new UnknownShape('cron.fields', 'No cron_job_id can be made out in the answer.', describeJson(body));
+  }
+  return id;
+}

@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { readCreatedCronJob, readCronJob } from '../../../src/contract/cron.ts';
+import type { JsonObject } from '../../../src/contract/json.ts';
+import { readList } from '../../../src/contract/lists.ts';
+import { OPERATIONS } from '../../../src/contract/operations.ts';
+
+const DATA = { minute: '0', hour: '9', day_of_week: '1-5' };
+const SCHEDULE = { ...DATA, timezone: 'Europe/Berlin' };
+const WIRE = { type: 'cron', data: DATA, timezone: 'Europe/Berlin' };
+const JOB = { cron_job_id: 'c1', agent_id: 'a1', name: 'Digest', instructions: 'Sum up.', schedule: WIRE };
+const { name: _name, ...AROUND } = JOB;
+const READ = { cron_job_id: 'c1', agent_id: 'a1', name: 'Digest', instructions: 'Sum up.', schedule: SCHEDULE };
+
+describe('a listed job', () => {
+  it.each<[string, JsonObject]>([
+    ['as it was sent', JOB],
+    ['with a plain id', { ...JOB, cron_job_id: undefined, id: 'c1' }],
+    ['under cron_job', { cron_job: JOB }],
+    ['under partner_cron_job, beside the id of the envelope', { id: 'entry-7', partner_cron_job: JOB }],
+    ['with some of its fields around it', { name: 'Digest', cron_job: AROUND }],
+    ['with its agent as an object', { ...JOB, agent_id: undefined, agent: { agent_id: 'a1', name: 'Support' } }],
+    ['with its agent as an object with a plain id', { ...JOB, agent_id: null, agent: { id: 'a1' } }],
+    ['with fields and timezone in the schedule', { ...JOB, schedule: SCHEDULE }],
+    ['with the timezone among the data', { ...JOB, schedule: { type: 'cron', data: SCHEDULE } }],
+    ['with the timezone beside the schedule', { ...JOB, schedule: DATA, timezone: 'Europe/Berlin' }],
+    ['with the fields on the job itself', { ...JOB, schedule: undefined, type: 'partner', ...SCHEDULE }],
+    ['with a text', { ...JOB, schedule: ' 0 9 * * 1-5 ', timezone: 'Europe/Berlin' }],
+    ['with a text with question marks', { ...JOB, schedule: '0 9 ? ? 1-5', timezone: 'Europe/Berlin' }],
+    ['with a text as data', { ...JOB, schedule: { ...WIRE, data: '0 9 * * 1-5' } }],
+    ['with a text in the schedule', { ...JOB, schedule: { expression: '0 9 * * 1-5', timezone: 'Europe/Berlin' } }],
+    ['with a text on the job itself', { ...JOB, schedule: null, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' }],
+    ['with numbers', { ...JOB, schedule: { ...WIRE, data: { minute: 0, hour: 9, day_of_week: '1-5' } } }],
+    [
+      'with other fields that limit nothing',
+      { ...JOB, schedule: { ...WIRE, data: { ...DATA, month: '*', day: null } } },
+    ],
+  ])('is read %s', (_, item) => {
+    expect(readCronJob(item)).toEqual(READ);
+  });
+
+  it.each<[string, unknown, unknown?]>([
+    ['none', undefined],
+    ['another type', { ...WIRE, type: 'interval' }],
+    ['an interval', { type: 'interval', data: { seconds: 60 }, timezone: 'UTC' }],
+    ['no timezone', { type: 'cron', data: DATA }],
+    ['an empty timezone', { ...WIRE, timezone: ' ' }],
+    ['a timezone that is no text', { ...WIRE, timezone: 2 }],
+    ['a missing day', { ...WIRE, data: { minute: '0', hour: '9' } }],
+    ['an empty field', { ...WIRE, data: { ...DATA, hour: '' } }],
+    ['a fraction', { ...WIRE, data: { ...DATA, minute: 0.5 } }],
+    ['a list as a field', { ...WIRE, data: { ...DATA, day_of_week: ['1', '2'] } }],
+    ['a limited day of the month', { ...WIRE, data: { ...DATA, day_of_month: '1' } }],
+    ['a limited month', { ...WIRE, data: { ...DATA, month: 6 } }],
+    ['a text with a day of the month', '0 9 1 * *', 'UTC'],
+    ['a text with a month', '0 9 * 6 *', 'UTC'],
+    ['a text with seconds', '0 0 9 * * 1-5', 'UTC'],
+    ['a text with four fields', '0 9 * *', 'UTC'],
+    ['a nickname', '@daily', 'UTC'],
+    ['a text without a timezone', '0 9 * * 1-5'],
+    ['a number', 5, 'UTC'],
+    ['a list', [DATA], 'UTC'],
+  ])('has no schedule where that is not sure: %s', (_, schedule, timezone) => {
+    expect(readCronJob({ ...JOB, schedule, timezone })).toEqual({ ...READ, schedule: undefined });
+  });
+
+  it('does not take a name for an id, nor anything else for a text', () => {
+    expect(readCronJob({ id: 7, agent: 'Support', name: { en: 'x' }, instructions: null })).toEqual({
+      cron_job_id: '7',
+      agent_id: undefined,
+      name: undefined,
+      instructions: undefined,
+      schedule: undefined,
+    });
+  });
+
+  it('without an id is an unknown shape', () => {
+    expect(() => readCronJob({ ...JOB, cron_job_id: undefined })).toThrow(UnknownShape);
+  });
+
+  it('property: whatever else it is, it is read or refused as an unknown shape', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom(...Object.keys(JOB), 'cron_job', 'timezone'), fc.jsonValue()),
+        (item) => {
+          try {
+            const { schedule } = readCronJob({ ...item });
+            if (schedule) expect(Object.values(schedule).every((field) => field !== '')).toBe(true);
+          } catch (error) {
+            expect(error).toBeInstanceOf(UnknownShape);
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('a created job', () => {
+  it.each<[string, unknown]>([
+    ['at the top', { cron_job_id: 'c1', agent_id: 'a1' }],
+    ['as a plain id', { id: 'c1' }],
+    ['under data', { data: { id: 'c1' } }],
+    ['under result', { result: { cron_job_id: 'c1' } }],
+    ['under job', { job: { id: 'c1' } }],
+    ['under cron_job', { cron_job: { id: 'c1' } }],
+    ['under partner_cron_job in data', { data: { partner_cron_job: { id: 'c1' } } }],
+    ['beside the id of the envelope', { id: 'request-9', data: { id: 'c1' } }],
+    ['under its own name before a plain one further in', { cron_job_id: 'c1', data: { id: 'x' } }],
+    ['beside an empty one', { cron_job_id: null, data: { id: 'c1' } }],
+  ])('has its id %s', (_, body) => {
+    expect(readCreatedCronJob(body)).toBe('c1');
+  });
+
+  it.each([
+    [null],
+    ['c1'],
+    [[]],
+    [[{ id: 'c1' }]],
+    [{}],
+    [{ ok: true }],
+    [{ agent_id: 'a1' }],
+    [{ data: { name: 'x' } }],
+  ])('without an id is an unknown shape: %j', (body) => {
+    expect(() => readCreatedCronJob(body)).toThrow(UnknownShape);
+  });
+});
+
+describe('the calls', () => {
+  it('are the creation, which happens once, and a list on the same path', () => {
+    const path = '/automation/partner-cron-jobs/';
+    expect(OPERATIONS.createCronJob).toMatchObject({ method: 'POST', path, safety: 'once', source: 'spec' });
+    expect(OPERATIONS.listCronJobs).toMatchObject({ method: 'GET', path, safety: 'safe', source: 'assumed' });
+  });
+
+  it.each([['cron_jobs'], ['partner_cron_jobs'], ['jobs'], ['results']])('may answer an empty list under %s', (key) => {
+    expect(readList({ [key]: [] }, 'cron_jobs')).toEqual([]);
+    expect(readList({ data: { [key]: [JOB] } }, 'cron_jobs')).toEqual([JOB]);
+  });
+});
