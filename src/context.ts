@@ -50,6 +50,8 @@ export interface Context {
     read(): Promise<Profiles>;
     write(profiles: Profiles): Promise<void>;
   };
+  /** The base address of the service that the settings name; undefined where they name none. No token is needed. */
+  baseUrl(): Promise<string | undefined>;
   /** The service, with the token that the settings name. @throws UsageError, CredentialsError */
   http(): Promise<Http>;
   /** A service and token other than the configured ones, for a login that is still to be checked. */

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { Transport } from './api/transport.ts';
 import { configDirectory } from './config/location.ts';
 import { isReadableByOthers, NO_PROFILES, type Profiles, readProfiles, writeProfiles } from './config/profiles.ts';
-import { type GlobalFlags, isComplete } from './config/settings.ts';
+import { baseUrlOf, type GlobalFlags, isComplete } from './config/settings.ts';
 import type { Context, Signals } from './context.ts';
 import { EXIT, InterruptedError, LocalError } from './errors.ts';
 import type { Clock, Environment, Io } from './io.ts';
@@ -159,6 +159,9 @@ export function createContext(
         await writeProfiles(directory, changed);
         profiles = Promise.resolve(changed);
       },
+    },
+    async baseUrl() {
+      return baseUrlOf(flags, env, await context.config.read());
     },
     async http() {
       // With -v it is said what the profiles would have named, too.

@@ -54,6 +54,31 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import('./commands/chat/tail.ts'),
   },
   {
+    words: 'cron create',
+    summary: 'Create scheduled jobs, each at most once',
+    load: () => import('./commands/cron/create.ts'),
+  },
+  {
+    words: 'cron list',
+    summary: 'List the scheduled jobs, joined with the state file',
+    load: () => import('./commands/cron/list.ts'),
+  },
+  {
+    words: 'cron reconcile',
+    summary: 'Settle jobs whose creation has an unknown outcome',
+    load: () => import('./commands/cron/reconcile.ts'),
+  },
+  {
+    words: 'cron adopt',
+    summary: 'Record by hand that a job is there',
+    load: () => import('./commands/cron/adopt.ts'),
+  },
+  {
+    words: 'cron forget',
+    summary: 'Let a job be created again',
+    load: () => import('./commands/cron/forget.ts'),
+  },
+  {
     words: 'sandbox start',
     summary: 'Run the whole service on this machine',
     load: () => import('./commands/sandbox/start.ts'),
@@ -70,6 +95,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   spaces: 'Customer workspaces',
   agents: 'The agents inside a space',
   chat: 'Talk to an agent: set up, send, follow',
+  cron: 'Scheduled jobs, never created twice',
   sandbox: 'The service, on this machine, with no account',
 };
 

@@ -93,6 +93,17 @@ export function isComplete(flags: GlobalFlags, env: Environment): boolean {
 }
 
 /**
+ * The base address that `resolveService` would find.
+ * @returns undefined where none is configured
+ * @throws UsageError for an unknown profile or an unusable address
+ */
+export function baseUrlOf(flags: GlobalFlags, env: Environment, profiles: Profiles): string | undefined {
+  const profile = profileName(flags, env, profiles);
+  const [first] = baseUrls(flags, env, chosenProfile(profile, profiles), profile.value);
+  return first && parseBaseUrl(first.value, first.from);
+}
+
+/**
  * Which service is meant and with which token: a flag wins over the environment, the environment over the profile.
  * Pure; the token itself is fetched by `fetchToken`.
  * @throws UsageError for an unknown profile, or when no usable base address is configured

@@ -38,22 +38,24 @@ export function isClosed(error: unknown): error is PartnerctlError {
 
 /**
  * What the service lists that is, or could be, one of the wanted jobs. The rest of the list is not kept.
- * @throws PartnerctlError as reading a list does
+ * @throws PartnerctlError as reading a list does; what was listed before that is kept
  */
-async function sift(http: Http, wanted: readonly Wanted[]): Promise<(job: Wanted) => Found> {
+async function sift(http: Http, wanted: readonly Wanted[], kept: Map<string, ListedJob>): Promise<void> {
   const names = new Set(wanted.map(({ name }) => name));
-  const kept: ListedJob[] = [];
   for await (const item of listCronJobs(http)) {
     const listed = listedJob(item);
-    if (listed.name === undefined || names.has(listed.name)) kept.push(listed);
+    // Pages shift while a list grows, so one job may be listed twice.
+    if (listed.name === undefined || names.has(listed.name)) kept.set(listed.cron_job_id, listed);
   }
-  // Pages shift while a list grows, so one job may be listed twice.
-  const each = [...new Map(kept.map((listed) => [listed.cron_job_id, listed])).values()];
-  return ({ agent_id, name }) => ({
-    kind: 'read',
-    same: each.filter((listed) => couldBe(listed, agent_id, name) === 'yes'),
-    maybe: each.filter((listed) => couldBe(listed, agent_id, name) === 'maybe'),
-  });
+}
+
+/** The listed job with an id; undefined where all of the list does not have it. @throws PartnerctlError as reading a list does */
+export async function findListed(http: Http, cronJobId: string): Promise<ListedJob | undefined> {
+  for await (const item of listCronJobs(http)) {
+    const listed = listedJob(item);
+    if (listed.cron_job_id === cronJobId) return listed;
+  }
+  return undefined;
 }
 
 /** The jobs of the service, as far as a command's own are concerned. */
@@ -73,22 +75,30 @@ export function openServiceJobs(
   wanted: readonly Wanted[],
   onClosed: (error: PartnerctlError) => Promise<void>,
 ): ServiceJobs {
-  let looking: Promise<(job: Wanted) => Found> | undefined;
+  const kept = new Map<string, ListedJob>();
+  let looking: Promise<boolean> | undefined;
 
-  async function look(): Promise<(job: Wanted) => Found> {
+  /** @returns whether all of the list could be read */
+  async function look(): Promise<boolean> {
     try {
-      return await sift(http, wanted);
+      await sift(http, wanted, kept);
+      return true;
     } catch (error) {
       if (!isClosed(error)) throw error;
       await onClosed(error);
-      return () => ({ kind: 'closed' });
+      return false;
     }
   }
 
   return {
-    async find(job) {
+    async find({ agent_id, name }) {
       looking ??= look();
-      return (await looking)(job);
+      const isWhole = await looking;
+      const that = (could: 'yes' | 'maybe') =>
+        [...kept.values()].filter((listed) => couldBe(listed, agent_id, name) === could);
+      const same = that('yes');
+      // A part of the list proves what is there, not what is missing.
+      return isWhole || same.length > 0 ? { kind: 'read', same, maybe: that('maybe') } : { kind: 'closed' };
     },
     post: (job, timeoutMs) => createCronJob(http, job, timeoutMs),
   };

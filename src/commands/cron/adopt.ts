@@ -1,0 +1,46 @@
+import { type Column, object } from '../../answer.ts';
+import { command } from '../../command.ts';
+import { wireSchedule } from '../../cron/result.ts';
+import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
+import type { Recorded } from '../../domain/cron/ledger.ts';
+
+interface Input {
+  readonly cron_job_id: string;
+  readonly selection: Selection;
+  readonly yes: boolean;
+}
+
+const COLUMNS: readonly Column<Recorded>[] = [
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
+  { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
+  { header: 'AGENT', value: ({ agent_id }) => agent_id, whole: true },
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'KEY', value: ({ key }) => key, whole: true, tone: () => 'dim' },
+];
+
+export default command<Input>({
+  description:
+    'Records by hand that a job of the service is the one of an agent and name, so that it is not created again. The service is not changed.',
+  args: [{ usage: '<cron_job_id>', description: 'the id of the job at the service' }],
+  flags: [
+    { usage: '--key <key>', description: 'which job it is: the key that the state file knows it by' },
+    ...SELECTION_FLAGS,
+    { usage: '--yes', description: 'do not ask' },
+  ],
+  examples: [
+    { line: 'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4', does: 'the job whose outcome was unknown' },
+    { line: 'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes', does: 'without a question, for a script' },
+  ],
+  input: (words) => ({
+    cron_job_id: words.args[0] ?? '',
+    selection: selectionOf(words, words.text('key')),
+    yes: words.on('yes'),
+  }),
+  async run(context, { cron_job_id, selection, yes }) {
+    const { adopt } = await import('../../cron/by-hand.ts');
+    const adopted = await adopt(context, await context.http(), cron_job_id, selection, yes);
+    const { agent_id, name, schedule, key } = adopted;
+    const json = { cron_job_id, status: 'adopted', agent_id, name, schedule: schedule && wireSchedule(schedule), key };
+    return { ...object(adopted, COLUMNS), json };
+  },
+});

@@ -1,0 +1,31 @@
+import { object } from '../../answer.ts';
+import { command } from '../../command.ts';
+import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
+
+interface Input {
+  readonly selection: Selection;
+  readonly yes: boolean;
+}
+
+export default command<Input>({
+  description:
+    'Makes the state file forget a job, so that one of its agent and name can be created again. The job at the service stays: where its list can be read, the next create finds it and adopts it.',
+  args: [{ usage: '[key]', description: 'the key that the state file knows the job by' }],
+  flags: [...SELECTION_FLAGS, { usage: '--yes', description: 'do not ask' }],
+  examples: [
+    { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'a job that was removed at the service' },
+    { line: 'partnerctl cron forget --agent agt_1 --name daily --yes', does: 'without a question, for a script' },
+  ],
+  input: (words) => ({ selection: selectionOf(words, words.args[0]), yes: words.on('yes') }),
+  async run(context, { selection, yes }) {
+    const { forget } = await import('../../cron/by-hand.ts');
+    const { forgotten, facts } = await forget(context, selection, yes);
+    const json = { status: 'forgotten', key: forgotten.key, agent_id: facts.agent_id, name: facts.name };
+    return object(json, [
+      { header: 'KEY', value: ({ key }) => key, whole: true },
+      { header: 'STATUS', value: ({ status }) => status },
+      { header: 'AGENT', value: ({ agent_id }) => agent_id, whole: true },
+      { header: 'NAME', value: ({ name }) => name },
+    ]);
+  },
+});

@@ -1,0 +1,98 @@
+import { type Column, list } from '../../answer.ts';
+import { command } from '../../command.ts';
+import { commandLine } from '../../command-line.ts';
+import { duration } from '../../config/flags.ts';
+import type { Settled } from '../../cron/reconcile.ts';
+import { wireSchedule } from '../../cron/result.ts';
+import type { SettleOptions } from '../../cron/settle.ts';
+import type { GlobalFlags } from '../../config/settings.ts';
+import type { Recorded } from '../../domain/cron/ledger.ts';
+import { OutcomeUnknownError } from '../../errors.ts';
+
+const GRACE_MS = 10_000;
+
+const TONES = { adopted: 'good', released: 'warn', unknown: 'bad', under_way: 'warn' } as const;
+
+function noteOf({ status, candidates, settlesAt }: Settled): string {
+  if (status === 'adopted') return 'it was created';
+  if (status === 'released') return 'taken as not created; it may be created again';
+  if (status === 'under_way') return 'its process is at work';
+  if (candidates.length > 0) return `could be ${candidates.join(' or ')}`;
+  return settlesAt === null ? 'not listed' : `not listed; it may still appear until ${settlesAt}`;
+}
+
+const COLUMNS: readonly Column<Settled>[] = [
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'AGENT', value: ({ reservation }) => reservation.agent_id, whole: true },
+  { header: 'NAME', value: ({ reservation }) => reservation.name },
+  { header: 'RESERVED', value: ({ reservation }) => reservation.at },
+  { header: 'NOTE', value: noteOf },
+  { header: 'KEY', value: ({ reservation }) => reservation.key, whole: true, tone: () => 'dim' },
+];
+
+function settledJson(settled: Settled): object {
+  const { reservation, status, cron_job_id, candidates } = settled;
+  const { agent_id, name, schedule, key, at } = reservation;
+  const wire = schedule && wireSchedule(schedule);
+  return { cron_job_id, status, agent_id, name, schedule: wire, key, reserved_at: at, candidates, note: noteOf(settled) };
+}
+
+function stillOpen(settled: readonly Settled[], flags: GlobalFlags): OutcomeUnknownError | undefined {
+  const open = settled.filter(({ status }) => status === 'unknown' || status === 'under_way');
+  if (open.length === 0) return undefined;
+  const missing = open.filter(({ status, candidates }) => status === 'unknown' && candidates.length === 0);
+  const guessable = open.some(({ candidates }) => candidates.length > 0);
+  const hints = [
+    missing.length > 0 &&
+      `Where you are sure that it was not created: ${commandLine(['cron', 'reconcile', '--assume-not-created'], flags)}`,
+    guessable && `Which job it is, only you can tell: ${commandLine(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
+  ];
+  return new OutcomeUnknownError(
+    open.length === 1 ? 'The outcome of a job stays open.' : `The outcome of ${open.length} jobs stays open.`,
+    {
+      why: open.map((each) => `${each.reservation.name} (key ${each.reservation.key}): ${noteOf(each)}`).join('\n'),
+      hint: hints.filter((line) => line !== false).join('\n') || 'Run it again in a while.',
+      details: { keys: open.map(({ reservation }) => reservation.key) },
+    },
+  );
+}
+
+function takenNote({ cron_job_id, name }: Recorded): string {
+  return `note: ${cron_job_id} (${name}) was created when the state file could not be written; it is recorded now.`;
+}
+
+export default command<SettleOptions>({
+  description:
+    'Settles jobs whose creation has an unknown outcome, by the list of the service: exactly one new job that matches is adopted, several are never guessed.',
+  flags: [
+    { usage: '--key <key>', description: 'only this job; the error that blocked it shows its key' },
+    { usage: '--assume-not-created', description: 'a job that is not listed was not created, and may be created again' },
+    {
+      usage: '--grace <duration>',
+      description: 'how long after the request a job may still appear in the list',
+      default: '10s',
+    },
+  ],
+  examples: [
+    { line: 'partnerctl cron reconcile', does: 'what became of the jobs whose answer was lost' },
+    { line: 'partnerctl cron reconcile --assume-not-created', does: 'let those be created again that are not listed' },
+  ],
+  input: (words) => ({
+    key: words.text('key'),
+    assumeNotCreated: words.on('assume-not-created'),
+    graceMs: duration(words, 'grace') ?? GRACE_MS,
+  }),
+  async run(context, options) {
+    const { settle, takeUpLeftRecords } = await import('../../cron/settle.ts');
+    for (const taken of await takeUpLeftRecords(context)) await context.notice(takenNote(taken));
+    const http = await context.http();
+    context.progress.start('Reconciling the jobs');
+    const settled = await settle(context, http, options);
+    return list(settled, COLUMNS, {
+      empty: 'There is nothing to reconcile.',
+      json: settledJson,
+      failure: () => stillOpen(settled, context.flags),
+    });
+  },
+});

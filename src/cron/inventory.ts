@@ -1,0 +1,108 @@
+import { findText } from '../contract/fields.ts';
+import type { JsonObject } from '../contract/json.ts';
+import { historiesOf, type CronRecord, type JobFacts, type Recorded, type Reserved } from '../domain/cron/ledger.ts';
+import { nextRuns } from '../domain/cron/next-runs.ts';
+import type { CronSchedule } from '../domain/cron/schedule.ts';
+import { inWords } from '../domain/cron/words.ts';
+import { wireSchedule } from './result.ts';
+import { listedJob } from './service-jobs.ts';
+
+/** A job as `cron list` shows it. */
+export interface JobRow {
+  readonly cron_job_id: string | null;
+  readonly agent_id: string | undefined;
+  readonly name: string | undefined;
+  /** The schedule in words, and when it runs next; undefined where the schedule is not known. */
+  readonly words: string | undefined;
+  readonly next: string | undefined;
+  /**
+   * `recorded`: the service has it, and the state file knows it. `unrecorded`: the file does not. `gone`: the file knows it,
+   * and the service has it no more. `unknown`: it may have been created. `local`: the service was not asked.
+   */
+  readonly standing: 'recorded' | 'unrecorded' | 'gone' | 'unknown' | 'local';
+  readonly json: object;
+}
+
+async function timesOf(schedule: CronSchedule | undefined, now: number): Promise<Pick<JobRow, 'words' | 'next'>> {
+  if (!schedule) return { words: undefined, next: undefined };
+  const [next] = await nextRuns(schedule, now, 1);
+  return { words: await inWords(schedule), next };
+}
+
+async function listedRow(item: JsonObject, keys: ReadonlyMap<string, string>, now: number): Promise<JobRow> {
+  const { cron_job_id, agent_id, name, schedule } = listedJob(item);
+  const key = keys.get(cron_job_id);
+  const times = await timesOf(schedule, now);
+  return {
+    cron_job_id,
+    agent_id,
+    name: name ?? findText(item, 'cron_job', 'name'),
+    ...times,
+    standing: key === undefined ? 'unrecorded' : 'recorded',
+    json: { ...item, recorded: key !== undefined, ...(key !== undefined && { key }), in_words: times.words ?? null },
+  };
+}
+
+async function localRow(
+  record: (Recorded | Reserved) & JobFacts,
+  standing: JobRow['standing'],
+  now: number,
+): Promise<JobRow> {
+  const { key, origin, agent_id, name, schedule } = record;
+  const cron_job_id = record.type === 'cron.reserved' ? null : record.cron_job_id;
+  const times = await timesOf(schedule ?? undefined, now);
+  const remote = standing === 'gone' ? false : null;
+  const json = {
+    cron_job_id,
+    agent_id,
+    name,
+    schedule: schedule && wireSchedule(schedule),
+    recorded: true,
+    remote: cron_job_id === null ? false : remote,
+    status: standing,
+    key,
+    origin,
+    at: record.at,
+    in_words: times.words ?? null,
+  };
+  return { cron_job_id, agent_id, name, ...times, standing, json };
+}
+
+/** What the state file knows of jobs. */
+export interface KnownJobs {
+  readonly jobs: readonly Recorded[];
+  readonly open: readonly Reserved[];
+}
+
+/** The jobs and the open reservations of one service, or, without an origin, of all. */
+export function knownJobs(records: readonly CronRecord[], origin: string | undefined): KnownJobs {
+  const histories = [...historiesOf(records).values()];
+  const isHere = (facts: JobFacts) => origin === undefined || facts.origin === origin;
+  return {
+    jobs: histories.flatMap(({ jobs }) => jobs).filter(isHere),
+    open: histories.flatMap(({ open }) => open.map(({ reservation }) => reservation)).filter(isHere),
+  };
+}
+
+/** What the state file knows, without asking the service. */
+export async function* localRows({ jobs, open }: KnownJobs, now: number): AsyncGenerator<JobRow> {
+  for (const job of jobs) yield await localRow(job, 'local', now);
+  for (const reservation of open) yield await localRow(reservation, 'unknown', now);
+}
+
+/** The service's list, page after page, joined with what the state file knows; what only the file knows comes last. */
+export async function* joinedRows(
+  listed: AsyncIterable<JsonObject>,
+  { jobs, open }: KnownJobs,
+  now: number,
+): AsyncGenerator<JobRow> {
+  const keys = new Map(jobs.map(({ cron_job_id, key }) => [cron_job_id, key]));
+  const unseen = new Map(jobs.map((job) => [job.cron_job_id, job]));
+  for await (const item of listed) {
+    const row = await listedRow(item, keys, now);
+    if (row.cron_job_id !== null) unseen.delete(row.cron_job_id);
+    yield row;
+  }
+  for (const job of unseen.values()) yield await localRow(job, 'gone', now);
+  for (const reservation of open) yield await localRow(reservation, 'unknown', now);
+}

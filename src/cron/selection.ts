@@ -1,0 +1,51 @@
+import type { Words } from '../command.ts';
+import { type CronRecord, historyOf, type JobFacts, type KeyHistory } from '../domain/cron/ledger.ts';
+import { NotFoundError, UsageError } from '../errors.ts';
+import type { AgentInput } from './agents.ts';
+import { agentInput } from './job-input.ts';
+
+/** How a job is named whose record is meant: by its key, or by agent and name. */
+export type Selection = { readonly key: string } | (AgentInput & { readonly name: string });
+
+export const SELECTION_FLAGS = [
+  { usage: '--agent <agent>', description: 'in place of the key, with --name: an agent_id, or name:<name> with --space' },
+  { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
+  { usage: '--name <name>', description: 'in place of the key, with --agent: the name of the job' },
+] as const;
+
+/** @param key as typed, where it was given. @throws UsageError unless the job is named in one way */
+export function selectionOf(words: Words, key: string | undefined): Selection {
+  const named = words.text('agent') !== undefined || words.text('name') !== undefined;
+  if (key && named) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
+  if (key) return { key };
+  if (!named) throw new UsageError('No job is named.', { hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.' });
+  const name = words.text('name');
+  if (!name) throw new UsageError('--name is missing.');
+  return { ...agentInput(words), name };
+}
+
+/** What the state file says of a selected job. */
+export interface SelectedJob {
+  readonly key: string;
+  /** What it says of the job itself, last; undefined where it knows nothing. */
+  readonly facts: JobFacts | undefined;
+  readonly history: KeyHistory;
+  readonly records: readonly CronRecord[];
+}
+
+function factsIn(records: readonly CronRecord[]): JobFacts | undefined {
+  return records.findLast((record) => 'origin' in record);
+}
+
+/** The records of one key, out of all. */
+export function jobOfKey(all: readonly CronRecord[], key: string): SelectedJob {
+  const records = all.filter((record) => record.key === key);
+  return { key, facts: factsIn(records), history: historyOf(records), records };
+}
+
+/** The failure of a key that the state file does not know. */
+export function unknownKey(key: string): NotFoundError {
+  return new NotFoundError(`The state file knows no job with the key ${key}.`, {
+    hint: '`partnerctl cron list --local -o json` shows the keys. Is it another state file (--state)?',
+  });
+}
