@@ -14,9 +14,9 @@ export interface Memory {
   record(manifest: Manifest, spaceId: string, agents: readonly AgentResult[]): Promise<void>;
 }
 
-/** Of what provisioning installs: a chat that is asked for later makes no agent a new one. */
+/** Of what provisioning installs: a chat or a cron job that is asked for later makes no agent a new one. */
 function hashOf(manifest: Manifest): string {
-  const agents = manifest.agents.map(({ chat: _, ...agent }) => agent);
+  const agents = manifest.agents.map(({ chat: _, cron: __, ...agent }) => agent);
   return createHash('sha256')
     .update(JSON.stringify({ ...manifest, agents }))
     .digest('hex');

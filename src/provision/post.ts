@@ -55,10 +55,10 @@ async function installedAgents(
 }
 
 /**
- * An agent as provisioning takes it. Its chat is a call of its own, which says more than provisioning can (a name, whether
- * replies are given); a source that provisioning made before would stay as it is.
+ * An agent as provisioning takes it. Its cron jobs are calls of their own; so is its chat, which says more than
+ * provisioning can (a name, whether replies are given): a source that provisioning made before would stay as it is.
  */
-function installation({ chat, ...agent }: ManifestAgent): ManifestAgent {
+function installation({ chat, cron: _, ...agent }: ManifestAgent): ManifestAgent {
   if (!chat) return agent;
   const { template_id, name } = agent;
   return { template_id, name };

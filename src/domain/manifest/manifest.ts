@@ -1,8 +1,10 @@
+import { reviewName, reviewSchedule, scheduleOf } from '../cron/given.ts';
+import type { CronJob } from '../cron/job.ts';
 import type { Problem } from '../yaml-input/problem.ts';
 import { type Reviewed, readYaml } from '../yaml-input/read.ts';
 import { quoted } from '../yaml-input/shown.ts';
 import type { YamlSource } from '../yaml-input/source-text.ts';
-import { type Manifest, manifestSchema } from './schema.ts';
+import { type Manifest, type ManifestAgent, manifestSchema } from './schema.ts';
 
 export { LIMITS } from '../yaml-input/limits.ts';
 export type { Problem } from '../yaml-input/problem.ts';
@@ -54,6 +56,34 @@ function differentAgents(document: Reviewed): void {
   }
 }
 
+/** What the schema cannot say about the cron jobs of the agents. */
+function soundJobs(document: Reviewed): void {
+  const agents = document.at(['agents']);
+  if (!Array.isArray(agents)) return;
+  for (const index of agents.keys()) {
+    const jobs = document.at(['agents', index, 'cron']);
+    if (!Array.isArray(jobs)) continue;
+    const names = new Map<string, string>();
+    for (const number of jobs.keys()) {
+      const path = ['agents', index, 'cron', number];
+      reviewSchedule(document, path);
+      reviewName(document, path, '', names);
+    }
+  }
+}
+
+/**
+ * The cron jobs of an agent of a manifest that was read without problems, their schedules as they go on the wire.
+ * @throws ScheduleError where that does not hold
+ */
+export function cronJobsOf({ cron = [] }: Pick<ManifestAgent, 'cron'>): Omit<CronJob, 'agent_id'>[] {
+  return cron.map((given) => ({
+    name: given.name,
+    instructions: given.instructions,
+    schedule: scheduleOf(given),
+  }));
+}
+
 /**
  * Reads and checks manifests (spec §4.1): every document of every source.
  * @param lookup the value of a variable that a manifest puts in; undefined where it is not set
@@ -68,6 +98,7 @@ export function readManifests(
   const review = (document: Reviewed): void => {
     compareSpaces(document);
     differentAgents(document);
+    soundJobs(document);
   };
   const { documents, problems } = readYaml(sources, { schema: manifestSchema, lookup, review });
   return { documents: documents.map(({ value, ...place }) => ({ ...place, manifest: value })), problems };

@@ -1,22 +1,7 @@
 import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat-source.ts';
-
-const CONTROL = /\p{Cc}/u;
-
-function identifier(title: string, description: string) {
-  return v.pipe(
-    v.string(),
-    v.nonEmpty('must not be empty'),
-    v.regex(/^\S(.*\S)?$/, 'must not begin or end with white space, or hold a line break'),
-    v.check((text) => !CONTROL.test(text), 'must not hold control characters'),
-    v.title(title),
-    v.description(description),
-  );
-}
-
-function name(title: string, description: string) {
-  return v.pipe(v.string(), v.regex(/\S/, 'must not be empty'), v.title(title), v.description(description));
-}
+import { agentJobSchema } from '../cron/job-schema.ts';
+import { filledText, identifier } from '../yaml-input/text.ts';
 
 const ROUTING =
   'agent_inbox: they enter the inbox of the agent, which can handle several related ones in one thread. ' +
@@ -26,7 +11,7 @@ const ROUTING =
 const chat = v.pipe(
   v.strictObject({
     name: v.exactOptional(
-      name('API chat name', `The display name of a new source. Without it: ${CHAT_DEFAULTS.name}.`),
+      filledText('API chat name', `The display name of a new source. Without it: ${CHAT_DEFAULTS.name}.`),
     ),
     reply_capable: v.exactOptional(
       v.pipe(
@@ -55,7 +40,7 @@ const chat = v.pipe(
 const agent = v.pipe(
   v.strictObject({
     template_id: identifier('Template', 'The approved template to install.'),
-    name: name('Agent name', 'The name of the installed agent.'),
+    name: filledText('Agent name', 'The name of the installed agent.'),
     auto_create_api_chat: v.exactOptional(
       v.pipe(
         v.boolean(),
@@ -71,6 +56,9 @@ const agent = v.pipe(
       ),
     ),
     chat: v.exactOptional(chat),
+    cron: v.exactOptional(
+      v.pipe(v.array(agentJobSchema), v.title('Cron jobs'), v.description('What the agent does again and again.')),
+    ),
   }),
   v.forward(
     v.check(
@@ -93,7 +81,7 @@ export const manifestSchema = v.pipe(
     ),
     space: v.pipe(
       v.strictObject({
-        name: name('Space name', 'The name of the customer workspace.'),
+        name: filledText('Space name', 'The name of the customer workspace.'),
         description: v.exactOptional(
           v.pipe(v.string(), v.title('Space description'), v.description('What the workspace is for.')),
         ),

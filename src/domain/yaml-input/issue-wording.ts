@@ -73,7 +73,7 @@ function choicesIn(expected: string | null): string[] {
 /** Says a schema's issue in words for a person who writes YAML. */
 export function wording(issue: v.BaseIssue<unknown>, refused: Refused): Said {
   const { path, value, place } = refused;
-  if (issue.kind === 'validation') return { message: `${label(path)} ${issue.message}` };
+  if (issue.kind === 'validation' || issue.type === 'never') return { message: `${label(path)} ${issue.message}` };
   if (issue.type !== 'picklist') {
     const wanted = WANTED[issue.type] ?? issue.expected;
     return { message: `${label(path)} must be ${wanted}, not ${came(refused)}`, hint: hintFor(issue.type, refused) };

@@ -3,7 +3,7 @@ import { Schema } from 'yaml';
 import { build } from './build.ts';
 import { check } from './check.ts';
 import { compose } from './compose.ts';
-import { type Finding, Findings } from './finding.ts';
+import { type Finding, Findings, type Span } from './finding.ts';
 import type { Lookup } from './interpolate.ts';
 import { LIMITS } from './limits.ts';
 import { type Problem, problem } from './problem.ts';
@@ -25,10 +25,19 @@ export interface YamlDocument<Value> {
 export interface Reviewed {
   /** The value at a path; undefined where there is none, or where a problem with it has been reported. */
   at(path: Path): unknown;
+  /** The document's number among those of the run that hold something, from 0. */
+  readonly index: number;
   /** Where a value stands, as `acme.yaml:3:20`; safe to show. */
   where(path: Path): string;
-  /** Adds a problem at a value. */
-  report(path: Path, message: string, hint?: string): void;
+  /** File and line of a value, as `acme.yaml:3`. */
+  source(path: Path): string;
+  /** The variables put into a text; what they hold may be a secret, and is not repeated in messages. */
+  variables(path: Path): readonly string[];
+  /**
+   * Adds a problem at a value.
+   * @param part the stretch of the value that is meant, where the value is text
+   */
+  report(path: Path, message: string, hint?: string, part?: Span): void;
 }
 
 export interface Reading<S extends Shape> {
@@ -40,14 +49,28 @@ export interface Reading<S extends Shape> {
   readonly review?: (document: Reviewed) => void;
 }
 
-function reviewed(tree: Tree, source: SourceText, findings: Findings): Reviewed {
+/** The stretch of the source that a part of a text takes: known where the text stands there as it is, but for quotes. */
+function spanOfPart(source: SourceText, whole: Span, value: unknown, part: Span): Span {
+  const written = source.text.slice(whole.offset, whole.offset + whole.length);
+  const shift = written === value ? 0 : written.slice(1, -1) === value ? 1 : undefined;
+  return shift === undefined ? whole : { offset: whole.offset + shift + part.offset, length: part.length };
+}
+
+function reviewed(tree: Tree, source: SourceText, index: number, findings: Findings): Reviewed {
+  const position = (path: Path) => source.position(follow(tree, path).place.span.offset);
   return {
+    index,
     at: (path) => follow(tree, path).value,
     where: (path) => {
-      const { line, column } = source.position(follow(tree, path).place.span.offset);
+      const { line, column } = position(path);
       return shown(`${source.name}:${line}:${column}`);
     },
-    report: (path, message, hint) => findings.add(follow(tree, path).place.span, message, hint),
+    source: (path) => `${source.name}:${position(path).line}`,
+    variables: (path) => follow(tree, path).place.variables,
+    report: (path, message, hint, part) => {
+      const { value, place } = follow(tree, path);
+      findings.add(part ? spanOfPart(source, place.span, value, part) : place.span, message, hint);
+    },
   };
 }
 
@@ -81,7 +104,7 @@ export function readYaml<S extends Shape>(
     const tree = build(contents, { source, findings, lookup, budget });
     if (budget.values < 0) return false;
     const value = check(schema, tree, source, findings);
-    review?.(reviewed(tree, source, findings));
+    review?.(reviewed(tree, source, index, findings));
     if (value !== undefined && findings.all.length === before) {
       const { line } = source.position(spanOf(contents).offset);
       documents.push({ source: `${source.name}:${line}`, index, value });

@@ -27,9 +27,10 @@ export function unknownKeys(shape: Shape, tree: Tree, findings: Findings): Meant
   const meant = new Map<object, ReadonlySet<string>>();
 
   function visit(schema: Shape, value: unknown): void {
-    const { wrapped, item, entries } = schema;
+    const { wrapped, item, entries, pick } = schema;
     const container = containerOf(tree.containers, value);
-    if (wrapped) visit(wrapped, value);
+    if (pick) visit(pick(value), value);
+    else if (wrapped) visit(wrapped, value);
     else if (item && Array.isArray(value)) for (const each of value) visit(item, each);
     else if (entries && container && !Array.isArray(value)) visitMapping(entries, value, container);
   }
