@@ -37,17 +37,19 @@ export function pageSizeOf(service: Service, c: ServiceContext): number {
  * gives the neighbouring pages as absolute addresses. Costs no more than the page, however long the list.
  * @param items in a stable order; new ones join at the end.
  * @param show how the service presents an item.
+ * @param filter the parts of the query that chose the items; the neighbouring pages' addresses repeat them.
  */
 export function pageOf<Record, Item>(
   service: Service,
   c: ServiceContext,
   items: readonly Record[],
   show: (record: Record) => Item,
+  filter: Readonly<{ [parameter: string]: string }> = {},
 ): Page<Item> {
   const size = pageSizeOf(service, c);
   const from = positionOf(c.req.query('cursor'));
   const address = (position: number): string =>
-    `${service.origin}${c.req.path}?page_size=${size}&cursor=${cursorOf(position)}`;
+    `${service.origin}${c.req.path}?${new URLSearchParams({ ...filter, page_size: String(size), cursor: cursorOf(position) })}`;
   return {
     count: items.length,
     next: from + size < items.length ? address(from + size) : null,

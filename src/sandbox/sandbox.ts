@@ -4,8 +4,8 @@ import { getRequestListener } from '@hono/node-server';
 import type * as v from 'valibot';
 import { answerUnroutable, buildApp } from './app.ts';
 import { AgentRunner } from './chat/runner.ts';
-import { type Schedule, scheduleInProcess } from './chat/schedule.ts';
 import { type Script, scriptSchema } from './chat/script.ts';
+import { CronRunner } from './cron/runner.ts';
 import { FaultDice, type FaultPlan, faultPlanSchema, settle } from './faults.ts';
 import { RateLimiter } from './rate-limit.ts';
 import { RequestLog } from './request-log.ts';
@@ -14,6 +14,8 @@ import { check } from './shapes.ts';
 import { keptAdminKey, makeAdminKey } from './store/admin-key.ts';
 import { openStore } from './store/open.ts';
 import { memoryStore } from './store/store.ts';
+import { type Schedule, scheduleInProcess } from './time/schedule.ts';
+import { Timeline } from './time/timeline.ts';
 import { hashSecret, issueToken, newTokenSchema } from './tokens.ts';
 
 export type { Script } from './chat/script.ts';
@@ -35,7 +37,7 @@ export interface SandboxOptions {
   readonly now?: () => number;
   /** From 0 up to 1; `Math.random` by default. */
   readonly random?: () => number;
-  /** Wakes agents when a reply is due by `now`; the machine's timers by default. */
+  /** Wakes the service when something is due by `now`; the machine's timers by default. */
   readonly schedule?: Schedule;
 }
 
@@ -103,16 +105,20 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const adminKey = options.adminKey ?? (dataDir === undefined ? makeAdminKey() : await keptAdminKey(dataDir));
     const origin = `http://${host === '::1' ? '[::1]' : host}:${await listen(server, host, port)}`;
     if (script) store.commit({ kind: 'script', script });
-    const runner = new AgentRunner({ store, now, schedule, closing: closing.signal });
+    const timeline = new Timeline({ store, machine: now, schedule, closing: closing.signal });
+    const runner = new AgentRunner({ store, timeline });
+    const cron = new CronRunner({ store, timeline, runner });
     const service: Service = {
       store,
+      timeline,
       runner,
+      cron,
       log: new RequestLog(),
       limiter: new RateLimiter(),
       faults,
       origin,
       adminKeyHash: hashSecret(adminKey),
-      now,
+      now: () => timeline.now(),
       random,
       closing: closing.signal,
     };
@@ -120,6 +126,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const adapter = { overrideGlobalObjects: false, errorHandler: answerUnroutable };
     server.on('request', getRequestListener(buildApp(service).fetch, adapter));
     runner.resume();
+    cron.resume();
     const shutDown = async (): Promise<void> => {
       closing.abort();
       const closed = once(server, 'close');

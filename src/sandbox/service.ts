@@ -1,17 +1,21 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { AgentRunner } from './chat/runner.ts';
+import type { CronRunner } from './cron/runner.ts';
 import type { FaultDice, Quirk } from './faults.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 import type { Scope } from './scopes.ts';
 import type { Store } from './store/store.ts';
 import type { LiveToken } from './store/tokens.ts';
+import type { Timeline } from './time/timeline.ts';
 
 /** What the handlers of one running sandbox share. */
 export interface Service {
   readonly store: Store;
+  readonly timeline: Timeline;
   readonly runner: AgentRunner;
+  readonly cron: CronRunner;
   readonly log: RequestLog;
   readonly limiter: RateLimiter;
   /** Replaced whole when the fault plan is. */
@@ -19,7 +23,7 @@ export interface Service {
   /** `http://127.0.0.1:PORT`, without a slash at the end. */
   readonly origin: string;
   readonly adminKeyHash: string;
-  /** Milliseconds since the epoch. */
+  /** The timeline's present, in milliseconds since the epoch. */
   readonly now: () => number;
   /** From 0 up to 1. */
   readonly random: () => number;
@@ -61,6 +65,6 @@ export function commonHeaders(service: Service, requestId: string): Record<strin
 }
 
 /** The current moment in ISO 8601. */
-export function timestamp(service: Service): string {
+export function timestamp(service: Pick<Service, 'now'>): string {
   return new Date(service.now()).toISOString();
 }

@@ -235,7 +235,11 @@ describe('time', () => {
   test('a timer that goes off early does not bring a reply early, and its reply comes', async () => {
     const timers: (() => void)[] = [];
     let now = 1_000;
-    const on = await bench({ now: () => now, schedule: (task) => timers.push(task) });
+    const schedule = (task: () => void): (() => void) => {
+      timers.push(task);
+      return () => undefined;
+    };
+    const on = await bench({ now: () => now, schedule });
     const chat = await chatOn(on);
     await chat.send('Hello');
     timers.shift()?.();
@@ -251,7 +255,7 @@ describe('time', () => {
     const clock = manualClock();
     const schedule: typeof clock.schedule = (task, ms) => {
       timers += 1;
-      clock.schedule(task, ms);
+      return clock.schedule(task, ms);
     };
     const chat = await chatOn(await bench({ ...clock, schedule }));
     await Promise.all(Array.from({ length: 200 }, (_, number) => chat.send(`${number}`)));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { readLines, writeLine } from '../../src/sandbox/store/lines.ts';
-import { type Bench, bench, call } from './harness.ts';
+import { type Bench, bench, over, overChild } from './harness.ts';
 import { bundleChild, type ChildSandbox, startChild, temporaryDirectory } from './process.ts';
 import { type Chat, chatOn, type Entry, manualClock } from './talk.ts';
 
@@ -23,20 +23,6 @@ afterAll(() => rm(workshop, { recursive: true, force: true }));
 async function open(options: SandboxOptions): Promise<Bench> {
   const sandbox = await startSandbox(options);
   return over(sandbox, await sandbox.createToken());
-}
-
-function over(sandbox: Bench['sandbox'], token: string): Bench {
-  return {
-    sandbox,
-    token,
-    partner: (method, path, more = {}) => call(method, `${sandbox.baseUrl}${path}`, { token, ...more }),
-    admin: (method, path, body) => call(method, `${sandbox.adminUrl}${path}`, { token: sandbox.adminKey, body }),
-  };
-}
-
-function overChild(child: ChildSandbox): Bench {
-  const refuse = (): Promise<never> => Promise.reject(new Error('A child makes no tokens and is not closed.'));
-  return over({ ...child, createToken: refuse, close: refuse }, child.token);
 }
 
 function texts(entries: readonly Entry[]): string[] {

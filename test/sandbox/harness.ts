@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { ChildSandbox } from './process.ts';
 
 export interface Answer {
   readonly status: number;
@@ -48,17 +49,27 @@ export interface Bench {
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
 }
 
-/** A sandbox for one test, closed when the test ends. */
-export async function bench(options: SandboxOptions = {}): Promise<Bench> {
-  const sandbox = await startSandbox(options);
-  onTestFinished(() => sandbox.close());
-  const token = await sandbox.createToken();
+/** The ways to a sandbox that the test itself ends. */
+export function over(sandbox: Sandbox, token: string): Bench {
   return {
     sandbox,
     token,
     partner: (method, path, more = {}) => call(method, `${sandbox.baseUrl}${path}`, { token, ...more }),
     admin: (method, path, body) => call(method, `${sandbox.adminUrl}${path}`, { token: sandbox.adminKey, body }),
   };
+}
+
+/** The ways to a sandbox in a process of its own. */
+export function overChild(child: ChildSandbox): Bench {
+  const refuse = (): Promise<never> => Promise.reject(new Error('A child makes no tokens and is not closed.'));
+  return over({ ...child, createToken: refuse, close: refuse }, child.token);
+}
+
+/** A sandbox for one test, closed when the test ends. */
+export async function bench(options: SandboxOptions = {}): Promise<Bench> {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  return over(sandbox, await sandbox.createToken());
 }
 
 export const PROVISION = '/automation/agent-templates/provision-space/';

@@ -6,8 +6,12 @@ export function manualClock(start = Date.UTC(2026, 0, 1)) {
   let timers: { at: number; task: () => void }[] = [];
   return {
     now: () => now,
-    schedule: (task: () => void, ms: number): void => {
-      timers.push({ at: now + ms, task });
+    schedule: (task: () => void, ms: number): (() => void) => {
+      const timer = { at: now + ms, task };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((each) => each !== timer);
+      };
     },
     /** Lets time pass; what falls due runs at its own moment. */
     advance: (ms: number): void => {

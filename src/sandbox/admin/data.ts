@@ -33,6 +33,9 @@ function makeSpaces(service: Service, count: number, prefix: string): number {
 
 function reset(service: Service, keepTokens: boolean): void {
   service.store.commit({ kind: 'reset', keep_tokens: keepTokens });
+  service.timeline.clear();
+  // The clock may have gone back, and what was used up then says nothing about now.
+  service.limiter.clear();
   service.log.clear();
   service.faults = new FaultDice(settle({ rules: [] }, service.random));
 }

@@ -1,5 +1,7 @@
 import type { Service } from '../service.ts';
 import { chatAdmin } from './chat.ts';
+import { clockAdmin } from './clock.ts';
+import { cronAdmin } from './cron.ts';
 import { dataAdmin } from './data.ts';
 import { observationAdmin } from './observation.ts';
 import type { AdminRoute } from './route.ts';
@@ -14,5 +16,7 @@ export function adminRoutes(service: Service): AdminRoute[] {
     ...observationAdmin(service),
     ...dataAdmin(service),
     ...chatAdmin(service),
+    ...cronAdmin(service),
+    ...clockAdmin(service),
   ];
 }

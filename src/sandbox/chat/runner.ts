@@ -3,24 +3,19 @@ import type { SourceRecord } from '../store/agents.ts';
 import type { MessageRecord, RunRecord, Thread } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import type { Change } from '../store/world.ts';
-import type { Schedule } from './schedule.ts';
+import type { Timeline } from '../time/timeline.ts';
 import { planReplies } from './script.ts';
-
-/** Longer waits are not for timers to keep. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 interface Parts {
   readonly store: Store;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly schedule: Schedule;
-  readonly closing: AbortSignal;
+  readonly timeline: Timeline;
 }
 
 interface Registration {
   readonly session_id: string;
   readonly text: string;
   readonly external_message_id: string;
+  readonly cron_job_id?: string;
 }
 
 /**
@@ -32,20 +27,28 @@ interface Registration {
  */
 export class AgentRunner {
   readonly #parts: Parts;
-  /** By session, when its earliest timer goes off. */
-  readonly #armed = new Map<string, number>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  /** Registers a caller's message (spec §4.3), or finds the one that has the same external id in the session. */
-  receive(source: SourceRecord, wanted: Registration): { message: MessageRecord; created: boolean } {
+  /**
+   * Registers a message for the agent (spec §4.3), or finds the one that has the same external id in the session.
+   * @param together what is to be committed along with it, in either case.
+   */
+  receive(
+    source: SourceRecord,
+    wanted: Registration,
+    ...together: Change[]
+  ): { message: MessageRecord; created: boolean } {
     const { store } = this.#parts;
-    const { session_id, text, external_message_id } = wanted;
+    const { session_id, text, external_message_id, cron_job_id } = wanted;
     const thread = store.world.threads.get(source.source_id, session_id);
     const existing = thread?.byExternalId(external_message_id);
-    if (existing) return { message: existing, created: false };
+    if (existing) {
+      store.commit(...together);
+      return { message: existing, created: false };
+    }
     const message: MessageRecord = {
       message_id: makeId('msg'),
       source_id: source.source_id,
@@ -54,9 +57,10 @@ export class AgentRunner {
       text,
       external_message_id,
       in_reply_to: null,
+      ...(cron_job_id !== undefined && { cron_job_id }),
       created_at: this.#moment(thread),
     };
-    const changes: Change[] = [{ kind: 'message', message, waits: source.reply_capable }];
+    const changes: Change[] = [...together, { kind: 'message', message, waits: source.reply_capable }];
     // A workflow runs for each message by itself; an inbox has one worker, who takes up next what came in meanwhile.
     const isTaken = source.routing_mode === 'session_workflow' || !thread?.pending.length;
     if (source.reply_capable && isTaken) changes.push({ kind: 'run', run: this.#run(source, [message]) });
@@ -76,10 +80,10 @@ export class AgentRunner {
     count: number,
     textAt: (number: number) => string,
   ): MessageRecord[] {
-    const { store, now } = this.#parts;
+    const { store, timeline } = this.#parts;
     const ends: MessageRecord[] = [];
     // Many at once are dated back, or the last of them would be from the future.
-    const start = now() - count;
+    const start = timeline.now() - count;
     for (let number = 1; number <= count; number += 1) {
       const message: MessageRecord = {
         message_id: makeId('msg'),
@@ -103,7 +107,7 @@ export class AgentRunner {
   }
 
   /** The present, or just after the session's newest message: moments within a session differ and go up. */
-  #moment(thread: Thread | undefined, now = this.#parts.now()): string {
+  #moment(thread: Thread | undefined, now = this.#parts.timeline.now()): string {
     const newest = thread?.messages.at(-1)?.created_at;
     return new Date(newest === undefined ? now : Math.max(now, Date.parse(newest) + 1)).toISOString();
   }
@@ -114,7 +118,7 @@ export class AgentRunner {
     const agent = world.agents.get(source.agent_id);
     const newest = messages.at(-1);
     if (!agent || !newest) throw new Error(`There is nothing to run for the source ${source_id}.`);
-    const taken_at = this.#parts.now();
+    const taken_at = this.#parts.timeline.now();
     const text = messages.map((message) => message.text).join('\n');
     const replies = planReplies(world.script, agent, text).map((reply) => ({
       message_id: makeId('msg'),
@@ -126,39 +130,21 @@ export class AgentRunner {
     return { source_id, session_id: newest.session_id, replies };
   }
 
-  /** Sees to it that a timer goes off when the session's next reply is due. */
+  /** Sees to it that the session's next reply comes when it is due. */
   #arm(sourceId: string, sessionId: string): void {
-    const { store, now, schedule } = this.#parts;
-    const due = store.world.threads.get(sourceId, sessionId)?.pending[0]?.due_at;
-    const key = JSON.stringify([sourceId, sessionId]);
-    if (due === undefined || (this.#armed.get(key) ?? Number.POSITIVE_INFINITY) <= due) return;
-    this.#armed.set(key, due);
-    const goOff = (): void => {
-      if (this.#armed.get(key) === due) this.#armed.delete(key);
-      this.#deliver(sourceId, sessionId);
-    };
-    schedule(goOff, Math.min(Math.max(due - now(), 0), MAX_TIMER_MS));
-  }
-
-  /** Writes the replies that are due, in the order of their moments. */
-  #deliver(sourceId: string, sessionId: string): void {
-    const { store, now, closing } = this.#parts;
-    // After a reset there may be no such session any more.
+    const { store, timeline } = this.#parts;
     const thread = store.world.threads.get(sourceId, sessionId);
-    if (closing.aborted || !thread) return;
-    while (this.#deliverNext(thread, now())) {
-      // Each one may make another due.
-    }
-    // Nobody waits for it: if it cannot be written, every answer from now on says so.
-    store.durable().catch(() => undefined);
-    this.#arm(sourceId, sessionId);
+    const key = JSON.stringify(['reply', sourceId, sessionId]);
+    timeline.set(key, thread?.pending[0]?.due_at, () => {
+      if (thread) this.#deliverNext(thread);
+      this.#arm(sourceId, sessionId);
+    });
   }
 
-  /** @returns whether there was a reply to write. */
-  #deliverNext(thread: Thread, now: number): boolean {
+  #deliverNext(thread: Thread): void {
     const { store } = this.#parts;
     const [next, ...others] = thread.pending.slice(0, 2);
-    if (!next || next.due_at > now) return false;
+    if (!next) return;
     const { source_id, session_id } = thread;
     const { message_id, role, text, in_reply_to } = next;
     const created_at = this.#moment(thread);
@@ -179,6 +165,5 @@ export class AgentRunner {
       changes.push({ kind: 'run', run: this.#run(source, thread.waiting) });
     }
     store.commit(...changes);
-    return true;
   }
 }

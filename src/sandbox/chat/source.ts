@@ -10,7 +10,7 @@ type Wanted = { readonly [Field in 'name' | 'reply_capable' | 'routing_mode']?: 
  * @param wanted by default the agent's name, able to reply, and routed to the agent's inbox.
  */
 export function sourceFor(
-  service: Service,
+  service: Pick<Service, 'store' | 'now'>,
   agent: AgentRecord,
   wanted: Wanted,
 ): { source: SourceRecord; created: boolean } {

@@ -3,6 +3,7 @@ import { agentRoutes } from './agents.ts';
 import { chatHistoryRoutes } from './chat-history.ts';
 import { chatMessageRoutes } from './chat-messages.ts';
 import { chatSourceRoutes } from './chat-sources.ts';
+import { cronJobRoutes } from './cron-jobs.ts';
 import { provisioningRoutes } from './provisioning.ts';
 import { spaceRoutes } from './spaces.ts';
 
@@ -15,5 +16,6 @@ export function partnerRoutes(service: Service): Route[] {
     ...chatSourceRoutes(service),
     ...chatMessageRoutes(service),
     ...chatHistoryRoutes(service),
+    ...cronJobRoutes(service),
   ];
 }

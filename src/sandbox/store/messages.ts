@@ -12,6 +12,8 @@ export const messageRecordSchema = v.strictObject({
   external_message_id: v.nullable(v.string()),
   /** For a reply the newest of the messages that it answers. */
   in_reply_to: v.nullable(v.string()),
+  /** The scheduled job whose run the message is; only such messages have it. */
+  cron_job_id: v.optional(v.string()),
   created_at: v.string(),
 });
 

@@ -3,6 +3,8 @@ import { type SettledScript, scriptSchema } from '../chat/script.ts';
 import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../settings.ts';
 import { DEFAULT_TEMPLATES, type TemplateRecord, templateSchema } from '../templates.ts';
 import { AgentTable, agentRecordSchema, sourceRecordSchema } from './agents.ts';
+import { type ClockRecord, clockRecordSchema, MACHINE_CLOCK } from './clock.ts';
+import { CronJobTable, cronJobRecordSchema, cronRunRecordSchema } from './cron-jobs.ts';
 import { messageRecordSchema, runRecordSchema, type Thread, ThreadTable } from './messages.ts';
 import { SpaceTable, spaceRecordSchema } from './spaces.ts';
 import { TokenTable, tokenRecordSchema } from './tokens.ts';
@@ -19,6 +21,10 @@ export const changeSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('script'), script: scriptSchema }),
   v.strictObject({ kind: v.literal('message'), message: messageRecordSchema, waits: v.boolean() }),
   v.strictObject({ kind: v.literal('run'), run: runRecordSchema }),
+  v.strictObject({ kind: v.literal('cron_job'), job: cronJobRecordSchema }),
+  v.strictObject({ kind: v.literal('cron_job_deleted'), cron_job_id: v.string() }),
+  v.strictObject({ kind: v.literal('cron_run'), run: cronRunRecordSchema }),
+  v.strictObject({ kind: v.literal('clock'), clock: clockRecordSchema }),
   v.strictObject({ kind: v.literal('reset'), keep_tokens: v.boolean() }),
 ]);
 
@@ -37,6 +43,8 @@ export class World {
   spaces = new SpaceTable();
   agents = new AgentTable();
   threads = new ThreadTable();
+  cronJobs = new CronJobTable();
+  clock: ClockRecord = MACHINE_CLOCK;
   script: SettledScript = [];
   templates = new Map<string, TemplateRecord>();
   settings: Settings = DEFAULT_SETTINGS;
@@ -77,6 +85,18 @@ export class World {
       case 'run':
         this.threads.run(change.run);
         return;
+      case 'cron_job':
+        this.cronJobs.add(change.job);
+        return;
+      case 'cron_job_deleted':
+        this.cronJobs.remove(change.cron_job_id);
+        return;
+      case 'cron_run':
+        this.cronJobs.ran(change.run);
+        return;
+      case 'clock':
+        this.clock = change.clock;
+        return;
       case 'reset':
         this.#reset(change.keep_tokens);
         return;
@@ -93,6 +113,9 @@ export class World {
     for (const source of this.agents.sources()) yield { kind: 'source', source };
     yield { kind: 'script', script: this.script };
     for (const thread of this.threads.all()) yield* changesOf(thread);
+    for (const job of this.cronJobs.all()) yield { kind: 'cron_job', job };
+    for (const run of this.cronJobs.lastRuns()) yield { kind: 'cron_run', run };
+    yield { kind: 'clock', clock: this.clock };
   }
 
   #approve(templates: readonly TemplateRecord[]): void {
@@ -105,6 +128,8 @@ export class World {
     this.spaces = new SpaceTable();
     this.agents = new AgentTable();
     this.threads = new ThreadTable();
+    this.cronJobs = new CronJobTable();
+    this.clock = MACHINE_CLOCK;
     this.script = [];
     this.templates = new Map();
     this.settings = DEFAULT_SETTINGS;

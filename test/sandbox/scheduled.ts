@@ -1,0 +1,67 @@
+import { expect } from 'vitest';
+import type { Answer, Bench } from './harness.ts';
+import { type Chat, chatOn, type Entry } from './talk.ts';
+
+export const CRON_JOBS = '/automation/partner-cron-jobs/';
+
+/** A body for a job that is in order: weekdays at nine in Berlin. */
+export function jobBody(agent_id: string, more: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    agent_id,
+    name: 'Morning report',
+    instructions: 'Write the report.',
+    schedule: { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '1-5' }, timezone: 'Europe/Berlin' },
+    ...more,
+  };
+}
+
+/** The schedule of a body: `minute hour day_of_week`. */
+export function scheduled(fields: string, timezone = 'UTC'): Record<string, unknown> {
+  const [minute, hour, day_of_week] = fields.split(' ');
+  return { schedule: { type: 'cron', data: { minute, hour, day_of_week }, timezone } };
+}
+
+export interface Job {
+  readonly cron_job_id: string;
+  readonly next_run_at: string | null;
+  readonly last_run_at: string | null;
+}
+
+export interface Plan {
+  readonly chat: Chat;
+  post(more?: Record<string, unknown>): Promise<Answer>;
+  /** Makes a job that is in order. */
+  make(fields: string, timezone?: string, more?: Record<string, unknown>): Promise<Job>;
+  jobs(): Promise<readonly Job[]>;
+  /** All that was said in the session of a job. */
+  said(job: Job): Promise<Entry[]>;
+  /** The moments of a job's runs, by the clock of the service. */
+  runs(job: Job): Promise<string[]>;
+  clock(change: Record<string, unknown>): Promise<Answer>;
+}
+
+/** An agent whose jobs a test schedules. */
+export async function planOn(on: Bench, mode: 'agent_inbox' | 'session_workflow' = 'session_workflow'): Promise<Plan> {
+  const chat = await chatOn(on, mode);
+  const post = (more?: Record<string, unknown>): Promise<Answer> =>
+    on.partner('POST', CRON_JOBS, { body: jobBody(chat.agent_id, more) });
+  const plan: Plan = {
+    chat,
+    post,
+    make: async (fields, timezone, more = {}) => {
+      const { status, json } = await post({ ...scheduled(fields, timezone), ...more });
+      expect(status).toBe(201);
+      return json;
+    },
+    jobs: async () => (await on.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results,
+    said: ({ cron_job_id }) => chat.history({ session_id: `cron:${cron_job_id}`, page_size: '1000' }),
+    runs: async (job) =>
+      (await plan.said(job)).filter(({ role }) => role === 'user').map(({ created_at }) => created_at),
+    clock: async (change) => {
+      const answer = await on.admin('PATCH', '/clock', change);
+      expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
+      return answer;
+    },
+  };
+  return plan;
+}
