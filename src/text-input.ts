@@ -60,7 +60,8 @@ export async function readText(
 ): Promise<string> {
   if (source.from === 'words') return source.text;
   const name = source.from === 'stdin' ? 'standard input' : source.path;
-  const text = source.from === 'stdin' ? await readAll(what, name, readUntil(stdin, signal)) : await readFile(what, source.path);
+  const text =
+    source.from === 'stdin' ? await readAll(what, name, readUntil(stdin, signal)) : await readFile(what, source.path);
   if (text === '') throw unusable(what, name, 'it is empty');
   return text;
 }

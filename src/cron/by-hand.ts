@@ -79,7 +79,8 @@ async function listedOf(context: Context, http: Http, cronJobId: string): Promis
 
 function refuseOther({ agent_id, name }: Target, listed: ListedJob): void {
   const isOther =
-    (listed.agent_id !== undefined && listed.agent_id !== agent_id) || (listed.name !== undefined && listed.name !== name);
+    (listed.agent_id !== undefined && listed.agent_id !== agent_id) ||
+    (listed.name !== undefined && listed.name !== name);
   if (!isOther) return;
   throw new InputError(`${listed.cron_job_id} is another job.`, {
     why: `It is ${JSON.stringify(listed.name ?? '')} of the agent ${listed.agent_id ?? ''}, not ${JSON.stringify(name)} of ${agent_id}.`,
@@ -136,7 +137,8 @@ async function keyFor(context: Context, selection: Selection): Promise<string> {
     return cronKey(http.baseUrl, await new AgentFinder(http).find(selection), selection.name);
   }
   const origin = await context.baseUrl();
-  if (origin === undefined) throw new UsageError('No base address is configured.', { hint: 'Name the job by its key.' });
+  if (origin === undefined)
+    throw new UsageError('No base address is configured.', { hint: 'Name the job by its key.' });
   return cronKey(origin, selection.agent.value, selection.name);
 }
 

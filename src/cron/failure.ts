@@ -51,11 +51,14 @@ function blockedFailure(outcome: Blocked & { readonly key: string }, { job, flag
         details,
       });
     case 'several':
-      return new DuplicateError(`The service has more than one job ${JSON.stringify(job.name)} of the agent ${job.agent_id}.`, {
-        why: candidates.join(', '),
-        hint: `Which of them is yours is not guessed: ${commandLine(['cron', 'adopt', '<cron_job_id>', '--agent', job.agent_id, '--name', job.name], flags)}`,
-        details,
-      });
+      return new DuplicateError(
+        `The service has more than one job ${JSON.stringify(job.name)} of the agent ${job.agent_id}.`,
+        {
+          why: candidates.join(', '),
+          hint: `Which of them is yours is not guessed: ${commandLine(['cron', 'adopt', '<cron_job_id>', '--agent', job.agent_id, '--name', job.name], flags)}`,
+          details,
+        },
+      );
     case 'under_way':
       return new DuplicateError(`${title} is being created by another process.`, {
         why: `It reserved the job at ${since}.`,
@@ -65,7 +68,10 @@ function blockedFailure(outcome: Blocked & { readonly key: string }, { job, flag
   }
 }
 
-function unknownFailure(outcome: Extract<CreateOutcome, { status: 'unknown' }>, { job, flags }: About): PartnerctlError {
+function unknownFailure(
+  outcome: Extract<CreateOutcome, { status: 'unknown' }>,
+  { job, flags }: About,
+): PartnerctlError {
   const { key, since, error } = outcome;
   const reconcile = `Look what became of it: ${commandLine(['cron', 'reconcile'], flags)}`;
   const blocked = 'Until then nothing is created under this name.';
@@ -87,13 +93,17 @@ function unknownFailure(outcome: Extract<CreateOutcome, { status: 'unknown' }>, 
   });
 }
 
-function unrecordedFailure(outcome: Extract<CreateOutcome, { status: 'created' }>, about: About): LocalError | undefined {
+function unrecordedFailure(
+  outcome: Extract<CreateOutcome, { status: 'created' }>,
+  about: About,
+): LocalError | undefined {
   const { unrecorded, cron_job_id, key } = outcome;
   if (!unrecorded) return undefined;
   const { error, rescued } = unrecorded;
   const { agent_id, name } = about.job;
   const adopt = commandLine(['cron', 'adopt', cron_job_id, '--agent', agent_id, '--name', name], about.flags);
-  const kept = rescued === undefined ? '' : `\nThe record is kept in ${rescued}; \`partnerctl cron reconcile\` takes it up, too.`;
+  const kept =
+    rescued === undefined ? '' : `\nThe record is kept in ${rescued}; \`partnerctl cron reconcile\` takes it up, too.`;
   return new LocalError(`The job was created as ${cron_job_id}, and this could not be recorded.`, {
     why: error instanceof PartnerctlError ? `${error.message}\n${error.facts.why ?? ''}`.trim() : String(error),
     hint: `Once the state file can be written, record it: ${adopt}${kept}`,
@@ -102,7 +112,10 @@ function unrecordedFailure(outcome: Extract<CreateOutcome, { status: 'created' }
   });
 }
 
-function failedFailure({ key, error, isReleased }: Extract<CreateOutcome, { status: 'failed' }>, { flags }: About): unknown {
+function failedFailure(
+  { key, error, isReleased }: Extract<CreateOutcome, { status: 'failed' }>,
+  { flags }: About,
+): unknown {
   if (!(error instanceof PartnerctlError)) return error;
   const more = isReleased
     ? 'No job was created.'

@@ -1,6 +1,6 @@
 import { findText } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { historiesOf, type CronRecord, type JobFacts, type Recorded, type Reserved } from '../domain/cron/ledger.ts';
+import { type CronRecord, historiesOf, type JobFacts, type Recorded, type Reserved } from '../domain/cron/ledger.ts';
 import { nextRuns } from '../domain/cron/next-runs.ts';
 import type { CronSchedule } from '../domain/cron/schedule.ts';
 import { inWords } from '../domain/cron/words.ts';

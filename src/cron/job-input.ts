@@ -1,6 +1,12 @@
 import { parseAgentReference } from '../api/find-agent.ts';
 import type { Words } from '../command.ts';
-import { type CronSchedule, parseExpression, parseFields, parseTimezone, ScheduleError } from '../domain/cron/schedule.ts';
+import {
+  type CronSchedule,
+  parseExpression,
+  parseFields,
+  parseTimezone,
+  ScheduleError,
+} from '../domain/cron/schedule.ts';
 import { UsageError } from '../errors.ts';
 import type { TextSource } from '../text-input.ts';
 import type { AgentInput } from './agents.ts';

@@ -1,11 +1,11 @@
+import { parseAgentReference } from '../api/find-agent.ts';
 import type { Context } from '../context.ts';
 import { cronKey } from '../domain/cron/job.ts';
 import { readJobs } from '../domain/cron/jobs-file.ts';
-import { parseAgentReference } from '../api/find-agent.ts';
 import { InputError, UsageError } from '../errors.ts';
+import { readText } from '../text-input.ts';
 import { yamlError } from '../yaml-error.ts';
 import { readSources } from '../yaml-sources.ts';
-import { readText } from '../text-input.ts';
 import { AgentFinder } from './agents.ts';
 import type { JobInput } from './job-input.ts';
 import type { WantedJob } from './run.ts';
@@ -17,7 +17,10 @@ function refuseTwoReaders({ flags }: Context, readsStdin: boolean): void {
 }
 
 /** The job that was typed. @throws InputError, UsageError; NotFoundError where its agent is not found */
-export async function jobOf(context: Context, { name, instructions, schedule, ...agent }: JobInput): Promise<WantedJob> {
+export async function jobOf(
+  context: Context,
+  { name, instructions, schedule, ...agent }: JobInput,
+): Promise<WantedJob> {
   refuseTwoReaders(context, instructions.from === 'stdin');
   const text = await readText(instructions, 'The instructions', context.io.stdin, context.ended);
   const agent_id = await new AgentFinder(await context.http()).find(agent);

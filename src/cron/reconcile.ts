@@ -1,4 +1,10 @@
-import { type CronRecord, historiesOf, type OpenReservation, type Recorded, type Reserved } from '../domain/cron/ledger.ts';
+import {
+  type CronRecord,
+  historiesOf,
+  type OpenReservation,
+  type Recorded,
+  type Reserved,
+} from '../domain/cron/ledger.ts';
 import { contentOf, type ListedJob } from '../domain/cron/matching.ts';
 import type { Clock } from '../io.ts';
 import { type Found, type GuardParts, isOver, type Ledger, listedFacts } from './create-once.ts';
@@ -36,10 +42,17 @@ function newOnes({ reservation, known }: OpenJob, found: Found): { same: ListedJ
 }
 
 /** Whether a listed job has another content than was posted, as far as both are known. */
-function isOther({ content_hash, schedule }: Reserved, listed: ListedJob, facts: { content_hash: string | null }): boolean {
+function isOther(
+  { content_hash, schedule }: Reserved,
+  listed: ListedJob,
+  facts: { content_hash: string | null },
+): boolean {
   if (facts.content_hash !== null) return facts.content_hash !== content_hash;
   // Of the instructions only a hash is kept, so without them the schedule alone is compared.
-  return schedule !== null && contentOf({ ...listed, instructions: undefined }, { schedule, instructions: '' }) === 'different';
+  return (
+    schedule !== null &&
+    contentOf({ ...listed, instructions: undefined }, { schedule, instructions: '' }) === 'different'
+  );
 }
 
 /** What reconciling needs of the world. */
@@ -104,11 +117,7 @@ export async function reconcileOne(
 }
 
 /** Waits until every one of these would have appeared in the list. */
-export async function waitForGrace(
-  settled: readonly Settled[],
-  clock: Clock,
-  ended: AbortSignal,
-): Promise<void> {
+export async function waitForGrace(settled: readonly Settled[], clock: Clock, ended: AbortSignal): Promise<void> {
   const moments = settled.map((each) => (each.settlesAt === null ? 0 : Date.parse(each.settlesAt)));
   const until = Math.max(0, ...moments);
   const wait = until - clock.now();

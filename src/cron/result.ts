@@ -1,4 +1,4 @@
-import { cronKey, type CronJob, type CronDifference } from '../domain/cron/job.ts';
+import { type CronDifference, type CronJob, cronKey } from '../domain/cron/job.ts';
 import { nextRuns } from '../domain/cron/next-runs.ts';
 import type { CronSchedule } from '../domain/cron/schedule.ts';
 import { inWords } from '../domain/cron/words.ts';

@@ -1,5 +1,5 @@
-import { asSettled } from '../as-settled.ts';
 import type { Http } from '../api/http.ts';
+import { asSettled } from '../as-settled.ts';
 import type { Context } from '../context.ts';
 import type { CronJob } from '../domain/cron/job.ts';
 import { BalanceError, CredentialsError } from '../errors.ts';

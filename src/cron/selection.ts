@@ -8,7 +8,10 @@ import { agentInput } from './job-input.ts';
 export type Selection = { readonly key: string } | (AgentInput & { readonly name: string });
 
 export const SELECTION_FLAGS = [
-  { usage: '--agent <agent>', description: 'in place of the key, with --name: an agent_id, or name:<name> with --space' },
+  {
+    usage: '--agent <agent>',
+    description: 'in place of the key, with --name: an agent_id, or name:<name> with --space',
+  },
   { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
   { usage: '--name <name>', description: 'in place of the key, with --agent: the name of the job' },
 ] as const;
@@ -18,7 +21,10 @@ export function selectionOf(words: Words, key: string | undefined): Selection {
   const named = words.text('agent') !== undefined || words.text('name') !== undefined;
   if (key && named) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
   if (key) return { key };
-  if (!named) throw new UsageError('No job is named.', { hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.' });
+  if (!named)
+    throw new UsageError('No job is named.', {
+      hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.',
+    });
   const name = words.text('name');
   if (!name) throw new UsageError('--name is missing.');
   return { ...agentInput(words), name };

@@ -7,7 +7,14 @@ import type { CronJob } from '../domain/cron/job.ts';
 import { couldBe, type ListedJob } from '../domain/cron/matching.ts';
 import { type CronSchedule, parseFields, parseTimezone } from '../domain/cron/schedule.ts';
 import { ScheduleError } from '../domain/cron/schedule-error.ts';
-import { CredentialsError, NotFoundError, PartnerctlError, RefusedError, ServiceError, ShapeError } from '../errors.ts';
+import {
+  CredentialsError,
+  NotFoundError,
+  type PartnerctlError,
+  RefusedError,
+  ServiceError,
+  ShapeError,
+} from '../errors.ts';
 import type { Found } from './create-once.ts';
 
 /** Which job is looked for. */

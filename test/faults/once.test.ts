@@ -30,7 +30,7 @@ const JOB = {
 
 /** What creating the job ends with; an id is a failure of the test. */
 async function errorOf(http: Http): Promise<PartnerctlError> {
-  const thrown: unknown = await createCronJob(http, JOB).catch((error: unknown) => error);
+  const thrown: unknown = await createCronJob(http, JOB, 120_000).catch((error: unknown) => error);
   if (thrown instanceof PartnerctlError) return thrown;
   throw new Error('No foreseen failure.', { cause: thrown });
 }
@@ -65,7 +65,7 @@ describe('a call that must happen once', () => {
   it('sends what the spec says, and gives the id', async () => {
     const server = await httpServer((_, response) => sendJson(response, { cron_job_id: 'c1' }, 201));
     const { http } = client(server.baseUrl);
-    expect(await createCronJob(http, JOB)).toBe('c1');
+    expect(await createCronJob(http, JOB, 120_000)).toBe('c1');
     expect(server.received).toMatchObject([
       { method: 'POST', path: '/v1/automation/partner-cron-jobs/', headers: { authorization: `Bearer ${TOKEN}` } },
     ]);
@@ -388,7 +388,7 @@ describe('everything else leaves open whether it happened, and it is not sent ag
       sendJson(response, { id: 'c1' }, 201);
     });
     const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
-    expect(await createCronJob(http, JOB)).toBe('c1');
+    expect(await createCronJob(http, JOB, 120_000)).toBe('c1');
     expect(server.received).toHaveLength(1);
   });
 });

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { type Answer, type Column, object } from '../../answer.ts';
 import { type SentMessage, sendMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
-import { commandLine, isPastable, waitOnLine } from '../../command-line.ts';
 import { sayLine } from '../../chat/line-notice.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
-import { readText, type TextSource } from '../../text-input.ts';
 import type { Waited, WaitOptions } from '../../chat/wait.ts';
 import { command, type Words } from '../../command.ts';
+import { commandLine, isPastable, waitOnLine } from '../../command-line.ts';
 import { duration } from '../../config/flags.ts';
 import type { Context } from '../../context.ts';
 import type { Message } from '../../contract/messages.ts';
 import { amplified, errorObject, InterruptedError, NoReplyError, PartnerctlError, UsageError } from '../../errors.ts';
+import { readText, type TextSource } from '../../text-input.ts';
 
 interface Input {
   readonly source_id: string;

@@ -1,11 +1,11 @@
 import type { StreamEvent } from '../../answer.ts';
 import type { Http } from '../../api/http.ts';
-import { waitOnLine } from '../../command-line.ts';
 import { type FollowEvent, follow } from '../../chat/follow.ts';
 import { sayLine } from '../../chat/line-notice.ts';
 import type { FollowStart } from '../../chat/session.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
 import { command, type Words } from '../../command.ts';
+import { waitOnLine } from '../../command-line.ts';
 import { duration } from '../../config/flags.ts';
 import type { Context } from '../../context.ts';
 import type { Message } from '../../contract/messages.ts';

@@ -2,10 +2,10 @@ import { type Column, list } from '../../answer.ts';
 import { command } from '../../command.ts';
 import { commandLine } from '../../command-line.ts';
 import { duration } from '../../config/flags.ts';
+import type { GlobalFlags } from '../../config/settings.ts';
 import type { Settled } from '../../cron/reconcile.ts';
 import { wireSchedule } from '../../cron/result.ts';
 import type { SettleOptions } from '../../cron/settle.ts';
-import type { GlobalFlags } from '../../config/settings.ts';
 import type { Recorded } from '../../domain/cron/ledger.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 
@@ -35,7 +35,17 @@ function settledJson(settled: Settled): object {
   const { reservation, status, cron_job_id, candidates } = settled;
   const { agent_id, name, schedule, key, at } = reservation;
   const wire = schedule && wireSchedule(schedule);
-  return { cron_job_id, status, agent_id, name, schedule: wire, key, reserved_at: at, candidates, note: noteOf(settled) };
+  return {
+    cron_job_id,
+    status,
+    agent_id,
+    name,
+    schedule: wire,
+    key,
+    reserved_at: at,
+    candidates,
+    note: noteOf(settled),
+  };
 }
 
 function stillOpen(settled: readonly Settled[], flags: GlobalFlags): OutcomeUnknownError | undefined {
@@ -46,7 +56,8 @@ function stillOpen(settled: readonly Settled[], flags: GlobalFlags): OutcomeUnkn
   const hints = [
     missing.length > 0 &&
       `Where you are sure that it was not created: ${commandLine(['cron', 'reconcile', '--assume-not-created'], flags)}`,
-    guessable && `Which job it is, only you can tell: ${commandLine(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
+    guessable &&
+      `Which job it is, only you can tell: ${commandLine(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
   ];
   return new OutcomeUnknownError(
     open.length === 1 ? 'The outcome of a job stays open.' : `The outcome of ${open.length} jobs stays open.`,
@@ -67,7 +78,10 @@ export default command<SettleOptions>({
     'Settles jobs whose creation has an unknown outcome, by the list of the service: exactly one new job that matches is adopted, several are never guessed.',
   flags: [
     { usage: '--key <key>', description: 'only this job; the error that blocked it shows its key' },
-    { usage: '--assume-not-created', description: 'a job that is not listed was not created, and may be created again' },
+    {
+      usage: '--assume-not-created',
+      description: 'a job that is not listed was not created, and may be created again',
+    },
     {
       usage: '--grace <duration>',
       description: 'how long after the request a job may still appear in the list',
