@@ -4,6 +4,7 @@ import type { GlobalFlags } from './config/settings.ts';
 import type { Clock, Environment, Io } from './io.ts';
 import type { Progress } from './output/progress.ts';
 import type { PromptLine, PromptLineOptions } from './output/prompt-line.ts';
+import type { StateLocation } from './state/location.ts';
 
 /** Signals that end a command. */
 export type EndSignal = 'SIGINT' | 'SIGTERM';
@@ -58,6 +59,8 @@ export interface Context {
   httpTo(baseUrl: string, token: string): Promise<Http>;
   /** Where things are kept that are no part of the state file, which people pass on. */
   privateDirectory(): Promise<string>;
+  /** Where the state file is, and what decided it. @throws UsageError where nothing names a place for it */
+  stateLocation(): Promise<StateLocation>;
   /** Path of the state file. */
   statePath(): Promise<string>;
 }

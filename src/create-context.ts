@@ -180,9 +180,12 @@ export function createContext(
       const usual = stateLocation({ flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home });
       return dirname(usual.path);
     },
-    async statePath() {
+    async stateLocation() {
       const { stateLocation } = await import('./state/location.ts');
-      return stateLocation({ flag: flags.state, env, platform, home }).path;
+      return stateLocation({ flag: flags.state, env, platform, home });
+    },
+    async statePath() {
+      return (await context.stateLocation()).path;
     },
   };
   return Object.assign(context, {

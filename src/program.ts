@@ -53,6 +53,17 @@ export const COMMANDS: readonly Entry[] = [
     summary: 'Follow what is said in one session or several',
     load: () => import('./commands/chat/tail.ts'),
   },
+  { words: 'state path', summary: 'Print where the state file is', load: () => import('./commands/state/path.ts') },
+  {
+    words: 'state show',
+    summary: 'Show the records of the state file',
+    load: () => import('./commands/state/show.ts'),
+  },
+  {
+    words: 'state verify',
+    summary: 'Check every line of the state file',
+    load: () => import('./commands/state/verify.ts'),
+  },
   {
     words: 'cron create',
     summary: 'Create scheduled jobs, each at most once',
@@ -96,6 +107,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   agents: 'The agents inside a space',
   chat: 'Talk to an agent: set up, send, follow',
   cron: 'Scheduled jobs, never created twice',
+  state: 'What earlier runs did, kept in a file',
   sandbox: 'The service, on this machine, with no account',
 };
 

@@ -3,12 +3,7 @@ import type { CronRecord, JobFacts, Owner } from '../domain/cron/ledger.ts';
 import type { CronSchedule } from '../domain/cron/schedule.ts';
 import { appendRecord, readLog } from './log.ts';
 import { fieldText, type LogRecord } from './record.ts';
-
-/** A line of the state file that could not be used. */
-export interface UnusableLine {
-  readonly line: number;
-  readonly why: string;
-}
+import { type UnusableLine, unusableLine } from './unusable.ts';
 
 export interface CronLog {
   /** In the order of the file. */
@@ -103,10 +98,8 @@ export async function readCronLog(path: string, only?: JobName): Promise<CronLog
     ? [fieldText('key', only.key), fieldText('name', only.name)]
     : TYPES.map((type) => fieldText('type', type));
   for await (const entry of readLog(path, { containing })) {
-    if (entry.kind === 'damaged') damaged.push({ line: entry.line, why: entry.why });
-    if (entry.kind === 'newer') {
-      newer.push({ line: entry.line, why: `written by a newer version of this program (format ${entry.version})` });
-    }
+    const unusable = unusableLine(entry);
+    if (unusable) (entry.kind === 'newer' ? newer : damaged).push(unusable);
     if (entry.kind !== 'record' || !entry.record.type.startsWith('cron.')) continue;
     const record = cronRecordOf(entry.record);
     if (record === undefined) damaged.push({ line: entry.line, why: 'not a whole record of a scheduled job' });

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { isJsonObject } from '../contract/json.ts';
-import { appendRecord, type LogEntry, readLog } from './log.ts';
+import { appendRecord, readLog } from './log.ts';
 import { fieldText, type LogRecord, recordHead, type Stamp } from './record.ts';
+import { type UnusableLine, unusableLine } from './unusable.ts';
 
 interface ProvisionedAgent {
   readonly agent_id: string;
@@ -24,16 +25,10 @@ export interface ProvisionFacts extends ProvisionedSpace {
   readonly external_space_id: string;
 }
 
-/** A line of the state file that could not be used, for a warning. */
-interface UnreadableLine {
-  readonly line: number;
-  readonly why: string;
-}
-
 export interface ProvisionedLookUp {
   /** By external_space_id. */
   readonly spaces: ReadonlyMap<string, ProvisionedSpace>;
-  readonly damaged: readonly UnreadableLine[];
+  readonly damaged: readonly UnusableLine[];
 }
 
 const TYPE = 'space';
@@ -89,14 +84,6 @@ function merged(records: readonly ProvisionFacts[]): ProvisionedSpace | undefine
   return { space_id, content_hash, agents: [...agents.values()] };
 }
 
-function unreadable(entry: LogEntry): UnreadableLine | undefined {
-  if (entry.kind === 'damaged') return { line: entry.line, why: entry.why };
-  if (entry.kind === 'newer') {
-    return { line: entry.line, why: `written by a newer version of this program (format ${entry.version})` };
-  }
-  return undefined;
-}
-
 /**
  * What earlier runs recorded about the given spaces of one service.
  * @throws LocalError when the state file is there and cannot be read.
@@ -106,14 +93,14 @@ export async function lookUpProvisioned(
   origin: string,
   externalIds: ReadonlySet<string>,
 ): Promise<ProvisionedLookUp> {
-  const damaged: UnreadableLine[] = [];
+  const damaged: UnusableLine[] = [];
   const found = new Map<string, ProvisionFacts[]>();
   const few = externalIds.size <= MOST_SEARCHED;
   const containing = few
     ? [...externalIds].map((externalId) => fieldText('external_space_id', externalId))
     : [fieldText('type', TYPE)];
   for await (const entry of readLog(path, { containing })) {
-    const trouble = unreadable(entry);
+    const trouble = unusableLine(entry);
     if (trouble !== undefined) damaged.push(trouble);
     if (entry.kind !== 'record' || entry.record.type !== TYPE) continue;
     const facts = factsOf(entry.record);

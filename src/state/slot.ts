@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { explained } from './failure.ts';
 import { decodeLine, type LogRecord } from './record.ts';
@@ -25,6 +25,10 @@ function directoryOf(path: string): string {
 
 function fileOf(path: string, name: string): string {
   return join(directoryOf(path), hash('sha256', name, 'hex').slice(0, 32));
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
 /** Opens a slot for writing. @throws LocalError when it cannot be made; its `write` and `close` do so too */
@@ -66,8 +70,17 @@ export async function readSlot(path: string, name: string): Promise<LogRecord | 
     const decoded = decodeLine(end === -1 ? bytes : bytes.subarray(0, end));
     return decoded.kind === 'record' ? decoded.record : undefined;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-      return undefined;
+    if (isAbsent(error)) return undefined;
     throw await explained(error, place, 'read');
+  }
+}
+
+/** How many slots there are beside the state file. @throws LocalError when they are there and cannot be counted */
+export async function countSlots(path: string): Promise<number> {
+  try {
+    return (await readdir(directoryOf(path))).length;
+  } catch (error) {
+    if (isAbsent(error)) return 0;
+    throw await explained(error, directoryOf(path), 'read');
   }
 }

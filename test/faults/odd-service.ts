@@ -15,7 +15,7 @@ interface OddSpace {
 }
 
 /** What goes wrong with a request: before it is processed, or after, when the answer is lost. */
-export type Trouble = 307 | 503 | 429 | 'reset' | 'reset after' | 'cut after' | '502 after' | undefined;
+export type Trouble = 307 | 503 | 429 | 'reset' | 'reset after' | 'cut after' | '502 after' | '303 after' | undefined;
 
 export interface Habits {
   /** How a list is wrapped. The bare array by default. */
@@ -104,6 +104,8 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
   function spoil(trouble: Trouble, response: ServerResponse, body: unknown): void {
     if (trouble === '502 after') {
       sendJson(response, { detail: 'gateway' }, 502);
+    } else if (trouble === '303 after') {
+      sendJson(response, {}, 303, { location: '/spaces' });
     } else if (trouble === 'reset after') {
       response.socket?.resetAndDestroy();
     } else if (trouble === 'cut after') {

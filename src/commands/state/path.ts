@@ -1,0 +1,33 @@
+import { object } from '../../answer.ts';
+import { command } from '../../command.ts';
+import { LocalError } from '../../errors.ts';
+import { cleanLine } from '../../output/sanitise.ts';
+import { findStateFile, isTaken, isWritable } from '../../state/presence.ts';
+
+/** What is at the place, and why it cannot serve as the state file where it cannot. */
+async function look(path: string) {
+  try {
+    const file = await findStateFile(path);
+    const exists = file !== undefined;
+    return { exists, bytes: file?.bytes ?? null, writable: await isWritable(path, exists), problem: null };
+  } catch (error) {
+    if (!(error instanceof LocalError)) throw error;
+    return { exists: await isTaken(path), bytes: null, writable: false, problem: error.facts.why ?? error.message };
+  }
+}
+
+export default command({
+  description:
+    'Prints where the state file is, whether or not there is one yet. The JSON form says what decided it, how large it is, and whether it can be written.',
+  examples: [
+    { line: 'partnerctl state path', does: 'the path alone' },
+    { line: 'partnerctl state path -o json', does: 'with what decided it: a flag, a variable, or the default' },
+  ],
+  input: () => undefined,
+  async run(context) {
+    const { path, from } = await context.stateLocation();
+    const answer = { path, from, ...(await look(path)) };
+    if (answer.problem !== null) await context.warn(`it cannot be used as the state file: ${answer.problem}`);
+    return { ...object(answer, []), text: `${cleanLine(path)}\n` };
+  },
+});

@@ -1,0 +1,360 @@
+import { execFileSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { encodeRecord } from '../../src/state/record.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+import { manifest, service, write } from '../helpers/service.ts';
+
+const AT = '2026-01-02T03:04:05.000Z';
+
+function line(type: string, id: string, fields: Readonly<Record<string, unknown>> = {}): string {
+  return encodeRecord({ ...fields, type, at: AT, id });
+}
+
+/** A whole line of a later format. */
+function newerLine(): string {
+  const covered = '{"v":7,"shape":["unknown"]';
+  return `${covered},"sum":"${hash('sha256', covered, 'hex').slice(0, 16)}"}`;
+}
+
+const SPACE = line('space', '1', { origin: 'https://api.test/v1', external_space_id: 'acme-001', space_id: 'spc_1' });
+const RESERVED = line('reserve', '2', { key: 'k1', agent_id: 'agt_1', content_hash: 'abc' });
+const CREATED = line('created', '3', { key: 'k1', cron_job_id: 'job_1' });
+const OTHER = line('reserve', '4', { key: 'k2', agent_id: 'agt_1' });
+
+/** Every way in which a line can be of no use, and what is said of it. */
+const LINES: readonly (readonly [line: string | Buffer, why: string | undefined])[] = [
+  [SPACE, undefined],
+  ['<<<<<<< ours', 'a merge conflict marker'],
+  [RESERVED, undefined],
+  ['=======', 'a merge conflict marker'],
+  ['>>>>>>> theirs', 'a merge conflict marker'],
+  [newerLine(), 'written by a newer version of this program (format 7)'],
+  [SPACE, 'the same record as on an earlier line; it counts once'],
+  [RESERVED.replace('k1', 'k9'), 'changed after it was written: its checksum does not match'],
+  [Buffer.from([0x7b, 0xff, 0x7d]), 'not valid UTF-8'],
+  ['hello', 'not a whole record: cut short, or overwritten'],
+  [`{"v":1,"fill":"${'x'.repeat(1024 * 1024)}"}`, 'longer than 1048576 bytes'],
+  [CREATED, undefined],
+  [OTHER.slice(0, -20), 'not a whole record: cut short, or overwritten'],
+];
+
+/** A file with all of them; the last line is torn. */
+function damagedFile(): string {
+  const bytes = LINES.flatMap(([text], index) => [Buffer.from(index === 0 ? '' : '\n'), Buffer.from(text)]);
+  return write('state.jsonl', Buffer.concat(bytes));
+}
+
+function soundFile(): string {
+  return write('state.jsonl', [SPACE, RESERVED, CREATED, OTHER].map((each) => `\n${each}\n`).join(''));
+}
+
+describe('state path', () => {
+  test('prints the path alone, with no service and no file, and makes neither', async () => {
+    const HOME = tempDirectory();
+    const path = join(HOME, '.local/state/partnerctl/state.jsonl');
+    for (const options of [{}, { columns: 80 }]) {
+      expect(await run(['state', 'path'], { env: { HOME }, ...options })).toMatchObject({
+        code: 0,
+        stdout: `${path}\n`,
+        stderr: '',
+      });
+    }
+    const ran = await run(['state', 'path', '-o', 'json'], { env: { HOME } });
+    expect(ran.json()).toEqual({ path, from: 'default', exists: false, bytes: null, writable: true, problem: null });
+    const verified = await run(['state', 'verify', '-o', 'json'], { env: { HOME } });
+    expect(verified.json()).toMatchObject({ exists: false, sound: true });
+    expect((await run(['state', 'path', '-o', 'json'], { env: { HOME } })).json()).toMatchObject({ exists: false });
+  });
+
+  test('says what decided it', async () => {
+    const XDG_STATE_HOME = tempDirectory();
+    const PARTNER_STATE = soundFile();
+    const decided = async (words: string[], env: Record<string, string>) =>
+      (await run(['state', 'path', '-o', 'json', ...words], { env })).json();
+    expect(await decided([], { XDG_STATE_HOME })).toMatchObject({
+      path: join(XDG_STATE_HOME, 'partnerctl/state.jsonl'),
+      from: 'XDG_STATE_HOME',
+    });
+    expect(await decided([], { XDG_STATE_HOME, PARTNER_STATE })).toEqual({
+      path: PARTNER_STATE,
+      from: 'PARTNER_STATE',
+      exists: true,
+      bytes: [SPACE, RESERVED, CREATED, OTHER].reduce((sum, each) => sum + each.length + 2, 0),
+      writable: true,
+      problem: null,
+    });
+    expect(await decided(['--state', 'mine.jsonl'], { PARTNER_STATE })).toMatchObject({
+      path: 'mine.jsonl',
+      from: '--state',
+      exists: false,
+    });
+  });
+
+  test('prints the path of what cannot be used, too, and warns', async () => {
+    const directory = tempDirectory();
+    const inFile = join(write('file', ''), 'state.jsonl');
+    for (const [path, problem, exists] of [
+      [directory, 'A directory is in its place.', true],
+      [inFile, 'A part of its path is a file, not a directory.', false],
+    ] as const) {
+      const plain = await run(['state', 'path', '--state', path]);
+      expect(plain).toMatchObject({ code: 0, stdout: `${path}\n`, stderr: expect.stringContaining(problem) });
+      const ran = await run(['state', 'path', '--state', path, '-o', 'json']);
+      expect(ran.json()).toMatchObject({ path, exists, bytes: null, writable: false, problem });
+    }
+  });
+
+  test('a place below a file cannot be written', async () => {
+    const path = join(write('file', ''), 'deep', 'state.jsonl');
+    expect((await run(['state', 'path', '--state', path, '-o', 'json'])).json()).toMatchObject({ writable: false });
+  });
+});
+
+describe('state show', () => {
+  test('shows the records in their order, with every field in JSON', async () => {
+    const path = soundFile();
+    const rows = await run(['state', 'show', '--state', path]);
+    expect(rows).toMatchObject({ code: 0, stderr: '' });
+    expect(rows.stdout).toBe(
+      [
+        `2\t${AT}\tspace\texternal_space_id=acme-001 space_id=spc_1\n`,
+        `4\t${AT}\treserve\tkey=k1 agent_id=agt_1\n`,
+        `6\t${AT}\tcreated\tkey=k1 cron_job_id=job_1\n`,
+        `8\t${AT}\treserve\tkey=k2 agent_id=agt_1\n`,
+      ].join(''),
+    );
+    expect((await run(['state', 'show', '--state', path, '-o', 'json'])).json<unknown[]>()[1]).toEqual({
+      line: 4,
+      type: 'reserve',
+      at: AT,
+      id: '2',
+      key: 'k1',
+      agent_id: 'agt_1',
+      content_hash: 'abc',
+    });
+    expect((await run(['state', 'show', '--state', path, '--color', 'never'], { columns: 100 })).stdout).toMatch(
+      /^LINE +AT +TYPE +ABOUT\n/,
+    );
+  });
+
+  test('shows those of a type and of a key', async () => {
+    const path = soundFile();
+    const lines = async (...words: string[]) =>
+      (await run(['state', 'show', '--state', path, '--query', '[].line', '-o', 'json', ...words])).json();
+    expect(await lines('--type', 'reserve')).toEqual([4, 8]);
+    expect(await lines('--key', 'k1')).toEqual([4, 6]);
+    expect(await lines('--key', 'k1', '--type', 'created')).toEqual([6]);
+    expect(await lines('--type', 'nothing')).toEqual([]);
+  });
+
+  test('shows what a run recorded', async () => {
+    const it = await service();
+    expect((await run(['provision', write('a.yaml', manifest('acme-001'))], { env: it.env })).code).toBe(0);
+    const ran = await run(['state', 'show', '-o', 'json'], { env: it.env });
+    expect(ran.json()).toMatchObject([{ line: 2, type: 'space', external_space_id: 'acme-001' }]);
+  });
+
+  test('leaves nothing sound out of a damaged file, counts each record once, and warns of the rest', async () => {
+    const path = damagedFile();
+    const ran = await run(['state', 'show', '--state', path, '-o', 'json', '-q']);
+    expect(ran.code).toBe(0);
+    expect(ran.json<{ line: number; id: string }[]>().map((record) => [record.line, record.id])).toEqual([
+      [1, '1'],
+      [3, '2'],
+      [12, '3'],
+    ]);
+    const warnings = LINES.flatMap(([, why], index) =>
+      why === undefined || why.startsWith('the same') ? [] : [`warning: ${path}:${index + 1} is left out: ${why}\n`],
+    );
+    expect(warnings).toHaveLength(9);
+    expect(ran.stderr).toBe(warnings.join(''));
+    const filtered = await run(['state', 'show', '--state', path, '--key', 'k2']);
+    expect(filtered).toMatchObject({ code: 0, stdout: '', stderr: ran.stderr });
+  });
+
+  test('does not flood the terminal with warnings', async () => {
+    const path = write('state.jsonl', `${'broken\n'.repeat(1_000)}${SPACE}\n`);
+    const ran = await run(['state', 'show', '--state', path]);
+    expect(ran.stdout).toContain('1001\t');
+    expect(ran.stderr.trimEnd().split('\n')).toHaveLength(21);
+    expect(ran.stderr).toContain('980 more lines are left out; `partnerctl state verify` names them all.');
+  });
+
+  test('says where there is no file, and where there is no such record', async () => {
+    const missing = join(tempDirectory(), 'state.jsonl');
+    expect(await run(['state', 'show', '--state', missing], { columns: 80 })).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: `There is no state file yet: ${missing}\n`,
+    });
+    expect(await run(['state', 'show', '--state', soundFile(), '--key', 'x'], { columns: 80 })).toMatchObject({
+      code: 0,
+      stderr: 'There is no such record in the state file.\n',
+    });
+  });
+});
+
+interface Verified {
+  readonly path: string;
+  readonly records: Record<string, number>;
+  readonly duplicates: number[];
+  readonly newer: { line: number; version: number }[];
+  readonly damaged: { line: number; why: string }[];
+  readonly tails: number;
+  readonly sound: boolean;
+}
+
+describe('state verify', () => {
+  test('a sound file ends with 0', async () => {
+    const path = soundFile();
+    const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual({
+      path,
+      exists: true,
+      records: { space: 1, reserve: 2, created: 1 },
+      duplicates: [],
+      newer: [],
+      damaged: [],
+      tails: 0,
+      sound: true,
+    });
+    expect(await run(['state', 'verify', '--state', path])).toMatchObject({
+      code: 0,
+      stdout: `${path}\n4 records: 1 space, 2 reserve, 1 created\nsound\n`,
+      stderr: '',
+    });
+  });
+
+  test('so does one whose lines a merge repeated', async () => {
+    const path = write('state.jsonl', [SPACE, RESERVED, SPACE, CREATED, SPACE, RESERVED, ''].join('\n'));
+    const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
+    expect(ran.code).toBe(0);
+    expect(ran.json()).toMatchObject({
+      records: { space: 1, reserve: 1, created: 1 },
+      duplicates: [3, 5, 6],
+      sound: true,
+    });
+  });
+
+  test('a damaged one ends with 1; everything is named by its line, and the rest is counted', async () => {
+    const path = damagedFile();
+    const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
+    expect(ran.code).toBe(1);
+    const verified = ran.json<Verified>();
+    expect(verified).toMatchObject({
+      records: { space: 1, reserve: 1, created: 1 },
+      duplicates: [7],
+      newer: [{ line: 6, version: 7 }],
+      sound: false,
+    });
+    expect(verified.damaged).toEqual(
+      [2, 4, 5, 8, 9, 10, 11, 13].map((number) => ({ line: number, why: LINES[number - 1]?.[1] })),
+    );
+    expect(ran.error()).toMatchObject({
+      type: 'local',
+      message: `The state file is not sound: ${path}`,
+      hint: expect.stringMatching(/merge conflict markers.*\n.*from a copy.*\nUpdate partnerctl/),
+    });
+    const people = await run(['state', 'verify', '--state', path], { columns: 80 });
+    expect(people.code).toBe(1);
+    const numbered = LINES.flatMap(([, why], index) => (why === undefined ? [] : [`line ${index + 1}: ${why}`]));
+    expect(people.stdout.trimEnd().split('\n')).toEqual([
+      path,
+      '3 records: 1 space, 1 reserve, 1 created',
+      '1 duplicate',
+      ...numbered,
+      'not sound',
+    ]);
+    expect(people.stderr).toContain('8 lines cannot be used.');
+    expect(people.stderr).toContain('1 record came from a newer version');
+  });
+
+  test.each([
+    [
+      'markers',
+      ['<<<<<<< ours', SPACE, '=======', CREATED, '>>>>>>> theirs'],
+      /^Remove the merge conflict markers alone.*$/,
+    ],
+    ['a newer record', [SPACE, newerLine()], /^Update partnerctl.*$/],
+    ['a torn end', [SPACE, CREATED.slice(0, 30)], /^Add the whole lines back.*$/],
+  ])('advises on what there is and on nothing else: %s', async (_, lines, hint) => {
+    const ran = await run(['state', 'verify', '--state', write('state.jsonl', lines.join('\n')), '-o', 'json']);
+    expect(ran.code).toBe(1);
+    expect(ran.error().hint).toMatch(hint);
+  });
+
+  test('counts the tails beside it', async () => {
+    const path = soundFile();
+    mkdirSync(`${path}.tails`);
+    for (const name of ['a', 'b']) writeFileSync(join(`${path}.tails`, name), line('tail', name));
+    const ran = await run(['state', 'verify', '--state', path]);
+    expect(ran.stdout).toContain('\n2 tails beside it\n');
+  });
+
+  test('counts types of any name', async () => {
+    const path = write(
+      'state.jsonl',
+      ['__proto__', 'constructor'].map((type, id) => line(type, String(id))).join('\n'),
+    );
+    const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
+    expect(ran.stdout).toContain('"__proto__": 1');
+    expect(ran.json()).toMatchObject({ sound: true });
+  });
+});
+
+describe('what is no state file', () => {
+  const places: readonly (readonly [what: string, make: () => string, why: string])[] = [
+    ['a directory', tempDirectory, 'A directory is in its place.'],
+    [
+      'a pipe',
+      () => {
+        const path = join(tempDirectory(), 'pipe');
+        execFileSync('mkfifo', [path]);
+        return path;
+      },
+      'It is a device, a pipe or a socket.',
+    ],
+    ['a device', () => '/dev/null', 'It is a device, a pipe or a socket.'],
+    [
+      'a link that leads nowhere',
+      () => {
+        const path = join(tempDirectory(), 'link');
+        symlinkSync(join(dirname(path), 'missing', 'state.jsonl'), path);
+        return path;
+      },
+      'It is a symbolic link to a place that does not exist.',
+    ],
+    [
+      'a link to itself',
+      () => {
+        const path = join(tempDirectory(), 'link');
+        symlinkSync(path, path);
+        return path;
+      },
+      'Its symbolic links lead in a circle.',
+    ],
+  ];
+
+  test.each(places)('is said to be %s', async (_, make, why) => {
+    const path = make();
+    for (const words of ['show', 'verify']) {
+      const ran = await run(['state', words, '--state', path, '-o', 'json']);
+      expect(ran).toMatchObject({ code: 1, stdout: '' });
+      expect(ran.error()).toMatchObject({
+        type: 'local',
+        message: `The state file could not be read: ${path}`,
+        hint: expect.stringContaining('--state'),
+        details: { why: expect.stringContaining(why) },
+      });
+    }
+    expect(await run(['state', 'path', '--state', path])).toMatchObject({
+      code: 0,
+      stdout: `${path}\n`,
+      stderr: expect.stringContaining(why),
+    });
+  });
+});
