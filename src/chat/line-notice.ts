@@ -1,6 +1,6 @@
 import ms from 'ms';
 import type { Context } from '../context.ts';
-import type { FollowEvent } from './follow.ts';
+import type { FollowEvent } from './terms.ts';
 
 /** Says on stderr that the service is out of reach, or that it is back and how many messages came meanwhile. */
 export async function sayLine(

@@ -1,7 +1,8 @@
 import type { Message } from '../contract/messages.ts';
 import { PartnerctlError } from '../errors.ts';
-import { type FollowEvent, type FollowParts, follow } from './follow.ts';
+import { follow } from './follow.ts';
 import type { Place } from './shown.ts';
+import type { FollowEvent, FollowParts } from './terms.ts';
 
 export interface WaitOptions {
   /** How many replies are waited for; without end where only quiet ends the waiting. */

@@ -1,6 +1,7 @@
 import { sendMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
-import { type FollowEvent, type Follower, follow } from '../chat/follow.ts';
+import { follow } from '../chat/follow.ts';
+import type { FollowEvent, Follower } from '../chat/terms.ts';
 import type { Message } from '../contract/messages.ts';
 import { errorObject, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../io.ts';

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type FollowEvent, type FollowOptions, follow } from '../../src/chat/follow.ts';
+import { follow } from '../../src/chat/follow.ts';
 import type { FollowStart } from '../../src/chat/session.ts';
+import type { FollowEvent, FollowOptions } from '../../src/chat/terms.ts';
 import { systemClock } from '../../src/clock.ts';
 import { BalanceError, CredentialsError, NotFoundError, ServiceError, ShapeError } from '../../src/errors.ts';
 import { randomRecordId } from '../../src/state/record.ts';

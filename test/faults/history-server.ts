@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { Http } from '../../src/api/http.ts';
 import { createTransport } from '../../src/api/transport.ts';
-import type { FollowEvent, FollowParts } from '../../src/chat/follow.ts';
+import type { FollowEvent, FollowParts } from '../../src/chat/terms.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/io.ts';
 

@@ -1,10 +1,11 @@
 import type { StreamEvent } from '../../answer.ts';
 import type { Http } from '../../api/http.ts';
 import { waitOnLine } from '../../chat/command-line.ts';
-import { type FollowEvent, follow } from '../../chat/follow.ts';
+import { follow } from '../../chat/follow.ts';
 import { sayLine } from '../../chat/line-notice.ts';
 import type { FollowStart } from '../../chat/session.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
+import type { FollowEvent } from '../../chat/terms.ts';
 import { command, type Words } from '../../command.ts';
 import { duration } from '../../config/flags.ts';
 import type { Context } from '../../context.ts';
