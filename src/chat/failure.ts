@@ -1,3 +1,4 @@
+import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import {
   NotFoundError,
   type PartnerctlError,
@@ -62,5 +63,14 @@ export function outageError(last: PartnerctlError | undefined, maxOutageMs: numb
     ...last?.facts,
     why: [last?.message, last?.facts.why].filter((line) => line !== undefined).join('\n'),
     cause: last,
+  });
+}
+
+/** The failure of a reading that was to be whole, where the service says that there is more than it showed. */
+export function withheldError(sessionId: string, seen: string): ShapeError {
+  return new ShapeError(`The history of ${sessionId} goes on in a way that the tool cannot follow.`, {
+    why: seen,
+    hint: `What was shown is not the whole. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
+    details: { session_id: sessionId, assumption: 'history.messages', seen },
   });
 }

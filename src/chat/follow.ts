@@ -3,10 +3,11 @@ import { Line } from '../domain/line.ts';
 import { Pacing } from '../domain/pacing.ts';
 import { PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
 import { Ending } from './ending.ts';
-import { meaningOf, outageError, retryAtOf } from './failure.ts';
+import type { Gap } from './extent.ts';
+import { meaningOf, outageError, retryAtOf, withheldError } from './failure.ts';
 import { Mailbox } from './mailbox.ts';
 import { isOverslept, nap } from './nap.ts';
-import { FollowedSession } from './session.ts';
+import { FollowedSession, NOTHING } from './session.ts';
 import type { EndReason, FollowEvent, Follower, FollowOptions, FollowParts } from './terms.ts';
 
 const POLL_TIMEOUT_MS = 15_000;
@@ -20,9 +21,6 @@ interface Polled {
   readonly outcome: { readonly page: HistoryPage } | { readonly error: unknown };
 }
 
-/** What a session is that the service does not know yet, because nothing was said in it. */
-const NOTHING: HistoryPage = { messages: [], more: false, waitMs: undefined };
-
 class Following {
   private readonly parts: FollowParts;
   private readonly options: FollowOptions;
@@ -35,6 +33,8 @@ class Following {
   private readonly maxOutageMs: number;
   private atOnce = 0;
   private lastError: PartnerctlError | undefined;
+  /** What the service says that there is and did not show. */
+  private withheld: ShapeError | undefined;
 
   constructor(parts: FollowParts, options: FollowOptions) {
     const { intervalMs, maxOutageMs, follow, awaiting } = options;
@@ -71,6 +71,7 @@ class Following {
       for (;;) {
         const why = this.ended();
         if (why) {
+          if (why === 'read' && this.withheld) throw this.withheld;
           yield this.end(why);
           return;
         }
@@ -180,9 +181,9 @@ class Following {
     const now = this.parts.clock.now();
     // No poll takes as long: the machine slept over it, and its answer is old.
     const overslept = isOverslept(now - startedAt, LONGEST_POLL_MS);
-    const { messages, backlog, more, atOnce } = session.accept(page, now);
-    const newest = messages.at(-1);
-    const live = newest !== undefined && !backlog;
+    const { messages, more, atOnce, isRead, gap } = session.accept(page, now);
+    const { message: newest, backlog: isOld = true } = messages.at(-1) ?? {};
+    const live = !isOld;
     this.pacing.answered(
       session.id,
       { live, awaiting: newest?.role === 'user', more: atOnce, waitMs: page.waitMs },
@@ -190,13 +191,21 @@ class Following {
     );
     if (overslept) this.woke(now);
     this.ending.polled(messages.length > 0 || more, startedAt, now);
-    for (const message of messages) {
+    for (const { message, backlog } of messages) {
       yield { kind: 'message', session_id: session.id, message, backlog };
       if (message.isReply && (!backlog || session.backlogCounts)) this.ending.replied();
       if (this.ending.hasReplies) return;
     }
+    if (isRead) yield { kind: 'read', session_id: session.id, latest: session.latest };
+    if (gap) yield* this.handleGap(session.id, gap);
     const back = this.line.answered(session.id, messages.length, !more, now);
     if (back) yield { kind: 'back', ...back };
+  }
+
+  /** Without following, the end would claim that it was all. */
+  private *handleGap(session_id: string, { seen, isCertain }: Gap): Generator<FollowEvent, void, void> {
+    if (this.options.follow || !isCertain) yield { kind: 'gap', session_id, seen };
+    else this.withheld ??= withheldError(session_id, seen);
   }
 
   private *handleFailure(
@@ -209,6 +218,8 @@ class Following {
     if (error instanceof ShapeError) session.unreadable += 1;
     const meaning = meaningOf(error, session);
     if (meaning === 'unknown') {
+      if (!session.wasUnknown) yield { kind: 'unknown', session_id: session.id, error };
+      session.wasUnknown = true;
       yield* this.handlePage(session, startedAt, NOTHING);
       return;
     }

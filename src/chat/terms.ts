@@ -51,6 +51,12 @@ export type FollowEvent =
   | { readonly kind: 'lost'; readonly error: PartnerctlError }
   /** It can again, and what came meanwhile has been read: `missed` messages. */
   | { readonly kind: 'back'; readonly outageMs: number; readonly missed: number }
+  /** The service does not know the session, or anything at the address. It is taken for one without messages. */
+  | { readonly kind: 'unknown'; readonly session_id: string; readonly error: PartnerctlError }
+  /** Messages are missing, or may be: `seen` says what tells so. */
+  | { readonly kind: 'gap'; readonly session_id: string; readonly seen: string }
+  /** All that was there in the beginning has been read. `latest`: the last ids seen, oldest first. */
+  | { readonly kind: 'read'; readonly session_id: string; readonly latest: readonly string[] }
   /** Always the last. */
   | {
       readonly kind: 'end';
@@ -60,6 +66,9 @@ export type FollowEvent =
       /** Whether any session was read at all. */
       readonly wasRead: boolean;
     };
+
+/** What people are to be told besides the messages. */
+export type FollowNotice = Extract<FollowEvent, { kind: 'lost' | 'back' | 'unknown' | 'gap' }>;
 
 export type EndReason = Extract<FollowEvent, { kind: 'end' }>['why'];
 

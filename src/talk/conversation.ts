@@ -1,6 +1,7 @@
 import { sendMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import { follow } from '../chat/follow.ts';
+import { noticeText } from '../chat/notice.ts';
 import type { FollowEvent, Follower } from '../chat/terms.ts';
 import type { Message } from '../contract/messages.ts';
 import { errorObject, PartnerctlError } from '../errors.ts';
@@ -179,6 +180,8 @@ export class Conversation {
     } else if (event.kind === 'back') {
       this.lost = false;
       this.say(`The line is back; ${event.missed} messages came meanwhile.`);
+    } else if (event.kind === 'unknown' || event.kind === 'gap') {
+      this.say(noticeText(event));
     } else if (event.kind === 'message') {
       const { message } = event;
       if (message.isReply) this.await(false);

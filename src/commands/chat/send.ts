@@ -3,7 +3,7 @@ import { type Answer, type Column, object } from '../../answer.ts';
 import { type SentMessage, sendMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
 import { commandLine, isPastable, waitOnLine } from '../../chat/command-line.ts';
-import { sayLine } from '../../chat/line-notice.ts';
+import { sayNotice } from '../../chat/notice.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
 import { readText, type TextSource } from '../../chat/text.ts';
 import type { Waited, WaitOptions } from '../../chat/wait.ts';
@@ -162,7 +162,7 @@ async function waited(
     registered,
     registered.message_id,
     { ...wait, timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined },
-    (event) => sayLine(context, event),
+    (event) => sayNotice(context, event),
   );
   return { replies: outcome.replies, failure: failureOf(outcome, registered, context) };
 }

@@ -2,7 +2,7 @@ import type { StreamEvent } from '../../answer.ts';
 import type { Http } from '../../api/http.ts';
 import { waitOnLine } from '../../chat/command-line.ts';
 import { follow } from '../../chat/follow.ts';
-import { sayLine } from '../../chat/line-notice.ts';
+import { sayNotice } from '../../chat/notice.ts';
 import type { FollowStart } from '../../chat/session.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
 import type { FollowEvent } from '../../chat/terms.ts';
@@ -166,6 +166,7 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
       start.from === 'after' ? [[session_id, start.message_id] as const] : [],
     ),
   );
+  const written = new Set<string>();
   const memory = openMemory(context, path, http, input, places);
   try {
     for await (const event of follower.events) {
@@ -173,11 +174,19 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
         const { session_id, message } = event;
         yield eventOf(message, session_id, input);
         last.set(session_id, message.message_id);
+        written.add(session_id);
         await memory.written(session_id, message.message_id);
+      } else if (event.kind === 'read') {
+        const { session_id, latest } = event;
+        const newest = latest.at(-1);
+        // Where nothing was to be shown, the next tail is to begin behind what was there all the same.
+        if (newest === undefined || written.has(session_id) || newest === places.get(session_id)?.message_id) continue;
+        last.set(session_id, newest);
+        for (const id of latest) await memory.written(session_id, id);
       } else if (event.kind === 'end') {
         checkEnd(event, input, last, context);
       } else {
-        await sayLine(context, event);
+        await sayNotice(context, event);
       }
     }
   } finally {
