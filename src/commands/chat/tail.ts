@@ -1,4 +1,5 @@
-import type { StreamEvent } from '../../answer.ts';
+import type { StreamEvent, TonedText } from '../../answer.ts';
+import { anyOf } from '../../api/any-of.ts';
 import type { Http } from '../../api/http.ts';
 import { waitOnLine } from '../../chat/command-line.ts';
 import { follow } from '../../chat/follow.ts';
@@ -69,11 +70,16 @@ function intervalOf(words: Words): number | undefined {
 }
 
 /** Further lines of a message are set in, so that none of them passes for a message of its own. */
-function linesFor(message: Message, sessionId: string, { sessions, timestamps }: Input): string {
+function linesFor(message: Message, sessionId: string, { sessions, timestamps }: Input): TonedText {
   const moment = timestamps ? `${cleanLine(message.created_at ?? '-')} ` : '';
   const session = sessions.length > 1 ? `[${cleanLine(sessionId)}] ` : '';
   const text = readableText(message).replace(/\n+$/, '').replaceAll('\n', '\n  ');
-  return `${moment}${session}${cleanLine(message.role)}: ${text}\n`;
+  const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
+  return [
+    { text: `${moment}${session}`, tone: 'dim' },
+    { text: cleanLine(message.role), tone },
+    { text: `: ${text}\n` },
+  ];
 }
 
 function eventOf(message: Message, sessionId: string, input: Input): StreamEvent {
@@ -150,8 +156,9 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
   const places = await remembered(context, path, http, input);
   const { clock, random, signals } = context;
   const sessions = input.sessions.map((session_id) => ({ session_id, start: startIn(session_id, input, places) }));
+  const ending = anyOf(signals.interrupt, await context.readerGone());
   const follower = follow(
-    { http, clock, random, interrupt: signals.interrupt },
+    { http, clock, random, interrupt: ending.signal },
     {
       source_id: input.source_id,
       sessions,
@@ -190,6 +197,7 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
       }
     }
   } finally {
+    ending.release();
     await memory.close();
   }
 }
