@@ -4,21 +4,21 @@ import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { PartnerctlError } from '../errors.ts';
 import type { FollowNotice } from './terms.ts';
 
-function said({ message, facts }: PartnerctlError): string {
-  return facts.why === undefined ? message : `${message} (${facts.why.split('\n')[0]})`;
+function reasonOf({ facts }: PartnerctlError): string {
+  return facts.why === undefined ? '' : ` (${facts.why.split('\n')[0]})`;
 }
 
 /** What people are told: in one sentence or two, for stderr or above a prompt. */
 export function noticeText(event: FollowNotice): string {
   switch (event.kind) {
     case 'lost':
-      return `the line is lost: ${said(event.error)} It is tried on.`;
+      return `the line is lost: ${event.error.message}${reasonOf(event.error)} It is tried on.`;
     case 'back': {
       const missed = event.missed === 1 ? '1 message was' : `${event.missed} messages were`;
       return `the line is back after ${ms(event.outageMs)}; ${missed} missed, and shown now.`;
     }
     case 'unknown':
-      return `the service does not know the session ${event.session_id} yet: ${said(event.error)} It is taken for one without messages; if there should be some, check the base address, the source and the session.`;
+      return `the service does not know the session ${event.session_id} yet${reasonOf(event.error)}: it is taken for one in which nothing was said. If that is wrong, check the base address, the source and the session.`;
     case 'gap':
       return `the history of ${event.session_id} may not be whole: ${event.seen}. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`;
   }

@@ -156,7 +156,7 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
   const places = await remembered(context, path, http, input);
   const { clock, random, signals } = context;
   const sessions = input.sessions.map((session_id) => ({ session_id, start: startIn(session_id, input, places) }));
-  const ending = anyOf(signals.interrupt, await context.readerGone());
+  const ending = anyOf(signals.interrupt, input.follow ? await context.readerGone() : undefined);
   const follower = follow(
     { http, clock, random, interrupt: ending.signal },
     {
