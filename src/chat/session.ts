@@ -139,8 +139,9 @@ export class FollowedSession {
     };
   }
 
-  /** A poll failed: the next one begins anew behind what has come. */
+  /** A poll failed: the next one begins anew behind what has come, or at the newest where the rest is older. */
   fail(): void {
+    this.repeats ||= this.leadsBack && this.isMidway && !this.caughtUp;
     this.failures += 1;
     this.suspicious = true;
     this.pages = undefined;
