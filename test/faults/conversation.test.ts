@@ -29,6 +29,7 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
       wake();
     },
     label: () => undefined,
+    leavingAgain: () => new Promise(() => undefined),
     close: () => undefined,
   };
 }
@@ -51,6 +52,7 @@ it('what a service says of a failure, and what is typed, reach the terminal harm
     random: Math.random,
     interrupt: new AbortController().signal,
     newId,
+    repeatLine: () => '',
     prompt,
   };
   await new Conversation({ ...parts, show: await messageText(false) }, `src${HOSTILE}`, 's').run();

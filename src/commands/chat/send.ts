@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Answer, type Column, object } from '../../answer.ts';
 import { type SentMessage, sendMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
-import { commandLine, isPastable } from '../../chat/command-line.ts';
+import { commandLine, type RepeatableMessage, repeatCommand } from '../../chat/command-line.ts';
 import { awaitReplies, REPLY_FLAGS, type RepliesWanted, repliesText, repliesWanted } from '../../chat/replies.ts';
 import { messageJson } from '../../chat/shown.ts';
 import { readText, type TextSource } from '../../chat/text.ts';
@@ -21,15 +21,7 @@ interface Input {
   readonly flags: readonly string[];
 }
 
-/** What was sent, under the id that makes a repeat harmless. */
-interface Sending {
-  readonly source_id: string;
-  readonly session_id: string;
-  readonly external_message_id: string;
-  readonly text: string;
-}
-
-interface Registered extends Sending {
+interface Registered extends RepeatableMessage {
   readonly message_id: string;
   readonly created: boolean | undefined;
 }
@@ -82,11 +74,8 @@ function typedFlags(words: Words): string[] {
 }
 
 /** The whole command that sends the same message again, which the service then takes for the same. */
-function repeatHint(
-  input: Input,
-  { source_id, session_id, external_message_id, text }: Sending,
-  context: Context,
-): string {
+function repeatHint(input: Input, sending: RepeatableMessage, context: Context): string {
+  const { source_id, session_id, external_message_id } = sending;
   const ids = ['--source', source_id, '--session', session_id, '--external-id', external_message_id];
   const words = ['chat', 'send', ...ids, ...input.flags];
   const says = 'To repeat it without doubling the message:';
@@ -96,11 +85,10 @@ function repeatHint(
   if (input.source.from === 'stdin') {
     return `${says} ${commandLine(words, context.flags, ['-'])} (with the same text on standard input)`;
   }
-  if (isPastable(text)) return `${says} ${commandLine(words, context.flags, [text])}`;
-  return `${says} ${commandLine(words, context.flags)} … (with the same text)`;
+  return `${says} ${repeatCommand(sending, context.flags, input.flags)}`;
 }
 
-async function register(http: Http, sending: Sending, input: Input, context: Context): Promise<SentMessage> {
+async function register(http: Http, sending: RepeatableMessage, input: Input, context: Context): Promise<SentMessage> {
   try {
     return await sendMessage(http, sending);
   } catch (error) {
@@ -163,7 +151,7 @@ export default command<Input>({
     }
     const text = await readText(source, context.io.stdin, context.ended);
     const external_message_id = input.external_message_id ?? randomUUID();
-    const sending: Sending = { source_id, session_id, external_message_id, text };
+    const sending: RepeatableMessage = { source_id, session_id, external_message_id, text };
     const http = await context.http();
     context.progress.start('Sending the message');
     const sent = await register(http, sending, input, context);
