@@ -65,8 +65,8 @@ export interface WaitPlace extends Place {
 }
 
 export interface WaitReport {
-  /** Said before the command that waits on. */
-  readonly preface: string;
+  /** Said before the command that waits on; undefined where that would be the very command that failed. */
+  readonly preface: string | undefined;
   /** What scripts are told of a failure, besides how many replies came. */
   readonly details: Readonly<Record<string, unknown>>;
 }
@@ -81,13 +81,14 @@ function failureOf(
 ): PartnerctlError | undefined {
   if (end === 'replied') return undefined;
   const came = replies.length;
+  if (end instanceof PartnerctlError && came === 0 && report.preface === undefined) return end;
   const missing = wanted.count - came;
   const last = replies.at(-1)?.message_id ?? after;
   const place = ['--source', source_id, '--session', session_id, '--after', last];
   const line = commandLine(['chat', 'wait', ...place, ...wordsFor(missing, wanted)], context.flags);
   const so_far = { replies: came, missing: Number.isFinite(missing) ? missing : null, last_message_id: last };
   const details = { ...report.details, ...so_far };
-  const hint = `${report.preface}To wait on: ${line}`;
+  const hint = `${report.preface ?? ''}To wait on: ${line}`;
   if (end === 'timeout') {
     return new NoReplyError(shortfall(came, wanted), {
       why: lastError?.message,

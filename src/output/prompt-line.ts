@@ -80,6 +80,11 @@ class LineScreen {
     this.drawn = BLANK;
   }
 
+  /** The cursor is no more where the line was drawn; it is drawn anew where the cursor is. */
+  forget(): void {
+    this.drawn = BLANK;
+  }
+
   /** Leaves what is drawn where it is and goes on below it. */
   leave(): void {
     const below = this.drawn.rows.length - 1 - this.drawn.cursor.row;
@@ -135,7 +140,12 @@ export function openPromptLine({
     if (key?.ctrl && key.name === 'l') screen.clear();
     drawSoon();
   });
-  line.on('SIGCONT', draw);
+  // After Ctrl-Z and fg the shell has written where the line stood, and readline has paused.
+  line.on('SIGCONT', () => {
+    line.resume();
+    screen.forget();
+    draw();
+  });
   line.on('line', (entry) => screen.replace(`${label}${cleanLine(entry)}\r\n`));
   line.on('history', (entries: string[]) => onHistory(entries));
   line.on('SIGINT', () => {

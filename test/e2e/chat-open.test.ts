@@ -88,6 +88,18 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     expect((await title()) === 'title').toBe(false);
   });
 
+  test('after Ctrl-Z and fg the line is there and goes on', async () => {
+    const { keys, screen } = await talk();
+    await keys('half');
+    await screen(/^› half$/m);
+    await keys('C-z');
+    await screen(/ended with \d+$/);
+    await keys('fg', 'Enter');
+    await screen(/fg[\s\S]*\n› half$/);
+    await keys('way');
+    await screen(/\n› halfway$/);
+  });
+
   test('a line that is taller than the screen is drawn in one place, and entered whole', async () => {
     const { keys, screen, everything, paste, reply, chat } = await talk();
     const typed = Array.from({ length: 400 }, (_, index) => `w${index}`).join(' ');

@@ -34,7 +34,7 @@ export async function inTmux(words: readonly string[], env: Readonly<Record<stri
     ([name, value]) => `${name}='${value}'`,
   );
   const program = [process.execPath, PROGRAM, ...words].map((word) => `'${word}'`).join(' ');
-  const line = `env -i PATH="$PATH" ${given.join(' ')} ${program}; echo "ended with $?"; cat`;
+  const line = `set -m; env -i PATH="$PATH" ${given.join(' ')} ${program}; echo "ended with $?"; while read -r line; do $line; done`;
   await tmux('-f', '/dev/null', 'new-session', '-d', '-x', '60', '-y', String(ROWS), line);
   return {
     async screen(wanted) {
