@@ -7,7 +7,7 @@ import { amplified, errorObject, InterruptedError, NoReplyError, PartnerctlError
 import { commandLine } from './command-line.ts';
 import { sayLine } from './line-notice.ts';
 import { type Place, readableText } from './shown.ts';
-import { type Waited, waitForReplies } from './wait.ts';
+import type { Waited } from './wait.ts';
 
 const DEFAULT_WAIT_MS = 120_000;
 const MOST_REPLIES = 1_000;
@@ -118,6 +118,7 @@ export async function awaitReplies(
   report: WaitReport,
 ): Promise<{ replies: readonly Message[]; failure: PartnerctlError | undefined }> {
   const { clock, random, signals, flags } = context;
+  const { waitForReplies } = await import('./wait.ts');
   context.progress.start('Waiting for the reply');
   const outcome = await waitForReplies(
     { http, clock, random, interrupt: signals.interrupt },
