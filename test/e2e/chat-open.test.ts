@@ -61,11 +61,13 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await reply('meanwhile');
     await screen(/meanwhile/);
     await resize(40);
+    await screen(/go on ov\ner the edge of the terminal, and further$/);
     await keys('!');
     const narrow = (await screen(/!/)).replaceAll('\n', '');
     expect(narrow).toContain('furth!er');
     expect(narrow.match(/a line that/g)).toHaveLength(1);
     await resize(90);
+    await screen(/over the edge of the terminal, and furth!er$/);
     await keys('?');
     const wide = await screen(/furth!\?er$/);
     expect(wide.match(/a line that/g)).toHaveLength(1);
