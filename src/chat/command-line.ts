@@ -32,9 +32,29 @@ export function commandLine(
   return ['partnerctl', ...words, ...globals, ...parted].map(shellWord).join(' ');
 }
 
+/** A message under the id that makes a repeat harmless. */
+export interface RepeatableMessage {
+  readonly source_id: string;
+  readonly session_id: string;
+  readonly external_message_id: string;
+  readonly text: string;
+}
+
+/** The command that sends a message again, which the service then takes for the same. @param more further flags */
+export function repeatCommand(
+  { source_id, session_id, external_message_id, text }: RepeatableMessage,
+  flags: GlobalFlags,
+  more: readonly string[] = [],
+): string {
+  const ids = ['--source', source_id, '--session', session_id, '--external-id', external_message_id];
+  const words = ['chat', 'send', ...ids, ...more];
+  if (isPastable(text)) return commandLine(words, flags, [text]);
+  return `${commandLine(words, flags)} … (with the same text)`;
+}
+
 /** Whether a text survives being shown in an error and pasted into a shell. */
-export function isPastable(text: string): boolean {
-  return text.length <= LONGEST_QUOTED && cleanText(text) === text;
+function isPastable(text: string): boolean {
+  return text.length <= LONGEST_QUOTED && cleanText(text) === text && !text.includes('\ufffd');
 }
 
 /** The command that waits on for the reply to a message. */

@@ -22,7 +22,7 @@ export interface Ran {
 
 export interface RunOptions {
   readonly env?: Record<string, string | undefined>;
-  readonly stdin?: string;
+  readonly stdin?: string | Uint8Array;
   /** Whether stdout and stderr are terminals, and how wide. */
   readonly columns?: number;
   readonly clock?: Clock;
