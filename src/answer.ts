@@ -56,8 +56,11 @@ export interface StreamEvent {
   /** The tab-separated form; what people read where there is none. */
   readonly cells?: readonly Cell[];
   /** The lines that a person sees, already harmless. */
-  readonly text: string;
+  readonly text: TonedText;
 }
+
+/** A text, or its parts in order, of which some have a tone where colours are shown. */
+export type TonedText = string | readonly { readonly text: string; readonly tone?: Tone | undefined }[];
 
 /** One object: labelled lines for people, the object for scripts. */
 export interface ObjectAnswer {

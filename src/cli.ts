@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import pkg from '../package.json' with { type: 'json' };
 import { systemClock } from './clock.ts';
 import type { Signals } from './context.ts';
+import { lazyIo } from './io.ts';
 import { drained, streamSink } from './output/process-sinks.ts';
 import { createSignals } from './signals.ts';
 
@@ -35,14 +36,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const { main } = await import('./main.ts');
   let signals: Signals | undefined;
   return main(argv, {
-    io: {
-      // Looking at stdin opens it, which takes time that few commands need to spend.
-      get stdin() {
-        return process.stdin;
-      },
-      stdout,
-      stderr: streamSink(process.stderr),
-    },
+    io: lazyIo(() => process.stdin, stdout, streamSink(process.stderr)),
     env: process.env,
     clock: systemClock,
     random: Math.random,
@@ -58,6 +52,11 @@ async function run(argv: readonly string[]): Promise<number> {
     version: pkg.version,
     nodeVersion: process.versions.node,
     self: [process.execPath, ...process.argv.slice(1, 2)],
+    async watchReader(onGone) {
+      // Loaded for the few commands that wait in silence.
+      const { watchReader } = await import('./output/reader-watch.ts');
+      return watchReader({ fd: process.stdout.fd, pid: process.pid, env: process.env }, onGone);
+    },
     terminal: process.stderr,
   });
 }

@@ -1,8 +1,4 @@
 import type { GlobalFlags } from './config/settings.ts';
-import { cleanText } from './output/sanitise.ts';
-
-/** A text that is longer is not quoted in a command line that a person is to repeat. */
-const LONGEST_QUOTED = 1_000;
 
 /** A word as a POSIX shell has to be given it. */
 function shellWord(word: string): string {
@@ -30,15 +26,4 @@ export function commandLine(
   ]);
   const parted = operands.some((operand) => /^-./.test(operand)) ? ['--', ...operands] : operands;
   return ['partnerctl', ...words, ...globals, ...parted].map(shellWord).join(' ');
-}
-
-/** Whether a text survives being shown in an error and pasted into a shell. */
-export function isPastable(text: string): boolean {
-  return text.length <= LONGEST_QUOTED && cleanText(text) === text;
-}
-
-/** The command that waits on for the reply to a message. */
-export function waitOnLine(sourceId: string, sessionId: string, messageId: string, flags: GlobalFlags): string {
-  const words = ['chat', 'tail', '--source', sourceId, '--session', sessionId, '--after', messageId, '--until-reply'];
-  return commandLine(words, flags);
 }

@@ -25,6 +25,8 @@ export interface Surroundings {
   readonly nodeVersion: string;
   /** How this program is started: node and the script. */
   readonly self: readonly string[];
+  /** Tells when the reader of stdout is gone, until the function that it gives is called. */
+  readonly watchReader: (onGone: () => void) => Promise<() => void>;
   /** The terminal itself, for the spinner and for questions: stderr. */
   readonly terminal: NodeJS.WritableStream;
 }
@@ -69,6 +71,8 @@ export function createContext(
   const ended = AbortSignal.any([signals.interrupt, timeUp.signal]);
   const transports: Transport[] = [];
   let profiles: Promise<Profiles> | undefined;
+  const gone = new AbortController();
+  let watching: Promise<() => void> | undefined;
 
   async function say(text: string): Promise<void> {
     await progress.around(() => io.stderr.write(`${cleanText(text)}\n`));
@@ -125,6 +129,11 @@ export function createContext(
     flags,
     progress,
     keepSecret,
+    async readerGone() {
+      watching ??= surroundings.watchReader(() => gone.abort());
+      await watching;
+      return gone.signal;
+    },
     self: surroundings.self,
     get interactive() {
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
@@ -192,6 +201,7 @@ export function createContext(
     async close() {
       clearTimeout(timer);
       progress.stop();
+      (await watching)?.();
       await Promise.all(transports.map((transport) => transport.close()));
     },
   });

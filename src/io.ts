@@ -14,6 +14,17 @@ export interface Io {
   readonly stderr: Sink;
 }
 
+/** Streams whose standard input is looked at only when it is needed: that alone opens it, which takes time. */
+export function lazyIo(stdin: () => Io['stdin'], stdout: Sink, stderr: Sink): Io {
+  return {
+    get stdin() {
+      return stdin();
+    },
+    stdout,
+    stderr,
+  };
+}
+
 /** Time, injected so that tests decide how it passes. */
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -1,6 +1,6 @@
 import type { Surroundings } from './create-context.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
-import type { Environment, Sink } from './io.ts';
+import { type Environment, lazyIo, type Sink } from './io.ts';
 import { wantsColor } from './output/color.ts';
 import { isReaderGone } from './output/reader-gone.ts';
 import { createRedactor, redactingSink } from './output/redact.ts';
@@ -78,14 +78,7 @@ export async function main(argv: readonly string[], surroundings: Surroundings):
     }
     line = parsed;
     const { runCommand } = await import('./run-command.ts');
-    const quieter = {
-      get stdin() {
-        return io.stdin;
-      },
-      stdout,
-      stderr,
-    };
-    return await runCommand(line, { ...surroundings, io: quieter }, secrets);
+    return await runCommand(line, { ...surroundings, io: lazyIo(() => io.stdin, stdout, stderr) }, secrets);
   } catch (error) {
     if (isReaderGone(error)) return EXIT.ok;
     await redactingSink(stderr, createRedactor(secrets)).write(await errorReport(error, argv, line, surroundings));

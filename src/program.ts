@@ -49,6 +49,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import('./commands/chat/send.ts'),
   },
   {
+    words: 'chat wait',
+    summary: 'Wait for the reply to a message that was sent',
+    load: () => import('./commands/chat/wait.ts'),
+  },
+  {
     words: 'chat tail',
     summary: 'Follow what is said in one session or several',
     load: () => import('./commands/chat/tail.ts'),

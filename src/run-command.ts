@@ -3,7 +3,7 @@ import { globalFlags } from './config/flags.ts';
 import type { GlobalFlags } from './config/settings.ts';
 import { createContext, type Surroundings } from './create-context.ts';
 import { EXIT, type PartnerctlError, UsageError } from './errors.ts';
-import type { Io, Sink } from './io.ts';
+import { lazyIo } from './io.ts';
 import { wantsColor } from './output/color.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './output/format-names.ts';
 import { besideProgress, createProgress } from './output/progress.ts';
@@ -25,17 +25,6 @@ function outputFormat(flags: GlobalFlags, { env, io }: Surroundings): OutputForm
   throw new UsageError(`There is no output format ${JSON.stringify(chosen)}.`, {
     hint: `PARTNER_OUTPUT takes one of ${OUTPUT_FORMATS.join(', ')}.`,
   });
-}
-
-/** The same surroundings with other sinks; stdin is looked at only when it is needed. */
-function withSinks(io: Io, stdout: Sink, stderr: Sink): Io {
-  return {
-    get stdin() {
-      return io.stdin;
-    },
-    stdout,
-    stderr,
-  };
 }
 
 function failureOf(answer: Answer): PartnerctlError | undefined {
@@ -64,7 +53,7 @@ export async function runCommand(line: CommandLine, surroundings: Surroundings, 
     secrets.add(secret);
     redactor.add(secret);
   };
-  const context = createContext({ ...surroundings, io: withSinks(raw, stdout, stderr) }, flags, {
+  const context = createContext({ ...surroundings, io: lazyIo(() => raw.stdin, stdout, stderr) }, flags, {
     progress,
     keepSecret,
     redact: redactor.redact,

@@ -1,4 +1,5 @@
 import { type ChatSource, readChatSource } from '../contract/chat-source.ts';
+import { statedExtent } from '../contract/lists.ts';
 import {
   type Acknowledgement,
   type Message,
@@ -73,8 +74,23 @@ export interface HistoryPage {
   readonly messages: readonly Message[];
   /** Whether the history goes on, as far as the service says. */
   readonly more: boolean;
+  /** Whether a link leads on. */
+  readonly linked: boolean;
+  /** Whether it was a link that led here, and no cursor. */
+  readonly byLink: boolean;
+  /** Whether the service says itself that nothing follows. */
+  readonly ends: boolean;
+  /** How many messages there are in all, where the service says so. */
+  readonly total: number | undefined;
+  /** When the service answered, by its own clock, in milliseconds since the epoch. */
+  readonly answeredAt: number | undefined;
   /** Milliseconds that the service asks to wait before the next poll. */
   readonly waitMs: number | undefined;
+}
+
+function momentOf(date: string | undefined): number | undefined {
+  const moment = date === undefined ? Number.NaN : Date.parse(date);
+  return Number.isNaN(moment) ? undefined : moment;
 }
 
 function askedWait(headers: Readonly<Record<string, string>>, now: number): number | undefined {
@@ -100,13 +116,25 @@ export async function* historyAfter(
   for (let cursor = place.after_message_id; ; ) {
     const query = { source_id, session_id, after_message_id: cursor };
     let further: string | undefined;
+    let byLink = false;
     const options = (): CallOptions => ({ ...limits(), query });
     for await (const page of listPages(http, OPERATIONS.readHistory, 'messages', options, readHistoryEntries)) {
       const messages = page.answer.read(() => page.items.map(readMessage));
       const last = messages.at(-1)?.message_id;
       further = page.unlinked !== undefined && last !== cursor ? last : undefined;
-      const more = page.linked || further !== undefined;
-      yield { messages, more, waitMs: askedWait(page.answer.headers, now()) };
+      const { headers } = page.answer;
+      const { ends, total } = statedExtent(page.answer.json(), 'messages');
+      yield {
+        messages,
+        more: page.linked || further !== undefined,
+        linked: page.linked,
+        byLink,
+        ends: ends && !page.linked && page.unlinked === undefined,
+        total,
+        answeredAt: momentOf(headers.date),
+        waitMs: askedWait(headers, now()),
+      };
+      byLink = true;
     }
     if (further === undefined) return;
     cursor = further;

@@ -1,115 +1,24 @@
 import type { HistoryPage } from '../api/chat.ts';
-import type { Http } from '../api/http.ts';
-import type { Message } from '../contract/messages.ts';
 import { Line } from '../domain/line.ts';
 import { Pacing } from '../domain/pacing.ts';
-import { NotFoundError, PartnerctlError, RateLimitError, RefusedError, ServiceError, ShapeError } from '../errors.ts';
-import type { Clock } from '../io.ts';
+import { PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
+import { Ending } from './ending.ts';
+import type { Gap } from './extent.ts';
+import { meaningOf, outageError, retryAtOf, withheldError } from './failure.ts';
 import { Mailbox } from './mailbox.ts';
-import { FollowedSession, type FollowStart } from './session.ts';
-
-/** What following needs of the world. */
-export interface FollowParts {
-  readonly http: Http;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Ends the following. */
-  readonly interrupt: AbortSignal;
-}
-
-export interface FollowOptions {
-  readonly source_id: string;
-  readonly sessions: readonly { readonly session_id: string; readonly start: FollowStart }[];
-  /** False: end when everything that is there has been read. */
-  readonly follow: boolean;
-  /** A fixed pause between two polls of a session, in milliseconds. */
-  readonly intervalMs?: number | undefined;
-  /** End after this time, whatever came. */
-  readonly timeoutMs?: number | undefined;
-  /** Fail when the service has been out of reach for so long; without following, 30 s by default. */
-  readonly maxOutageMs?: number | undefined;
-  /**
-   * End once so many replies have come that were not there in the beginning (for a session that begins after a given
-   * message, all count), or, with `settleMs`, once there was one and nothing more came for that time.
-   */
-  readonly until?: { readonly replies: number; readonly settleMs?: number | undefined } | undefined;
-  /** Time limit of one poll; it grows while polls fail. */
-  readonly pollTimeoutMs?: number | undefined;
-  /** Whether a reply is expected from the beginning on, because something was just sent. */
-  readonly awaiting?: boolean | undefined;
-}
-
-export type FollowEvent =
-  | {
-      readonly kind: 'message';
-      readonly session_id: string;
-      readonly message: Message;
-      /** Whether it was there when the following began. */
-      readonly backlog: boolean;
-    }
-  /** The service cannot be reached; it goes on trying. Said once in an outage. */
-  | { readonly kind: 'lost'; readonly error: PartnerctlError }
-  /** It can again, and what came meanwhile has been read: `missed` messages. */
-  | { readonly kind: 'back'; readonly outageMs: number; readonly missed: number }
-  /** Always the last. */
-  | {
-      readonly kind: 'end';
-      readonly why: 'read' | 'replied' | 'timeout' | 'interrupted';
-      /** The last failure, when a session could not be read at the end. */
-      readonly error: PartnerctlError | undefined;
-      /** Whether any session was read at all. */
-      readonly wasRead: boolean;
-    };
-
-type EndReason = Extract<FollowEvent, { kind: 'end' }>['why'];
-
-export interface Follower {
-  /** To be pulled once. @throws PartnerctlError as `follow` says */
-  readonly events: AsyncGenerator<FollowEvent, void, void>;
-  /** Something was sent in a session: its reply is looked for at once. */
-  sent(sessionId: string): void;
-}
+import { isOverslept, nap } from './nap.ts';
+import { FollowedSession, NOTHING } from './session.ts';
+import type { EndReason, FollowEvent, Follower, FollowOptions, FollowParts } from './terms.ts';
 
 const POLL_TIMEOUT_MS = 15_000;
 const LONGEST_POLL_MS = 60_000;
 const MOST_AT_ONCE = 6;
-/** Waiting is cut into slices so that a machine that slept is noticed when it wakes. */
-const SLICE_MS = 1_000;
-const SLEPT_MS = 5_000;
 const READ_OUTAGE_MS = 30_000;
-/** After so many unreadable answers in a row to begin with it is the shape, and not the line. */
-const MOST_UNREADABLE = 3;
 
 interface Polled {
   readonly session: FollowedSession;
   readonly startedAt: number;
   readonly outcome: { readonly page: HistoryPage } | { readonly error: unknown };
-}
-
-/** What a session is that the service does not know yet, because nothing was said in it. */
-const NOTHING: HistoryPage = { messages: [], more: false, waitMs: undefined };
-
-function isRefusal(error: unknown): error is NotFoundError | RefusedError {
-  return error instanceof NotFoundError || error instanceof RefusedError;
-}
-
-/** Whether another attempt may bring what this one did not. What could be read once can be read again some time. */
-function mayPass(error: PartnerctlError, session: FollowedSession): boolean {
-  if (isRefusal(error)) return session.wasRead;
-  if (error instanceof ShapeError) return session.wasRead || session.unreadable < MOST_UNREADABLE;
-  if (error instanceof ServiceError) return session.wasRead || error.facts.lasting !== true;
-  return error instanceof RateLimitError;
-}
-
-/** Whether the service says that it is the source that it does not know, and not the session or a resource. */
-function namesSource({ facts }: NotFoundError): boolean {
-  const said = `${facts.code ?? ''} ${facts.why ?? ''}`;
-  return /(?<![a-z])source|chat_?source/i.test(said) && !/session/i.test(said);
-}
-
-function retryAtOf(error: PartnerctlError): number | undefined {
-  const retryAt = error.facts.retryAt === undefined ? Number.NaN : Date.parse(error.facts.retryAt);
-  return Number.isNaN(retryAt) ? undefined : retryAt;
 }
 
 class Following {
@@ -120,16 +29,15 @@ class Following {
   private readonly line = new Line();
   private readonly mailbox = new Mailbox<Polled>();
   private readonly closing = new AbortController();
-  private readonly endsAt: number;
+  private readonly ending: Ending;
   private readonly maxOutageMs: number;
   private atOnce = 0;
-  private replies = 0;
-  private lastShownAt: number;
-  private isQuiet = false;
   private lastError: PartnerctlError | undefined;
+  /** What the service says that there is and did not show. */
+  private withheld: ShapeError | undefined;
 
   constructor(parts: FollowParts, options: FollowOptions) {
-    const { intervalMs, timeoutMs, maxOutageMs, follow, awaiting } = options;
+    const { intervalMs, maxOutageMs, follow, awaiting } = options;
     const now = parts.clock.now();
     this.parts = parts;
     this.options = options;
@@ -142,9 +50,8 @@ class Following {
     const ids = [...this.sessions.keys()];
     this.pacing = new Pacing(ids, now, parts.random, intervalMs === undefined ? {} : { fixedMs: intervalMs });
     if (awaiting) for (const id of ids) this.pacing.sent(id, now);
-    this.endsAt = now + (timeoutMs ?? Number.POSITIVE_INFINITY);
+    this.ending = new Ending(options, now);
     this.maxOutageMs = maxOutageMs ?? (follow ? Number.POSITIVE_INFINITY : READ_OUTAGE_MS);
-    this.lastShownAt = now;
   }
 
   sent(sessionId: string): void {
@@ -164,6 +71,7 @@ class Following {
       for (;;) {
         const why = this.ended();
         if (why) {
+          if (why === 'read' && this.withheld) throw this.withheld;
           yield this.end(why);
           return;
         }
@@ -182,12 +90,13 @@ class Following {
   }
 
   private ended(): EndReason | undefined {
-    const { follow, until } = this.options;
-    if (this.closing.signal.aborted) return 'interrupted';
-    if (until && (this.isQuiet || this.replies >= until.replies)) return 'replied';
-    if (!follow && [...this.sessions.values()].every(({ caughtUp }) => caughtUp)) return 'read';
-    const isTimeUp = this.parts.clock.now() >= this.endsAt || this.parts.http.patienceMs() <= 0;
-    return isTimeUp ? 'timeout' : undefined;
+    const { clock, http } = this.parts;
+    return this.ending.why({
+      isInterrupted: this.closing.signal.aborted,
+      isRead: [...this.sessions.values()].every(({ caughtUp }) => caughtUp),
+      patienceMs: http.patienceMs(),
+      now: clock.now(),
+    });
   }
 
   private end(why: EndReason): FollowEvent {
@@ -196,15 +105,7 @@ class Following {
   }
 
   private checkOutage(): void {
-    const now = this.parts.clock.now();
-    if (now < this.outageEndsAt()) return;
-    const { lastError, maxOutageMs } = this;
-    const Kind = lastError instanceof RateLimitError ? RateLimitError : ServiceError;
-    throw new Kind(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
-      ...lastError?.facts,
-      why: [lastError?.message, lastError?.facts.why].filter((line) => line !== undefined).join('\n'),
-      cause: lastError,
-    });
+    if (this.parts.clock.now() >= this.outageEndsAt()) throw outageError(this.lastError, this.maxOutageMs);
   }
 
   private outageEndsAt(): number {
@@ -223,10 +124,10 @@ class Following {
     const waiting = new AbortController();
     // When every session is being asked, the polls' own time limits are the only clock that counts.
     const due = 'at' in next ? next.at : Number.POSITIVE_INFINITY;
-    const nap = due < Number.POSITIVE_INFINITY ? this.nap(due, waiting.signal) : undefined;
+    const napping = due < Number.POSITIVE_INFINITY ? this.nap(due, waiting.signal) : undefined;
     await this.mailbox.filled();
     waiting.abort();
-    await nap;
+    await napping;
   }
 
   private async poll(id: string, startedAt: number): Promise<void> {
@@ -239,7 +140,7 @@ class Following {
     const longest = Math.min(LONGEST_POLL_MS, usual * 2 ** session.failures);
     const limits = () => ({
       retries: 0,
-      timeoutMs: Math.max(1, Math.min(longest, this.endsAt - clock.now(), this.outageEndsAt() - clock.now())),
+      timeoutMs: Math.max(1, Math.min(longest, this.ending.endsAt - clock.now(), this.outageEndsAt() - clock.now())),
       freshConnection: session.suspicious,
       signal: this.closing.signal,
     });
@@ -256,20 +157,8 @@ class Following {
   /** Waits until something is due, the time is up, or the machine wakes from a sleep. */
   private async nap(due: number, signal: AbortSignal): Promise<void> {
     const { clock, http } = this.parts;
-    const until = Math.min(due, this.endsAt, this.outageEndsAt(), clock.now() + http.patienceMs());
-    try {
-      for (let now = clock.now(), isOver = false; !isOver; ) {
-        const slice = Math.max(0, Math.min(SLICE_MS, until - now));
-        await clock.sleep(slice, signal);
-        const passed = clock.now() - now;
-        now += passed;
-        const woke = passed > slice + SLEPT_MS || passed < -SLICE_MS;
-        if (woke) this.woke(now);
-        isOver = woke || now >= until;
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    const until = Math.min(due, this.ending.endsAt, this.outageEndsAt(), clock.now() + http.patienceMs());
+    if (await nap(clock, until, signal)) this.woke(clock.now());
     this.mailbox.stir();
   }
 
@@ -280,18 +169,8 @@ class Following {
   }
 
   private *handle({ session, startedAt, outcome }: Polled): Generator<FollowEvent, void, void> {
-    const page = 'page' in outcome ? outcome.page : this.nothingYet(session, outcome.error);
-    if ('error' in outcome && !page) {
-      yield* this.handleFailure(session, startedAt, outcome.error);
-      return;
-    }
-    if (page) yield* this.handlePage(session, startedAt, page);
-  }
-
-  /** A service may not know a session before the first message. */
-  private nothingYet(session: FollowedSession, error: unknown): HistoryPage | undefined {
-    const isUnknown = error instanceof NotFoundError && !session.wasRead && !session.hasCursor;
-    return isUnknown && !namesSource(error) ? NOTHING : undefined;
+    if ('page' in outcome) yield* this.handlePage(session, startedAt, outcome.page);
+    else yield* this.handleFailure(session, startedAt, outcome.error);
   }
 
   private *handlePage(
@@ -301,33 +180,32 @@ class Following {
   ): Generator<FollowEvent, void, void> {
     const now = this.parts.clock.now();
     // No poll takes as long: the machine slept over it, and its answer is old.
-    const overslept = now - startedAt > LONGEST_POLL_MS + SLEPT_MS || now < startedAt - SLICE_MS;
-    const { messages, backlog, more, atOnce } = session.accept(page, now);
-    const newest = messages.at(-1);
-    const live = newest !== undefined && !backlog;
+    const overslept = isOverslept(now - startedAt, LONGEST_POLL_MS);
+    const { messages, more, atOnce, isRead, gap } = session.accept(page, now);
+    const { message: newest, backlog: isOld = true } = messages.at(-1) ?? {};
+    const live = !isOld;
     this.pacing.answered(
       session.id,
       { live, awaiting: newest?.role === 'user', more: atOnce, waitMs: page.waitMs },
       now,
     );
     if (overslept) this.woke(now);
-    this.noteQuiet(messages.length > 0 || more, startedAt, now);
-    const { until } = this.options;
-    for (const message of messages) {
+    this.ending.polled(messages.length > 0 || more, startedAt, now);
+    for (const { message, backlog } of messages) {
       yield { kind: 'message', session_id: session.id, message, backlog };
-      if (message.isReply && (!backlog || session.backlogCounts)) this.replies += 1;
-      if (until && this.replies >= until.replies) return;
+      if (message.isReply && (!backlog || session.backlogCounts)) this.ending.replied();
+      if (this.ending.hasReplies) return;
     }
+    if (isRead) yield { kind: 'read', session_id: session.id, latest: session.latest };
+    if (gap) yield* this.handleGap(session.id, gap);
     const back = this.line.answered(session.id, messages.length, !more, now);
     if (back) yield { kind: 'back', ...back };
   }
 
-  /** Quiet is what a poll finds that began after the time to settle, and brought nothing. */
-  private noteQuiet(isLively: boolean, startedAt: number, now: number): void {
-    const settleMs = this.options.until?.settleMs;
-    if (isLively) this.lastShownAt = now;
-    else if (settleMs !== undefined && this.replies > 0 && startedAt >= this.lastShownAt + settleMs)
-      this.isQuiet = true;
+  /** Without following, the end would claim that it was all. */
+  private *handleGap(session_id: string, { seen, isCertain }: Gap): Generator<FollowEvent, void, void> {
+    if (this.options.follow || !isCertain) yield { kind: 'gap', session_id, seen };
+    else this.withheld ??= withheldError(session_id, seen);
   }
 
   private *handleFailure(
@@ -337,13 +215,19 @@ class Following {
   ): Generator<FollowEvent, void, void> {
     if (!(error instanceof PartnerctlError)) throw error;
     const now = this.parts.clock.now();
-    const { isMidway } = session;
-    if (isRefusal(error) && !isMidway && session.refuse()) {
+    if (error instanceof ShapeError) session.unreadable += 1;
+    const meaning = meaningOf(error, session);
+    if (meaning === 'unknown') {
+      if (!session.wasUnknown) yield { kind: 'unknown', session_id: session.id, error };
+      session.wasUnknown = true;
+      yield* this.handlePage(session, startedAt, NOTHING);
+      return;
+    }
+    if (meaning === 'refused' && session.refuse()) {
       this.pacing.again(session.id, now);
       return;
     }
-    if (error instanceof ShapeError) session.unreadable += 1;
-    if (!(isRefusal(error) && isMidway) && !mayPass(error, session)) throw error;
+    if (meaning === 'final' || (meaning === 'refused' && !session.wasRead)) throw error;
     session.fail();
     this.lastError = error;
     this.pacing.failed(session.id, now, { limited: error instanceof RateLimitError, retryAt: retryAtOf(error) });

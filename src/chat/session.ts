@@ -1,20 +1,32 @@
 import { type HistoryPage, type HistoryPlace, historyAfter } from '../api/chat.ts';
 import type { CallOptions, Http } from '../api/http.ts';
+import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { Message } from '../contract/messages.ts';
-import { MOST_BEHIND, SessionTail, type TailStart } from '../domain/tail.ts';
+import { Renumbered } from '../domain/renumbered.ts';
+import { isNewestFirst, MOST_BEHIND, SessionTail, type TailStart } from '../domain/tail.ts';
+import { ShapeError } from '../errors.ts';
+import { Extent, type Gap } from './extent.ts';
 
 /** Where in a session a follower begins; `last` shows that many messages of what is there (0: only what is new). */
 export type FollowStart = TailStart | { readonly from: 'last'; readonly count: number };
 
-/** What one answer brought. */
-export interface Arrived {
-  readonly messages: readonly Message[];
-  /** Whether they were there when the following began. */
+interface Arrival {
+  readonly message: Message;
+  /** Whether it was there when the following began. */
   readonly backlog: boolean;
+}
+
+/** What one answer brought. */
+interface Arrived {
+  readonly messages: readonly Arrival[];
   /** Whether there are further pages. */
   readonly more: boolean;
   /** Whether to ask for them without a pause. */
   readonly atOnce: boolean;
+  /** Whether everything that was there in the beginning has been read with this. */
+  readonly isRead: boolean;
+  /** What is missing, or may be, as far as can be told. */
+  readonly gap: Gap | undefined;
 }
 
 /** One followed session: its bookkeeping, and the pages that it is being read through. */
@@ -30,20 +42,28 @@ export class FollowedSession {
   caughtUp = false;
   /** Whether the service ever answered with its history. */
   wasRead = false;
+  /** Whether the service said that it does not know the session. */
+  wasUnknown = false;
   /** Whether what was there in the beginning counts as a reply: only behind a given message. */
   readonly backlogCounts: boolean;
-  /** What `last` holds back until it is known to be the last. */
-  private held: Message[] | undefined;
-  private readonly keep: number;
+  /** What is held back until it is known to be the last, or where it belongs. */
+  private held: Arrival[] | undefined;
+  private keep: number;
   private readonly tail: SessionTail<Message>;
+  private readonly extent: Extent;
+  private readonly renumbered = new Renumbered();
   private pages: AsyncGenerator<HistoryPage, void, void> | undefined;
   /** The cursor that the pages began with. */
   private asked: string | undefined;
+  /** Whether the same is to be asked once more. */
+  private repeats = false;
   private midway = false;
-  /** Whether the first reading got to its end; what comes after that came to exist since. */
-  private readOnce = false;
+  /** The moment of the service at which the first reading got to an end; what was made after that came since. */
+  private readAt: number | undefined;
   /** Whether that counts: without following, all that is there is one. */
   private readonly follows: boolean;
+  /** Whether the pages that are being read lead from the newest to the oldest. */
+  private leadsBack = false;
   /** Answers in a row that promised more and brought nothing. */
   private stale = 0;
 
@@ -51,9 +71,15 @@ export class FollowedSession {
     this.id = id;
     this.follows = follows;
     this.backlogCounts = start.from === 'after';
-    this.keep = start.from === 'last' ? start.count : 0;
+    this.keep = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
     this.held = start.from === 'last' ? [] : undefined;
     this.tail = new SessionTail(start.from === 'last' ? { from: 'start' } : start, now);
+    this.extent = new Extent(this.keep);
+  }
+
+  /** The last messages seen, oldest first. */
+  get latest(): readonly string[] {
+    return this.tail.latest;
   }
 
   /**
@@ -67,7 +93,7 @@ export class FollowedSession {
     limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'>,
   ): Promise<HistoryPage> {
     if (!this.pages) {
-      this.asked = this.tail.cursor(now());
+      if (!this.repeats) this.asked = this.tail.cursor(now());
       this.midway = false;
       const place: HistoryPlace = { source_id: sourceId, session_id: this.id, after_message_id: this.asked };
       this.pages = historyAfter(http, place, now, limits);
@@ -76,31 +102,46 @@ export class FollowedSession {
     this.wasRead = true;
     if (!done) return value;
     this.pages = undefined;
-    return { messages: [], more: false, waitMs: undefined };
+    return NOTHING;
   }
 
+  /** @throws ShapeError for a service that gives its messages new ids in every answer */
   accept(page: HistoryPage, now: number): Arrived {
     this.failures = 0;
     this.unreadable = 0;
     this.suspicious = false;
+    if (!this.caughtUp && this.isToBeAskedAgain(page)) {
+      return { messages: [], more: true, atOnce: true, isRead: false, gap: undefined };
+    }
+    this.leadsBack = page.byLink ? this.leadsBack : page.linked && isNewestFirst(page.messages);
     this.midway = true;
     if (!page.more) this.pages = undefined;
     const isCatchingUp = !this.caughtUp;
-    const backlog = isCatchingUp && !(this.follows && this.readOnce);
     const isConclusive = this.tail.isConclusive(this.asked);
     const fresh = this.tail.accept(page.messages, now);
-    // An answer may be shorter than what is there and not say so: what was there has been read when nothing new comes.
-    const more = page.more || (isCatchingUp && (fresh.length > 0 || !isConclusive));
-    if (!page.more) this.readOnce = true;
+    const arrivals = fresh.map((message) => ({ message, backlog: isCatchingUp && !this.cameSince(message) }));
+    // An answer may be shorter than what is there and not say so: what was there has been read when nothing new comes,
+    // or something that came to exist only since.
+    const isPresent = arrivals.some(({ backlog }) => !backlog);
+    const isUnsure = isCatchingUp && !isPresent && (fresh.length > 0 || !isConclusive);
+    const more = page.more || isUnsure;
+    if (!page.more) this.readAt ??= page.answeredAt;
     if (!more) this.caughtUp = true;
     this.stale = more && fresh.length === 0 ? this.stale + 1 : 0;
-    // The cursor is no further behind than that: a service that goes on repeating does not heed it.
-    const atOnce = more && this.stale <= MOST_BEHIND;
-    return { messages: this.shown(fresh, backlog), backlog, more, atOnce };
+    this.extent.came(page, { isBeginning: isCatchingUp && this.asked === undefined, fresh: fresh.length });
+    return {
+      messages: this.shown(arrivals),
+      more,
+      // The cursor is no further behind than that: a service that goes on repeating does not heed it.
+      atOnce: more && this.stale <= MOST_BEHIND,
+      isRead: isCatchingUp && this.caughtUp,
+      gap: this.caughtUp ? this.extent.gap() : undefined,
+    };
   }
 
-  /** A poll failed: the next one begins anew behind what has come. */
+  /** A poll failed: the next one begins anew behind what has come, or at the newest where the rest is older. */
   fail(): void {
+    this.repeats ||= this.leadsBack && this.isMidway && !this.caughtUp;
     this.failures += 1;
     this.suspicious = true;
     this.pages = undefined;
@@ -122,19 +163,55 @@ export class FollowedSession {
    */
   refuse(): boolean {
     this.pages = undefined;
+    this.repeats = false;
     if (this.asked !== undefined && this.tail.refuse(this.asked)) return true;
     // It refuses whatever it is asked: that was not for the cursors.
     this.tail.pardon();
     return false;
   }
 
-  private shown(fresh: readonly Message[], backlog: boolean): readonly Message[] {
-    if (!this.held) return fresh;
-    const all = backlog ? [...this.held, ...fresh] : this.held;
-    const held = this.keep === 0 ? [] : all.slice(-this.keep);
-    const isOver = this.caughtUp || (this.follows && this.readOnce);
-    this.held = isOver ? undefined : held;
-    if (!isOver) return [];
-    return backlog ? held : [...held, ...fresh];
+  private isToBeAskedAgain(page: HistoryPage): boolean {
+    const finding = page.byLink ? 'fine' : this.renumbered.look(page.messages);
+    this.repeats = finding === 'ask again';
+    if (this.repeats) this.pages = undefined;
+    if (finding !== 'renumbered') return this.repeats;
+    throw new ShapeError('The service gives its messages new ids in every answer, so that it cannot be followed.', {
+      why: `the same ${page.messages.length} messages came three times, the last time from ${page.messages[0]?.message_id} on, and never with the same ids`,
+      hint: `Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
+      details: {
+        session_id: this.id,
+        assumption: 'history.messages',
+        latest: this.latest,
+        seen: page.messages.map(({ message_id }) => message_id),
+      },
+    });
+  }
+
+  /** Whether a message came to exist after the first reading got to an end, by what the service says itself. */
+  private cameSince({ created_at }: Message): boolean {
+    if (!this.follows || this.readAt === undefined || created_at === null) return false;
+    return Date.parse(created_at) >= this.readAt;
+  }
+
+  private shown(arrivals: readonly Arrival[]): readonly Arrival[] {
+    if (this.leadsBack && !this.caughtUp) this.held ??= [];
+    if (!this.held) return arrivals;
+    const all = this.leadsBack ? [...arrivals, ...this.held] : [...this.held, ...arrivals];
+    const backlog = all.filter((arrival) => arrival.backlog);
+    const held = [...(this.keep === 0 ? [] : backlog.slice(-this.keep)), ...all.filter((arrival) => !arrival.backlog)];
+    this.held = this.caughtUp ? undefined : held;
+    return this.caughtUp ? held : [];
   }
 }
+
+/** What a session is that the service does not know yet, because nothing was said in it. */
+export const NOTHING: HistoryPage = {
+  messages: [],
+  more: false,
+  linked: false,
+  byLink: false,
+  ends: false,
+  total: undefined,
+  answeredAt: undefined,
+  waitMs: undefined,
+};

@@ -1,7 +1,8 @@
 import type { Message } from '../contract/messages.ts';
 import { PartnerctlError } from '../errors.ts';
-import { type FollowEvent, type FollowParts, follow } from './follow.ts';
+import { follow } from './follow.ts';
 import type { Place } from './shown.ts';
+import type { FollowNotice, FollowParts } from './terms.ts';
 
 export interface WaitOptions {
   /** How many replies are waited for; without end where only quiet ends the waiting. */
@@ -22,14 +23,14 @@ export interface Waited {
 
 /**
  * Waits for what is replied after a message. A reply that is there already counts.
- * @param onLine told when the service is out of reach, and when it is back
+ * @param onNotice told what people are to know besides the replies: that the service is out of reach, and is back
  */
 export async function waitForReplies(
   parts: FollowParts,
   place: Place,
   messageId: string,
   { replies: wanted, settleMs, timeoutMs }: WaitOptions,
-  onLine: (event: Extract<FollowEvent, { kind: 'lost' | 'back' }>) => Promise<void>,
+  onNotice: (event: FollowNotice) => Promise<void>,
 ): Promise<Waited> {
   const { events } = follow(parts, {
     source_id: place.source_id,
@@ -46,8 +47,8 @@ export async function waitForReplies(
         if (event.message.isReply) replies.push(event.message);
       } else if (event.kind === 'end') {
         return { replies, end: event.why === 'read' ? 'replied' : event.why, lastError: event.error };
-      } else {
-        await onLine(event);
+      } else if (event.kind !== 'read') {
+        await onNotice(event);
       }
     }
   } catch (error) {

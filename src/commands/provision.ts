@@ -41,6 +41,12 @@ function agentsText({ agents }: DocumentResult): string {
   return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
 }
 
+/** The sources to send messages to; by the names of the agents where there are several of those. */
+function sourcesText({ agents }: DocumentResult): string {
+  const connected = agents.filter(({ source_id }) => source_id !== null);
+  return connected.map(({ name, source_id }) => (agents.length === 1 ? source_id : `${name} ${source_id}`)).join(', ');
+}
+
 /** What failed, and the first line of why. */
 function errorNote(error: unknown): string {
   if (!(error instanceof PartnerctlError)) return String(error);
@@ -71,6 +77,7 @@ const COLUMNS: readonly Column<DocumentResult>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENTS', value: agentsText },
   { header: 'NOTE', value: noteText },
+  { header: 'CHAT', value: sourcesText, whole: true },
 ];
 
 /** Results as they come, counted for the summary, the exit code and the progress. */

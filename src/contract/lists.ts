@@ -141,6 +141,22 @@ export function unreachableNext(body: unknown, resource: string): string | undef
   return OTHER_CURSORS.find((key) => places.some((place) => Boolean(place[key])));
 }
 
+/** Signs of a further page that say by an empty value that there is none. */
+const ENDS = ['next', ...OTHER_CURSORS];
+
+/**
+ * What the service says itself about how far a list goes: `total`, the items that there are in all, and whether it says
+ * that no further page follows.
+ * @param resource as for `readList`
+ */
+export function statedExtent(body: unknown, resource: string): { readonly total?: number; readonly ends: boolean } {
+  if (!isJsonObject(body)) return { ends: false };
+  const places = pagingPlaces(body, resource);
+  const ends = places.some((place) => ENDS.some((key) => key in place && !leadsOn(linkIn(place[key]))));
+  const total = places.flatMap((place) => TOTALS.map((key) => place[key])).find((value) => typeof value === 'number');
+  return total === undefined ? { ends } : { total, ends };
+}
+
 /**
  * Whether a list that shows no way on says that there is more of it than was read.
  * @param resource as for `readList`

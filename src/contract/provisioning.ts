@@ -8,22 +8,31 @@ export interface ListedAgent {
   readonly name: string | undefined;
   /** Request-side only in the spec; undefined where the service does not say it. */
   readonly template_id: string | undefined;
-  /** The API chat source, where the integration metadata names one. */
-  readonly source_id: string | undefined;
+  /** The API chat source, where the integration metadata names one; null where it says that there is none. */
+  readonly source_id: string | null | undefined;
 }
 
 const METADATA_DEPTH = 3;
 
+/** Under these names, null says that there is no source. */
+const SOURCE_FIELDS = new Set(['source_id', 'source', 'api_chat', 'api_chat_source']);
+
 /** The spec does not show the integration metadata; the first source_id in it is the agent's one source (spec §2). */
-function sourceIdIn(value: unknown, depth: number): string | undefined {
+function sourceIdIn(value: unknown, depth: number): string | null | undefined {
   if (depth === 0) return undefined;
-  if (Array.isArray(value)) return value.map((item) => sourceIdIn(item, depth - 1)).find((id) => id !== undefined);
+  if (Array.isArray(value)) return firstOf(value.map((item) => sourceIdIn(item, depth - 1)));
   if (!isJsonObject(value)) return undefined;
   const direct = value.source_id;
   if (typeof direct === 'string' || typeof direct === 'number' || typeof direct === 'bigint') return String(direct);
-  return Object.values(value)
-    .map((inner) => sourceIdIn(inner, depth - 1))
-    .find((id) => id !== undefined);
+  return firstOf(
+    Object.entries(value).map(([field, inner]) =>
+      inner === null && SOURCE_FIELDS.has(field) ? null : sourceIdIn(inner, depth - 1),
+    ),
+  );
+}
+
+function firstOf(found: readonly (string | null | undefined)[]): string | null | undefined {
+  return found.find((id) => typeof id === 'string') ?? found.find((id) => id === null);
 }
 
 function templateOf(agent: JsonObject): string | undefined {

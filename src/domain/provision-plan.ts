@@ -7,7 +7,8 @@ export interface PresentAgent {
   readonly name: string | undefined;
   /** Undefined where the service does not tell; then the name alone decides. */
   readonly template_id: string | undefined;
-  readonly source_id: string | undefined;
+  /** Null where the service says that there is none; undefined where it does not tell. */
+  readonly source_id: string | null | undefined;
 }
 
 /** A space that is there already. */

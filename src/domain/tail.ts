@@ -48,6 +48,20 @@ function inOrder<Message>(entries: readonly Entry<Message>[]): readonly Entry<Me
   return dated.sort((left, right) => compare(left.moment, right.moment));
 }
 
+/** From so many messages on, each of them earlier than the one before, an order is no accident. */
+const LEAST_ORDERED = 3;
+
+/** Whether an answer stands the other way round: the newest first. Never of one with a message without a moment. */
+export function isNewestFirst(messages: readonly Placed[]): boolean {
+  if (messages.length < LEAST_ORDERED) return false;
+  const moments = messages.flatMap((message) => momentOf(message) ?? []);
+  if (moments.length < messages.length) return false;
+  return moments.every((moment, index) => {
+    const before = moments[index - 1];
+    return before === undefined || compare(before, moment) > 0;
+  });
+}
+
 interface Trace {
   /** Undefined for the beginning of the session. */
   readonly message_id: string | undefined;
@@ -95,6 +109,11 @@ export class SessionTail<Message extends Placed> {
   /** How many ids it remembers. */
   get size(): number {
     return this.seen.size;
+  }
+
+  /** The last messages seen, oldest first; at first those that it begins behind. */
+  get latest(): readonly string[] {
+    return this.trail.flatMap(({ message_id }) => message_id ?? []);
   }
 
   /** Whether an answer to this cursor that brings nothing new says that there is nothing new. */
@@ -181,14 +200,23 @@ export class SessionTail<Message extends Placed> {
 
   private follow(messages: readonly Message[], fresh: readonly Message[], now: number): void {
     const isFresh = new Set(fresh.map(({ message_id }) => message_id));
-    for (const { message_id } of messages) {
-      if (!isFresh.delete(message_id)) continue;
-      this.trail.push({ message_id, seenAt: now });
-    }
-    this.trail = this.trail.slice(-MOST_BEHIND);
+    const traces = messages.flatMap(({ message_id }) =>
+      isFresh.delete(message_id) ? [{ message_id, seenAt: now }] : [],
+    );
+    const added = isNewestFirst(messages) ? traces.reverse() : traces;
+    this.trail = (this.leadsBack(messages) ? [...added, ...this.trail] : [...this.trail, ...added]).slice(-MOST_BEHIND);
     if (fresh.length === 0) return;
     const onTrail = new Set(this.trail.map(({ message_id }) => message_id));
     for (const message_id of this.refused) if (!onTrail.has(message_id)) this.refused.delete(message_id);
+  }
+
+  /** Whether an answer goes on towards the beginning, as the pages of a history that begins with the newest do. */
+  private leadsBack(messages: readonly Message[]): boolean {
+    const [newest] = messages;
+    const latest = this.latest.at(-1);
+    const reached = latest === undefined ? undefined : this.seen.get(latest);
+    const moment = newest && momentOf(newest);
+    return isNewestFirst(messages) && moment !== undefined && reached !== undefined && compare(moment, reached) < 0;
   }
 
   private forget(): void {

@@ -46,14 +46,14 @@ async function renderQuery(query: string, answer: ListAnswer | ObjectAnswer, how
 
 async function renderStream(answer: StreamAnswer, how: How, io: RenderIo): Promise<void> {
   if (how.query === undefined) {
-    const textOf = await eventWriter(how.format);
+    const textOf = await eventWriter(how.format, how.color);
     for await (const event of answer.events) await io.stdout.write(textOf(event));
     return;
   }
   const { prepareQuery, resultForPeople } = await import('./query.ts');
   const find = await prepareQuery(how.query);
   const forPeople = how.format === 'table' || how.format === 'tsv';
-  const textOf = await eventWriter(how.format);
+  const textOf = await eventWriter(how.format, how.color);
   const plain = { ...how, query: undefined };
   for await (const event of answer.events) {
     const json = find(event.json);

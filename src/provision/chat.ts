@@ -24,7 +24,7 @@ function askedFor({ chat, api_chat_routing_mode }: ManifestAgent): Partial<ChatS
   return chat && { ...(api_chat_routing_mode && { routing_mode: api_chat_routing_mode }), ...chat };
 }
 
-/** Whether the service said, before anything was sent, which source the agent has. */
+/** Whether it was known before anything was sent which source the agent has. */
 function isKnown({ status, source_id }: AgentResult): boolean {
   return status === 'unchanged' && source_id !== null;
 }
@@ -58,7 +58,7 @@ function failureOf(agent: AgentResult, error: unknown): unknown {
 
 /**
  * Sets up the API chat of those agents of a provisioned document that are to have one (spec §4.2). The call is safe to
- * repeat; an agent that was there and whose source the service names needs none.
+ * repeat; an agent that was there and whose source the service names, or the state file knows, needs none.
  * @param result what provisioning came to, its agents in the order of the manifest's
  * @returns the result with the sources. A failure is in it, beside what was done until then; nothing is thrown.
  */

@@ -3,7 +3,14 @@ import type { Context } from '../context.ts';
 import type { Manifest, ManifestDocument } from '../domain/manifest/manifest.ts';
 import type { PresentSpace } from '../domain/provision-plan.ts';
 import { LocalError } from '../errors.ts';
-import { agentKey, lookUpProvisioned, type ProvisionedSpace, recordProvisioned } from '../state/provisioned.ts';
+import {
+  agentKey,
+  joined,
+  lookUpProvisioned,
+  type ProvisionedSpace,
+  recordProvisioned,
+  sayAsMuch,
+} from '../state/provisioned.ts';
 import { randomRecordId } from '../state/record.ts';
 import type { AgentResult } from './result.ts';
 
@@ -23,42 +30,41 @@ function hashOf(manifest: Manifest): string {
 }
 
 function toPresent(known: ProvisionedSpace, manifest: Manifest): PresentSpace {
-  const ids = new Map(known.agents.map(({ agent_id, key }) => [key, agent_id]));
+  const agentsByKey = new Map(known.agents.map((agent) => [agent.key, agent]));
   // A space is recorded once all of its document is done, whether or not the service named the agents.
   const whole = known.content_hash === hashOf(manifest);
   const agents = manifest.agents.flatMap(({ name, template_id }) => {
-    const agent_id = ids.get(agentKey(name, template_id));
-    return whole || agent_id !== undefined ? [{ agent_id, name, template_id, source_id: undefined }] : [];
+    const agent = agentsByKey.get(agentKey(name, template_id));
+    return whole || agent ? [{ agent_id: agent?.agent_id, name, template_id, source_id: agent?.source_id }] : [];
   });
   return { space_id: known.space_id, agents };
 }
 
 /**
- * What is there, with the names and templates under which an earlier run installed the agents: a service may list them
- * under other names, or without.
+ * What is there, with the names and templates under which an earlier run installed the agents (a service may list them
+ * under other names, or without), and with the sources that it learnt where the service does not tell any.
  */
 export function withMemory(present: PresentSpace, recalled: PresentSpace | undefined): PresentSpace {
   if (recalled?.space_id !== present.space_id) return present;
   const known = new Map(recalled.agents.map((agent) => [agent.agent_id, agent]));
   const agents = present.agents.map((agent) => {
-    const { name, template_id } = (agent.agent_id !== undefined && known.get(agent.agent_id)) || agent;
-    return { ...agent, name, template_id };
+    const remembered = agent.agent_id === undefined ? undefined : known.get(agent.agent_id);
+    if (!remembered) return agent;
+    const { name, template_id } = remembered;
+    return {
+      ...agent,
+      name,
+      template_id,
+      source_id: agent.source_id === undefined ? remembered.source_id : agent.source_id,
+    };
   });
   return { ...present, agents };
 }
 
 /** Whether the file says all of this already, so that repeats do not make it grow. */
-function isKnown(
-  known: ProvisionedSpace | undefined,
-  manifest: Manifest,
-  spaceId: string,
-  agents: readonly AgentResult[],
-): boolean {
-  if (known?.space_id !== spaceId) return false;
-  const ids = new Set(known.agents.map(({ agent_id }) => agent_id));
-  return agents.every(({ agent_id }) =>
-    agent_id === null ? known.content_hash === hashOf(manifest) : ids.has(agent_id),
-  );
+function isKnown(known: ProvisionedSpace | undefined, facts: ProvisionedSpace, isWhole: boolean): boolean {
+  if (known?.space_id !== facts.space_id) return false;
+  return sayAsMuch(known.agents, facts.agents) && (isWhole || known.content_hash === facts.content_hash);
 }
 
 /**
@@ -72,7 +78,7 @@ export async function openMemory(
 ): Promise<Memory> {
   const path = await context.statePath();
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  const spaces = await remembered(context, path, origin, wanted);
+  const spaces = new Map(await remembered(context, path, origin, wanted));
   let writable = true;
   return {
     recall(manifest) {
@@ -80,18 +86,22 @@ export async function openMemory(
       return known && toPresent(known, manifest);
     },
     async record(manifest, spaceId, agents) {
-      if (isKnown(spaces.get(manifest.external_space_id), manifest, spaceId, agents)) return;
-      const facts = {
-        origin,
-        external_space_id: manifest.external_space_id,
-        space_id: spaceId,
-        content_hash: hashOf(manifest),
-        agents: agents.flatMap(({ agent_id, name, template_id }) =>
-          agent_id === null ? [] : [{ agent_id, key: agentKey(name, template_id) }],
-        ),
-      };
+      const id = manifest.external_space_id;
+      const known = spaces.get(id);
+      const named = agents.flatMap(({ agent_id, name, template_id, source_id }) =>
+        agent_id === null ? [] : [{ agent_id, key: agentKey(name, template_id), source_id: source_id ?? undefined }],
+      );
+      const facts = { space_id: spaceId, content_hash: hashOf(manifest), agents: named };
+      if (isKnown(known, facts, named.length === agents.length)) return;
+      const earlier = known?.space_id === spaceId ? known.agents : [];
+      spaces.set(id, { ...facts, agents: joined(earlier, named) });
       try {
-        if (writable) await recordProvisioned(path, facts, { now: context.clock.now, newId: randomRecordId });
+        if (writable)
+          await recordProvisioned(
+            path,
+            { ...facts, origin, external_space_id: id },
+            { now: context.clock.now, newId: randomRecordId },
+          );
       } catch (error) {
         if (!(error instanceof LocalError)) throw error;
         writable = false;

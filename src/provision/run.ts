@@ -42,7 +42,12 @@ function endsRun(error: unknown, failFast: boolean): boolean {
 /** A document with everything that is to be done for it; a failure is in the result. */
 async function outcomeOf(surface: Surface, document: ManifestDocument): Promise<DocumentResult> {
   try {
-    return await setUpChats(surface.http, document, await provisionDocument(surface, document));
+    const result = await setUpChats(surface.http, document, await provisionDocument(surface, document));
+    const sources = result.agents.some(({ source_id }) => source_id !== null);
+    if (sources && result.space_id !== null) {
+      await surface.memory.record(document.manifest, result.space_id, result.agents);
+    }
+    return result;
   } catch (error) {
     return { ...untouched(document, 'failed'), error };
   }

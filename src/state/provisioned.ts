@@ -8,6 +8,8 @@ interface ProvisionedAgent {
   readonly agent_id: string;
   /** See `agentKey`. */
   readonly key: string;
+  /** The agent's API chat source, where a run learnt it. */
+  readonly source_id?: string | undefined;
 }
 
 /** What is known of a space that an earlier run created or reused. */
@@ -41,13 +43,39 @@ export function agentKey(name: string, templateId: string): string {
   return hash('sha256', JSON.stringify([name, templateId]), 'hex');
 }
 
+function withoutMore({ agent_id, key, source_id }: ProvisionedAgent): ProvisionedAgent {
+  return { agent_id, key, ...(source_id !== undefined && { source_id }) };
+}
+
+/** Whether what is known of agents says as much as these do. */
+export function sayAsMuch(known: readonly ProvisionedAgent[], agents: readonly ProvisionedAgent[]): boolean {
+  const sources = new Map(known.map(({ agent_id, source_id }) => [agent_id, source_id]));
+  return agents.every(
+    ({ agent_id, source_id }) =>
+      sources.has(agent_id) && (source_id === undefined || sources.get(agent_id) === source_id),
+  );
+}
+
+/** Agents of one space, as earlier and later runs know them: what is known later counts, and nothing is forgotten. */
+export function joined(
+  earlier: readonly ProvisionedAgent[],
+  later: readonly ProvisionedAgent[],
+): readonly ProvisionedAgent[] {
+  const agents = new Map(earlier.map((agent) => [agent.agent_id, agent]));
+  for (const agent of later) {
+    const source_id = agent.source_id ?? agents.get(agent.agent_id)?.source_id;
+    agents.set(agent.agent_id, withoutMore({ ...agent, source_id }));
+  }
+  return [...agents.values()];
+}
+
 /**
  * Records that a space was provisioned, and the agents that were installed in it. Resolves once it is on disk.
  * @throws LocalError when the state file cannot be written.
  */
 export async function recordProvisioned(path: string, facts: ProvisionFacts, stamp: Stamp): Promise<void> {
   const { origin, external_space_id, space_id, content_hash } = facts;
-  const agents = facts.agents.map(({ agent_id, key }) => ({ agent_id, key }));
+  const agents = facts.agents.map(withoutMore);
   await appendRecord(path, {
     ...recordHead(TYPE, stamp),
     origin,
@@ -59,7 +87,8 @@ export async function recordProvisioned(path: string, facts: ProvisionFacts, sta
 }
 
 function isAgent(value: unknown): value is ProvisionedAgent {
-  return isJsonObject(value) && typeof value.agent_id === 'string' && typeof value.key === 'string';
+  if (!isJsonObject(value) || typeof value.agent_id !== 'string' || typeof value.key !== 'string') return false;
+  return value.source_id === undefined || typeof value.source_id === 'string';
 }
 
 function factsOf(record: LogRecord): ProvisionFacts | undefined {
@@ -75,13 +104,13 @@ function merged(records: readonly ProvisionFacts[]): ProvisionedSpace | undefine
   const last = records.at(-1);
   if (last === undefined) return undefined;
   const { space_id, content_hash } = last;
-  const agents = new Map<string, ProvisionedAgent>();
-  for (const record of records) {
-    // An agent lives in its space; those of a space that was since replaced are gone.
-    if (record.space_id !== space_id) continue;
-    for (const agent of record.agents) agents.set(agent.agent_id, { agent_id: agent.agent_id, key: agent.key });
-  }
-  return { space_id, content_hash, agents: [...agents.values()] };
+  // An agent lives in its space; those of a space that was since replaced are gone.
+  const ofSpace = records.filter((record) => record.space_id === space_id);
+  return {
+    space_id,
+    content_hash,
+    agents: ofSpace.reduce<readonly ProvisionedAgent[]>((agents, record) => joined(agents, record.agents), []),
+  };
 }
 
 /**

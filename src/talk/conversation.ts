@@ -1,8 +1,10 @@
 import { sendMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
-import { type FollowEvent, type Follower, follow } from '../chat/follow.ts';
+import { follow } from '../chat/follow.ts';
+import { noticeText } from '../chat/notice.ts';
+import type { FollowEvent, Follower } from '../chat/terms.ts';
 import type { Message } from '../contract/messages.ts';
-import { errorObject, PartnerctlError } from '../errors.ts';
+import { amplified, EXIT, errorObject, InterruptedError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../io.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { cleanText } from '../output/sanitise.ts';
@@ -16,6 +18,8 @@ export interface ConversationParts {
   /** A fresh external_message_id. */
   readonly newId: () => string;
   readonly prompt: PromptLine;
+  /** The command that sends a message again under its external id. */
+  readonly repeatLine: (sessionId: string, message: Sent) => string;
   /** A message as the lines that a person reads. */
   readonly show: (message: Message) => Promise<string>;
 }
@@ -25,7 +29,7 @@ const EARLIER = 10;
 const READY = '› ';
 const AWAITING = '… ';
 
-interface Sent {
+export interface Sent {
   readonly external_message_id: string;
   readonly text: string;
 }
@@ -49,6 +53,9 @@ export class Conversation {
   private awaiting = false;
   private lost = false;
   private sending: Promise<void> = Promise.resolve();
+  /** What is being sent, or waits for its turn, with the commands that send it again. */
+  private readonly underWay = new Map<Sent, string>();
+  private hasLeft = false;
   private failure: { readonly error: unknown } | undefined;
 
   constructor(parts: ConversationParts, sourceId: string, sessionId: string) {
@@ -59,7 +66,8 @@ export class Conversation {
 
   /**
    * Talks until the person leaves.
-   * @throws PartnerctlError when it cannot go on: credentials, balance
+   * @throws PartnerctlError when it cannot go on (credentials, balance), or when the person has left and something is
+   * not sent
    */
   async run(): Promise<void> {
     const { prompt, interrupt } = this.parts;
@@ -78,7 +86,8 @@ export class Conversation {
         }
         this.answer(entry);
       }
-      await this.sending;
+      this.hasLeft = true;
+      await this.finishSending();
     } finally {
       this.leaving.abort();
       prompt.close();
@@ -86,6 +95,31 @@ export class Conversation {
       await following;
     }
     if (this.failure) throw this.failure.error;
+    const { reason: ending } = interrupt;
+    // Ctrl-C is a way to leave.
+    if (ending instanceof InterruptedError && ending.exitCode !== EXIT.interrupted) throw ending;
+  }
+
+  /** Waits for what is still being sent, for as long as the person does. */
+  private async finishSending(): Promise<void> {
+    const { size } = this.underWay;
+    if (size === 0) return;
+    const what = size === 1 ? 'a message is' : `${size} messages are`;
+    this.say(`Waiting until ${what} registered. Ctrl-C or Ctrl-D once more leaves at once.`);
+    const leaving = this.parts.prompt.leavingAgain().then(() => {
+      if (this.underWay.size > 0) this.failure ??= { error: this.unsent(new InterruptedError('Left at once.')) };
+    });
+    await Promise.race([this.sending, leaving]);
+  }
+
+  /** The failure with what may not have been sent, and how to send it without doubling it. */
+  private unsent(error: PartnerctlError): PartnerctlError {
+    const ids = [...this.underWay.keys()].map(({ external_message_id }) => external_message_id);
+    const lines = [...this.underWay.values()].join('\n');
+    return amplified(error, {
+      hint: `Of these it is not known whether they are registered. To send them without doubling them:\n${lines}`,
+      details: { source_id: this.sourceId, external_message_ids: ids },
+    });
   }
 
   private answer(entry: Entry): void {
@@ -131,17 +165,29 @@ export class Conversation {
     this.last = message;
     this.own.add(message.external_message_id);
     this.await(true);
+    this.underWay.set(message, this.parts.repeatLine(place.session_id, message));
     this.sending = this.sending.then(async () => {
       try {
         const { message_id, created, repeated } = await sendMessage(http, { ...place, ...message });
+        this.underWay.delete(message);
         this.own.add(message_id);
         if (created === false && !repeated) this.say('It was registered before; it is there once.');
         this.follower?.sent(place.session_id);
       } catch (error) {
         this.await(false);
-        this.say(`Not sent: ${reason(error)}\n/resend sends it again; it is registered once.`);
+        this.notSent(message, error);
       }
     });
+  }
+
+  private notSent(message: Sent, error: unknown): void {
+    if (!(error instanceof PartnerctlError)) this.failure ??= { error };
+    else if (this.hasLeft || this.parts.interrupt.aborted) this.failure ??= { error: this.unsent(error) };
+    else {
+      const again = `/resend sends it again (external id ${message.external_message_id}); it is registered once.`;
+      this.say(`Not sent: ${reason(error)}\n${again}`);
+    }
+    this.underWay.delete(message);
   }
 
   private await(awaiting: boolean): void {
@@ -178,6 +224,8 @@ export class Conversation {
     } else if (event.kind === 'back') {
       this.lost = false;
       this.say(`The line is back; ${event.missed} messages came meanwhile.`);
+    } else if (event.kind === 'unknown' || event.kind === 'gap') {
+      this.say(noticeText(event));
     } else if (event.kind === 'message') {
       const { message } = event;
       if (message.isReply) this.await(false);

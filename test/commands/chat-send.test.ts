@@ -88,6 +88,26 @@ describe('chat send', () => {
     expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain('--source is missing');
   });
 
+  test('what is not text is refused by the name of where it came from, and a real U+FFFD is sent', async () => {
+    const { it, env, to, chat } = await talking();
+    await it.forget();
+    const latin1 = Buffer.from('caf\xe9', 'latin1');
+    const path = write('latin1.txt', latin1);
+    const file = await run([...to, '--file', path], { env });
+    expect(file).toMatchObject({ code: 2, stderr: expect.stringMatching(/latin1\.txt[\s\S]*UTF-8/) });
+    const stdin = await run([...to, '-'], { env, stdin: latin1 });
+    expect(stdin).toMatchObject({ code: 2, stderr: expect.stringMatching(/standard input[\s\S]*UTF-8/) });
+    // Node puts U+FFFD in the place of what is not UTF-8 in an argument: the text that was meant is lost.
+    const argument = await run([...to, 'caf\ufffd', '-o', 'json'], { env });
+    expect(argument.code).toBe(2);
+    expect(argument.error()).toMatchObject({ type: 'usage', hint: expect.stringMatching(/ - .*--file/) });
+    expect(await it.received()).toEqual([]);
+    expect((await run([...to, '-'], { env, stdin: 'a\ufffdb' })).code).toBe(0);
+    expect((await run([...to, '--file', write('real', 'a\ufffdb')], { env })).code).toBe(0);
+    const said = (await chat.history()).filter(({ role }) => role === 'user');
+    expect(said).toMatchObject([{ text: 'a\ufffdb' }, { text: 'a\ufffdb' }]);
+  });
+
   test('says that nothing new was registered', async () => {
     const { env, to, chat } = await talking();
     const first = await run([...to, 'Hello!', '--external-id', 'e1', '-o', 'json'], { env });
@@ -209,14 +229,16 @@ describe('chat send --wait', () => {
     expect(details).toMatchObject({ message_id: sent?.message_id, external_message_id: sent?.external_message_id });
     const words = commandIn(hint);
     expect(words).toEqual(
-      ['chat', 'tail', '--source', chat.source_id, '--session', 's1'].concat(
-        ['--after', sent?.message_id ?? ''],
-        '--until-reply',
-      ),
+      ['chat', 'wait', '--source', chat.source_id, '--session', 's1'].concat('--after', sent?.message_id ?? ''),
     );
+    expect(await run(words, { env })).toMatchObject({ code: 0, stdout: 'at last\n', stderr: '' });
     const on = await run([...words, '-o', 'json'], { env });
-    expect(on).toMatchObject({ code: 0 });
-    expect(on.json()).toMatchObject({ text: 'at last' });
+    expect(on.json()).toEqual({
+      source_id: chat.source_id,
+      session_id: 's1',
+      after_message_id: sent?.message_id,
+      reply: expect.objectContaining({ text: 'at last' }),
+    });
   });
 
   test('says what kept it from reading the history when the time was up', async () => {
@@ -234,6 +256,46 @@ describe('chat send --wait', () => {
     const { env, to } = await talking();
     const ran = await run([...to, 'x', '--replies', '2', '--timeout', '1500ms'], { env });
     expect(ran).toMatchObject({ code: 11, stdout: 'You said: x\n', stderr: expect.stringContaining('Only 1') });
+  });
+
+  test('says how many are missing, and the command that waits on waits for those', async () => {
+    const { it, env, to, chat, script } = await talking();
+    await script({ pattern: '.', replies: [{ text: 'one', delay_ms: 20 }] });
+    const more = async (...texts: string[]): Promise<void> => {
+      const place = { source_id: chat.source_id, session_id: 's1', role: 'assistant' };
+      for (const text of texts) expect((await it.admin('POST', '/messages', { ...place, text })).status).toBe(201);
+    };
+    const ran = await run([...to, 'x', '--replies', '4', '--timeout', '1s', '-o', 'json'], { env });
+    expect(ran.code).toBe(11);
+    const one = (await chat.history()).find(({ text }) => text === 'one');
+    expect(ran.error()).toMatchObject({
+      message: 'Only 1 of 4 replies came in time; 3 are missing.',
+      details: { replies: 1, missing: 3, last_message_id: one?.message_id },
+    });
+    const words = commandIn(ran.error().hint);
+    expect(words.slice(2)).toEqual(
+      ['--source', chat.source_id, '--session', 's1'].concat('--after', one?.message_id ?? '', '--replies', '3'),
+    );
+    await more('two', 'three');
+    const second = await run([...words, '--timeout', '1s', '-o', 'json'], { env });
+    expect(second).toMatchObject({ code: 11 });
+    expect(second.json()).toMatchObject({ reply: { text: 'two' }, replies: [{ text: 'two' }, { text: 'three' }] });
+    expect(second.error()).toMatchObject({ details: { replies: 2, missing: 1 } });
+    await more('four', 'five');
+    const last = await run(commandIn(second.error().hint), { env });
+    expect(last).toMatchObject({ code: 0, stdout: 'four\n', stderr: '' });
+  });
+
+  test('with --settle the command that waits on waits until it is quiet', async () => {
+    const { env, to, script } = await talking();
+    await script({ pattern: '.', replies: ['one', 'two'].map((text) => ({ text, delay_ms: 1_300 })) });
+    const ran = await run([...to, 'x', '--settle', '900ms', '--timeout', '1s', '-o', 'json'], { env });
+    expect(ran.code).toBe(11);
+    expect(ran.error()).toMatchObject({ message: 'No reply came in time.', details: { replies: 0, missing: null } });
+    expect((await run(commandIn(ran.error().hint), { env })).stdout).toBe('one\ntwo\n');
+    const late = await run([...to, 'y', '--settle', '9s', '--timeout', '2200ms', '-o', 'json'], { env });
+    expect(late.error().message).toBe('1 reply came, but it was not quiet for 9s before the time was up.');
+    expect(commandIn(late.error().hint).slice(-2)).toEqual(['--settle', '9s']);
   });
 
   test('gets over failures of the history, and names the message when it cannot', async () => {
@@ -255,6 +317,6 @@ describe('chat send --wait', () => {
     signals.abort(new InterruptedError('Interrupted.'));
     const ran = await running;
     expect(ran.code).toBe(130);
-    expect(ran.error().hint).toContain('--until-reply');
+    expect(commandIn(ran.error().hint).slice(0, 2)).toEqual(['chat', 'wait']);
   });
 });

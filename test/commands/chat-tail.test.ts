@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { handSignals, run } from '../helpers/run.ts';
+import { historyServer } from '../faults/history-server.ts';
+import { handSignals, hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, chatOn, HISTORY } from '../sandbox/talk.ts';
 
@@ -69,6 +70,17 @@ describe('where a tail begins', () => {
     ]);
   });
 
+  test.each([['--tail', '0'], ['--after']])('where one left off that had nothing to show: %s', async (...words) => {
+    const { it, env, of, chat } = await talking(12);
+    const newest = (await chat.history()).at(-1)?.message_id ?? '';
+    const begun = words[1] === undefined ? [...words, newest] : words;
+    expect(await run([...of, '--no-follow', ...begun, '-o', 'json'], { env })).toMatchObject({ code: 0, stdout: '' });
+    const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
+    expect(await run(resume, { env })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    await inject(it, chat, { text: 'new' });
+    expect(textsOf((await run(resume, { env })).stdout)).toEqual(['new']);
+  });
+
   test.each([
     ['--after', 'x', '--from-start'],
     ['--tail', '3', '--resume'],
@@ -103,12 +115,15 @@ describe('what a tail shows', () => {
     const { it, env, of, chat } = await talking();
     await inject(it, chat, { text: 'one\nuser: not me\u001b[2J\rx\u202e\n' });
     await inject(it, chat, { text: 'two', role: 'user', session_id: 's2' });
-    const one = await run([...of, '--no-follow'], { env, columns: 80 });
+    const one = await run([...of, '--no-follow', '--color', 'never'], { env, columns: 80 });
     expect(one.stdout).toBe('assistant: one\n  user: not me\\x1b[2J\\rx\\u202e\n');
     const [, second] = [await chat.history(), await chat.history({ session_id: 's2' })];
     const both = await run([...of, '--session', 's2', '--timestamps', '--no-follow', '-o', 'table'], { env });
     expect(both.stdout).toContain(`${second[0]?.created_at} [s2] user: two\n`);
-    const cells = await run([...of, '--no-follow'], { env });
+    const colored = await run([...of, '--session', 's2', '--no-follow', '--color', 'always'], { env, columns: 80 });
+    expect(colored.stdout).toContain('\u001b[2m[s1] \u001b[22m\u001b[32massistant\u001b[39m: one\n');
+    expect(colored.stdout).toContain('\u001b[2muser\u001b[22m: two\n');
+    const cells = await run([...of, '--no-follow', '--color', 'always'], { env });
     const [said] = await chat.history();
     expect(cells.stdout.split('\t')).toEqual([
       said?.created_at,
@@ -120,7 +135,56 @@ describe('what a tail shows', () => {
   });
 });
 
+describe('what a tail says on stderr', () => {
+  test('the service may not know the session yet, which a wrong address looks like too', async () => {
+    const { it, env, of } = await talking();
+    await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
+    for (const words of [['--no-follow'], ['--timeout', '2s']]) {
+      const ran = await run([...of, ...words], { env });
+      expect(ran).toMatchObject({ code: 0, stdout: '' });
+      expect(ran.stderr.match(/does not know the session s1 yet/g)).toHaveLength(1);
+    }
+    expect((await run([...of, '--no-follow', '-q'], { env })).stderr).toBe('');
+  });
+
+  test('the line is lost, and back, with --quiet too', async () => {
+    const { it, env, of } = await talking(1);
+    await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
+    const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty });
+    expect(ran.stderr).toMatch(/^warning: the line is lost.*\nwarning: the line is back.*\n$/);
+  });
+
+  test('the history may not be whole', async () => {
+    const server = await historyServer();
+    server.add('s', 9);
+    server.behave(({ json }, wellBehaved) => json(200, wellBehaved().slice(-5).reverse()));
+    const of = ['chat', 'tail', '--source', 'src', '--session', 's', '--from-start', '--no-follow', '-o', 'json', '-q'];
+    const ran = await run(of, { env: { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-1' } });
+    expect(ran).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^warning: the history of s may not be whole.*history\.messages/),
+    });
+    expect(linesOf(ran.stdout)).toHaveLength(5);
+  });
+});
+
 describe('how a tail ends', () => {
+  test('with 0 when its reader is gone, though nothing is written', async () => {
+    const { env, of } = await talking(1);
+    let isWatched = false;
+    const ran = await run([...of, '--tail', '0'], {
+      env,
+      async watchReader(onGone) {
+        isWatched = true;
+        setImmediate(onGone);
+        return () => {
+          isWatched = false;
+        };
+      },
+    });
+    expect([ran.code, ran.stdout, ran.stderr, isWatched]).toEqual([0, '', '', false]);
+  });
+
   test('with 0 at Ctrl-C, with 143 at SIGTERM', async () => {
     for (const exitCode of [130, 143] as const) {
       const { it, env, of } = await talking(1);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { httpServer, sendJson } from '../faults/servers.ts';
@@ -53,6 +54,25 @@ describe('agents[].chat', () => {
       { integrations: { api_chat: { source_id: agents[1]?.source_id } } },
       { integrations: { api_chat: null } },
     ]);
+  });
+
+  test('its source is shown to people too, by the name of the agent where there are several', async () => {
+    const it = await service();
+    const env = it.env;
+    const source = 'src_\\w+';
+    const one = write('one.yaml', asking('one', { Support: 'chat: {}' }));
+    const cells = (await run(['provision', one], { env })).stdout.trimEnd().split('\t');
+    expect(cells).toHaveLength(7);
+    expect(cells[6]).toMatch(new RegExp(`^${source}$`));
+    const two = write(
+      'two.yaml',
+      asking('two', { Support: 'chat: {}', Quiet: 'auto_create_api_chat: false', Sales: 'chat: {}' }),
+    );
+    const wide = await run(['provision', two, '--color', 'never'], { env, columns: 200 });
+    expect(wide.stdout).toMatch(/^SOURCE .* CHAT$/m);
+    expect(wide.stdout).toMatch(new RegExp(` Support ${source}, Sales ${source}$`, 'm'));
+    const card = await run(['provision', two, '--color', 'never'], { env, columns: 60 });
+    expect(card.stdout.replaceAll(/\n +/g, '')).toMatch(new RegExp(`^CHAT: +Support ${source}, Sales ${source}$`, 'm'));
   });
 
   test('a repeat sends no write, also without the state file', async () => {
@@ -216,7 +236,7 @@ describe('a chat that cannot be set up', () => {
 });
 
 describe('without the right to look', () => {
-  test('a repeat sets it up again, which is safe, and installs nothing', async () => {
+  test('asked for later, it is set up once; from then on the state file knows its source', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
@@ -229,10 +249,26 @@ describe('without the right to look', () => {
       summary: { ...SUMMARY, reused: 1 },
       results: [{ agents: [{ status: 'unchanged' }] }],
     });
-    const again = (await provision([path], it, { env })).json<Answer>();
-    expect(again.summary).toEqual({ ...SUMMARY, unchanged: 1 });
-    expect(again.results[0]?.agents[0]?.source_id).toBe(first.results[0]?.agents[0]?.source_id);
-    expect((await paths(it)).every((each) => each.endsWith('/api-chat/'))).toBe(true);
+    const state = readFileSync(join(it.env.HOME ?? '', '.local/state/partnerctl/state.jsonl'), 'utf8');
+    for (let repeat = 0; repeat < 2; repeat += 1) {
+      const again = (await provision([path], it, { env })).json<Answer>();
+      expect(again.summary).toEqual({ ...SUMMARY, unchanged: 1 });
+      expect(again.results[0]?.agents[0]?.source_id).toBe(first.results[0]?.agents[0]?.source_id);
+    }
+    expect(await paths(it)).toEqual([expect.stringMatching(/\/api-chat\/$/)]);
+    expect(readFileSync(join(it.env.HOME ?? '', '.local/state/partnerctl/state.jsonl'), 'utf8')).toBe(state);
+  });
+
+  test('sources are remembered of a run that failed half-way', async () => {
+    const it = await service();
+    const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
+    await it.faults({ kind: 'status', status: 422, on: SETUP, skip: 1, times: 1 });
+    const path = write('a.yaml', asking('acme', { One: 'chat: {}', Two: 'chat: {}' }));
+    // Without the right to list agents the answer to the installation alone names them.
+    expect((await provision([path], it, { env })).code).toBe(1);
+    await it.forget();
+    expect((await provision([path], it, { env })).code).toBe(0);
+    expect(await paths(it)).toEqual([expect.stringMatching(/\/api-chat\/$/)]);
   });
 });
 
@@ -245,31 +281,40 @@ describe('other services', () => {
       else sendJson(response, [{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]);
     });
     const path = write('acme.yaml', asking('acme', { Support: 'chat: { routing_mode: session_workflow }' }));
-    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
+    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
     const ran = (format: string) => run(['provision', path, '-o', format, '--color', 'never'], { env, random: hasty });
     return { server, ran };
   }
   const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
 
-  test('where the list tells no source, the call is made each time; what stays different is said', async () => {
+  test('where the list tells no source, the call is made once; what stays different is said', async () => {
     const { server, ran } = await listing(AGENT, { source_id: 's-7', routing_mode: 'agent_inbox' });
-    const answer = (await ran('json')).json<Answer>();
-    expect(answer).toMatchObject({
+    const shown = (await ran('table')).stdout;
+    expect(shown).toContain(
+      'agents[Support].chat.routing_mode stays "agent_inbox"; the manifest says "session_workflow"',
+    );
+    expect((await ran('json')).json<Answer>()).toMatchObject({
       summary: { ...SUMMARY, unchanged: 1 },
       results: [
         {
           agents: [{ agent_id: 'a1', status: 'unchanged', source_id: 's-7' }],
-          differences: [
-            { field: 'agents[Support].chat.routing_mode', service: 'agent_inbox', manifest: 'session_workflow' },
-          ],
         },
       ],
     });
-    expect((await ran('table')).stdout).toContain(
-      'agents[Support].chat.routing_mode stays "agent_inbox"; the manifest says "session_workflow"',
-    );
-    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(2);
+    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
+
+  test.each([{ integrations: { api_chat: null } }, { source_id: null }, { api_chat_source: null }])(
+    'where the list says with %j that there is none, the state file is not believed',
+    async (metadata) => {
+      const { server, ran } = await listing({ ...AGENT, ...metadata }, { source_id: 's-7' });
+      for (let run = 0; run < 2; run += 1) {
+        const { results } = (await ran('json')).json<Answer>();
+        expect(results[0]?.agents).toMatchObject([{ agent_id: 'a1', status: 'unchanged', source_id: 's-7' }]);
+      }
+      expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(2);
+    },
+  );
 
   test('an answer without a source_id fails the document, with what came', async () => {
     const { ran } = await listing(AGENT, { ok: true });

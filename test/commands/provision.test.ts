@@ -193,6 +193,7 @@ describe('provision', () => {
       .map((line): Result => JSON.parse(line));
     expect(lines.toSorted((a, b) => a.source.localeCompare(b.source))).toEqual(again.results);
     expect(parseYaml(await form('yaml'))).toEqual(again);
+    const chat = results[0]?.agents.find(({ source_id }) => source_id !== null);
     expect(
       (await form('tsv'))
         .trimEnd()
@@ -202,7 +203,7 @@ describe('provision', () => {
     ).toEqual(
       [
         `${path}:10\tother\t${results[1]?.space_id}\tunchanged\t1 unchanged`,
-        `${path}:1\tacme-001\t${results[0]?.space_id}\tunchanged\t2 unchanged`,
+        `${path}:1\tacme-001\t${results[0]?.space_id}\tunchanged\t2 unchanged\t\t${chat?.name} ${chat?.source_id}`,
       ].toSorted(),
     );
   });

@@ -1,79 +1,36 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { execa } from 'execa';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { LINE_BREAK } from '../../src/output/multiline-input.ts';
 import { tempDirectory } from '../helpers/run.ts';
-import { service } from '../helpers/service.ts';
-import { PROVISION } from '../sandbox/harness.ts';
-import { PROGRAM } from './program.ts';
+import { type Service, service } from '../helpers/service.ts';
+import { type Chat, chatOn, MESSAGE } from '../sandbox/talk.ts';
+import { hasTmux, inTmux, type TmuxScreen } from './tmux.ts';
 
-const hasTmux = spawnSync('tmux', ['-V']).status === 0;
-
-interface Talk {
+interface Talk extends TmuxScreen {
+  readonly it: Service;
+  readonly chat: Chat;
   readonly home: string;
-  keys(...keys: string[]): Promise<void>;
-  resize(columns: number): Promise<void>;
-  /** The screen, once it matches; its lines without trailing blanks. */
-  screen(wanted: RegExp): Promise<string>;
-  /** Column and row of the cursor. */
-  cursor(): Promise<string>;
   /** Puts a message of the agent into the session. */
   reply(text: string): Promise<void>;
-  paste(text: string): Promise<void>;
 }
 
 /** `chat open` in a terminal of its own, against a sandbox whose agents say nothing unless they are told to. */
 async function talk(): Promise<Talk> {
-  const { env, admin, partner } = await service();
-  await admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
-  const made = await partner('POST', PROVISION, {
-    body: {
-      external_space_id: 'acme',
-      space: { name: 'Acme', description: 'x', is_org_wide: false },
-      agents: [
-        {
-          template_id: 'tmpl_support',
-          name: 'Support',
-          auto_create_api_chat: true,
-          api_chat_routing_mode: 'agent_inbox',
-        },
-      ],
-    },
-  });
-  const source = made.json.agents[0].integrations.api_chat.source_id;
+  const it = await service();
+  await it.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
+  const chat = await chatOn(it);
   const home = tempDirectory();
-  const socket = join(home, 'tmux');
-  const tmux = async (...words: string[]): Promise<string> => (await execa('tmux', ['-S', socket, ...words])).stdout;
-  onTestFinished(async () => {
-    await execa('tmux', ['-S', socket, 'kill-server'], { reject: false });
-  });
-  const given = Object.entries({ ...env, HOME: home, TERM: 'screen-256color', NO_COLOR: '1' }).map(
-    ([name, value]) => `${name}='${value}'`,
-  );
-  const line = `env -i PATH="$PATH" ${given.join(' ')} '${process.execPath}' '${PROGRAM}' chat open --source ${source} --session t1; echo "ended with $?"; cat`;
-  await tmux('-f', '/dev/null', 'new-session', '-d', '-x', '60', '-y', '20', line);
-  const screen = async (wanted: RegExp): Promise<string> => {
-    for (let looks = 0; looks < 2_000; looks += 1) {
-      const shown = (await tmux('capture-pane', '-p')).replace(/ +$/gm, '').trimEnd();
-      if (wanted.test(shown)) return shown;
-    }
-    throw new Error(`The screen never showed ${wanted}:\n${await tmux('capture-pane', '-p')}`);
-  };
-  await screen(/^› *$/m);
+  const words = ['chat', 'open', '--source', chat.source_id, '--session', 't1'];
+  const terminal = await inTmux(words, { ...it.env, HOME: home });
+  await terminal.screen(/^› *$/m);
+  const place = { source_id: chat.source_id, session_id: 't1', role: 'assistant' };
   return {
+    ...terminal,
+    it,
+    chat,
     home,
-    screen,
-    keys: async (...keys) => void (await tmux('send-keys', ...keys)),
-    resize: async (columns) => void (await tmux('resize-window', '-x', String(columns), '-y', '20')),
-    cursor: () => tmux('display-message', '-p', '#{cursor_x},#{cursor_y}'),
-    reply: async (text) =>
-      void (await admin('POST', '/messages', { source_id: source, session_id: 't1', role: 'assistant', text })),
-    paste: async (text) => {
-      await tmux('set-buffer', text);
-      await tmux('paste-buffer', '-p', '-r');
-    },
+    reply: async (text) => void (await it.admin('POST', '/messages', { ...place, text })),
   };
 }
 
@@ -104,26 +61,114 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await reply('meanwhile');
     await screen(/meanwhile/);
     await resize(40);
+    await screen(/go on ov\ner the edge of the terminal, and further$/);
     await keys('!');
     const narrow = (await screen(/!/)).replaceAll('\n', '');
     expect(narrow).toContain('furth!er');
     expect(narrow.match(/a line that/g)).toHaveLength(1);
     await resize(90);
+    await screen(/over the edge of the terminal, and furth!er$/);
     await keys('?');
-    const wide = await screen(/\?/);
-    expect(wide).toMatch(/furth!\?er$/);
+    const wide = await screen(/furth!\?er$/);
     expect(wide.match(/a line that/g)).toHaveLength(1);
     expect(wide).toMatch(/meanwhile/);
   });
 
   test('a reply full of controls harms nothing', async () => {
-    const { keys, screen, reply } = await talk();
+    const { keys, screen, reply, title } = await talk();
     await keys('typing');
     await screen(/^› typing$/m);
     await reply('\u001b[2J\u001b[H\u001b]0;title\u0007gone?\rover\u202e\u0008');
     const shown = await screen(/gone\?/);
     expect(shown).toMatch(/\\x1b\[2J/);
     expect(shown).toMatch(/^› typing$/m);
+    await keys('C-u');
+    await reply(`${'x'.repeat(100_000)}\u001b[2J\rEND`);
+    await screen(/x\\x1b\[2J\\rEND\n\n›$/);
+    await keys('still here');
+    await screen(/^› still here$/m);
+    expect((await title()) === 'title').toBe(false);
+  });
+
+  test('after Ctrl-Z and fg the line is there and goes on', async () => {
+    const { keys, screen } = await talk();
+    await keys('half');
+    await screen(/^› half$/m);
+    await keys('C-z');
+    await screen(/ended with \d+$/);
+    await keys('fg', 'Enter');
+    await screen(/fg[\s\S]*\n› half$/);
+    await keys('way');
+    await screen(/\n› halfway$/);
+  });
+
+  test('a line that is taller than the screen is drawn in one place, and entered whole', async () => {
+    const { keys, screen, everything, paste, reply, chat } = await talk();
+    const typed = Array.from({ length: 400 }, (_, index) => `w${index}`).join(' ');
+    await paste(typed);
+    await screen(/w399$/);
+    await keys('Left', 'Left', 'x');
+    await screen(/w3x99$/);
+    await reply('one');
+    await reply('two');
+    await expect.poll(everything, { timeout: 10_000 }).toMatch(/\btwo\b/);
+    await keys('Left', 'y');
+    await screen(/w3yx99$/);
+    await keys('C-a', 'z');
+    await screen(/^› zw0 w1 /m);
+    await keys('C-e');
+    await screen(/w3yx99$/);
+    const all = (await everything()).replaceAll('\n', '');
+    for (const word of ['w0 ', 'w100 ', 'w399', '3yx99']) expect(all.split(word).length - 1).toBeLessThanOrEqual(1);
+    expect(all).toContain('one');
+    expect(all).toContain('two');
+    await keys('Enter');
+    await screen(/^… *$/m);
+    const text = `z${typed.replace('w399', 'w3yx99')}`;
+    expect((await everything()).replaceAll('\n', '').replaceAll(' ', '')).toContain(text.replaceAll(' ', ''));
+    await expect
+      .poll(async () => (await chat.history({ session_id: 't1' })).map((entry) => entry.text))
+      .toContain(text);
+  });
+
+  test('leaving while a message is being sent says what is waited for; it is registered', async () => {
+    const { keys, screen, chat, it } = await talk();
+    await it.faults({ kind: 'delay', ms: 1_500, on: `POST ${MESSAGE}` });
+    await keys('slow', 'Enter');
+    await screen(/^… *$/m);
+    await keys('C-d');
+    await screen(/Waiting until a message is registered\. Ctrl-C or Ctrl-D/);
+    await screen(/ended with 0/);
+    expect(await chat.history({ session_id: 't1' })).toMatchObject([{ text: 'slow' }]);
+  });
+
+  test.each(['C-d', 'C-c'])(
+    '%s once more leaves at once, with the commands that send what is not sent',
+    async (key) => {
+      const { keys, screen, everything, it } = await talk();
+      await it.faults({ kind: 'stall', on: `POST ${MESSAGE}` });
+      await keys("it's stuck", 'Enter');
+      await keys('another', 'Enter');
+      await screen(/^. another$/m);
+      await keys('C-d');
+      await screen(/Waiting until 2 messages are registered/);
+      await keys(key);
+      await screen(/ended with 130/);
+      const said = await everything();
+      expect(said).toMatch(/--external-id\s+[-\w ]+'it'\\''s stuck'/);
+      expect(said).toMatch(/--external-id\s+[-\w ]+another/);
+    },
+  );
+
+  test('a message that cannot be sent after leaving is told with the command that sends it again', async () => {
+    const { keys, screen, everything, it } = await talk();
+    await it.set({ latency_ms: 1_000 });
+    await it.faults({ kind: 'status', status: 422, stage: 'after', on: `POST ${MESSAGE}` });
+    await keys('refused', 'Enter');
+    await screen(/^… *$/m);
+    await keys('C-d');
+    await screen(/ended with 1$/);
+    expect(await everything()).toMatch(/partnerctl chat send .*--external-id [-\w]+ refused$/m);
   });
 
   test('several lines, the words, the history, and the ways out', async () => {

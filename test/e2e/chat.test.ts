@@ -68,6 +68,16 @@ test('a tail whose reader is gone ends with 0, and does not remember what was no
   expect(shown(talking, [...linesOf(first), ...linesOf(rest.stdout)])).toEqual(await truth(talking));
 });
 
+test('a tail of an idle session ends with 0 once its reader is gone, though nothing is written', async () => {
+  const talking = await conversations(await service(), 1);
+  const { it, words } = talking;
+  await reply(talking, 1);
+  const line = `partnerctl ${words.join(' ')} --from-start | head -n 1`;
+  const ran = await shell(line, { env: it.env });
+  expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(linesOf(ran.stdout)).toHaveLength(1);
+});
+
 // One poll stalls for as long as a poll may take, so these take their time.
 const PATIENT = { timeout: 120_000 };
 

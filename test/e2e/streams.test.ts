@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { manifest, service, write } from '../helpers/service.ts';
 import { shell, start } from './program.ts';
@@ -97,4 +98,10 @@ test('--help, which the build wrote down, says what the program itself says', as
   expect(written.exitCode).toBe(0);
   expect(written.stdout).toContain('Usage: partnerctl');
   expect(written.stdout).toBe(told.stdout);
+});
+
+test('what --version and --help load is one small file besides the start', () => {
+  const text = readFileSync(new URL('../../dist/cli.js', import.meta.url), 'utf8');
+  const loaded = [...text.matchAll(/(?:from|import)\s*["']\.\/chunks\/(\w+)/g)].map(([, name]) => name);
+  expect(loaded).toEqual(['base']);
 });

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type FollowEvent, type FollowOptions, follow } from '../../src/chat/follow.ts';
+import { follow } from '../../src/chat/follow.ts';
 import type { FollowStart } from '../../src/chat/session.ts';
+import type { FollowEvent, FollowOptions } from '../../src/chat/terms.ts';
 import { systemClock } from '../../src/clock.ts';
 import { BalanceError, CredentialsError, NotFoundError, ServiceError, ShapeError } from '../../src/errors.ts';
 import { randomRecordId } from '../../src/state/record.ts';
@@ -263,10 +264,11 @@ describe('a session that the service does not know yet', () => {
       server.sessions.has('s') ? json(200, wellBehaved()) : json(404, { code: 'session_not_found' }),
     );
     const read = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
-    expect(words(await until(read.events, isEnd))).toEqual(['end:read']);
+    expect(words(await until(read.events, isEnd))).toEqual(['unknown', 'end:read']);
     const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 0 }));
     void server.seen(() => server.asked.length === 3).then(() => server.add('s', 1));
-    expect(await until(events, isMessage('s-0'))).toMatchObject([{ kind: 'message', backlog: false }]);
+    const told = await until(events, isMessage('s-0'));
+    expect(told.at(-1)).toMatchObject({ kind: 'message', backlog: false });
     await events.return();
   });
 });
@@ -351,7 +353,8 @@ describe('the end', () => {
     server.add('s', 2, 'user');
     server.behave(({ json }, wellBehaved) => {
       json(200, wellBehaved());
-      if (server.asked.length === 1) server.add('s', 1);
+      // The service says when it came to exist: that tells it from a part of the history that was cut off.
+      if (server.asked.length === 1) server.add('s', 1, 'assistant', new Date());
     });
     const wanted = options({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 5_000 });
     expect(words(await until(follow(partsFor(server.baseUrl), wanted).events, isEnd))).toEqual([

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { InterruptedError } from '../../src/errors.ts';
 import type { PromptLine } from '../../src/output/prompt-line.ts';
 import { Conversation } from '../../src/talk/conversation.ts';
 import { messageText } from '../../src/talk/message-text.ts';
@@ -12,6 +13,7 @@ const HOSTILE = '\u001b[2J\u001b[Hgone?\u001b]0;title\u0007 \u202eevil';
 function entering(...entries: readonly string[]): PromptLine & { readonly shown: string[] } {
   const shown: string[] = [];
   let wake = (): void => undefined;
+  let open = true;
   async function* typed(): AsyncGenerator<string> {
     for (const entry of entries) {
       const next = new Promise<void>((resolve) => {
@@ -19,6 +21,7 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
       });
       yield entry;
       await next;
+      if (!open) return;
     }
   }
   return {
@@ -29,7 +32,11 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
       wake();
     },
     label: () => undefined,
-    close: () => undefined,
+    leavingAgain: () => new Promise(() => undefined),
+    close() {
+      open = false;
+      wake();
+    },
   };
 }
 
@@ -51,9 +58,61 @@ it('what a service says of a failure, and what is typed, reach the terminal harm
     random: Math.random,
     interrupt: new AbortController().signal,
     newId,
+    repeatLine: () => '',
     prompt,
   };
   await new Conversation({ ...parts, show: await messageText(false) }, `src${HOSTILE}`, 's').run();
   expect(prompt.shown.join('\n')).toContain('gone?');
   for (const text of prompt.shown) expect(text).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
+});
+
+it('a signal ends it, and what was being sent is told with the command that sends it again', async () => {
+  const interrupt = new AbortController();
+  const server = await httpServer(({ method }, response) => {
+    // The message is never answered.
+    if (method === 'POST') interrupt.abort(new InterruptedError('Interrupted.', 143));
+    else sendJson(response, []);
+  });
+  const { signal } = interrupt;
+  const { http } = client(server.baseUrl, { clock: systemClock, interrupt: signal });
+  const parts = {
+    http,
+    clock: systemClock,
+    random: Math.random,
+    interrupt: signal,
+    prompt: entering('hello', 'never'),
+  };
+  const conversation = new Conversation(
+    {
+      ...parts,
+      newId: () => 'id-1',
+      repeatLine: (session, { external_message_id }) => `again ${session} ${external_message_id}`,
+      show: await messageText(false),
+    },
+    'src',
+    's',
+  );
+  await expect(conversation.run()).rejects.toMatchObject({
+    type: 'interrupted',
+    facts: { hint: expect.stringContaining('again s id-1'), details: { external_message_ids: ['id-1'] } },
+  });
+});
+
+it('SIGTERM while nothing is being sent ends it with 143 as well', async () => {
+  const interrupt = new AbortController();
+  const server = await httpServer((_, response) => sendJson(response, []));
+  const { signal } = interrupt;
+  const { http } = client(server.baseUrl, { clock: systemClock, interrupt: signal });
+  const parts = {
+    http,
+    clock: systemClock,
+    random: Math.random,
+    interrupt: signal,
+    newId: () => '',
+    repeatLine: () => '',
+  };
+  const show = await messageText(false);
+  const running = new Conversation({ ...parts, prompt: entering(' ', 'never'), show }, 'src', 's').run();
+  interrupt.abort(new InterruptedError('Interrupted.', 143));
+  await expect(running).rejects.toMatchObject({ exitCode: 143 });
 });

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { Http } from '../../src/api/http.ts';
 import { createTransport } from '../../src/api/transport.ts';
-import type { FollowEvent, FollowParts } from '../../src/chat/follow.ts';
+import type { FollowEvent, FollowParts } from '../../src/chat/terms.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/io.ts';
 
@@ -28,8 +28,8 @@ export interface HistoryServer {
   readonly baseUrl: string;
   readonly asked: Asked[];
   readonly sessions: Map<string, Entry[]>;
-  /** Adds messages to a session, each a millisecond after the one before. */
-  add(session: string, count: number, role?: Entry['role']): void;
+  /** Adds messages to a session, of long ago and each a millisecond after the one before, or of a moment. */
+  add(session: string, count: number, role?: Entry['role'], at?: Date): void;
   /** What answers in place of the well-behaved history; undefined for that. */
   behave(handler: ((asked: Asked, wellBehaved: () => readonly Entry[]) => void) | undefined): void;
   /** Resolves when a request has come that fits. */
@@ -90,12 +90,12 @@ export async function historyServer(): Promise<HistoryServer> {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     asked,
     sessions,
-    add(session, count, role = 'assistant') {
+    add(session, count, role = 'assistant', at) {
       const entries = sessions.get(session) ?? [];
       sessions.set(session, entries);
       for (let index = 0; index < count; index += 1) {
         total += 1;
-        const created_at = new Date(T0 + total).toISOString();
+        const created_at = (at ?? new Date(T0 + total)).toISOString();
         entries.push({ message_id: `${session}-${entries.length}`, role, text: `text ${entries.length}`, created_at });
       }
     },
@@ -138,9 +138,10 @@ export function partsFor(baseUrl: string, clock: Clock = fasterClock(20)): Follo
   return { http, clock, random: Math.random, interrupt: control.signal, stop: () => control.abort() };
 }
 
-/** The events as short words: `+id` for a message, else their kind. */
+/** The events as short words: `+id` for a message, else their kind. That all was read is left out. */
 export function words(events: readonly FollowEvent[]): string[] {
-  return events.map((event) => {
+  const told = events.filter(({ kind }) => kind !== 'read');
+  return told.map((event) => {
     if (event.kind === 'message') return `+${event.message.message_id}`;
     return event.kind === 'end' ? `end:${event.why}` : event.kind;
   });

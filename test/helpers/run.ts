@@ -22,12 +22,14 @@ export interface Ran {
 
 export interface RunOptions {
   readonly env?: Record<string, string | undefined>;
-  readonly stdin?: string;
+  readonly stdin?: string | Uint8Array;
   /** Whether stdout and stderr are terminals, and how wide. */
   readonly columns?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly signals?: Signals;
+  /** Nobody leaves by default. */
+  readonly watchReader?: (onGone: () => void) => Promise<() => void>;
 }
 
 /** A clock on which waiting takes no time, but time passes; `slept` tells how long each wait was. */
@@ -97,6 +99,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     version: '0.0.0-test',
     nodeVersion: process.versions.node,
     self: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
+    watchReader: options.watchReader ?? (async () => () => undefined),
     terminal: new PassThrough(),
   });
   return {

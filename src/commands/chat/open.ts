@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { repeatCommand } from '../../chat/repeat.ts';
 import { command } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { cleanLine } from '../../output/sanitise.ts';
+import type { Sent } from '../../talk/conversation.ts';
 
 interface Input {
   readonly source: string;
@@ -52,9 +54,14 @@ export default command<Input>({
     const prompt = await context.openPrompt({ label: '› ', history: history.entries, onHistory: history.keep });
     prompt.above(cleanLine(`Source ${source}, session ${session}. /help shows what there is; Ctrl-D leaves.`));
     const show = await messageText(context.colored);
-    const parts = { http, clock, random, interrupt: signals.interrupt, newId: randomUUID, prompt, show };
-    await new Conversation(parts, source, session).run();
-    await history.settled();
+    const repeatLine = (sessionId: string, { external_message_id, text }: Sent): string =>
+      repeatCommand({ source_id: source, session_id: sessionId, external_message_id, text }, context.flags);
+    const parts = { http, clock, random, interrupt: signals.interrupt, newId: randomUUID, prompt, show, repeatLine };
+    try {
+      await new Conversation(parts, source, session).run();
+    } finally {
+      await history.settled();
+    }
     return { kind: 'none' };
   },
 });

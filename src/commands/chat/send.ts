@@ -2,15 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type Answer, type Column, object } from '../../answer.ts';
 import { type SentMessage, sendMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
-import { sayLine } from '../../chat/line-notice.ts';
-import { messageJson, readableText } from '../../chat/shown.ts';
-import type { Waited, WaitOptions } from '../../chat/wait.ts';
+import { type RepeatableMessage, repeatCommand } from '../../chat/repeat.ts';
+import { awaitReplies, REPLY_FLAGS, type RepliesWanted, repliesText, repliesWanted } from '../../chat/replies.ts';
+import { messageJson } from '../../chat/shown.ts';
 import { command, type Words } from '../../command.ts';
-import { commandLine, isPastable, waitOnLine } from '../../command-line.ts';
-import { duration } from '../../config/flags.ts';
+import { commandLine } from '../../command-line.ts';
 import type { Context } from '../../context.ts';
-import type { Message } from '../../contract/messages.ts';
-import { amplified, errorObject, InterruptedError, NoReplyError, PartnerctlError, UsageError } from '../../errors.ts';
+import { amplified, PartnerctlError, UsageError } from '../../errors.ts';
 import { readText, type TextSource } from '../../text-input.ts';
 
 interface Input {
@@ -18,28 +16,19 @@ interface Input {
   readonly session_id: string;
   readonly external_message_id: string | undefined;
   readonly source: TextSource;
-  readonly wait: Pick<WaitOptions, 'replies' | 'settleMs'> | undefined;
-  /** Whether the answer lists replies, besides the first. */
-  readonly lists: boolean;
+  /** Undefined where nothing is waited for. */
+  readonly wanted: RepliesWanted | undefined;
   /** The flags as they were typed, but those that name the message. */
   readonly flags: readonly string[];
 }
 
-/** What was sent, under the id that makes a repeat harmless. */
-interface Sending {
-  readonly source_id: string;
-  readonly session_id: string;
-  readonly external_message_id: string;
-  readonly text: string;
-}
-
-interface Registered extends Sending {
+interface Registered extends RepeatableMessage {
   readonly message_id: string;
   readonly created: boolean | undefined;
 }
 
-const DEFAULT_WAIT_MS = 120_000;
-const MOST_REPLIES = 1_000;
+/** What Node puts in the place of bytes of an argument that are not UTF-8. */
+const REPLACED = '\ufffd';
 
 const COLUMNS: readonly Column<Registered>[] = [
   { header: 'MESSAGE', value: ({ message_id }) => message_id, whole: true },
@@ -61,19 +50,20 @@ function textSource(words: Words): TextSource {
   }
   if (path !== undefined) return path === '-' ? { from: 'stdin' } : { from: 'file', path };
   if (text === '-') return { from: 'stdin' };
+  if (text?.includes(REPLACED)) {
+    throw new UsageError('The text is not UTF-8, or holds the character U+FFFD, which stands for what is not.', {
+      hint: 'Give it as - for standard input, or with --file <path>: there every byte counts as it is.',
+    });
+  }
   if (text) return { from: 'words', text };
   throw new UsageError(text === undefined ? 'There is no text to send.' : 'The text is empty.', {
     hint: 'Give it as one quoted argument, as - for standard input, or with --file <path>.',
   });
 }
 
-function waitOf(words: Words): Input['wait'] {
-  const settleMs = duration(words, 'settle');
-  const bounds = { min: 1, max: MOST_REPLIES, fallback: 1 };
-  const replies = words.count('replies', bounds);
-  if (!words.on('wait') && words.text('replies') === undefined && settleMs === undefined) return undefined;
-  const onlyQuiet = settleMs !== undefined && words.text('replies') === undefined;
-  return { replies: onlyQuiet ? Number.POSITIVE_INFINITY : replies, settleMs };
+function wantedIn(words: Words): RepliesWanted | undefined {
+  const wanted = repliesWanted(words);
+  return words.on('wait') || wanted.several ? wanted : undefined;
 }
 
 function typedFlags(words: Words): string[] {
@@ -85,11 +75,8 @@ function typedFlags(words: Words): string[] {
 }
 
 /** The whole command that sends the same message again, which the service then takes for the same. */
-function repeatHint(
-  input: Input,
-  { source_id, session_id, external_message_id, text }: Sending,
-  context: Context,
-): string {
+function repeatHint(input: Input, sending: RepeatableMessage, context: Context): string {
+  const { source_id, session_id, external_message_id } = sending;
   const ids = ['--source', source_id, '--session', session_id, '--external-id', external_message_id];
   const words = ['chat', 'send', ...ids, ...input.flags];
   const says = 'To repeat it without doubling the message:';
@@ -99,11 +86,10 @@ function repeatHint(
   if (input.source.from === 'stdin') {
     return `${says} ${commandLine(words, context.flags, ['-'])} (with the same text on standard input)`;
   }
-  if (isPastable(text)) return `${says} ${commandLine(words, context.flags, [text])}`;
-  return `${says} ${commandLine(words, context.flags)} … (with the same text)`;
+  return `${says} ${repeatCommand(sending, context.flags, input.flags)}`;
 }
 
-async function register(http: Http, sending: Sending, input: Input, context: Context): Promise<SentMessage> {
+async function register(http: Http, sending: RepeatableMessage, input: Input, context: Context): Promise<SentMessage> {
   try {
     return await sendMessage(http, sending);
   } catch (error) {
@@ -123,54 +109,6 @@ async function sayWhetherCreated({ created, repeated }: SentMessage, id: string,
   );
 }
 
-/** What to report when the waiting ended without all the replies. */
-function failureOf(
-  { replies, end, lastError }: Waited,
-  { source_id, session_id, external_message_id, message_id }: Registered,
-  context: Context,
-): PartnerctlError | undefined {
-  if (end === 'replied') return undefined;
-  const came = replies.length;
-  const hint = `The message is registered. To wait on: ${waitOnLine(source_id, session_id, message_id, context.flags)}`;
-  const details = { source_id, session_id, external_message_id, message_id, replies: came };
-  if (end instanceof PartnerctlError) return amplified(end, { hint, details });
-  if (end === 'timeout') {
-    const message = came === 0 ? 'No reply came in time.' : `Only ${came} of the replies came in time.`;
-    return new NoReplyError(message, {
-      why: lastError?.message,
-      hint,
-      details: lastError ? { ...details, last_error: errorObject(lastError) } : details,
-      cause: lastError,
-    });
-  }
-  const { reason } = context.signals.interrupt;
-  const interrupted = reason instanceof InterruptedError ? reason : new InterruptedError('Interrupted.');
-  return amplified(interrupted, { hint, details });
-}
-
-async function waited(
-  context: Context,
-  http: Http,
-  registered: Registered,
-  wait: NonNullable<Input['wait']>,
-): Promise<{ replies: readonly Message[]; failure: PartnerctlError | undefined }> {
-  const { waitForReplies } = await import('../../chat/wait.ts');
-  const { clock, random, signals, flags } = context;
-  context.progress.start('Waiting for the reply');
-  const outcome = await waitForReplies(
-    { http, clock, random, interrupt: signals.interrupt },
-    registered,
-    registered.message_id,
-    { ...wait, timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined },
-    (event) => sayLine(context, event),
-  );
-  return { replies: outcome.replies, failure: failureOf(outcome, registered, context) };
-}
-
-function withNewline(text: string): string {
-  return text.endsWith('\n') ? text : `${text}\n`;
-}
-
 export default command<Input>({
   description:
     'Sends a message to an agent. The service acknowledges it at once; with --wait the reply is waited for, and its text alone is printed.',
@@ -185,8 +123,7 @@ export default command<Input>({
         'your own id of the message: a repeat with the same id registers nothing new (a fresh one by default)',
     },
     { usage: '--wait', description: 'wait for the reply, for 2m or as long as --timeout says' },
-    { usage: '--replies <n>', description: 'wait for so many replies' },
-    { usage: '--settle <duration>', description: 'wait until nothing more came for so long after a reply' },
+    ...REPLY_FLAGS,
   ],
   examples: [
     { line: "partnerctl chat send --source src_1 --session anna 'Hello!'", does: 'send and be done' },
@@ -204,29 +141,32 @@ export default command<Input>({
       session_id: required(words, 'session'),
       external_message_id: external,
       source: textSource(words),
-      wait: waitOf(words),
-      lists: words.text('replies') !== undefined || words.text('settle') !== undefined,
+      wanted: wantedIn(words),
       flags: typedFlags(words),
     };
   },
   async run(context, input): Promise<Answer> {
-    const { source_id, session_id, source, wait, lists } = input;
+    const { source_id, session_id, source, wanted } = input;
     if (source.from === 'stdin' && context.flags.tokenFile === '-') {
       throw new UsageError('Standard input cannot be both the message and the token.');
     }
     const text = await readText(source, 'The message', context.io.stdin, context.ended);
     const external_message_id = input.external_message_id ?? randomUUID();
-    const sending: Sending = { source_id, session_id, external_message_id, text };
+    const sending: RepeatableMessage = { source_id, session_id, external_message_id, text };
     const http = await context.http();
     context.progress.start('Sending the message');
     const sent = await register(http, sending, input, context);
     await sayWhetherCreated(sent, external_message_id, context);
-    const registered: Registered = { ...sending, message_id: sent.message_id, created: sent.created };
-    const { replies, failure } = wait
-      ? await waited(context, http, registered, wait)
+    const { message_id } = sent;
+    const registered: Registered = { ...sending, message_id, created: sent.created };
+    const { replies, failure } = wanted
+      ? await awaitReplies(context, http, { source_id, session_id, after: message_id }, wanted, {
+          preface: 'The message is registered. ',
+          details: { source_id, session_id, external_message_id, message_id },
+        })
       : { replies: [], failure: undefined };
     const shown = replies.map((reply) => messageJson(input, reply));
-    const { message_id, created = null } = registered;
+    const { created = null } = registered;
     const json = {
       source_id,
       session_id,
@@ -234,12 +174,12 @@ export default command<Input>({
       message_id,
       created,
       reply: shown[0] ?? null,
-      ...(lists && { replies: shown }),
+      ...(wanted?.several && { replies: shown }),
     };
     return {
       ...object(registered, COLUMNS),
       json,
-      ...(wait && { text: replies.map((reply) => withNewline(readableText(reply))).join('') }),
+      ...(wanted && { text: repliesText(replies) }),
       ...(failure && { failure }),
     };
   },

@@ -1,11 +1,13 @@
-import type { StreamEvent } from '../../answer.ts';
+import type { StreamEvent, TonedText } from '../../answer.ts';
+import { anyOf } from '../../api/any-of.ts';
 import type { Http } from '../../api/http.ts';
-import { type FollowEvent, follow } from '../../chat/follow.ts';
-import { sayLine } from '../../chat/line-notice.ts';
+import { follow } from '../../chat/follow.ts';
+import { sayNotice } from '../../chat/notice.ts';
+import { waitOnLine, waitOnLine } from '../../chat/repeat.ts';
 import type { FollowStart } from '../../chat/session.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
+import type { FollowEvent } from '../../chat/terms.ts';
 import { command, type Words } from '../../command.ts';
-import { waitOnLine } from '../../command-line.ts';
 import { duration } from '../../config/flags.ts';
 import type { Context } from '../../context.ts';
 import type { Message } from '../../contract/messages.ts';
@@ -68,11 +70,16 @@ function intervalOf(words: Words): number | undefined {
 }
 
 /** Further lines of a message are set in, so that none of them passes for a message of its own. */
-function linesFor(message: Message, sessionId: string, { sessions, timestamps }: Input): string {
+function linesFor(message: Message, sessionId: string, { sessions, timestamps }: Input): TonedText {
   const moment = timestamps ? `${cleanLine(message.created_at ?? '-')} ` : '';
   const session = sessions.length > 1 ? `[${cleanLine(sessionId)}] ` : '';
   const text = readableText(message).replace(/\n+$/, '').replaceAll('\n', '\n  ');
-  return `${moment}${session}${cleanLine(message.role)}: ${text}\n`;
+  const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
+  return [
+    { text: `${moment}${session}`, tone: 'dim' },
+    { text: cleanLine(message.role), tone },
+    { text: `: ${text}\n` },
+  ];
 }
 
 function eventOf(message: Message, sessionId: string, input: Input): StreamEvent {
@@ -149,8 +156,9 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
   const places = await remembered(context, path, http, input);
   const { clock, random, signals } = context;
   const sessions = input.sessions.map((session_id) => ({ session_id, start: startIn(session_id, input, places) }));
+  const ending = anyOf(signals.interrupt, input.follow ? await context.readerGone() : undefined);
   const follower = follow(
-    { http, clock, random, interrupt: signals.interrupt },
+    { http, clock, random, interrupt: ending.signal },
     {
       source_id: input.source_id,
       sessions,
@@ -165,6 +173,7 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
       start.from === 'after' ? [[session_id, start.message_id] as const] : [],
     ),
   );
+  const written = new Set<string>();
   const memory = openMemory(context, path, http, input, places);
   try {
     for await (const event of follower.events) {
@@ -172,14 +181,23 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
         const { session_id, message } = event;
         yield eventOf(message, session_id, input);
         last.set(session_id, message.message_id);
+        written.add(session_id);
         await memory.written(session_id, message.message_id);
+      } else if (event.kind === 'read') {
+        const { session_id, latest } = event;
+        const newest = latest.at(-1);
+        // Where nothing was to be shown, the next tail is to begin behind what was there all the same.
+        if (newest === undefined || written.has(session_id) || newest === places.get(session_id)?.message_id) continue;
+        last.set(session_id, newest);
+        for (const id of latest) await memory.written(session_id, id);
       } else if (event.kind === 'end') {
         checkEnd(event, input, last, context);
       } else {
-        await sayLine(context, event);
+        await sayNotice(context, event);
       }
     }
   } finally {
+    ending.release();
     await memory.close();
   }
 }

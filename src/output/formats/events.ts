@@ -1,17 +1,20 @@
-import type { StreamEvent } from '../../answer.ts';
+import type { StreamEvent, TonedText } from '../../answer.ts';
 import { cellText } from '../cells.ts';
+import { createPaint, type Paint } from '../paint.ts';
 import { jsonText } from './json-text.ts';
 
-function lines(text: string): string {
+function lines(toned: TonedText, paint: Paint): string {
+  const text = typeof toned === 'string' ? toned : toned.map((part) => paint(part.text, part.tone)).join('');
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
 /**
  * How an event of a stream is written: a line of JSON (for `json` as for `ndjson`, because a stream never closes its
- * array), a YAML document of its own, a line of tab-separated cells, or the lines for people.
+ * array), a YAML document of its own, a line of tab-separated cells, or the lines for people, in colour if wanted.
  */
 export async function eventWriter(
   format: 'table' | 'json' | 'ndjson' | 'yaml' | 'tsv',
+  color: boolean,
 ): Promise<(event: StreamEvent) => string> {
   switch (format) {
     case 'json':
@@ -21,9 +24,13 @@ export async function eventWriter(
       const { yamlText } = await import('./yaml.ts');
       return ({ json }) => `---\n${yamlText(json)}`;
     }
-    case 'tsv':
-      return ({ cells, text }) => (cells ? `${cells.map((cell) => cellText(cell)).join('\t')}\n` : lines(text));
-    case 'table':
-      return ({ text }) => lines(text);
+    case 'tsv': {
+      const plain = await createPaint(false);
+      return ({ cells, text }) => (cells ? `${cells.map((cell) => cellText(cell)).join('\t')}\n` : lines(text, plain));
+    }
+    case 'table': {
+      const paint = await createPaint(color);
+      return ({ text }) => lines(text, paint);
+    }
   }
 }

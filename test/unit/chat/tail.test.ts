@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BEHIND_MS, MOST_BEHIND, type Placed, REMEMBERED, SessionTail } from '../../../src/domain/tail.ts';
+import {
+  BEHIND_MS,
+  isNewestFirst,
+  MOST_BEHIND,
+  type Placed,
+  REMEMBERED,
+  SessionTail,
+} from '../../../src/domain/tail.ts';
 
 const T0 = Date.UTC(2026, 0, 1);
 
@@ -193,6 +200,133 @@ describe('the cursor', () => {
   });
 });
 
+describe('a cursor that was refused', () => {
+  function refusing(): SessionTail<Placed> {
+    const tail = new SessionTail<Placed>({ from: 'start' }, 0);
+    tail.accept([message(0), message(1), message(2)], 0);
+    for (const cursor of ['m2', 'm1', 'm0']) expect(tail.refuse(cursor)).toBe(true);
+    return tail;
+  }
+
+  it('leaves the whole session to be asked for, of which what was there is not shown again', () => {
+    const tail = refusing();
+    expect(tail.cursor(1)).toBeUndefined();
+    expect(ids(tail.accept([message(0), message(1), message(2), message(3)], 1))).toEqual(['m3']);
+    expect(tail.cursor(2)).toBe('m3');
+  });
+
+  it('is asked for again once pardoned, and lags behind once more', () => {
+    const tail = refusing();
+    tail.pardon();
+    expect(tail.cursor(1)).toBe('m2');
+    expect(tail.accept([message(2)], 1)).toEqual([]);
+    expect(tail.cursor(1)).not.toBe('m2');
+    expect(tail.isConclusive('m1')).toBe(false);
+    expect(ids(tail.accept([message(1), message(2), message(3)], 2))).toEqual(['m3']);
+  });
+
+  it('may be refused and pardoned again and again, without a message lost or shown twice', () => {
+    const tail = new SessionTail<Placed>({ from: 'start' }, 0);
+    const shown: Placed[] = [];
+    for (const index of range(0, 40)) {
+      const existing = range(0, index + 1).map((each) => message(each));
+      const cursor = tail.cursor(index);
+      if (index % 3 === 1 && cursor !== undefined) {
+        tail.refuse(cursor);
+        tail.pardon();
+      }
+      shown.push(...tail.accept(existing, index));
+    }
+    expect(ids(shown)).toEqual(range(0, 40).map((index) => `m${index}`));
+  });
+});
+
+describe('an answer that begins with the beginning once more', () => {
+  const total = 3 * REMEMBERED;
+
+  function read(dated: boolean): SessionTail<Placed> {
+    const tail = new SessionTail<Placed>({ from: 'start' }, 0);
+    for (const index of range(0, total)) tail.accept([message(index, dated)], index);
+    return tail;
+  }
+
+  it.each([true, false])('is skipped up to what is remembered, and not beyond (dated: %s)', (dated) => {
+    const again = range(0, total + 5).map((index) => message(index, dated));
+    const tail = read(dated);
+    tail.cursor(total);
+    expect(ids(tail.accept(again, total))).toEqual(range(total, total + 5).map((index) => `m${index}`));
+  });
+
+  it('is skipped over its pages, until one of them comes to what is remembered', () => {
+    const tail = read(false);
+    tail.cursor(total);
+    const shown: Placed[] = [];
+    for (let from = 0; from < total + 5; from += 500) {
+      const page = range(from, Math.min(from + 500, total + 5)).map((index) => message(index, false));
+      shown.push(...tail.accept(page, total));
+    }
+    expect(ids(shown)).toEqual(range(total, total + 5).map((index) => `m${index}`));
+  });
+
+  it('has no say about the next question', () => {
+    const tail = read(false);
+    tail.cursor(total);
+    expect(tail.accept([message(0, false), message(1, false)], total)).toEqual([]);
+    tail.cursor(total + 1);
+    expect(ids(tail.accept([message(total, false)], total + 1))).toEqual([`m${total}`]);
+  });
+});
+
+describe('messages of one moment, or of none', () => {
+  const at = (message_id: string, created_at: string | null): Placed => ({ message_id, created_at });
+  const moment = '2026-01-01T00:00:00Z';
+
+  it('keep the order in which they came', () => {
+    const tied = ['c', 'a', 'b'].map((id) => at(id, moment));
+    expect(ids(new SessionTail({ from: 'start' }, 0).accept(tied, 0))).toEqual(['c', 'a', 'b']);
+    const undated = ['c', 'a', 'b'].map((id) => at(id, null));
+    expect(ids(new SessionTail({ from: 'start' }, 0).accept(undated, 0))).toEqual(['c', 'a', 'b']);
+  });
+
+  it('are told from those before the start by where they stand', () => {
+    const tail = (): SessionTail<Placed> => new SessionTail({ from: 'after', message_id: 'b' }, 0);
+    const tied = ['a', 'b', 'c'].map((id) => at(id, moment));
+    expect(ids(tail().accept(tied, 0))).toEqual(['c']);
+    const undated = ['a', 'b', 'c'].map((id) => at(id, null));
+    expect(ids(tail().accept(undated, 0))).toEqual(['c']);
+  });
+
+  it('that tie with the oldest remembered are shown: rather twice than never', () => {
+    const tail = new SessionTail<Placed>({ from: 'start' }, 0);
+    for (const index of range(0, 3 * REMEMBERED)) tail.accept([at(`m${index}`, moment)], index);
+    expect(ids(tail.accept([at('late', moment), at(`m${3 * REMEMBERED - 1}`, moment)], 0))).toEqual(['late']);
+  });
+});
+
+describe('an answer that begins with the newest', () => {
+  const newestFirst = (from: number, to: number): Placed[] =>
+    range(from, to)
+      .map((index) => message(index))
+      .reverse();
+
+  it('is known by its moments, from three messages on', () => {
+    expect(isNewestFirst(newestFirst(0, 3))).toBe(true);
+    expect(isNewestFirst(newestFirst(0, 2))).toBe(false);
+    expect(isNewestFirst([message(2), message(1), message(1)])).toBe(false);
+    expect(isNewestFirst([message(2), message(1, false), message(0)])).toBe(false);
+    expect(isNewestFirst(range(0, 5).map((index) => message(index)))).toBe(false);
+  });
+
+  it('leaves the newest as the cursor, also where its pages lead back', () => {
+    const tail = new SessionTail<Placed>({ from: 'start' }, 0);
+    expect(ids(tail.accept(newestFirst(10, 20), 0)).at(-1)).toBe('m19');
+    tail.accept(newestFirst(0, 10), 0);
+    expect(tail.latest).toEqual(range(20 - MOST_BEHIND, 20).map((index) => `m${index}`));
+    tail.accept(newestFirst(20, 24), 1);
+    expect(tail.latest.at(-1)).toBe('m23');
+  });
+});
+
 /** A service that keeps messages in order and answers badly: it repeats, swaps neighbours, cuts short, and pages. */
 interface Quirks {
   readonly repeat: number;
@@ -268,6 +402,35 @@ describe('following', () => {
           shown.push(...tail.accept(answer(existing, tail.cursor(now), { ...how, pageSize: 1000 }), now));
           expect(ids(shown)).toEqual(ids(existing));
         }
+      }),
+    );
+  });
+
+  it('property: however the history is cut into pages, with repeats and swaps near the cursor: once, and in order', () => {
+    const page = fc.record({
+      length: fc.integer({ min: 2, max: 9 }),
+      repeat: fc.nat(MOST_BEHIND),
+      swapAt: fc.array(fc.nat(12), { maxLength: 3 }),
+      again: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(page, { minLength: 1, maxLength: 40 }), fc.boolean(), (pages, dated) => {
+        const tail = new SessionTail<Placed>({ from: 'start' }, 0);
+        const shown: Placed[] = [];
+        let from = 0;
+        for (const [now, { length, repeat, swapAt, again }] of pages.entries()) {
+          const messages = range(Math.max(0, from - repeat), from + length).map((index) => message(index, dated));
+          // Without moments there is no order but that of the answer.
+          for (const index of dated ? swapAt : []) {
+            const [left, right] = [messages[index], messages[index + 1]];
+            if (left && right) messages.splice(index, 2, right, left);
+          }
+          from += length;
+          tail.cursor(now);
+          shown.push(...tail.accept(messages, now));
+          if (again) expect(tail.accept(messages, now)).toEqual([]);
+        }
+        expect(ids(shown)).toEqual(range(0, from).map((index) => `m${index}`));
       }),
     );
   });

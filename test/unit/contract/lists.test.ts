@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
-import { readList, readNext, unreachableNext } from '../../../src/contract/lists.ts';
+import { readList, readNext, statedExtent, unreachableNext } from '../../../src/contract/lists.ts';
 
 const ITEMS = [{ space_id: 'a' }, { space_id: 'b' }];
 
@@ -167,5 +167,26 @@ describe('the link to the next page', () => {
         }
       }),
     );
+  });
+});
+
+describe('what a list says about its extent', () => {
+  it.each([
+    [[], { ends: false }],
+    [{ results: [] }, { ends: false }],
+    [{ results: [], next: null }, { ends: true }],
+    [{ results: [], links: { next: {} } }, { ends: true }],
+    [{ results: [], next: '/v1/x' }, { ends: false }],
+    [
+      { results: [], meta: { has_more: false, total: 7 } },
+      { ends: true, total: 7 },
+    ],
+    [
+      { results: [], count: 0 },
+      { ends: false, total: 0 },
+    ],
+    [{ results: [], total: '7' }, { ends: false }],
+  ])('%j: %j', (body, extent) => {
+    expect(statedExtent(body, 'messages')).toEqual(extent);
   });
 });

@@ -75,6 +75,15 @@ describe('what an earlier run provisioned', () => {
     });
   });
 
+  it('keeps the API chat source of an agent, also when a later record does not tell it', async () => {
+    const path = await stateFile();
+    const key = agentKey('A', 'tpl');
+    await recordProvisioned(path, facts({ agents: [{ agent_id: 'agt_1', key, source_id: 'src_1' }] }), stamp);
+    await recordProvisioned(path, facts({ agents: [{ agent_id: 'agt_1', key }] }), stamp);
+    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set(['acme']));
+    expect(spaces.get('acme')?.agents).toEqual([{ agent_id: 'agt_1', key, source_id: 'src_1' }]);
+  });
+
   it('is the last space when it was replaced, without the agents of the one before', async () => {
     const path = await stateFile();
     const key = agentKey('A', 'tpl');

@@ -1,0 +1,58 @@
+import { object } from '../../answer.ts';
+import type { RepliesWanted } from '../../chat/replies.ts';
+import { awaitReplies, REPLY_FLAGS, repliesText, repliesWanted } from '../../chat/replies.ts';
+import { messageJson } from '../../chat/shown.ts';
+import { command, type Words } from '../../command.ts';
+import { UsageError } from '../../errors.ts';
+
+interface Input {
+  readonly source_id: string;
+  readonly session_id: string;
+  readonly after_message_id: string;
+  readonly wanted: RepliesWanted;
+}
+
+function required(words: Words, flag: string): string {
+  const value = words.text(flag);
+  if (value) return value;
+  throw new UsageError(value === '' ? `--${flag} is empty.` : `--${flag} is missing.`);
+}
+
+export default command<Input>({
+  description:
+    'Waits for the reply to a message that was sent before, and prints its text alone, as `chat send --wait` does. A reply that is there already counts.',
+  flags: [
+    { usage: '--source <source_id>', description: "the agent's API chat source" },
+    { usage: '--session <session_id>', description: 'the conversation' },
+    { usage: '--after <message_id>', description: 'the message after which replies count' },
+    ...REPLY_FLAGS,
+  ],
+  examples: [
+    {
+      line: 'partnerctl chat wait --source src_1 --session anna --after msg_7',
+      does: 'the first reply after a message, for 2m or as long as --timeout says',
+    },
+    {
+      line: 'partnerctl chat wait --source src_1 --session anna --after msg_7 --settle 5s -o json',
+      does: 'all replies until it is quiet',
+    },
+  ],
+  input: (words) => ({
+    source_id: required(words, 'source'),
+    session_id: required(words, 'session'),
+    after_message_id: required(words, 'after'),
+    wanted: repliesWanted(words),
+  }),
+  async run(context, { wanted, ...ids }) {
+    const { source_id, session_id, after_message_id: after } = ids;
+    const place = { source_id, session_id, after };
+    const report = { preface: undefined, details: ids };
+    const { replies, failure } = await awaitReplies(context, await context.http(), place, wanted, report);
+    const shown = replies.map((reply) => messageJson(place, reply));
+    return {
+      ...object({ ...ids, reply: shown[0] ?? null, ...(wanted.several && { replies: shown }) }, []),
+      text: repliesText(replies),
+      ...(failure && { failure }),
+    };
+  },
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { type FailedSession, type Meaning, meaningOf } from '../../../src/chat/failure.ts';
+import {
+  CredentialsError,
+  NotFoundError,
+  type PartnerctlError,
+  RateLimitError,
+  RefusedError,
+  ServiceError,
+  ShapeError,
+} from '../../../src/errors.ts';
+
+const NEW: FailedSession = { wasRead: false, hasCursor: false, isMidway: false, unreadable: 0 };
+const READ: FailedSession = { ...NEW, wasRead: true, hasCursor: true };
+
+describe('what a failed poll means', () => {
+  it.each<[string, PartnerctlError, FailedSession, Meaning]>([
+    ['a 404 of a new session', new NotFoundError('x'), NEW, 'unknown'],
+    ['a 404 that names the source', new NotFoundError('x', { code: 'source_not_found' }), NEW, 'refused'],
+    ['a 404 that names source and session', new NotFoundError('x', { why: 'no session in source' }), NEW, 'unknown'],
+    ['a 404 that names a resource', new NotFoundError('x', { code: 'resource_not_found' }), NEW, 'unknown'],
+    ['a 404 of a cursor', new NotFoundError('x'), { ...NEW, hasCursor: true }, 'refused'],
+    ['a 404 of a session that was read', new NotFoundError('x'), READ, 'refused'],
+    ['a 400', new RefusedError('x'), NEW, 'refused'],
+    ['a 400 of a link', new RefusedError('x'), { ...READ, isMidway: true }, 'passing'],
+    ['a first unreadable answer', new ShapeError('x'), { ...NEW, unreadable: 2 }, 'passing'],
+    ['a third unreadable answer', new ShapeError('x'), { ...NEW, unreadable: 3 }, 'final'],
+    ['an unreadable answer of what was read', new ShapeError('x'), { ...READ, unreadable: 99 }, 'passing'],
+    ['a 503', new ServiceError('x'), NEW, 'passing'],
+    ['a redirect', new ServiceError('x', { lasting: true }), NEW, 'final'],
+    ['a redirect of what was read', new ServiceError('x', { lasting: true }), READ, 'passing'],
+    ['a 429', new RateLimitError('x'), NEW, 'passing'],
+    ['a 401', new CredentialsError('x'), READ, 'final'],
+  ])('%s', (_, error, session, meaning) => {
+    expect(meaningOf(error, session)).toBe(meaning);
+  });
+});
