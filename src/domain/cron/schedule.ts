@@ -47,7 +47,7 @@ function wordsOf(text: string): Word[] {
 }
 
 function fault({ text, offset }: Word, what: string, hint?: string): ScheduleError {
-  return new ScheduleError('schedule', `schedule: ${quoted(text)} ${what}`, { hint, offset, length: text.length });
+  return new ScheduleError('schedule', `${quoted(text)} ${what}`, { hint, offset, length: text.length });
 }
 
 function nickname(word: Word): CronFields {
@@ -79,8 +79,8 @@ function parseWord(field: FieldName, { text, offset }: Word): string {
     return parseField(field, text).text;
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
-    const { message, hint, length } = error;
-    throw new ScheduleError(field, message, { hint, offset: offset + (error.offset ?? 0), length });
+    const { detail, hint, length } = error;
+    throw new ScheduleError(field, detail, { hint, offset: offset + (error.offset ?? 0), length });
   }
 }
 
@@ -97,7 +97,7 @@ function requireAny(word: Word, what: string): void {
 export function parseExpression(text: string): CronFields {
   const words = wordsOf(text);
   const [minute, hour, dayOfMonth, month, dayOfWeek] = words;
-  if (!minute) throw new ScheduleError('schedule', 'schedule: is empty', { hint: `it takes ${SHAPE}` });
+  if (!minute) throw new ScheduleError('schedule', 'is empty', { hint: `it takes ${SHAPE}` });
   if (words.length === 1 && minute.text.startsWith('@')) return nickname(minute);
   if (!hour || !dayOfMonth || !month || !dayOfWeek || words.length > 5) {
     throw wrongCount(words, { text: text.trim(), offset: minute.offset });
@@ -122,7 +122,7 @@ export function parseFields({
 }: Readonly<Record<FieldName, string | undefined>>): CronFields {
   const read = (field: FieldName, text: string | undefined): string => {
     if (text !== undefined) return parseField(field, text).text;
-    throw new ScheduleError(field, `${field}: is missing`, { hint: 'write * for every one' });
+    throw new ScheduleError(field, 'is missing', { hint: 'write * for every one' });
   };
   return { minute: read('minute', minute), hour: read('hour', hour), day_of_week: read('day_of_week', day_of_week) };
 }
