@@ -1,6 +1,6 @@
 import { quoted } from '../yaml-input/shown.ts';
 import { nearest } from '../yaml-input/suggest.ts';
-import { FIELD_NAMES, type Field, parseField } from './field.ts';
+import { parseField } from './field.ts';
 import { type FieldName, ScheduleError } from './schedule-error.ts';
 import { canonicalZone, parseTimezone } from './timezone.ts';
 
@@ -134,17 +134,27 @@ export function expressionOf({ minute, hour, day_of_week }: CronFields): string 
 
 const SIZES: Readonly<Record<FieldName, number>> = { minute: 60, hour: 24, day_of_week: 7 };
 
-function normalisedField(field: FieldName, { values }: Field): string {
-  return values.length === SIZES[field] ? '*' : values.join(',');
+/**
+ * A part of a schedule by meaning: of a field the plain list of its values, or `*` for all of them; of a timezone one of
+ * its names.
+ * @throws ScheduleError where it cannot be read
+ */
+export function normalisedPart(part: keyof CronSchedule, text: string): string {
+  if (part === 'timezone') return canonicalZone(parseTimezone(text));
+  const { values } = parseField(part, text);
+  return values.length === SIZES[part] ? '*' : values.join(',');
 }
 
 /**
- * The fields by meaning: two texts for the same values become one, a plain list, or `*` for all of them.
- * @throws ScheduleError where a field cannot be read
+ * The fields by meaning.
+ * @throws ScheduleError where one cannot be read
  */
-export function normalisedFields(fields: CronFields): CronFields {
-  const [minute, hour, day_of_week] = FIELD_NAMES.map((name) => normalisedField(name, parseField(name, fields[name])));
-  return { minute: minute ?? '', hour: hour ?? '', day_of_week: day_of_week ?? '' };
+export function normalisedFields({ minute, hour, day_of_week }: CronFields): CronFields {
+  return {
+    minute: normalisedPart('minute', minute),
+    hour: normalisedPart('hour', hour),
+    day_of_week: normalisedPart('day_of_week', day_of_week),
+  };
 }
 
 /**
@@ -152,7 +162,7 @@ export function normalisedFields(fields: CronFields): CronFields {
  * @throws ScheduleError where it cannot be read
  */
 export function normalisedSchedule(schedule: CronSchedule): string {
-  return `${expressionOf(normalisedFields(schedule))} ${canonicalZone(parseTimezone(schedule.timezone))}`;
+  return `${expressionOf(normalisedFields(schedule))} ${normalisedPart('timezone', schedule.timezone)}`;
 }
 
 /**

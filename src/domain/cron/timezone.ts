@@ -35,7 +35,8 @@ function resolved(name: string): string | undefined {
 function spelling(name: string): string | undefined {
   const own = resolved(name);
   if (own === undefined) return undefined;
-  if (own === name && own.includes('/') && !own.startsWith('SystemV/')) return own;
+  // The usual case, without the long list: what Node.js calls a zone itself is its usual spelling.
+  if (own === name && (own === 'UTC' || own.includes('/')) && !own.startsWith('SystemV/')) return own;
   const lower = name.toLowerCase();
   return allNames().find((zone) => zone.toLowerCase() === lower);
 }

@@ -121,9 +121,9 @@ describe('differences', () => {
     expect(differences({ schedule }, { ...JOB, instructions: 'Another.' })).toEqual([]);
   });
 
-  test('a schedule that cannot be read is compared as text', () => {
-    const before = { ...schedule, day_of_week: '1#2' };
-    expect(differences({ schedule: before }, JOB).map(({ field }) => field)).toContain('day_of_week');
+  test('a part that cannot be read is compared as text, the others by meaning', () => {
+    const before = { minute: '0,30', hour: '09', day_of_week: '1#2', timezone: 'etc/utc' };
+    expect(differences({ schedule: before }, JOB)).toEqual([{ field: 'day_of_week', before: '1#2', after: '1-5' }]);
   });
 });
 

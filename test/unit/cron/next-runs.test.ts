@@ -70,6 +70,18 @@ describe('nextRuns', () => {
     expect((await runs('*/30 * * * *', zone, after, 4)).map((run) => run.slice(11))).toEqual(times);
   });
 
+  test('between the two occurrences of a daily time, the next one is tomorrow', async () => {
+    expect(await runs('30 2 * * *', 'Europe/Berlin', '2026-10-25T00:45:00Z', 1)).toEqual(['2026-10-26T02:30:00+01:00']);
+  });
+
+  test('offsets west of Greenwich, and not of whole hours', async () => {
+    expect(await runs('0 0 * * *', 'America/St_Johns', '2026-07-01T00:00:00Z', 1)).toEqual([
+      '2026-07-01T00:00:00-02:30',
+    ]);
+    expect(await runs('0 0 * * *', 'Asia/Kathmandu', '2026-07-01T00:00:00Z', 1)).toEqual(['2026-07-02T00:00:00+05:45']);
+    expect(await runs('59 23 * * *', 'Pacific/Apia', '2026-12-31T00:00:00Z', 1)).toEqual(['2026-12-31T23:59:00+13:00']);
+  });
+
   test('one time a day is one, however it is written', async () => {
     const daily = await runs('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2);
     expect(await runs('30-40/11 2-2 * * 0-7', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2)).toEqual(daily);
