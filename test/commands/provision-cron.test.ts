@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tempDirectory } from '../helpers/run.ts';
+import { httpServer, sendJson } from '../faults/servers.ts';
+import { hasty, run, tempDirectory } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
-import { type Answer, provision } from './provisioning.ts';
+import { provision } from './provisioning.ts';
 
 const PROVISION = '/v1/automation/agent-templates/provision-space/';
 
@@ -22,15 +23,23 @@ test('cron jobs are no part of what is posted to provision a space', async () =>
   expect(JSON.stringify(posts)).not.toContain('cron');
 });
 
-test('cron jobs asked for later make no agent a new one', async () => {
-  const it = await service();
-  await it.set({ agents_on_repeat: 'install' });
+test('cron jobs asked for later make no agent a new one, also where the service tells nothing of its agents', async () => {
+  let posts = 0;
+  const server = await httpServer(({ method, path }, response) => {
+    if (method === 'POST' && path.endsWith(PROVISION)) posts += 1;
+    if (method === 'POST') sendJson(response, { space_id: 's1' });
+    else sendJson(response, { code: 'forbidden' }, 403);
+  });
   const directory = tempDirectory();
-  const state = ['--state', join(directory, 'state.jsonl')];
-  await provision([write('a.yaml', text(''), directory), ...state], it);
-  const ran = await provision([write('a.yaml', text(JOB), directory), ...state], it);
-  expect(ran.json<Answer>().results[0]?.agents).toMatchObject([{ status: 'unchanged' }]);
-  expect((await it.posts()).filter(({ path }) => path === PROVISION)).toHaveLength(1);
+  const env = {
+    PARTNER_BASE_URL: server.baseUrl,
+    PARTNER_TOKEN: 'pat_x',
+    PARTNER_STATE: join(directory, 'state.jsonl'),
+  };
+  for (const cron of ['', JOB]) {
+    await run(['provision', write('a.yaml', text(cron), directory)], { env, random: hasty });
+    expect(posts).toBe(1);
+  }
 });
 
 test('a schedule that the service cannot keep is refused before anything is sent', async () => {

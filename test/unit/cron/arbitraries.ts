@@ -44,3 +44,8 @@ const zone = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Austra
 export const writtenSchedule: fc.Arbitrary<CronSchedule> = fc
   .tuple(writtenFields, zone)
   .map(([fields, timezone]) => ({ ...fields, timezone }));
+
+/** Any UTF-16 text, halves of characters included. */
+export function anyText(maxLength: number): fc.Arbitrary<string> {
+  return fc.array(fc.nat(0xffff), { maxLength }).map((codes) => String.fromCharCode(...codes));
+}
