@@ -1,11 +1,10 @@
 import { quoted } from '../yaml-input/shown.ts';
 import { nearest } from '../yaml-input/suggest.ts';
-import { type FieldName, ScheduleError } from './schedule-error.ts';
+import { type FieldName, ScheduleError, TITLES } from './schedule-error.ts';
 
 export const FIELD_NAMES = ['minute', 'hour', 'day_of_week'] as const satisfies readonly FieldName[];
 
 interface Rules {
-  readonly title: string;
   /** The highest number that is read; of the days it is a second name of Sunday. */
   readonly highest: number;
   /** How many different values there are, from 0. */
@@ -16,15 +15,13 @@ interface Rules {
 
 const RULES: Readonly<Record<FieldName, Rules>> = {
   minute: {
-    title: 'minute',
     highest: 59,
     size: 60,
     values: '0 to 59',
     forms: '* or 5 or 0,30 or 0-15 or */10 or 0-30/5',
   },
-  hour: { title: 'hour', highest: 23, size: 24, values: '0 to 23', forms: '* or 9 or 9,17 or 9-17 or */2 or 8-18/2' },
+  hour: { highest: 23, size: 24, values: '0 to 23', forms: '* or 9 or 9,17 or 9-17 or */2 or 8-18/2' },
   day_of_week: {
-    title: 'day of week',
     highest: 7,
     size: 7,
     values: '0 to 7 (0 and 7 are Sunday), or sun to sat',
@@ -38,8 +35,8 @@ const DAY_NAMES: readonly string[] = [...DAYS, ...DAYS.map((day) => day.slice(0,
 
 /** What a cron field of a schedule may hold, in words. */
 export function allowedIn(field: FieldName): string {
-  const { title, values, forms } = RULES[field];
-  return `${title}: ${values}, such as ${forms}`;
+  const { values, forms } = RULES[field];
+  return `${TITLES[field]}: ${values}, such as ${forms}`;
 }
 
 /** A stretch of the text, without white space around it. */
@@ -97,7 +94,7 @@ class FieldReader {
     const items = pieces.map((piece) => this.#item(piece, whole));
     const values = new Set(items.flatMap((item) => item.values));
     return {
-      text: [...new Set(items.map((item) => item.text))].join(','),
+      text: [...new Set(items.flatMap((item) => item.text.split(',')))].join(','),
       values: [...values].sort((one, other) => one - other),
     };
   }
@@ -105,7 +102,7 @@ class FieldReader {
   #fault({ text, offset }: Piece, what: string, hint = allowedIn(this.#field)): ScheduleError {
     const said = text === '' ? '' : `${quoted(text)} `;
     const facts = { hint, offset, length: text.length };
-    return new ScheduleError(this.#field, `${this.#rules.title}: ${said}${what}`, facts);
+    return new ScheduleError(this.#field, `${said}${what}`, facts);
   }
 
   #item(piece: Piece, whole: Piece): Item {

@@ -5,10 +5,10 @@ import type { Path } from '../yaml-input/tree.ts';
 import { allowedIn, FIELD_NAMES, parseField } from './field.ts';
 import { type GivenJob, type GivenSchedule, isOnTheWire } from './job-schema.ts';
 import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
-import { ScheduleError } from './schedule-error.ts';
+import { ScheduleError, TITLES } from './schedule-error.ts';
 import { parseTimezone } from './timezone.ts';
 
-export const DEFAULT_TIMEZONE = 'UTC';
+const DEFAULT_TIMEZONE = 'UTC';
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -17,13 +17,18 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 /** What a variable holds may be a secret: of such a text, only what is allowed is said. */
 function reportFault(document: Reviewed, path: Path, error: ScheduleError): void {
   const variables = document.variables(path);
-  const { message, field, hint, offset = 0, length = 0 } = error;
+  const { message, detail, field, hint, offset = 0, length = 0 } = error;
   if (variables.length === 0) {
-    document.report(path, `${label(path)}: ${message}`, hint, { offset, length });
+    const said = path.at(-1) === field ? `${label(path)} ${detail}` : `${label(path)}: ${message}`;
+    document.report(path, said, hint, { offset, length });
     return;
   }
   const allowed = field === 'timezone' || field === 'schedule' ? undefined : allowedIn(field);
-  document.report(path, `${label(path)}: what ${variables.join(' and ')} holds is no valid ${field}`, allowed);
+  document.report(
+    path,
+    `${label(path)}: what ${variables.join(' and ')} holds cannot be read as a ${TITLES[field]}`,
+    allowed,
+  );
 }
 
 function attempt(document: Reviewed, path: Path, parse: (text: string) => unknown): void {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { FIELD_NAMES } from './field.ts';
-import { type CronSchedule, normalisedFields, normalisedSchedule } from './schedule.ts';
+import { type CronSchedule, normalisedPart, normalisedSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
-import { canonicalZone } from './timezone.ts';
 
 /** A job as it is to be created (spec §2). */
 export interface CronJob {
@@ -65,22 +64,24 @@ export interface KnownContent {
   readonly instructions_hash?: string | undefined;
 }
 
-/** The fields by meaning; as they are where they cannot be read. */
-function comparable(schedule: CronSchedule): CronSchedule {
-  const timezone = canonicalZone(schedule.timezone);
+const PARTS = [...FIELD_NAMES, 'timezone'] as const;
+
+/** A part by meaning; as it is where it cannot be read. */
+function comparable(part: keyof CronSchedule, text: string): string {
   try {
-    return { ...normalisedFields(schedule), timezone };
+    return normalisedPart(part, text);
   } catch (error) {
-    if (error instanceof ScheduleError) return { ...schedule, timezone };
+    if (error instanceof ScheduleError) return text;
     throw error;
   }
 }
 
 function scheduleDifferences(before: CronSchedule, after: CronSchedule): CronDifference[] {
-  const [one, other] = [comparable(before), comparable(after)];
-  return [...FIELD_NAMES, 'timezone' as const]
-    .filter((field) => one[field] !== other[field])
-    .map((field) => ({ field, before: before[field], after: after[field] }));
+  return PARTS.filter((part) => comparable(part, before[part]) !== comparable(part, after[part])).map((field) => ({
+    field,
+    before: before[field],
+    after: after[field],
+  }));
 }
 
 function sameText({ instructions, instructions_hash }: KnownContent, after: string): boolean {

@@ -6,6 +6,7 @@ import { jsonSchema } from '../yaml-input/json-schema.ts';
 import type { Problem } from '../yaml-input/problem.ts';
 import { type Reviewed, readYaml } from '../yaml-input/read.ts';
 import type { YamlSource } from '../yaml-input/source-text.ts';
+import { nearest } from '../yaml-input/suggest.ts';
 import { identifier } from '../yaml-input/text.ts';
 import type { Path } from '../yaml-input/tree.ts';
 import { reviewName, reviewSchedule, reviewTimezone, scheduleOf } from './given.ts';
@@ -93,30 +94,33 @@ function textAt(document: Reviewed, path: Path, key: string): { text: string; pa
   return undefined;
 }
 
-function has(document: Reviewed, path: Path, key: string): boolean {
-  const job = document.at(path);
-  return typeof job === 'object' && job !== null && key in job;
+function keysOf(document: Reviewed, path: Path): string[] {
+  const holder = document.at(path);
+  return typeof holder === 'object' && holder !== null ? Object.keys(holder) : [];
+}
+
+/** Whether a key that is not known here was probably meant to name the agent; then that has been said. */
+function isMistyped(key: string): boolean {
+  return !Object.hasOwn(jobSchema.entries, key) && nearest(key, ['agent', 'agent_id']) !== undefined;
 }
 
 /** Checks by whom a job is done. @returns what tells the agent apart, as far as it can be told. */
 function reviewAgent(document: Reviewed, path: Path): string | undefined {
-  const both = has(document, path, 'agent') && has(document, path, 'agent_id');
-  const inherits = path[0] === 'jobs' && has(document, [], 'agent');
-  if (both) {
-    document.report(
-      [...path, 'agent_id'],
-      'the agent is given twice, as "agent" and as "agent_id"',
-      'leave one of them out',
-    );
+  const keys = keysOf(document, path);
+  const byId = keys.includes('agent_id');
+  const byReference = keys.includes('agent');
+  if (byId && byReference) {
+    const message = 'the agent is given twice, as "agent" and as "agent_id"';
+    document.report([...path, 'agent_id'], message, 'leave one of them out');
     return undefined;
   }
-  const byId = has(document, path, 'agent_id');
-  if (!byId && !has(document, path, 'agent') && !inherits) {
+  const inherits = path[0] === 'jobs' && keysOf(document, []).includes('agent');
+  if (keys.length > 0 && !byId && !byReference && !inherits && !keys.some(isMistyped)) {
     const within = path.length > 0 ? ` in ${label(path)}` : '';
     document.report(path, `the key "agent" is missing${within}`, undefined, { offset: 0, length: 0 });
     return undefined;
   }
-  const agent = byId ? textAt(document, path, 'agent_id') : textAt(document, path, 'agent');
+  const agent = textAt(document, path, byId ? 'agent_id' : 'agent');
   if (!agent) return undefined;
   if (parseReference(agent.text).by === 'id') return JSON.stringify([agent.text]);
   return byId ? refuseId(document, agent) : reviewReference(document, path, agent);
@@ -138,7 +142,7 @@ function reviewReference(
   }
   const space = textAt(document, path, 'space');
   if (space) return JSON.stringify([agent.text, space.text]);
-  if (!has(document, path, 'space')) {
+  if (!keysOf(document, path).includes('space')) {
     const hint = 'name the space with "space": a space_id, ext:<external_space_id> or name:<name>';
     document.report(agent.path, `an agent is looked up by name in a space, and none is given`, hint);
   }

@@ -1,6 +1,6 @@
 import { quoted } from '../yaml-input/shown.ts';
 import { nearest } from '../yaml-input/suggest.ts';
-import { FIELD_NAMES, type Field, parseField } from './field.ts';
+import { parseField } from './field.ts';
 import { type FieldName, ScheduleError } from './schedule-error.ts';
 import { canonicalZone, parseTimezone } from './timezone.ts';
 
@@ -47,7 +47,7 @@ function wordsOf(text: string): Word[] {
 }
 
 function fault({ text, offset }: Word, what: string, hint?: string): ScheduleError {
-  return new ScheduleError('schedule', `schedule: ${quoted(text)} ${what}`, { hint, offset, length: text.length });
+  return new ScheduleError('schedule', `${quoted(text)} ${what}`, { hint, offset, length: text.length });
 }
 
 function nickname(word: Word): CronFields {
@@ -79,8 +79,8 @@ function parseWord(field: FieldName, { text, offset }: Word): string {
     return parseField(field, text).text;
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
-    const { message, hint, length } = error;
-    throw new ScheduleError(field, message, { hint, offset: offset + (error.offset ?? 0), length });
+    const { detail, hint, length } = error;
+    throw new ScheduleError(field, detail, { hint, offset: offset + (error.offset ?? 0), length });
   }
 }
 
@@ -97,7 +97,7 @@ function requireAny(word: Word, what: string): void {
 export function parseExpression(text: string): CronFields {
   const words = wordsOf(text);
   const [minute, hour, dayOfMonth, month, dayOfWeek] = words;
-  if (!minute) throw new ScheduleError('schedule', 'schedule: is empty', { hint: `it takes ${SHAPE}` });
+  if (!minute) throw new ScheduleError('schedule', 'is empty', { hint: `it takes ${SHAPE}` });
   if (words.length === 1 && minute.text.startsWith('@')) return nickname(minute);
   if (!hour || !dayOfMonth || !month || !dayOfWeek || words.length > 5) {
     throw wrongCount(words, { text: text.trim(), offset: minute.offset });
@@ -122,7 +122,7 @@ export function parseFields({
 }: Readonly<Record<FieldName, string | undefined>>): CronFields {
   const read = (field: FieldName, text: string | undefined): string => {
     if (text !== undefined) return parseField(field, text).text;
-    throw new ScheduleError(field, `${field}: is missing`, { hint: 'write * for every one' });
+    throw new ScheduleError(field, 'is missing', { hint: 'write * for every one' });
   };
   return { minute: read('minute', minute), hour: read('hour', hour), day_of_week: read('day_of_week', day_of_week) };
 }
@@ -134,17 +134,27 @@ export function expressionOf({ minute, hour, day_of_week }: CronFields): string 
 
 const SIZES: Readonly<Record<FieldName, number>> = { minute: 60, hour: 24, day_of_week: 7 };
 
-function normalisedField(field: FieldName, { values }: Field): string {
-  return values.length === SIZES[field] ? '*' : values.join(',');
+/**
+ * A part of a schedule by meaning: of a field the plain list of its values, or `*` for all of them; of a timezone one of
+ * its names.
+ * @throws ScheduleError where it cannot be read
+ */
+export function normalisedPart(part: keyof CronSchedule, text: string): string {
+  if (part === 'timezone') return canonicalZone(parseTimezone(text));
+  const { values } = parseField(part, text);
+  return values.length === SIZES[part] ? '*' : values.join(',');
 }
 
 /**
- * The fields by meaning: two texts for the same values become one, a plain list, or `*` for all of them.
- * @throws ScheduleError where a field cannot be read
+ * The fields by meaning.
+ * @throws ScheduleError where one cannot be read
  */
-export function normalisedFields(fields: CronFields): CronFields {
-  const [minute, hour, day_of_week] = FIELD_NAMES.map((name) => normalisedField(name, parseField(name, fields[name])));
-  return { minute: minute ?? '', hour: hour ?? '', day_of_week: day_of_week ?? '' };
+export function normalisedFields({ minute, hour, day_of_week }: CronFields): CronFields {
+  return {
+    minute: normalisedPart('minute', minute),
+    hour: normalisedPart('hour', hour),
+    day_of_week: normalisedPart('day_of_week', day_of_week),
+  };
 }
 
 /**
@@ -152,7 +162,7 @@ export function normalisedFields(fields: CronFields): CronFields {
  * @throws ScheduleError where it cannot be read
  */
 export function normalisedSchedule(schedule: CronSchedule): string {
-  return `${expressionOf(normalisedFields(schedule))} ${canonicalZone(parseTimezone(schedule.timezone))}`;
+  return `${expressionOf(normalisedFields(schedule))} ${normalisedPart('timezone', schedule.timezone)}`;
 }
 
 /**

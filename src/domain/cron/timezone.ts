@@ -18,6 +18,10 @@ function zones(): string[] {
   return [...Object.keys(ZONE_ALIASES), ...Intl.supportedValuesOf('timeZone')];
 }
 
+function allNames(): string[] {
+  return [...zones(), ...Object.values(ZONE_ALIASES).flat(), ...fixedZones()];
+}
+
 /** What this Node.js takes a name for; undefined where it does not know it. */
 function resolved(name: string): string | undefined {
   try {
@@ -31,30 +35,28 @@ function resolved(name: string): string | undefined {
 function spelling(name: string): string | undefined {
   const own = resolved(name);
   if (own === undefined) return undefined;
-  if (own === name && own.includes('/') && !own.startsWith('SystemV/')) return own;
+  // The usual case, without the long list: what Node.js calls a zone itself is its usual spelling.
+  if (own === name && (own === 'UTC' || own.includes('/')) && !own.startsWith('SystemV/')) return own;
   const lower = name.toLowerCase();
-  return [...zones(), ...Object.values(ZONE_ALIASES).flat(), ...fixedZones()].find(
-    (zone) => zone.toLowerCase() === lower,
-  );
+  return allNames().find((zone) => zone.toLowerCase() === lower);
 }
 
-/** The zone that a mistyped name most likely means, or that a city stands for. */
+/** The zone that a mistyped name most likely means: by its city, in the region that it names or else in any. */
 function meant(text: string): string | undefined {
-  const candidates = zones();
   const city = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
   const word = text.replace(/\s+/g, '_').toLowerCase();
-  const lastWord = city(word);
-  const exact = candidates.find((zone) => city(zone).toLowerCase() === lastWord);
-  if (exact !== undefined) return exact;
-  const whole = nearest(text, candidates);
-  if (whole !== undefined) return whole;
-  const near = nearest(lastWord, candidates.map(city));
-  return near === undefined ? undefined : candidates.find((zone) => city(zone) === near);
+  const region = word.slice(0, word.indexOf('/') + 1);
+  const isNear = (zone: string): boolean => region !== '' && zone.toLowerCase().startsWith(region);
+  for (const candidates of [allNames().filter(isNear), zones()]) {
+    const near = nearest(city(word), candidates.map(city));
+    if (near !== undefined) return candidates.find((zone) => city(zone) === near);
+  }
+  return undefined;
 }
 
 function refusal(text: string, offset: number): ScheduleError {
   const fault = (why: string, hint = PLACE): ScheduleError =>
-    new ScheduleError('timezone', `timezone: ${quoted(text)} ${why}`, { hint, offset, length: text.length });
+    new ScheduleError('timezone', `${quoted(text)} ${why}`, { hint, offset, length: text.length });
   if (OFFSET.test(text)) return fault('is an offset, which knows no daylight saving; a timezone name is needed');
   // Node.js takes some of these for other zones than people mean: BST for that of Bangladesh.
   if (/^[A-Z]{1,5}$/.test(text) || (!text.includes('/') && resolved(text) !== undefined)) {
@@ -71,7 +73,7 @@ function refusal(text: string, offset: number): ScheduleError {
 export function parseTimezone(text: string): string {
   const name = text.trim();
   const offset = text.length - text.trimStart().length;
-  if (name === '') throw new ScheduleError('timezone', 'timezone: is empty', { hint: PLACE, offset, length: 0 });
+  if (name === '') throw new ScheduleError('timezone', 'is empty', { hint: PLACE, offset, length: 0 });
   const known = spelling(name);
   if (known === undefined) throw refusal(name, offset);
   return known;

@@ -30,11 +30,19 @@ function afterSpaces(text: string, offset: number): number {
   return at;
 }
 
+/** The "*" that begins a value of several words, which YAML takes for an alias and something after it. */
+function starBefore(text: string, offset: number): number | undefined {
+  const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset);
+  const star = /(?:^|[\s[{,])(?<alias>\*\S*\s+)$/.exec(line)?.groups?.alias;
+  return star === undefined ? undefined : offset - star.length;
+}
+
 /** Where the parser sees only the end of what went wrong, the person is shown its beginning. */
 function report(text: string, { code, message, pos }: YAMLParseError, scanned: Scan, findings: Findings): void {
   const { unclosedQuote, unclosedBracket } = scanned;
   const [found, end] = pos;
   const start = code === 'BAD_INDENT' ? afterSpaces(text, found) : found;
+  const star = starBefore(text, start);
   if (/closing .quote/.test(message) && unclosedQuote) {
     findings.add(unclosedQuote, 'this quote is not closed', 'close it, or indent the lines that its text goes on over');
   } else if (/^Flow .* end with/.test(message) && unclosedBracket) {
@@ -42,6 +50,8 @@ function report(text: string, { code, message, pos }: YAMLParseError, scanned: S
   } else if (start > 0 && text.startsWith('${', start - 1)) {
     const span = { offset: start - 1, length: 2 };
     findings.add(span, 'within { } or [ ], a value with "${" needs quotes', 'or put the value on a line of its own');
+  } else if (star !== undefined) {
+    findings.add({ offset: star, length: 1 }, 'a plain value cannot begin with "*"', 'put quotes around the value');
   } else {
     const said = wording(code, message);
     findings.add({ offset: start, length: Math.max(0, end - start) }, said.message, said.hint);

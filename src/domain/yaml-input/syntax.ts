@@ -102,7 +102,11 @@ const RULES: readonly Rule[] = [
     hint: 'write a backslash as \\\\, or use single quotes',
   },
   { code: 'ALIAS_PROPS', message: 'an alias cannot have an anchor of its own' },
-  { code: 'BAD_ALIAS', message: 'the name of an anchor or alias is missing' },
+  {
+    code: 'BAD_ALIAS',
+    message: 'the name of an anchor or alias is missing',
+    hint: 'a value that begins with "*" or "&" needs quotes',
+  },
   { code: 'MULTIPLE_ANCHORS', message: 'a value cannot have two anchors' },
   { code: 'BAD_PROP_ORDER', message: 'the anchor must stand after the "-", "?" or ":"' },
   { code: 'BAD_DIRECTIVE', message: 'the line that begins with "%" is not valid' },

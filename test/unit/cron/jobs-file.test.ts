@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'vitest';
+import { cronJobsJsonSchema, readJobs } from '../../../src/domain/cron/jobs-file.ts';
+
+const VARIABLES: Readonly<Record<string, string>> = {
+  AGENT: 'agent_9',
+  MINUTE: '15',
+  SECRET: 'hunter2 is no schedule',
+};
+
+function read(...texts: readonly string[]) {
+  const sources = texts.map((text, index) => ({ name: `${String.fromCharCode(97 + index)}.yaml`, text }));
+  return readJobs(sources, (name) => VARIABLES[name]);
+}
+
+function said({ problems }: ReturnType<typeof read>): string[] {
+  return problems.map(({ source, line, column, message }) => `${source}:${line}:${column} ${message}`);
+}
+
+const JOB = `agent: agent_1
+name: Report
+instructions: Write the report.
+schedule: 0 9 * * mon-fri
+`;
+
+function changed(from: string, to: string): string {
+  const text = JOB.replace(from, to);
+  expect(text).not.toBe(JOB);
+  return text;
+}
+
+const ready = {
+  source: 'a.yaml:1',
+  agent: 'agent_1',
+  space: undefined,
+  name: 'Report',
+  instructions: 'Write the report.',
+  schedule: { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' },
+};
+
+describe('what a file may hold', () => {
+  test('one job', () => {
+    expect(read(JOB)).toEqual({ jobs: [ready], problems: [] });
+  });
+
+  test('a list of jobs, each with its line', () => {
+    const { jobs, problems } = read(
+      '# all of them\n- {agent: a, name: One, instructions: x, schedule: "@daily"}\n- agent_id: b\n  name: Two\n  instructions: y\n  schedule: "@hourly"\n',
+    );
+    expect(problems).toEqual([]);
+    expect(jobs.map(({ source, agent, name }) => [source, agent, name])).toEqual([
+      ['a.yaml:2', 'a', 'One'],
+      ['a.yaml:3', 'b', 'Two'],
+    ]);
+  });
+
+  test('jobs with defaults, which each of them may override', () => {
+    const { jobs, problems } = read(`agent: name:Support
+space: ext:acme
+timezone: europe/berlin
+jobs:
+  - name: One
+    instructions: x
+    schedule: 0 9 * * *
+  - name: Two
+    instructions: x
+    schedule: { minute: 0, hour: 9 }
+    timezone: Asia/Kolkata
+  - agent_id: agent_2
+    name: Two
+    instructions: x
+    schedule: { minute: 0, hour: 9, timezone: UTC }
+`);
+    expect(problems).toEqual([]);
+    expect(jobs.map(({ agent, space, schedule }) => [agent, space, schedule.timezone])).toEqual([
+      ['name:Support', 'ext:acme', 'Europe/Berlin'],
+      ['name:Support', 'ext:acme', 'Asia/Kolkata'],
+      ['agent_2', 'ext:acme', 'UTC'],
+    ]);
+  });
+
+  test.each([
+    ['{ minute: 0, hour: 9, day_of_week: mon-fri }'],
+    ['{ minute: 00, hour: "09", day_of_week: 1-5, timezone: UTC }'],
+    ['{ type: cron, data: { minute: "0", hour: 9, day_of_week: 1-5 }, timezone: utc }'],
+    ['{ type: cron, data: { minute: 0, hour: 9, day_of_week: "1-5" } }'],
+    ['"0 9 ? * MON-FRI"'],
+  ])('a schedule as %s', (schedule) => {
+    expect(read(changed('0 9 * * mon-fri', schedule))).toEqual({ jobs: [ready], problems: [] });
+  });
+
+  test('without a day of the week, every day', () => {
+    const { jobs } = read(changed('0 9 * * mon-fri', '{ minute: 0, hour: 9 }'));
+    expect(jobs[0]?.schedule.day_of_week).toBe('*');
+  });
+
+  test('several documents and files, with variables', () => {
+    const { jobs, problems } = read(
+      `${JOB}---\n${changed('agent_1', '${AGENT}').replace('0 9', '${MINUTE} 9')}`,
+      changed('Report', 'Other').replace('0 9 * * mon-fri', '{ minute: "${MINUTE}", hour: 9 }'),
+    );
+    expect(problems).toEqual([]);
+    expect(jobs.map(({ source, agent, schedule }) => [source, agent, schedule.minute])).toEqual([
+      ['a.yaml:1', 'agent_1', '0'],
+      ['a.yaml:6', 'agent_9', '15'],
+      ['b.yaml:1', 'agent_1', '15'],
+    ]);
+  });
+});
+
+describe('what is wrong', () => {
+  test('everything at once, each thing at its place', () => {
+    const reading = read(`jobs:
+  - agent: a
+    nmae: One
+    instructions: ""
+    schedule: 0 25 * * *
+    timezone: Europe/Berln
+  - name: Two
+    instructions: 5
+    schedule: { minute: 75, hour: 9, day_of_week: fri-mon }
+  - { agent: a, agent_id: a, name: Three, instructions: x, schedule: true }
+`);
+    expect(reading.jobs).toEqual([]);
+    expect(said(reading)).toEqual([
+      'a.yaml:3:5 unknown key "nmae"',
+      'a.yaml:4:19 "jobs[0].instructions" must not be empty',
+      'a.yaml:5:17 "jobs[0].schedule": hour: "25" is out of range: 0 to 23',
+      'a.yaml:6:15 "jobs[0].timezone" "Europe/Berln" is not an IANA timezone name',
+      'a.yaml:7:5 the key "agent" is missing in "jobs[1]"',
+      'a.yaml:8:19 "jobs[1].instructions" must be text, not the number 5',
+      'a.yaml:9:25 "jobs[1].schedule.minute" "75" is out of range: 0 to 59',
+      'a.yaml:9:51 "jobs[1].schedule.day_of_week" "fri-mon" runs backwards',
+      'a.yaml:10:27 the agent is given twice, as "agent" and as "agent_id"',
+      'a.yaml:10:70 "jobs[2].schedule" must be text, such as "0 9 * * 1-5", or a mapping of minute, hour and day_of_week',
+    ]);
+    expect(reading.problems.find(({ line }) => line === 6)?.hint).toBe('did you mean "Europe/Berlin"?');
+    expect(reading.problems.find(({ line }) => line === 5)?.excerpt).toBe(
+      '   5 |     schedule: 0 25 * * *\n     |                 ^^',
+    );
+  });
+
+  test.each([
+    ['0 9 * * mon-fri', '"0 9 1 * *"', '4:16 "schedule" "1" is a day of the month, but must be *', ''],
+    ['0 9 * * mon-fri', '{ minute: 0 }', '4:11 the key "hour" is missing in "schedule"', ''],
+    ['0 9 * * mon-fri', '{ minute: 1.5, hour: 9 }', '4:21 "schedule.minute" must be a whole number', ''],
+    ['0 9 * * mon-fri', '{ minute: -5, hour: 9 }', '4:21 "schedule.minute" "-5" is not a range', ''],
+    ['0 9 * * mon-fri', '{ minute: [0], hour: 9 }', '4:21 "schedule.minute" must be text, not a list', ''],
+    ['0 9 * * mon-fri', '{ minute: , hour: 9 }', '4:13 "schedule.minute" must be text, not empty', ''],
+    ['0 9 * * mon-fri', '{ minutes: 0, hour: 9 }', '4:13 unknown key "minutes"', 'did you mean "minute"?'],
+    ['0 9 * * mon-fri', '{ minute: 0, hour: 9, day: 1 }', '4:33 unknown key "day"', ''],
+    ['0 9 * * mon-fri', '{ type: interval, data: { minute: 0, hour: 9 } }', '4:19 "schedule.type" must be cron', ''],
+    [
+      '0 9 * * mon-fri',
+      '{ data: { minute: 0, hour: 24 }, type: cron }',
+      '4:38 "schedule.data.hour" "24"',
+      'midnight is 0',
+    ],
+    ['0 9 * * mon-fri', '[0, 9]', '4:11 "schedule" must be text', ''],
+    ['0 9 * * mon-fri', '', '4:1 "schedule" must be text', ''],
+    ['schedule: 0 9 * * mon-fri\n', '', '1:1 the key "schedule" is missing', ''],
+    ['schedule: 0 9', 'schedule: */5 9', '4:11 a plain value cannot begin with "*"', 'put quotes around the value'],
+    ['schedule: 0 9', 'schedule: * 9', '4:11 the name of an anchor or alias is missing', 'needs quotes'],
+    [
+      'schedule: 0 9 * * mon-fri',
+      'schedule: { minute: */5, hour: 9 }',
+      '4:21 no anchor',
+      'that begins with "*" needs quotes',
+    ],
+    [
+      'schedule: 0 9 * * mon-fri',
+      'schedule: { minute: 5, hour: * }',
+      '4:30 the name of an anchor or alias is missing',
+      'needs quotes',
+    ],
+    ['0 9 * * mon-fri', '@daily', '4:11 a plain value cannot begin with this character', 'put quotes around the value'],
+    ['Report', '" Report"', '2:7 "name" must not begin or end with white space', ''],
+    ['agent: agent_1\n', '', '1:1 the key "agent" is missing', ''],
+    ['agent: agent_1', 'agent: name:Support', '1:8 an agent is looked up by name in a space, and none is given', ''],
+    ['agent: agent_1', 'agent_id: name:Support', '1:11 "agent_id" must be an agent_id', 'write it under "agent"'],
+    ['agent: agent_1', 'agent: ext:Support', '1:8 "agent" must be an agent_id, or "name:"', ''],
+    ['agent: agent_1', 'agent: "name:"\nspace: s', '1:8 "agent" must be an agent_id, or "name:"', ''],
+    ['agent: agent_1', 'agent: 5', '1:8 "agent" must be text, not the number 5', ''],
+    ['agent: agent_1', 'agnet: agent_1', '1:1 unknown key "agnet"', 'did you mean "agent"?'],
+  ])('%j as %j', (from, to, message, hint) => {
+    const reading = read(changed(from, to));
+    expect(reading.jobs).toEqual([]);
+    expect(said(reading)).toEqual([expect.stringContaining(`a.yaml:${message}`)]);
+    expect(reading.problems[0]?.hint ?? '').toContain(hint);
+  });
+
+  test('a timezone given twice, also where both say the same', () => {
+    const text = changed('0 9 * * mon-fri', '{ minute: 0, hour: 9, timezone: UTC }\ntimezone: UTC');
+    expect(said(read(text))).toEqual(['a.yaml:5:11 the timezone is given twice, first at a.yaml:4:43']);
+  });
+
+  test('a bad timezone beside the jobs is reported once', () => {
+    const jobs = `timezone: "+02:00"\nagent: a\njobs:\n${['One', 'Two'].map((name) => `- {name: ${name}, instructions: x, schedule: "@daily"}\n`).join('')}`;
+    expect(said(read(jobs))).toEqual([
+      'a.yaml:1:12 "timezone" "+02:00" is an offset, which knows no daylight saving; a timezone name is needed',
+    ]);
+  });
+
+  test('what a variable holds is not repeated', () => {
+    const reading = read(
+      changed('0 9 * * mon-fri', '${SECRET}'),
+      changed('0 9 * * mon-fri', '{ minute: "${SECRET}", hour: 9 }').concat('timezone: ${SECRET}\n'),
+    );
+    expect(said(reading)).toEqual([
+      'a.yaml:4:11 "schedule": what SECRET holds cannot be read as a schedule',
+      'b.yaml:2:7 this agent has a job "Report" already, at a.yaml:2:7',
+      'b.yaml:4:21 "schedule.minute": what SECRET holds cannot be read as a minute',
+      'b.yaml:5:11 "timezone": what SECRET holds cannot be read as a timezone',
+    ]);
+    expect(JSON.stringify(reading)).not.toContain('hunter2');
+  });
+
+  test('the same agent and name twice, over documents and files, with both places', () => {
+    const named = 'agent: name:Support\nspace: ext:acme';
+    const reading = read(
+      `${JOB}---\n${changed('agent: agent_1', named)}`,
+      `${changed('agent: agent_1', 'agent_id: agent_1')}---\n${changed('agent: agent_1', named)}---\n${changed('agent: agent_1', named.replace('acme', 'other'))}`,
+    );
+    expect(said(reading)).toEqual([
+      'b.yaml:2:7 this agent has a job "Report" already, at a.yaml:2:7',
+      'b.yaml:8:7 this agent has a job "Report" already, at a.yaml:8:7',
+    ]);
+    expect(reading.problems[0]?.hint).toBe('give each job of an agent a name of its own');
+  });
+
+  test.each([
+    ['text\n', 'a.yaml:1:1 this document must be a mapping, not the text "text"'],
+    ['[]\n', 'a.yaml:1:1 this document must list at least one job'],
+    ['jobs: []\n', 'a.yaml:1:7 "jobs" must list at least one job'],
+    ['jobs: {}\n', 'a.yaml:1:7 "jobs" must be a list, not a mapping'],
+    ['- text\n', 'a.yaml:1:3 "[0]" must be a mapping, not the text "text"'],
+    ['job: []\n', 'a.yaml:1:1 unknown key "job"'],
+    ['', 'a.yaml:1:1 this source holds no document'],
+  ])('a document of another shape: %j', (text, message) => {
+    expect(said(read(text))).toEqual([message]);
+  });
+});
+
+describe('cronJobsJsonSchema', () => {
+  const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+  test('one job, a list, or a list with defaults', () => {
+    expect(cronJobsJsonSchema()).toMatchObject({
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      anyOf: [
+        { type: 'object', required: ['name', 'instructions', 'schedule'], additionalProperties: false },
+        { type: 'array', minItems: 1 },
+        { type: 'object', required: ['jobs'], additionalProperties: false },
+      ],
+    });
+  });
+
+  test('a schedule is text or one of two mappings, and a minute text or a whole number', () => {
+    const text = JSON.stringify(cronJobsJsonSchema());
+    expect(text).not.toContain('"$ref"');
+    expect(text).not.toContain('"not":{}');
+    const find = (value: unknown, key: string): unknown => {
+      if (!isRecord(value)) return undefined;
+      if (key in value) return value[key];
+      return Object.values(value)
+        .map((inner) => find(inner, key))
+        .find((found) => found !== undefined);
+    };
+    expect(find(cronJobsJsonSchema(), 'minute')).toMatchObject({ anyOf: [{ type: 'string' }, { type: 'integer' }] });
+    expect(find(cronJobsJsonSchema(), 'schedule')).toMatchObject({
+      anyOf: [{ type: 'string' }, { required: ['minute', 'hour'] }, { required: ['type', 'data'] }],
+    });
+  });
+});

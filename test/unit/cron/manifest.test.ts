@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { cronJobsOf } from '../../../src/domain/manifest/manifest.ts';
+import { read, said, VALID } from '../manifest/reading.ts';
+
+const withJobs = (...lines: readonly string[]): string =>
+  `${VALID}    cron:\n${lines.map((line) => `      - ${line}\n`).join('')}`;
+
+describe('cron jobs of an agent', () => {
+  test('as they go on the wire', () => {
+    const { documents, problems } = read(
+      withJobs(
+        '{ name: Report, instructions: x, schedule: 00 9 ? * MON-FRI, timezone: europe/berlin }',
+        '{ name: Sweep, instructions: y, schedule: { minute: 0, hour: "*/2" } }',
+      ),
+    );
+    expect(problems).toEqual([]);
+    expect(documents.flatMap(({ manifest }) => manifest.agents.flatMap(cronJobsOf))).toEqual([
+      {
+        name: 'Report',
+        instructions: 'x',
+        schedule: { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'Europe/Berlin' },
+      },
+      { name: 'Sweep', instructions: 'y', schedule: { minute: '0', hour: '*/2', day_of_week: '*', timezone: 'UTC' } },
+    ]);
+  });
+
+  test('an agent without any', () => {
+    expect(read(VALID).documents.flatMap(({ manifest }) => manifest.agents.flatMap(cronJobsOf))).toEqual([]);
+  });
+
+  test('the same checks as in a file of jobs, each thing at its place', () => {
+    const reading = read(
+      withJobs(
+        '{ name: A, instructions: x, schedule: 0 9 1 * * }',
+        '{ name: B, instructions: x, schedule: { minute: 60, hour: 9 }, timezone: Mars/Base }',
+        '{ name: C, instructions: x, schedule: "@daily", agent: other }',
+        '{ name: D, schedule: yes }',
+      ),
+    );
+    expect(said(reading)).toEqual([
+      'a.yaml:8:51 "agents[0].cron[0].schedule" "1" is a day of the month, but must be *: the schedule of the service has only minute, hour and day_of_week',
+      'a.yaml:9:57 "agents[0].cron[1].schedule.minute" "60" is out of range: 0 to 59',
+      'a.yaml:9:82 "agents[0].cron[1].timezone" "Mars/Base" is not an IANA timezone name',
+      'a.yaml:10:57 unknown key "agent"',
+      'a.yaml:11:9 the key "instructions" is missing in "agents[0].cron[3]"',
+      'a.yaml:11:30 "agents[0].cron[3].schedule" "yes" has 1 field, not five',
+    ]);
+  });
+
+  test('two of one name under one agent, not under two', () => {
+    const jobs = withJobs(
+      '{ name: A, instructions: x, schedule: "@daily" }',
+      '{ name: A, instructions: y, schedule: "@daily" }',
+    );
+    const reading = read(
+      `${jobs}  - template_id: other\n    name: Other\n    cron: [{ name: A, instructions: x, schedule: "@daily" }]\n`,
+    );
+    expect(said(reading)).toEqual(['a.yaml:9:17 this agent has a job "A" already, at a.yaml:8:17']);
+  });
+});
