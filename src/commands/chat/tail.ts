@@ -3,7 +3,7 @@ import { anyOf } from '../../api/any-of.ts';
 import type { Http } from '../../api/http.ts';
 import { follow } from '../../chat/follow.ts';
 import { sayNotice } from '../../chat/notice.ts';
-import { waitOnLine, waitOnLine } from '../../chat/repeat.ts';
+import { waitOnLine } from '../../chat/repeat.ts';
 import type { FollowStart } from '../../chat/session.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
 import type { FollowEvent } from '../../chat/terms.ts';
