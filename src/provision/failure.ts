@@ -24,7 +24,7 @@ export function inStep(step: string, error: unknown): unknown {
 
 /** Nothing further can be done for an agent whose id is not known. @param command that takes an agent by its id */
 export function unnamedAgent(spaceId: string, command: string): ShapeError {
-  return new ShapeError('the service did not say its agent_id.', {
+  return new ShapeError('the service did not say the agent_id.', {
     hint: `\`partnerctl agents list ${spaceId}\` shows the agents; \`partnerctl ${command}\` takes one of them.`,
     details: { assumption: 'provision.agents' },
   });
