@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fastClock } from '../helpers/run.ts';
+import { type JobAnswer, type Schedules, schedules } from '../helpers/scheduling.ts';
 import { CRON_JOBS } from '../sandbox/scheduled.ts';
-import { type JobAnswer, type Schedules, schedules } from './scheduling.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { hasty, run } from '../helpers/run.ts';
+import { JOB, type JobAnswer, schedules } from '../helpers/scheduling.ts';
 import { write } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/scheduled.ts';
-import { JOB, type JobAnswer, schedules } from './scheduling.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 const LIST = `GET ${CRON_JOBS}`;

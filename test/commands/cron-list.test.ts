@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { httpServer, sendJson } from '../faults/servers.ts';
+import { schedules } from '../helpers/scheduling.ts';
 import { CRON_JOBS } from '../sandbox/scheduled.ts';
-import { schedules } from './scheduling.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { httpServer, sendJson } from '../faults/servers.ts';
 import { hasty, run, tempDirectory } from '../helpers/run.ts';
+import type { JobAnswer } from '../helpers/scheduling.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/scheduled.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
-import type { JobAnswer } from './scheduling.ts';
 
 const POST_JOB = `POST ${CRON_JOBS}`;
 const LIST_JOBS = `GET ${CRON_JOBS}`;

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
-import { type Service, service } from '../helpers/service.ts';
 import { PROVISION, provisioning } from '../sandbox/harness.ts';
 import { CRON_JOBS, jobBody } from '../sandbox/scheduled.ts';
+import { hasty, type Ran, type RunOptions, run, tempDirectory } from './run.ts';
+import { type Service, service } from './service.ts';
 
 /** A job as `cron create -o json` writes it. */
 export interface JobAnswer {
