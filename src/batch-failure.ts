@@ -1,7 +1,7 @@
 import {
-  BalanceError,
   errorObject,
   InterruptedError,
+  isBalanceTooLow,
   LocalError,
   PartialFailure,
   PartnerctlError,
@@ -63,8 +63,8 @@ export function batchFailure(
     return new InterruptedError(`Interrupted: ${summary}`, interruption.exitCode, { hint: goOn });
   }
   if (!first) return undefined;
-  const broke = failed.find(({ error }) => error instanceof BalanceError)?.error;
-  if (broke instanceof BalanceError) return broke;
+  const broke = failed.find(({ error }) => isBalanceTooLow(error))?.error;
+  if (isBalanceTooLow(broke)) return broke;
   if (isOnlyOne && first.error instanceof PartnerctlError) return first.error;
   const facts = { why: failureLines(failed), hint: mend, details };
   const message = `${failed.length} of ${items.length} ${noun} failed.`;

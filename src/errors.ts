@@ -82,6 +82,16 @@ export class BalanceError extends PartnerctlError {
   readonly exitCode = EXIT.balance;
 }
 
+/** Whether it was a 402, whatever more was said about it since: it is the answer to everything. */
+export function isBalanceTooLow(error: unknown): error is PartnerctlError {
+  return error instanceof PartnerctlError && error.exitCode === EXIT.balance;
+}
+
+/** Whether it was a 401, whatever more was said about it since: no call goes through with this token. */
+export function isTokenRefused(error: unknown): error is PartnerctlError {
+  return error instanceof PartnerctlError && error.exitCode === EXIT.credentials && error.facts.status === 401;
+}
+
 /** 429, and waiting for the limit to pass would have taken longer than the deadline allows. */
 export class RateLimitError extends PartnerctlError {
   readonly type = 'rate_limited';

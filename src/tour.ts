@@ -20,6 +20,14 @@ interface Step {
   readonly words: readonly string[];
   /** The variable that keeps what the command answers. */
   readonly keep?: string;
+  /** How it is to end where that is not well. */
+  readonly ends?: Ending;
+}
+
+interface Ending {
+  readonly code: number;
+  /** What that code means. */
+  readonly means: string;
 }
 
 function step(says: string, words: readonly string[]): Step {
@@ -31,6 +39,15 @@ function kept(says: string, name: string, words: readonly string[]): Step {
   const { line, ...rest } = step(says, words);
   return { ...rest, line: `${name}=$(${line})`, keep: name };
 }
+
+function ending(ends: Ending, says: string, words: readonly string[]): Step {
+  return { ...step(says, words), ends };
+}
+
+const JOB = [
+  ['cron', 'create', '--agent', 'name:Support', '--space', 'ext:acme-001', '--name', 'daily'],
+  ['--instructions', 'Sum up the day.', '--schedule', '0 18 * * 1-5', '--timezone', 'Europe/Berlin'],
+].flat();
 
 /** The tour: what is said before each command, and its words. */
 const STEPS: readonly Step[] = [
@@ -59,16 +76,29 @@ const STEPS: readonly Step[] = [
     'My invoice is missing.',
   ]),
   step('The conversation so far.', ['chat', 'tail', '--source', '$SOURCE', '--session', 'ticket-42', '--no-follow']),
+  step('Schedule a job: on weekdays at six.', JOB),
+  ending({ code: 5, means: 'the job exists, and nothing was posted' }, 'The same again makes no second job.', JOB),
+  step('With --ensure a job that is there already is a success.', [...JOB, '--ensure']),
+  step('The jobs, joined with what the state file knows.', ['cron', 'list']),
 ];
 
 const PROGRAM = fileURLToPath(new URL('../bin/partnerctl.js', import.meta.url));
 
+interface Place {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
 /**
  * Runs one process with our own input and errors.
  * @returns what it wrote, where that is kept; otherwise it goes to our own output
- * @throws Error when it does not end with 0
+ * @throws Error when it does not end as it should
  */
-async function run(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv, keep = false): Promise<string> {
+async function run(
+  args: readonly string[],
+  { cwd, env }: Place,
+  { keep = false, code: wanted = 0 } = {},
+): Promise<string> {
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['inherit', keep ? 'pipe' : 'inherit', 'inherit'] });
   let written = '';
   child.stdout?.on('data', (chunk: unknown) => {
@@ -78,18 +108,23 @@ async function run(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv,
     child.once('error', reject);
     child.once('close', resolve);
   });
-  if (code !== 0) throw new Error(`${args.slice(1).join(' ')} ended with ${code}`);
+  if (code !== wanted) throw new Error(`${args.slice(1).join(' ')} ended with ${code}, not with ${wanted}`);
   return written.trim();
 }
 
 /** The steps themselves, inside `sandbox run`: every one is a real command that makes real requests. */
 async function steps(): Promise<void> {
   const variables = new Map<string, string>();
-  for (const { says, line, words, keep } of STEPS) {
+  for (const { says, line, words, keep, ends } of STEPS) {
     process.stdout.write(`\n# ${says}\n$ ${line}\n`);
     const given = words.map((word) => (word.startsWith('$') ? (variables.get(word.slice(1)) ?? word) : word));
     const env = { ...process.env, PARTNER_OUTPUT: keep === undefined ? 'table' : 'tsv' };
-    const answer = await run([PROGRAM, ...given], process.cwd(), env, keep !== undefined);
+    const place = { cwd: process.cwd(), env };
+    const answer = await run([PROGRAM, ...given], place, {
+      keep: keep !== undefined,
+      ...(ends && { code: ends.code }),
+    });
+    if (ends) process.stdout.write(`# It ended with ${ends.code}: ${ends.means}.\n`);
     if (keep !== undefined) variables.set(keep, answer);
   }
   process.stdout.write(
@@ -105,7 +140,7 @@ async function tour(): Promise<void> {
     process.stdout.write(`acme.yaml:\n\n${MANIFEST.replace(/^/gm, '  ').trimEnd()}\n`);
     const own = { PARTNER_CONFIG_DIR: join(directory, 'config'), PARTNER_PROFILE: '' };
     const inside = [PROGRAM, 'sandbox', 'run', '--', process.execPath, fileURLToPath(import.meta.url), 'steps'];
-    await run(inside, directory, { ...process.env, ...own });
+    await run(inside, { cwd: directory, env: { ...process.env, ...own } });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-import { open, readdir, stat } from 'node:fs/promises';
+import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { LIMITS } from './domain/yaml-input/limits.ts';
@@ -75,10 +75,26 @@ async function readWord(word: string, stdin: Readable, signal: AbortSignal): Pro
   return Array.isArray(paths) ? Promise.all(paths.map(readPath)) : [paths];
 }
 
+/** The same file twice would look like two descriptions of the same things. */
+async function refuseRepeats(sources: readonly YamlSource[]): Promise<void> {
+  const names = new Map<string, string>();
+  for (const { name } of sources) {
+    const file = await realpath(name).catch(() => name);
+    const first = names.get(file);
+    if (first !== undefined) {
+      throw new InputError(`${name} is given twice.`, {
+        ...(first !== name && { why: `It is the same file as ${first}.` }),
+        hint: 'Nothing was sent. Name it once.',
+      });
+    }
+    names.set(file, name);
+  }
+}
+
 /**
  * Reads the YAML that a command is given: files, directories (their .yaml and .yml files), or `-` for standard input.
  * @param signal ends the wait for standard input, with its own reason
- * @throws InputError that names every one that cannot be read
+ * @throws InputError that names every one that cannot be read, or one that is given twice
  */
 export async function readSources(
   words: readonly string[],
@@ -93,7 +109,10 @@ export async function readSources(
       else complaints.push(found);
     }
   }
-  if (complaints.length === 0) return sources;
+  if (complaints.length === 0) {
+    await refuseRepeats(sources);
+    return sources;
+  }
   throw new InputError(
     complaints.length === 1 ? 'A file cannot be read.' : `${complaints.length} files cannot be read.`,
     {

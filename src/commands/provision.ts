@@ -1,7 +1,9 @@
 import { type Answer, type Column, list } from '../answer.ts';
+import type { Http } from '../api/http.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { command } from '../command.ts';
 import type { Context } from '../context.ts';
+import type { CreateJob } from '../cron/run.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { PartnerctlError, UsageError } from '../errors.ts';
 import { type DocumentResult, resultJson, runFailure, summarise, summaryText } from '../provision/result.ts';
@@ -35,9 +37,9 @@ function differencesText({ differences }: DocumentResult): string {
     .join('; ');
 }
 
-function agentsText({ agents }: DocumentResult): string {
+function countsText(things: readonly { readonly status: string }[]): string {
   const counts = new Map<string, number>();
-  for (const { status } of agents) counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const { status } of things) counts.set(status, (counts.get(status) ?? 0) + 1);
   return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
 }
 
@@ -58,7 +60,11 @@ function noteText(result: DocumentResult): string {
   if (result.error !== undefined) return errorNote(result.error);
   const action =
     result.action === 'create' ? 'would be created' : result.action === 'install' ? 'agents would be installed' : '';
-  return [action, differencesText(result)].filter((part) => part !== '').join('; ');
+  const jobs =
+    result.action === undefined && result.cron.some(({ status }) => status === 'planned')
+      ? 'jobs would be created'
+      : '';
+  return [action, jobs, differencesText(result)].filter((part) => part !== '').join('; ');
 }
 
 const TONES = {
@@ -75,7 +81,8 @@ const COLUMNS: readonly Column<DocumentResult>[] = [
   { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id, whole: true },
   { header: 'SPACE', value: ({ space_id }) => space_id, whole: true },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENTS', value: agentsText },
+  { header: 'AGENTS', value: ({ agents }) => countsText(agents) },
+  { header: 'JOBS', value: ({ cron }) => countsText(cron) },
   { header: 'NOTE', value: noteText },
   { header: 'CHAT', value: sourcesText, whole: true },
 ];
@@ -131,12 +138,29 @@ async function schemaText(): Promise<Answer> {
 }
 
 async function check(context: Context, documents: readonly ManifestDocument[]): Promise<Answer> {
-  const { untouched } = await import('../provision/outcome.ts');
-  return report(
-    documents.map((document) => untouched(document, 'planned')),
-    documents.length,
-    context,
-  );
+  const [{ untouched }, { planCronJobs }] = await Promise.all([
+    import('../provision/outcome.ts'),
+    import('../provision/cron.ts'),
+  ]);
+  async function* planned(): AsyncGenerator<DocumentResult> {
+    for (const document of documents) {
+      yield await planCronJobs(document, untouched(document, 'planned'), context.clock.now());
+    }
+  }
+  return report(planned(), documents.length, context);
+}
+
+/** What creates the jobs of all documents; nothing is loaded or looked at where there are none. */
+async function jobCreation(
+  context: Context,
+  http: Http,
+  documents: readonly ManifestDocument[],
+  dryRun: boolean,
+): Promise<CreateJob | undefined> {
+  const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
+  if (jobs.length === 0) return undefined;
+  const { openCreation } = await import('../cron/run.ts');
+  return await openCreation(context, http, jobs, { ensure: true, dryRun });
 }
 
 async function dryRun(context: Context, documents: readonly ManifestDocument[], concurrency: number): Promise<Answer> {
@@ -147,7 +171,9 @@ async function dryRun(context: Context, documents: readonly ManifestDocument[], 
   const http = await context.http();
   const memory = await openMemory(context, http.baseUrl, documents);
   context.progress.start('Looking at the spaces');
-  return report(planAll(http, documents, concurrency, memory), documents.length, context);
+  const createJob = await jobCreation(context, http, documents, true);
+  const jobs = { createJob, clock: context.clock, interrupt: context.signals.interrupt };
+  return report(planAll(http, documents, concurrency, memory, jobs), documents.length, context);
 }
 
 async function apply(context: Context, documents: readonly ManifestDocument[], input: Input): Promise<Answer> {
@@ -176,6 +202,7 @@ async function apply(context: Context, documents: readonly ManifestDocument[], i
     retries: flags.retries ?? DEFAULT_RETRIES,
     listed,
     memory,
+    createJob: await jobCreation(context, http, documents, false),
     onBlind,
   };
   return report(provisionAll(documents, surface, input), documents.length, context);
@@ -183,7 +210,7 @@ async function apply(context: Context, documents: readonly ManifestDocument[], i
 
 export default command<Input>({
   description:
-    'Creates or reuses spaces and installs agents, from YAML manifests. All input is checked before anything is sent. It looks at what is there before it writes, so a repeat installs nothing twice.',
+    'Creates or reuses spaces, installs agents and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It looks at what is there before it writes, so a repeat installs nothing and creates no job twice.',
   args: [{ usage: '[file...]', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [
     { usage: '--check', description: 'only check the manifests; nothing is sent' },

@@ -20,7 +20,8 @@ async function demandYes(context: Context, yes: boolean, question: string): Prom
       hint: 'Without a terminal, say it with --yes.',
     });
   }
-  if (!(await context.confirm(question))) throw new UsageError('Nothing was changed.');
+  if (await context.confirm(question)) return;
+  throw new UsageError('Nothing was changed.', { hint: 'Run it again and answer y, or give --yes.' });
 }
 
 /** A job that is being created this moment is left alone: its process would not learn of the change. */

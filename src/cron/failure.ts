@@ -13,7 +13,8 @@ function shown(value: string | undefined): string {
 
 /** A difference in a line: what is there, and what was asked for. */
 function differenceLine({ field, before, after }: CronDifference): string {
-  if (before === undefined && after === undefined) return `${field}: other ones`;
+  // Of instructions only a hash is kept.
+  if (field === 'instructions' && before === undefined) return 'instructions: other ones';
   return `${field}: ${shown(before)} there, ${shown(after)} asked for`;
 }
 
@@ -79,7 +80,7 @@ function unknownFailure(
   if (error instanceof PartnerctlError) {
     return new OutcomeUnknownError(`${titleOf(job)} may have been created.`, {
       ...error.facts,
-      why: [error.message, error.facts.why].filter((line) => line !== undefined).join('\n'),
+      why: error.facts.why ?? error.message,
       hint: `${reconcile}\n${blocked}`,
       details: { ...details, cause: error.facts.details ?? null },
       cause: error,

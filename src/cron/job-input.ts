@@ -7,6 +7,7 @@ import {
   parseTimezone,
   ScheduleError,
 } from '../domain/cron/schedule.ts';
+import { identifierFault } from '../domain/yaml-input/text.ts';
 import { UsageError } from '../errors.ts';
 import type { TextSource } from '../text-input.ts';
 import type { AgentInput } from './agents.ts';
@@ -62,14 +63,31 @@ function fieldsOf(words: Words) {
   });
 }
 
+/** What is wrong with a schedule, said of the flag that it was given with. */
+function scheduleMistake(error: ScheduleError, words: Words): UsageError {
+  const inExpression = words.text('schedule') !== undefined && error.field !== 'timezone';
+  const flag = inExpression ? 'schedule' : error.field.replaceAll('_', '-');
+  const isOfField = inExpression && error.field !== 'schedule';
+  const said = isOfField ? error.message : error.message.replace(/^[\w ]+: /, '');
+  const hint = error.hint && error.hint.charAt(0).toUpperCase() + error.hint.slice(1);
+  return new UsageError(`--${flag}: ${said}`, { hint, cause: error });
+}
+
 /** The schedule that the flags say. @throws UsageError that says which field is wrong, and what is allowed */
 export function scheduleInput(words: Words): CronSchedule {
   try {
     return { ...fieldsOf(words), timezone: parseTimezone(words.text('timezone') ?? 'UTC') };
   } catch (error) {
-    if (error instanceof ScheduleError) throw new UsageError(error.message, { hint: error.hint, cause: error });
+    if (error instanceof ScheduleError) throw scheduleMistake(error, words);
     throw error;
   }
+}
+
+function nameInput(words: Words): string {
+  const name = required(words, 'name');
+  const fault = identifierFault(name);
+  if (fault === undefined) return name;
+  throw new UsageError(`--name ${fault}.`, { hint: 'A job is known by its name, so it is taken as it stands.' });
 }
 
 /** `<text|@file|->`. @throws UsageError */
@@ -85,7 +103,7 @@ function instructionsInput(words: Words): TextSource {
 export function jobInput(words: Words): JobInput {
   return {
     ...agentInput(words),
-    name: required(words, 'name'),
+    name: nameInput(words),
     instructions: instructionsInput(words),
     schedule: scheduleInput(words),
   };

@@ -23,6 +23,9 @@ export async function jobOf(
 ): Promise<WantedJob> {
   refuseTwoReaders(context, instructions.from === 'stdin');
   const text = await readText(instructions, 'The instructions', context.io.stdin, context.ended);
+  if (text.trim() === '') {
+    throw new InputError('The instructions are blank.', { hint: 'Nothing was sent. Say what the agent is to do.' });
+  }
   const agent_id = await new AgentFinder(await context.http()).find(agent);
   return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
 }

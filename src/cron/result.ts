@@ -1,4 +1,4 @@
-import { type CronDifference, type CronJob, cronKey } from '../domain/cron/job.ts';
+import type { CronDifference, CronJob } from '../domain/cron/job.ts';
 import { nextRuns } from '../domain/cron/next-runs.ts';
 import type { CronSchedule } from '../domain/cron/schedule.ts';
 import { inWords } from '../domain/cron/words.ts';
@@ -7,14 +7,20 @@ import type { CreateOutcome } from './outcome.ts';
 
 const SHOWN_RUNS = 3;
 
+/** A job as far as it is known: an agent that is still to be installed has no id. */
+interface ShownJob extends Omit<CronJob, 'agent_id'> {
+  readonly agent_id: string | null;
+}
+
 /** What became of one job of a command. */
 export interface CronResult {
   /** Its number in the input, from 0. */
   readonly index: number;
   /** Where it stands in a file: `jobs.yaml:3`. */
   readonly source: string | undefined;
-  readonly job: CronJob;
-  readonly key: string;
+  readonly job: ShownJob;
+  /** Null where the agent is not known. */
+  readonly key: string | null;
   /** The schedule in words. */
   readonly words: string;
   /** ISO 8601 with the offset of the schedule's timezone. */
@@ -32,15 +38,14 @@ export function wireSchedule({ minute, hour, day_of_week, timezone }: CronSchedu
 
 /** What is known of a job before anything is done for it. */
 export async function untouched(
-  { index, source, job }: Pick<CronResult, 'index' | 'source' | 'job'>,
-  origin: string,
+  { index, source, job, key }: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
   now: number,
 ): Promise<CronResult> {
   return {
     index,
     source,
     job,
-    key: cronKey(origin, job.agent_id, job.name),
+    key,
     words: await inWords(job.schedule),
     next_runs: await nextRuns(job.schedule, now, SHOWN_RUNS),
     status: 'skipped',

@@ -1,8 +1,8 @@
 import type { Http } from '../api/http.ts';
 import { asSettled } from '../as-settled.ts';
 import type { Context } from '../context.ts';
-import type { CronJob } from '../domain/cron/job.ts';
-import { BalanceError, CredentialsError } from '../errors.ts';
+import { type CronJob, cronKey } from '../domain/cron/job.ts';
+import { isBalanceTooLow, isTokenRefused } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { createOnce, type GuardParts } from './create-once.ts';
@@ -25,18 +25,20 @@ export interface CreateOptions {
   readonly dryRun: boolean;
 }
 
+type JobName = Pick<CronJob, 'name'>;
+
+/** Creates one job, at most once. A failure is in the result; nothing is thrown. */
+export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
+
 const AT_ONCE = 4;
 
 /** What guarding creations needs, for all the jobs of a command. */
-async function guardParts(context: Context, http: Http, wanted: readonly WantedJob[]): Promise<GuardParts> {
+async function guardParts(context: Context, http: Http, wanted: readonly JobName[]): Promise<GuardParts> {
   const { clock, ended } = context;
-  const service = openServiceJobs(
-    http,
-    wanted.map(({ job }) => job),
-    (error) =>
-      context.warn(
-        `which jobs the service has cannot be read (${error.message}) The state file alone guards against creating one twice.`,
-      ),
+  const service = openServiceJobs(http, wanted, (error) =>
+    context.warn(
+      `which jobs the service has cannot be read (${error.message}) The state file alone guards against creating one twice.`,
+    ),
   );
   return {
     origin: http.baseUrl,
@@ -54,7 +56,41 @@ async function guardParts(context: Context, http: Http, wanted: readonly WantedJ
 
 /** Whether the next job would be answered in the same way. */
 function endsRun(error: unknown): boolean {
-  return error instanceof BalanceError || (error instanceof CredentialsError && error.facts.status === 401);
+  return isBalanceTooLow(error) || isTokenRefused(error);
+}
+
+async function before(wanted: WantedJob, http: Http, context: Context): Promise<CronResult> {
+  const { agent_id, name } = wanted.job;
+  return await untouched({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, context.clock.now());
+}
+
+/**
+ * Opens what it takes to create jobs, for all those of a command: the service's list is read once.
+ * @param names of all the jobs that may follow
+ */
+export async function openCreation(
+  context: Context,
+  http: Http,
+  names: readonly JobName[],
+  options: CreateOptions,
+): Promise<CreateJob> {
+  const parts = await guardParts(context, http, names);
+  return async (wanted) => {
+    const { job } = wanted;
+    const nothing = await before(wanted, http, context);
+    try {
+      const outcome = await createOnce(job, parts, options);
+      return {
+        ...nothing,
+        status: outcome.status,
+        cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
+        differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
+        error: failureOf(outcome, { job, flags: context.flags }),
+      };
+    } catch (error) {
+      return { ...nothing, status: 'failed', error };
+    }
+  };
 }
 
 /**
@@ -69,27 +105,15 @@ export async function* createJobs(
 ): AsyncGenerator<CronResult> {
   const { default: pLimit } = await import('p-limit');
   const limit = pLimit(AT_ONCE);
-  const parts = await guardParts(context, http, wanted);
+  const names = wanted.map(({ job }) => job);
+  const create = await openCreation(context, http, names, options);
   let stopped = false;
 
   async function one(each: WantedJob): Promise<CronResult> {
-    const before = await untouched(each, http.baseUrl, context.clock.now());
-    if (stopped || context.signals.interrupt.aborted) return before;
-    try {
-      const outcome = await createOnce(each.job, parts, options);
-      const error = failureOf(outcome, { job: each.job, flags: context.flags });
-      stopped ||= endsRun(error);
-      return {
-        ...before,
-        status: outcome.status,
-        cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
-        differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
-        error,
-      };
-    } catch (error) {
-      stopped ||= endsRun(error);
-      return { ...before, status: 'failed', error };
-    }
+    if (stopped || context.signals.interrupt.aborted) return await before(each, http, context);
+    const result = await create(each);
+    stopped ||= endsRun(result.error);
+    return result;
   }
   yield* asSettled(wanted.map((each) => limit(() => one(each))));
 }

@@ -47,7 +47,7 @@ export function isClosed(error: unknown): error is PartnerctlError {
  * What the service lists that is, or could be, one of the wanted jobs. The rest of the list is not kept.
  * @throws PartnerctlError as reading a list does; what was listed before that is kept
  */
-async function sift(http: Http, wanted: readonly Wanted[], kept: Map<string, ListedJob>): Promise<void> {
+async function sift(http: Http, wanted: readonly Pick<Wanted, 'name'>[], kept: Map<string, ListedJob>): Promise<void> {
   const names = new Set(wanted.map(({ name }) => name));
   for await (const item of listCronJobs(http)) {
     const listed = listedJob(item);
@@ -74,12 +74,12 @@ export interface ServiceJobs {
 }
 
 /**
- * @param wanted all the jobs that will be looked for
+ * @param wanted the names of all the jobs that will be looked for
  * @param onClosed told once, when the list cannot be read with this token
  */
 export function openServiceJobs(
   http: Http,
-  wanted: readonly Wanted[],
+  wanted: readonly Pick<Wanted, 'name'>[],
   onClosed: (error: PartnerctlError) => Promise<void>,
 ): ServiceJobs {
   const kept = new Map<string, ListedJob>();

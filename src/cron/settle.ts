@@ -8,6 +8,7 @@ import { randomRecordId } from '../state/record.ts';
 import { leftRecords, removeLeft } from '../state/recovery.ts';
 import { openLedger } from './ledger.ts';
 import { type OpenJob, openJobs, type ReconcileParts, reconcileOne, type Settled, waitForGrace } from './reconcile.ts';
+import { unknownKey } from './selection.ts';
 import { openServiceJobs } from './service-jobs.ts';
 
 export interface SettleOptions {
@@ -80,7 +81,7 @@ async function round(
 /**
  * Settles the reservations whose outcome is not known, by the service's list.
  * @returns what became of each; those that stay open are `unknown` or `under_way`
- * @throws PartnerctlError when the list cannot be read; LocalError when the state file cannot be written
+ * @throws NotFoundError when the file knows nothing of the key; PartnerctlError when the list cannot be read; LocalError when the state file cannot be written
  */
 export async function settle(context: Context, http: Http, options: SettleOptions): Promise<readonly Settled[]> {
   const { clock, ended, progress } = context;
@@ -88,8 +89,10 @@ export async function settle(context: Context, http: Http, options: SettleOption
   const origin = http.baseUrl;
   const parts = { ledger, clock, newId: randomRecordId, hasEnded, origin, graceMs: options.graceMs };
   const { records } = await ledger.readAll();
+  const { key } = options;
+  if (key !== undefined && !records.some((record) => record.key === key)) throw unknownKey(key);
   const jobs = openJobs(records, origin).filter(({ reservation }) =>
-    options.key === undefined ? true : reservation.key === options.key,
+    key === undefined ? true : reservation.key === key,
   );
   if (jobs.length === 0) return [];
   const mayAssume = options.assumeNotCreated || context.interactive;

@@ -4,20 +4,8 @@ import type { ChatSource } from '../contract/chat-source.ts';
 import { CHAT_DEFAULTS, type ChatSetup, chatDifferences } from '../domain/chat-source.ts';
 import type { ManifestAgent, ManifestDocument } from '../domain/manifest/manifest.ts';
 import type { Difference } from '../domain/provision-plan.ts';
-import { BalanceError, type ExitCode, InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
+import { inStep, unnamedAgent } from './failure.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
-
-/** Ends like the failure behind it, and says in which step of the document it came. */
-class ChatFailure extends PartnerctlError {
-  readonly type: string;
-  readonly exitCode: ExitCode;
-
-  constructor(agent: AgentResult, behind: PartnerctlError) {
-    super(`The API chat of the agent ${JSON.stringify(agent.name)} is not set up: ${behind.message}`, behind.facts);
-    this.type = behind.type;
-    this.exitCode = behind.exitCode;
-  }
-}
 
 /** What an agent's chat is to be; undefined where the manifest does not ask for one. */
 function askedFor({ chat, api_chat_routing_mode }: ManifestAgent): Partial<ChatSetup> | undefined {
@@ -36,10 +24,7 @@ async function setUp(
   asked: Partial<ChatSetup>,
 ): Promise<{ source: ChatSource; differences: Difference[] }> {
   if (agent.agent_id === null) {
-    throw new ShapeError('the service did not say its agent_id.', {
-      hint: `\`partnerctl agents list ${spaceId}\` shows the agents; \`partnerctl chat setup\` takes one of them.`,
-      details: { assumption: 'provision.agents' },
-    });
+    throw unnamedAgent(spaceId, 'chat setup');
   }
   const source = await setUpSource(http, spaceId, agent.agent_id, { ...CHAT_DEFAULTS, ...asked });
   const differences = chatDifferences(source, asked).map((each) => ({
@@ -48,12 +33,6 @@ async function setUp(
     manifest: each.asked,
   }));
   return { source, differences };
-}
-
-/** What stops a whole run stays what it is. */
-function failureOf(agent: AgentResult, error: unknown): unknown {
-  const stops = error instanceof BalanceError || error instanceof InterruptedError;
-  return error instanceof PartnerctlError && !stops ? new ChatFailure(agent, error) : error;
 }
 
 /**
@@ -80,7 +59,13 @@ export async function setUpChats(
       differences.push(...done.differences);
       if (status === 'unchanged' && done.source.created) status = 'reused';
     } catch (error) {
-      return { ...result, agents, differences, status: 'failed', error: failureOf(agent, error) };
+      return {
+        ...result,
+        agents,
+        differences,
+        status: 'failed',
+        error: inStep(`The API chat of the agent ${JSON.stringify(agent.name)} is not set up`, error),
+      };
     }
   }
   return { ...result, agents, differences, status };

@@ -2,6 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { planProvision } from '../domain/provision-plan.ts';
+import { type CronSurface, createCronJobs } from './cron.ts';
 import { CannotLook, findSpaces, inspectSpace } from './look.ts';
 import { type Memory, withMemory } from './memory.ts';
 import { agentResult, untouched } from './outcome.ts';
@@ -36,15 +37,18 @@ export async function* planAll(
   documents: readonly ManifestDocument[],
   concurrency: number,
   memory: Memory,
+  jobs: CronSurface,
 ): AsyncGenerator<DocumentResult> {
   const { default: pLimit } = await import('p-limit');
   const limit = pLimit(concurrency);
   try {
     const listed = await findSpaces(http, new Set(documents.map(({ manifest }) => manifest.external_space_id)));
-    const plans = documents.map((document) => limit(() => planDocument(http, listed, document, memory)));
+    const plan = async (document: ManifestDocument) =>
+      createCronJobs(jobs, document, await planDocument(http, listed, document, memory));
+    const plans = documents.map((document) => limit(() => plan(document)));
     // Each is awaited in turn; a failure of a later one must not count as unhandled until then.
-    for (const plan of plans) plan.catch(() => undefined);
-    for (const plan of plans) yield await plan;
+    for (const each of plans) each.catch(() => undefined);
+    for (const each of plans) yield await each;
   } catch (error) {
     throw error instanceof CannotLook ? error.reason : error;
   } finally {

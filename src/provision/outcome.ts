@@ -18,6 +18,7 @@ export function untouched(document: ManifestDocument, status: 'failed' | 'skippe
       status,
       source_id: null,
     })),
+    cron: [],
     differences: [],
   };
 }

@@ -1,4 +1,5 @@
 import { batchFailure } from '../batch-failure.ts';
+import { type CronResult, resultJson as cronJson } from '../cron/result.ts';
 import type { Difference } from '../domain/provision-plan.ts';
 import { type ErrorObject, errorObject, type PartnerctlError } from '../errors.ts';
 
@@ -20,6 +21,8 @@ export interface DocumentResult {
   readonly space_id: string | null;
   readonly status: DocumentStatus;
   readonly agents: readonly AgentResult[];
+  /** The scheduled jobs of the agents, in the order of the manifest. */
+  readonly cron: readonly CronResult[];
   /** In a dry run: what would be done. */
   readonly action?: 'create' | 'install';
   readonly differences: readonly Difference[];
@@ -28,10 +31,10 @@ export interface DocumentResult {
 
 /** The fixed form in which scripts see a result. */
 export function resultJson(result: DocumentResult): object {
-  const { index: _, error, action, differences, ...facts } = result;
+  const { index: _, error, action, cron, differences, ...facts } = result;
   return {
     ...facts,
-    cron: [],
+    cron: cron.map(cronJson),
     ...(action && { action }),
     ...(differences.length > 0 && { differences }),
     ...(error !== undefined && { error: errorObject(error) satisfies ErrorObject }),

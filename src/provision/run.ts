@@ -1,8 +1,9 @@
 import { asSettled } from '../as-settled.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
-import { BalanceError, InterruptedError } from '../errors.ts';
+import { InterruptedError, isBalanceTooLow } from '../errors.ts';
 import { setUpChats } from './chat.ts';
+import { createCronJobs } from './cron.ts';
 import { provisionDocument } from './document.ts';
 import { CannotLook, findSpaces } from './look.ts';
 import { untouched } from './outcome.ts';
@@ -36,7 +37,7 @@ export async function firstLook(
 
 /** Whether nothing more should be started after this failure. 402 would be the answer to everything. */
 function endsRun(error: unknown, failFast: boolean): boolean {
-  return failFast || error instanceof BalanceError || error instanceof InterruptedError;
+  return failFast || isBalanceTooLow(error) || error instanceof InterruptedError;
 }
 
 /** A document with everything that is to be done for it; a failure is in the result. */
@@ -67,8 +68,9 @@ export async function* provisionAll(
   let stopped = false;
 
   async function one(document: ManifestDocument): Promise<DocumentResult> {
-    if (stopped || surface.interrupt.aborted) return untouched(document, 'skipped');
-    const result = await outcomeOf(surface, document);
+    const isOff = stopped || surface.interrupt.aborted;
+    const installed = isOff ? untouched(document, 'skipped') : await outcomeOf(surface, document);
+    const result = await createCronJobs(surface, document, installed);
     if (result.status === 'failed') stopped ||= endsRun(result.error, failFast);
     return result;
   }

@@ -1,5 +1,6 @@
 import type { Http } from '../api/http.ts';
 import type { JsonObject } from '../contract/json.ts';
+import type { CreateJob } from '../cron/run.ts';
 import type { Clock } from '../io.ts';
 import type { CannotLook } from './look.ts';
 import type { Memory } from './memory.ts';
@@ -14,6 +15,8 @@ export interface Surface {
   /** The spaces that the first look found, by external id; undefined when the service could not be asked. */
   readonly listed: ReadonlyMap<string, JsonObject> | undefined;
   readonly memory: Memory;
+  /** Undefined where no document of the run has a scheduled job. */
+  readonly createJob: CreateJob | undefined;
   /** Told why the service cannot be asked what is there. */
   readonly onBlind: (reason: CannotLook) => Promise<void>;
 }

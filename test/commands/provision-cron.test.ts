@@ -1,51 +1,357 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { httpServer, sendJson } from '../faults/servers.ts';
 import { hasty, run, tempDirectory } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
-import { provision } from './provisioning.ts';
+import type { JobAnswer } from '../helpers/scheduling.ts';
+import { manifest, type Service, service, write } from '../helpers/service.ts';
+import { CRON_JOBS } from '../sandbox/scheduled.ts';
+import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
-const PROVISION = '/v1/automation/agent-templates/provision-space/';
+const POST_JOB = `POST ${CRON_JOBS}`;
+const LIST_JOBS = `GET ${CRON_JOBS}`;
 
-const text = (cron: string): string => `external_space_id: acme
-space: { name: Acme }
-agents:
-  - { template_id: tmpl_support, name: Support${cron} }
-`;
+const DAILY = "{ name: daily, instructions: Sum up., schedule: '0 9 * * 1-5', timezone: Europe/Berlin }";
+const HOURLY = "{ name: hourly, instructions: Look., schedule: '0 * * * *' }";
 
-const JOB = ', cron: [{ name: Report, instructions: Write it., schedule: "@daily" }]';
+/** A document with these agents, each with these jobs. */
+function scheduling(id: string, agents: Readonly<Record<string, readonly string[]>>): string {
+  const lines = Object.entries(agents).map(
+    ([name, jobs]) => `  - { template_id: tmpl_support, name: ${name}, cron: [${jobs.join(', ')}] }`,
+  );
+  return `external_space_id: ${id}\nspace: { name: Acme }\nagents:\n${lines.join('\n')}\n`;
+}
 
-test('cron jobs are no part of what is posted to provision a space', async () => {
-  const it = await service();
-  await provision([write('acme.yaml', text(JOB))], it);
-  const posts = (await it.posts()).filter(({ path }) => path === PROVISION);
-  expect(posts).toMatchObject([{ body: { agents: [{ template_id: 'tmpl_support', name: 'Support' }] } }]);
-  expect(JSON.stringify(posts)).not.toContain('cron');
-});
+const paths = (received: readonly { method: string; path: string }[]) =>
+  received.map(({ method, path }) => `${method} ${path.replace(/^\/v1|\?.*/g, '')}`);
 
-test('cron jobs asked for later make no agent a new one, also where the service tells nothing of its agents', async () => {
-  let posts = 0;
-  const server = await httpServer(({ method, path }, response) => {
-    if (method === 'POST' && path.endsWith(PROVISION)) posts += 1;
-    if (method === 'POST') sendJson(response, { space_id: 's1' });
-    else sendJson(response, { code: 'forbidden' }, 403);
+async function listed(it: Service): Promise<readonly { readonly name: string; readonly agent_id: string }[]> {
+  return (await it.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results;
+}
+
+const jobsOf = (result: Result | undefined): readonly JobAnswer[] => Object(result).cron;
+
+describe('agents[].cron', () => {
+  test('is created once the agents are there, and reported as cron create does', async () => {
+    const it = await service();
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY], Sales: [DAILY], Quiet: [] }));
+    const ran = await provision([path], it);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const { results, summary } = ran.json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, created: 1 });
+    const [support, sales] = results[0]?.agents.map(({ agent_id }) => agent_id) ?? [];
+    const berlin = { minute: '0', hour: '9', day_of_week: '1-5' };
+    expect(jobsOf(results[0])).toEqual([
+      {
+        cron_job_id: expect.stringMatching(/^cron_/),
+        status: 'created',
+        agent_id: support,
+        name: 'daily',
+        schedule: { type: 'cron', data: berlin, timezone: 'Europe/Berlin' },
+        in_words: 'At 09:00, Monday through Friday (Europe/Berlin)',
+        key: expect.stringMatching(/^[0-9a-f]{24}$/),
+        next_runs: [expect.any(String), expect.any(String), expect.any(String)],
+      },
+      expect.objectContaining({ status: 'created', agent_id: support, name: 'hourly' }),
+      expect.objectContaining({ status: 'created', agent_id: sales, name: 'daily' }),
+    ]);
+    const [install, ...jobs] = await it.posts();
+    expect(JSON.stringify(install?.body)).not.toContain('cron');
+    expect(jobs.map(({ body }) => body)).toEqual([
+      {
+        agent_id: support,
+        name: 'daily',
+        instructions: 'Sum up.',
+        schedule: { type: 'cron', data: berlin, timezone: 'Europe/Berlin' },
+      },
+      expect.objectContaining({ agent_id: support, name: 'hourly' }),
+      expect.objectContaining({ agent_id: sales, name: 'daily' }),
+    ]);
+    expect(paths(await it.received()).filter((path) => path === LIST_JOBS)).toHaveLength(1);
   });
-  const directory = tempDirectory();
-  const env = {
-    PARTNER_BASE_URL: server.baseUrl,
-    PARTNER_TOKEN: 'pat_x',
-    PARTNER_STATE: join(directory, 'state.jsonl'),
-  };
-  for (const cron of ['', JOB]) {
-    await run(['provision', write('a.yaml', text(cron), directory)], { env, random: hasty });
-    expect(posts).toBe(1);
-  }
+
+  test('a repeat sends no write and is unchanged; so does one without the state file, which takes the jobs up', async () => {
+    const it = await service();
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
+    const first = (await provision([path], it)).json<Answer>();
+    await it.forget();
+    const state = ['--state', join(tempDirectory(), 'other.jsonl')];
+    for (const [more, status] of [
+      [[], 'exists'],
+      [state, 'adopted'],
+      [state, 'exists'],
+    ] as const) {
+      const again = (await provision([path, ...more], it)).json<Answer>();
+      expect(again.summary).toEqual({ ...SUMMARY, unchanged: 1 });
+      expect(jobsOf(again.results[0]).map((job) => [job.status, job.cron_job_id])).toEqual(
+        jobsOf(first.results[0]).map(({ cron_job_id }) => [status, cron_job_id]),
+      );
+    }
+    expect(await it.posts()).toEqual([]);
+    expect(await listed(it)).toHaveLength(2);
+  });
+
+  test('asked for later, a job is all that is posted, and the space counts as reused', async () => {
+    const it = await service();
+    await it.set({ agents_on_repeat: 'install' });
+    const directory = tempDirectory();
+    await provision([write('a.yaml', manifest('acme'), directory)], it);
+    await it.forget();
+    const ran = await provision([write('a.yaml', scheduling('acme', { Support: [DAILY] }), directory)], it);
+    expect(ran.json<Answer>()).toMatchObject({
+      summary: { ...SUMMARY, reused: 1 },
+      results: [{ agents: [{ status: 'unchanged' }], cron: [{ status: 'created' }] }],
+    });
+    expect(paths(await it.posts())).toEqual([POST_JOB]);
+  });
+
+  test('the list of jobs is read once for a hundred documents, and not at all where no job is asked for', async () => {
+    const it = await service();
+    const many = Array.from({ length: 100 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
+    const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it);
+    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 100 });
+    expect(await listed(it)).toHaveLength(100);
+    const isList = (path: string) => path === LIST_JOBS;
+    expect(paths(await it.received()).filter(isList)).toHaveLength(2);
+    await it.forget();
+    await provision([write('plain.yaml', manifest('plain'))], it);
+    expect(paths(await it.received()).some((path) => path.includes(CRON_JOBS))).toBe(false);
+  });
+
+  test('--dry-run and --check show what would be created, and write nothing', async () => {
+    const it = await service();
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [HOURLY] }));
+    const planned = { status: 'planned', cron_job_id: null, agent_id: null, key: null, name: 'daily' };
+    const unknown = { results: [{ status: 'planned', cron: [planned, { status: 'planned', name: 'hourly' }] }] };
+    const check = await provision([path, '--check'], it);
+    expect(check.json()).toMatchObject(unknown);
+    expect(await it.received()).toEqual([]);
+    expect((await provision([path, '--dry-run'], it)).json()).toMatchObject(unknown);
+
+    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [] }))], it);
+    await it.forget();
+    const dry = await provision([path, '--dry-run'], it);
+    const agent_id = expect.stringMatching(/^agt_/);
+    expect(dry.json()).toMatchObject({
+      summary: { ...SUMMARY, planned: 1 },
+      results: [
+        {
+          status: 'planned',
+          cron: [
+            { status: 'exists', agent_id, cron_job_id: expect.stringMatching(/^cron_/) },
+            { status: 'planned', agent_id, cron_job_id: null, key: expect.any(String) },
+          ],
+        },
+      ],
+    });
+    const table = await run(['provision', path, '--dry-run', '-o', 'table', '--color', 'never'], {
+      env: it.env,
+      columns: 160,
+    });
+    expect(table.stdout).toMatch(/planned +2 unchanged +1 exists, 1 planned +jobs would be created/);
+    expect(await it.posts()).toEqual([]);
+    expect((await listed(it)).map(({ name }) => name)).toEqual(['daily']);
+  });
+
+  test('a dry run says which job would be in the way', async () => {
+    const it = await service();
+    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], it);
+    const other = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '0 10')] }));
+    const dry = await provision([other, '--dry-run'], it);
+    expect(dry.code).toBe(5);
+    expect(dry.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'blocked' }] }] });
+  });
 });
 
-test('a schedule that the service cannot keep is refused before anything is sent', async () => {
-  const it = await service();
-  const { code, stderr } = await provision([write('acme.yaml', text(JOB.replace('@daily', '0 9 1 * *')))], it);
-  expect(code).toBe(2);
-  expect(stderr).toContain('must be *: the schedule of the service has only minute, hour and day_of_week');
-  expect(await it.posts()).toEqual([]);
+describe('a job that cannot be created', () => {
+  test('with other content it is blocked: the document fails with 5, and what is done is told', async () => {
+    const it = await service();
+    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], it);
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '30 9'), HOURLY] }));
+    const ran = await provision([path], it);
+    expect(ran.code).toBe(5);
+    expect(ran.json<Answer>()).toMatchObject({
+      summary: { ...SUMMARY, failed: 1 },
+      results: [
+        {
+          status: 'failed',
+          space_id: expect.stringMatching(/^spc_/),
+          agents: [{ status: 'unchanged', agent_id: expect.any(String) }],
+          cron: [
+            {
+              status: 'blocked',
+              cron_job_id: expect.stringMatching(/^cron_/),
+              differences: [{ field: 'minute', before: '0', after: '30' }],
+            },
+            { status: 'created' },
+          ],
+          error: { type: 'duplicate', message: expect.stringContaining('The job "daily" of the agent agt_') },
+        },
+      ],
+    });
+    expect(ran.error()).toMatchObject({ type: 'duplicate' });
+    expect((await listed(it)).map(({ name }) => name)).toEqual(['daily', 'hourly']);
+  });
+
+  test('a lost answer ends with 9, and the next run does not post it again until it is reconciled', async () => {
+    const it = await service();
+    await it.faults({ kind: 'reset', stage: 'after', on: POST_JOB, times: 1 });
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
+    for (const [code, hourly] of [
+      [9, 'created'],
+      [9, 'exists'],
+    ] as const) {
+      const ran = await provision([path], it);
+      expect(ran.code).toBe(code);
+      expect(ran.json()).toMatchObject({
+        results: [{ status: 'failed', cron: [{ status: 'unknown', cron_job_id: null }, { status: hourly }] }],
+      });
+      expect(ran.error()).toMatchObject({
+        type: 'outcome_unknown',
+        message: expect.stringContaining('"daily"'),
+        hint: expect.stringContaining('partnerctl cron reconcile'),
+      });
+    }
+    expect((await run(['cron', 'reconcile'], { env: it.env, random: hasty })).code).toBe(0);
+    const settled = await provision([path], it);
+    expect(settled).toMatchObject({ code: 0 });
+    expect(settled.json()).toMatchObject({ summary: { ...SUMMARY, unchanged: 1 } });
+    expect(await listed(it)).toHaveLength(2);
+  });
+
+  test('a refusal names the job, leaves the other jobs and documents alone, and a repeat goes on', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 422, on: POST_JOB, times: 1 });
+    const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
+    const path = write('two.yaml', two);
+    const ran = await provision([path, '--concurrency', '1'], it);
+    expect(ran.code).toBe(10);
+    expect(ran.json()).toMatchObject({
+      summary: { ...SUMMARY, created: 1, failed: 1 },
+      results: [
+        {
+          status: 'failed',
+          cron: [{ status: 'failed', error: { status: 422 } }, { status: 'created' }],
+          error: {
+            type: 'refused',
+            message: expect.stringContaining('The job "daily" of the agent "Support" is not created: '),
+            hint: expect.stringContaining('No job was created.'),
+          },
+        },
+        { status: 'created' },
+      ],
+    });
+    expect((await provision([path], it)).json()).toMatchObject({ summary: { ...SUMMARY, reused: 1, unchanged: 1 } });
+    expect(await listed(it)).toHaveLength(3);
+  });
+
+  test('several that fail are all named', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 422, on: POST_JOB });
+    const ran = await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }))], it);
+    expect(ran.code).toBe(1);
+    const { message, details } = ran.error();
+    expect(message).toBe('2 of 2 cron jobs failed.');
+    expect(Object(details).why).toMatch(/^The job "daily" of .*\nThe job "hourly" of /);
+  });
+
+  test('402 stops the run: the jobs and documents that follow are skipped', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 402, on: POST_JOB });
+    const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
+    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], it);
+    expect(ran.code).toBe(6);
+    expect(ran.json()).toMatchObject({
+      results: [
+        { status: 'failed', cron: [{ status: 'failed' }, { status: 'skipped' }] },
+        { status: 'skipped', cron: [{ status: 'skipped', agent_id: null, name: 'daily' }] },
+      ],
+    });
+  });
+
+  test('where the state file cannot be written, no job is posted, while a run without jobs is only warned', async () => {
+    const it = await service();
+    const state = join(tempDirectory(), 'state.jsonl');
+    mkdirSync(state);
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
+    const ran = await provision([path, '--state', state], it);
+    expect(ran.code).toBe(1);
+    expect(ran.json()).toMatchObject({
+      results: [
+        {
+          status: 'failed',
+          space_id: expect.stringMatching(/^spc_/),
+          agents: [{ status: 'created' }],
+          cron: [{ status: 'failed', cron_job_id: null }],
+          error: { type: 'local', message: expect.stringContaining('The job "daily" of the agent "Support"') },
+        },
+      ],
+    });
+    expect(paths(await it.posts())).not.toContain(POST_JOB);
+    expect((await provision([write('plain.yaml', manifest('plain')), '--state', state], it)).code).toBe(0);
+  });
+
+  test('after a failed installation or chat its jobs are skipped', async () => {
+    const it = await service();
+    const directory = tempDirectory();
+    const [text, chat] = [scheduling('acme', { Support: [DAILY] }), ', chat: {}, cron:'];
+    await it.faults({ kind: 'status', status: 422, on: 'POST /automation/spaces/' });
+    const ran = await provision([write('acme.yaml', text.replace(', cron:', chat), directory)], it);
+    expect(ran.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'skipped' }] }] });
+    await it.faults({ kind: 'status', status: 422, on: 'POST /automation/agent-templates/' });
+    const other = await provision([write('b.yaml', text.replace('acme', 'other'), directory)], it);
+    expect(other.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'skipped' }] }] });
+    expect(await listed(it)).toEqual([]);
+  });
+
+  test('a list that may not be read is said once; the state file alone guards', async () => {
+    const it = await service();
+    await it.faults({ kind: 'status', status: 403, on: LIST_JOBS });
+    const two = `${scheduling('one', { Support: [DAILY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
+    const path = write('two.yaml', two);
+    const first = await provision([path], it);
+    expect(first.code).toBe(0);
+    expect(first.stderr.match(/The state file alone guards/g)).toHaveLength(1);
+    await it.forget();
+    const again = await provision([path], it);
+    expect(again).toMatchObject({ code: 0, stderr: '' });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('an agent whose id the service never says gets no job, and it is said how to go on', async () => {
+    const server = await httpServer(({ method, path }, response) => {
+      if (method === 'POST') sendJson(response, { space_id: 's1' });
+      else if (path.endsWith('/agents/')) sendJson(response, [{ agent_id: 'a9', name: 'Else', template_id: 'tmpl_x' }]);
+      else sendJson(response, path.endsWith('/spaces/') ? [{ space_id: 's1', external_space_id: 'acme' }] : []);
+    });
+    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
+    const ran = await run(['provision', path, '-o', 'json'], { env, random: hasty });
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({
+      message: 'The job "daily" of the agent "Support" is not created: the service did not say the agent_id.',
+      hint: expect.stringContaining('`partnerctl agents list s1`'),
+    });
+    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  test.each([
+    ['{ name: a, instructions: x, schedule: 0 9 1 * * }', 'day of the month'],
+    ["{ name: a, instructions: x, schedule: '0 9 * * *', timezone: Europe/Berln }", 'Berln'],
+    [`${HOURLY}, ${HOURLY}`, 'this agent has a job "hourly" already'],
+    ['{ name: a, schedule: 0 9 * * * }', 'instructions'],
+    ['{ name: a, instructions: x, schedule: 0 9 * * *, when: x }', 'unknown key "when"'],
+  ])('%s is a mistake, and nothing is sent', async (job, message) => {
+    const it = await service();
+    const path = write('two.yaml', `${manifest('good')}---\n${scheduling('bad', { Support: [job] })}`);
+    const ran = await provision([path], it);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error().details).toMatchObject({ problems: [{ line: 9, message: expect.stringContaining(message) }] });
+    expect(await it.received()).toEqual([]);
+  });
+});
+
+test('the schema of a manifest has the jobs', async () => {
+  const schema = (await run(['provision', '--schema'])).json<Record<string, object>>();
+  expect(JSON.stringify(schema)).toContain('"cron"');
 });

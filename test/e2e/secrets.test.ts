@@ -103,6 +103,11 @@ const COMMANDS = (file: string): readonly (readonly string[])[] => [
   ['agents', 'list', 'spc_1'],
   ['provision', file],
   ['provision', file, '--dry-run'],
+  ['cron', 'create', '--agent', 'agt_1', '--name', 'daily', '--instructions', 'x', '--schedule', '@daily'],
+  ['cron', 'list'],
+  ['cron', 'adopt', 'cron_1', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
+  ['cron', 'reconcile'],
+  ['cron', 'forget', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
 ];
 
 interface Places {
@@ -128,7 +133,8 @@ describe.each(Object.entries(ECHOES))('a service that repeats the token %s', (_,
   test('finds it nowhere in what any command writes', async () => {
     const baseUrl = await echoing(echo);
     const { env, files } = places();
-    const file = write('acme.yaml', manifest('acme'));
+    const job = 'cron: [{ name: daily, instructions: x, schedule: "@daily" }]';
+    const file = write('acme.yaml', manifest('acme').replace(/ }\n$/, `, ${job} }\n`));
     const all = COMMANDS(file).map((words, index) => [...words, '--debug', '-o', index % 2 === 0 ? 'table' : 'json']);
     await Promise.all(
       all.map(async (words) => {

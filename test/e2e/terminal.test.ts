@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tempDirectory } from '../helpers/run.ts';
+import { schedules } from '../helpers/scheduling.ts';
 import { service } from '../helpers/service.ts';
 import { PROGRAM, startFile, until } from './program.ts';
 
@@ -137,6 +138,53 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...words], { env });
     expect(ran.exitCode).toBe(2);
     expect(ran.stdout).toContain('nothing may be asked');
+  });
+
+  test('cron forget asks, and only a yes changes something', async () => {
+    const it = await schedules();
+    await it.create();
+    const before = it.records();
+    const words = ['cron', 'forget', '--agent', it.agent, '--name', 'daily', '--state', it.state];
+    for (const [typed, code, said] of [
+      ['n\r', 2, 'error: Nothing was changed.'],
+      ['\r', 2, 'error: Nothing was changed.'],
+      ['\u0003', 130, ''],
+    ] as const) {
+      const child = inTerminal(words, { env: it.env });
+      await until(child.stdout, /\(y\/N\)/);
+      child.stdin?.write(typed);
+      const ran = await child;
+      expect([typed, ran.exitCode]).toEqual([typed, code]);
+      expect(uncoloured(ran.stdout)).toContain(said);
+      expect(it.records()).toEqual(before);
+    }
+    const child = inTerminal(words, { env: it.env, columns: 60 });
+    await until(child.stdout, /\(y\/N\)/);
+    child.stdin?.write('y\r');
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    expect(uncoloured(ran.stdout)).toMatch(/STATUS: forgotten\n/);
+    expect(it.records()).toEqual([...before, 'cron.forgotten']);
+  });
+
+  test('cron reconcile asks about a job that is not listed, once it would have appeared', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'reset', on: 'POST', times: 1 });
+    await it.create();
+    const words = ['cron', 'reconcile', '--grace', '1ms', '--state', it.state];
+    for (const [typed, code, status] of [
+      ['n\r', 9, 'unknown'],
+      ['y\r', 0, 'released'],
+    ] as const) {
+      const child = inTerminal(words, { env: it.env, columns: 200 });
+      await until(child.stdout, /\(y\/N\)/);
+      child.stdin?.write(typed);
+      const ran = await child;
+      expect([typed, ran.exitCode]).toEqual([typed, code]);
+      expect(uncoloured(ran.stdout)).toContain(status);
+    }
+    expect((await it.create()).code).toBe(0);
+    expect(await it.jobs()).toHaveLength(1);
   });
 
   test('sandbox start shows what to set, and Ctrl-C ends it', async () => {

@@ -25,13 +25,19 @@ const TONES = {
   skipped: 'dim',
 } as const;
 
+/** A job that is not there, or is another one, does not run at the times that were asked for. */
+function runsText({ status, next_runs }: CronResult): string {
+  const runs = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
+  return runs ? next_runs.join(', ') : '';
+}
+
 const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENT', value: ({ job }) => job.agent_id, whole: true },
   { header: 'NAME', value: ({ job }) => job.name },
   { header: 'SCHEDULE', value: ({ words }) => words },
-  { header: 'NEXT RUNS', value: ({ next_runs }) => next_runs.join(', ') },
+  { header: 'NEXT RUNS', value: runsText },
   { header: 'KEY', value: ({ key }) => key, whole: true, tone: () => 'dim' },
 ];
 

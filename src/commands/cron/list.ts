@@ -1,4 +1,4 @@
-import { type Column, list } from '../../answer.ts';
+import { type Answer, type Column, list } from '../../answer.ts';
 import { listCronJobs } from '../../api/cron-jobs.ts';
 import { command } from '../../command.ts';
 import { type JobRow, joinedRows, knownJobs, localRows } from '../../cron/inventory.ts';
@@ -11,11 +11,30 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'AGENT', value: ({ agent_id }) => agent_id, whole: true },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'SCHEDULE', value: ({ words }) => words },
-  { header: 'NEXT RUN', value: ({ next }) => next },
+  { header: 'NEXT RUN', value: ({ next }) => next, whole: true },
   { header: 'STATE', value: ({ standing }) => standing, tone: ({ standing }) => TONES[standing] },
 ];
 
-const rowJson = ({ json }: JobRow): object => json;
+/** What to do about jobs that are not as they should be. */
+function advice(unknown: number, gone: number): string {
+  const lines = [
+    unknown > 0 && `${unknown} of unknown outcome: \`partnerctl cron reconcile\` looks what became of it.`,
+    gone > 0 && `${gone} gone from the service: \`partnerctl cron forget\` lets one be created again.`,
+  ];
+  return lines.filter((line) => line !== false).join('\n');
+}
+
+function answer(rows: AsyncIterable<JobRow>, empty: string): Answer {
+  let [unknown, gone] = [0, 0];
+  async function* counted(): AsyncGenerator<JobRow> {
+    for await (const row of rows) {
+      if (row.standing === 'unknown') unknown += 1;
+      if (row.standing === 'gone') gone += 1;
+      yield row;
+    }
+  }
+  return list(counted(), COLUMNS, { empty, json: ({ json }) => json, summary: () => advice(unknown, gone) });
+}
 
 export default command<{ readonly local: boolean }>({
   description:
@@ -32,14 +51,11 @@ export default command<{ readonly local: boolean }>({
     const now = context.clock.now();
     if (local) {
       const known = knownJobs((await ledger.readAll()).records, await context.baseUrl());
-      return list(localRows(known, now), COLUMNS, { empty: 'The state file knows no jobs.', json: rowJson });
+      return answer(localRows(known, now), 'The state file knows no jobs.');
     }
     const http = await context.http();
     context.progress.start('Reading the jobs');
     const known = knownJobs((await ledger.readAll()).records, http.baseUrl);
-    return list(joinedRows(listCronJobs(http), known, now), COLUMNS, {
-      empty: 'There are no scheduled jobs.',
-      json: rowJson,
-    });
+    return answer(joinedRows(listCronJobs(http), known, now), 'There are no scheduled jobs.');
   },
 });

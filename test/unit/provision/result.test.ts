@@ -19,6 +19,7 @@ function result(status: DocumentStatus, error?: unknown): DocumentResult {
     space_id: null,
     status,
     agents: [],
+    cron: [],
     differences: [],
     ...(error !== undefined && { error }),
   };

@@ -1,0 +1,104 @@
+import { type CronResult, untouched } from '../cron/result.ts';
+import type { CreateJob } from '../cron/run.ts';
+import { cronJobsOf, type ManifestDocument } from '../domain/manifest/manifest.ts';
+import { PartnerctlError, RunFailure } from '../errors.ts';
+import type { Clock } from '../io.ts';
+import { inStep, stopsRun, unnamedAgent } from './failure.ts';
+import type { AgentResult, DocumentResult } from './result.ts';
+
+/** What creating the jobs of a document needs. */
+export interface CronSurface {
+  readonly createJob: CreateJob | undefined;
+  readonly clock: Clock;
+  readonly interrupt: AbortSignal;
+}
+
+interface AgentJob {
+  readonly agent: AgentResult;
+  /** The job before anything is done for it. */
+  readonly before: CronResult;
+}
+
+async function jobsOf(
+  { manifest }: ManifestDocument,
+  { agents }: DocumentResult,
+  now: number,
+  status: CronResult['status'],
+): Promise<AgentJob[]> {
+  const jobs: AgentJob[] = [];
+  for (const [at, agent] of agents.entries()) {
+    for (const described of cronJobsOf(manifest.agents[at] ?? {})) {
+      const job = { ...described, agent_id: agent.agent_id };
+      const before = await untouched({ index: jobs.length, source: undefined, job, key: null }, now);
+      jobs.push({ agent, before: { ...before, status } });
+    }
+  }
+  return jobs;
+}
+
+/** The jobs of a document as they will be, without a look at the service. */
+export async function planCronJobs(
+  document: ManifestDocument,
+  result: DocumentResult,
+  now: number,
+): Promise<DocumentResult> {
+  const jobs = await jobsOf(document, result, now, 'planned');
+  return { ...result, cron: jobs.map(({ before }) => before) };
+}
+
+async function createJob(create: CreateJob, spaceId: string, { agent, before }: AgentJob): Promise<CronResult> {
+  const { index, source, job } = before;
+  const { agent_id } = agent;
+  // Nothing can be there yet for an agent that is still to be installed.
+  if (agent_id === null && agent.status === 'planned') return { ...before, status: 'planned' };
+  const result: CronResult =
+    agent_id === null
+      ? { ...before, status: 'failed', error: unnamedAgent(spaceId, 'cron create') }
+      : await create({ index, source, job: { ...job, agent_id } });
+  if (result.status !== 'failed') return result;
+  const step = `The job ${JSON.stringify(job.name)} of the agent ${JSON.stringify(agent.name)} is not created`;
+  return { ...result, error: inStep(step, result.error) };
+}
+
+/** What failed of the jobs of one document, in one error: it ends like the first of them. */
+function failureOf(jobs: readonly CronResult[]): unknown {
+  const errors = jobs.flatMap(({ error }) => (error === undefined ? [] : [error]));
+  const [first] = errors;
+  if (errors.length < 2 || errors.some(stopsRun) || !(first instanceof PartnerctlError)) {
+    return errors.find(stopsRun) ?? first;
+  }
+  const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join('\n');
+  return new RunFailure(`${errors.length} of ${jobs.length} cron jobs failed.`, first, { why });
+}
+
+function statusOf({ status }: DocumentResult, jobs: readonly CronResult[]): DocumentResult['status'] {
+  if (status !== 'unchanged') return status;
+  if (jobs.some((job) => job.status === 'created')) return 'reused';
+  return jobs.some((job) => job.status === 'planned') ? 'planned' : status;
+}
+
+/**
+ * Creates the scheduled jobs of a provisioned document, each at most once (spec §4.5); one that is there with the same
+ * content is what is wanted. A job that fails does not keep the others from being created.
+ * @param result what provisioning came to, its agents in the order of the manifest's
+ * @returns the result with the jobs. A failure is in it, beside what was done; nothing is thrown.
+ */
+export async function createCronJobs(
+  { createJob: create, clock, interrupt }: CronSurface,
+  document: ManifestDocument,
+  result: DocumentResult,
+): Promise<DocumentResult> {
+  const jobs = await jobsOf(document, result, clock.now(), 'skipped');
+  const cron = jobs.map(({ before }) => before);
+  const { space_id } = result;
+  if (create === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
+  for (const [at, job] of jobs.entries()) {
+    if (interrupt.aborted) return { ...result, cron, status: 'failed', error: interrupt.reason };
+    const done = await createJob(create, space_id ?? '', job);
+    cron[at] = done;
+    if (stopsRun(done.error)) break;
+  }
+  const error = failureOf(cron);
+  if (error !== undefined) return { ...result, cron, status: 'failed', error };
+  return { ...result, cron, status: statusOf(result, cron) };
+}

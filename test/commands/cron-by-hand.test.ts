@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest';
+import { fastClock } from '../helpers/run.ts';
+import { type JobAnswer, type Schedules, schedules } from '../helpers/scheduling.ts';
+import { CRON_JOBS } from '../sandbox/scheduled.ts';
+
+const POST = `POST ${CRON_JOBS}`;
+
+/** A service with a job whose answer was lost. @param made whether the job was made all the same */
+async function withLost(made: boolean): Promise<Schedules & { readonly key: string }> {
+  const it = await schedules();
+  await it.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: POST, times: 1 });
+  const lost = await it.create(['-o', 'json']);
+  expect(lost.code).toBe(9);
+  await it.forget();
+  return { ...it, key: lost.json<JobAnswer>().key ?? '' };
+}
+
+/** What of a reconcile is settled at once: the time of grace is over. */
+const NOW = ['--grace', '1ms'];
+
+describe('cron reconcile', () => {
+  test('adopts the one new job that matches, field by field; then create goes on', async () => {
+    const it = await withLost(true);
+    await it.make({ name: 'another' });
+    const [job] = await it.jobs();
+    const ran = await it.cron(['reconcile', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual([
+      {
+        cron_job_id: job?.cron_job_id,
+        status: 'adopted',
+        agent_id: it.agent,
+        name: 'daily',
+        schedule: { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '1-5' }, timezone: 'Europe/Berlin' },
+        key: it.key,
+        reserved_at: expect.any(String),
+        candidates: [],
+        note: 'it was created',
+      },
+    ]);
+    expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ status: 'exists' });
+    expect(await it.cron(['reconcile', '-o', 'json'])).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect(it.records()).toEqual(['cron.reserved', 'cron.unknown', 'cron.adopted']);
+  });
+
+  test('one that is not listed stays open with 9; --assume-not-created waits for the grace and releases it', async () => {
+    const it = await withLost(false);
+    const open = await it.cron(['reconcile', '-o', 'json']);
+    expect(open.code).toBe(9);
+    expect(open.json()).toMatchObject([
+      { status: 'unknown', note: expect.stringContaining('it may still appear until') },
+    ]);
+    expect(open.error()).toMatchObject({ hint: expect.stringContaining('--assume-not-created') });
+    const later = await it.cron(['reconcile', ...NOW, '-o', 'json']);
+    expect(later.code).toBe(9);
+    expect(later.json()).toMatchObject([{ status: 'unknown', note: 'not listed' }]);
+    const clock = fastClock(Date.now());
+    const released = await it.cron(['reconcile', '--assume-not-created', '-o', 'json'], { clock });
+    expect(released.code).toBe(0);
+    expect(released.json()).toMatchObject([{ status: 'released', cron_job_id: null }]);
+    expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(5_000);
+    expect((await it.create(['-o', 'json'])).json()).toMatchObject({ status: 'created' });
+    expect(await it.jobs()).toHaveLength(1);
+  });
+
+  test('several that match are never guessed; adopting one by hand settles it', async () => {
+    const it = await withLost(true);
+    const twin = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
+    for (const more of [[], ['--assume-not-created', ...NOW]]) {
+      const ran = await it.cron(['reconcile', ...more, '-o', 'json']);
+      expect(ran.code).toBe(9);
+      expect(ran.json()).toMatchObject([{ status: 'unknown', candidates: [expect.any(String), twin] }]);
+      expect(ran.error().hint).toContain('partnerctl cron adopt');
+    }
+    const adopted = await it.cron(['adopt', twin, '--key', it.key, '--yes', '-o', 'json']);
+    expect(adopted.json()).toMatchObject({ status: 'adopted', cron_job_id: twin });
+    expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ status: 'exists', cron_job_id: twin });
+    expect(await it.cron(['reconcile'])).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('--key settles that job alone; a key that the file does not know is exit 4', async () => {
+    const it = await withLost(true);
+    await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
+    await it.create(['--name', 'other']);
+    const ran = await it.cron(['reconcile', '--key', it.key, '-o', 'json']);
+    expect(ran.json()).toMatchObject([{ name: 'daily', status: 'adopted' }]);
+    expect((await it.create(['--name', 'other'])).code).toBe(9);
+    expect(await it.cron(['reconcile', '--key', 'nope'])).toMatchObject({ code: 4, stdout: '' });
+  });
+
+  test('without the list it says what can be done by hand', async () => {
+    const it = await withLost(true);
+    await it.faults({ kind: 'status', status: 403, on: 'GET' });
+    const ran = await it.cron(['reconcile', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 3, stdout: '' });
+    expect(ran.error().hint).toMatch(/cron adopt.* or .*cron forget/);
+  });
+
+  test('nothing to do', async () => {
+    const it = await schedules();
+    expect(await it.cron(['reconcile', '-o', 'table'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'There is nothing to reconcile.\n',
+    });
+    expect(await it.cron(['reconcile', '--grace', '5'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('cron adopt', () => {
+  test('records a job of the service, which create then finds', async () => {
+    const it = await schedules();
+    const id = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
+    const words = ['adopt', id, '--agent', 'name:Support', '--space', 'ext:acme', '--name', 'daily', '--yes'];
+    const ran = await it.cron([...words, '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual({
+      cron_job_id: id,
+      status: 'adopted',
+      agent_id: it.agent,
+      name: 'daily',
+      schedule: expect.objectContaining({ type: 'cron', timezone: 'Europe/Berlin' }),
+      key: expect.stringMatching(/^[0-9a-f]{24}$/),
+    });
+    await it.forget();
+    expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ status: 'exists', cron_job_id: id });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('what cannot be, or was not agreed to, is refused, and nothing is recorded', async () => {
+    const it = await schedules();
+    const id = await it.make({ name: 'stranger' });
+    const named = ['--agent', it.agent, '--name', 'daily'];
+    const refused: readonly [readonly string[], number, string][] = [
+      [[id, ...named, '--yes'], 2, 'is another job.'],
+      [['cron_nope', ...named, '--yes'], 4, 'does not list a job cron_nope'],
+      [[id, '--agent', it.agent, '--name', 'stranger'], 2, '--yes'],
+      [[id], 2, 'No job is named.'],
+      [[id, '--key', 'k', ...named], 2, 'The job is named twice'],
+      [[id, '--key', 'nope', '--yes'], 4, 'The state file knows no job with the key nope.'],
+      [[id, '--agent', it.agent], 2, '--name is missing.'],
+      [[id, '--agent', 'name:Support', '--name', 'x'], 2, 'only within a space'],
+      [[], 2, 'cron_job_id'],
+    ];
+    for (const [words, code, said] of refused) {
+      const ran = await it.cron(['adopt', ...words]);
+      expect([words, ran.code]).toEqual([words, code]);
+      expect(ran.stderr).toContain(said);
+      expect(ran.stderr).toMatch(/^error: .*\n(.*\n)*hint: /);
+    }
+    expect(it.records()).toEqual([]);
+  });
+
+  test('where the list cannot be read it says so, and takes your word', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'status', status: 403, on: 'GET' });
+    const ran = await it.cron(['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes', '-o', 'json']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('whether the service has cron_x cannot be checked');
+    expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ cron_job_id: 'cron_x' });
+  });
+});
+
+describe('cron forget', () => {
+  test('lets a job that is gone from the service be created again', async () => {
+    const it = await schedules();
+    await it.create();
+    const [job] = await it.jobs();
+    await it.admin('DELETE', `/cron-jobs/${job?.cron_job_id}`);
+    const clock = fastClock(Date.now() + 120_000);
+    const gone = await it.create(['--ensure', '-o', 'json'], { clock });
+    expect(gone.code).toBe(5);
+    expect(gone.error()).toMatchObject({ details: { reason: 'gone' }, hint: expect.stringContaining('cron forget') });
+    const key = gone.json<JobAnswer>().key ?? '';
+    const ran = await it.cron(['forget', key, '--yes', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual({ status: 'forgotten', key, agent_id: it.agent, name: 'daily' });
+    expect((await it.create(['-o', 'json'])).json()).toMatchObject({ status: 'created' });
+    expect(await it.jobs()).toHaveLength(1);
+    expect(it.records()).toEqual(['cron.reserved', 'cron.created', 'cron.forgotten', 'cron.reserved', 'cron.created']);
+  });
+
+  test('a job that the service still lists is adopted by the next create, not made again', async () => {
+    const it = await schedules();
+    await it.create();
+    await it.forget();
+    const words = ['forget', '--agent', it.agent, '--name', 'daily', '--yes'];
+    expect(await it.cron(words, { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 0 });
+    expect(await it.received()).toEqual([]);
+    expect((await it.create(['-o', 'json'])).json()).toMatchObject({ status: 'adopted' });
+    expect(await it.jobs()).toHaveLength(1);
+  });
+
+  test('without a yes, or of a job that it does not know, it changes nothing', async () => {
+    const it = await schedules();
+    await it.create();
+    const before = it.records();
+    const refused: readonly [readonly string[], number, string][] = [
+      [['--agent', it.agent, '--name', 'daily'], 2, '--yes'],
+      [['--agent', it.agent, '--name', 'nope', '--yes'], 4, 'knows no job'],
+      [['nope', '--yes'], 4, 'knows no job'],
+      [[], 2, 'No job is named.'],
+      [['k', '--name', 'x'], 2, 'The job is named twice'],
+    ];
+    for (const [words, code, said] of refused) {
+      const ran = await it.cron(['forget', ...words]);
+      expect([words, ran.code]).toEqual([words, code]);
+      expect(ran.stderr).toContain(said);
+      expect(ran.stderr).toMatch(/^error: .*\n(.*\n)*hint: /);
+    }
+    expect(it.records()).toEqual(before);
+  });
+});

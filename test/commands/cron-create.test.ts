@@ -1,0 +1,457 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { hasty, run } from '../helpers/run.ts';
+import { JOB, type JobAnswer, schedules } from '../helpers/scheduling.ts';
+import { write } from '../helpers/service.ts';
+import { CRON_JOBS } from '../sandbox/scheduled.ts';
+
+const POST = `POST ${CRON_JOBS}`;
+const LIST = `GET ${CRON_JOBS}`;
+const BERLIN = {
+  type: 'cron',
+  data: { minute: '0', hour: '9', day_of_week: '1-5' },
+  timezone: 'Europe/Berlin',
+};
+
+describe('cron create', () => {
+  test('posts the job as the spec has it, and answers in the fixed shape', async () => {
+    const it = await schedules();
+    const ran = await it.create(['-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const [job] = await it.jobs();
+    const answer = ran.json<JobAnswer>();
+    expect(answer).toEqual({
+      cron_job_id: job?.cron_job_id,
+      status: 'created',
+      agent_id: it.agent,
+      name: 'daily',
+      schedule: BERLIN,
+      in_words: 'At 09:00, Monday through Friday (Europe/Berlin)',
+      key: expect.stringMatching(/^[0-9a-f]{24}$/),
+      next_runs: [expect.any(String), expect.any(String), expect.any(String)],
+    });
+    for (const moment of answer.next_runs) expect(moment).toMatch(/T09:00:00\+0[12]:00$/);
+    expect(await it.created()).toEqual([
+      { agent_id: it.agent, name: 'daily', instructions: 'Sum up the day.', schedule: BERLIN },
+    ]);
+    expect(it.records()).toEqual(['cron.reserved', 'cron.created']);
+    expect(readFileSync(it.state, 'utf8')).not.toContain('Sum up');
+  });
+
+  test('the second try is blocked with 5 and sends nothing; with --ensure it is a success', async () => {
+    const it = await schedules();
+    await it.create();
+    await it.forget();
+    const again = await it.create(['-o', 'json']);
+    expect(again.code).toBe(5);
+    expect(again.json()).toMatchObject({ status: 'blocked', cron_job_id: expect.stringMatching(/^cron_/) });
+    expect(again.error()).toMatchObject({
+      type: 'duplicate',
+      hint: 'With --ensure a job that is there already is a success.',
+      details: { reason: 'same' },
+    });
+    const ensured = await it.create(['--ensure', '-o', 'json']);
+    expect(ensured).toMatchObject({ code: 0, stderr: '' });
+    expect(ensured.json()).toMatchObject({ status: 'exists' });
+    expect(await it.received()).toEqual([]);
+    expect(await it.jobs()).toHaveLength(1);
+  });
+
+  test('other content is blocked with the difference, with --ensure as well', async () => {
+    const it = await schedules();
+    await it.create();
+    const words = ['create', '--agent', it.agent, '--name', 'daily', '--instructions', 'Other.', '--schedule'];
+    for (const more of [[], ['--ensure']]) {
+      const ran = await it.cron([...words, '0 10 * * *', ...more, '-o', 'json']);
+      expect(ran.code).toBe(5);
+      expect(ran.json()).toMatchObject({
+        status: 'blocked',
+        differences: [
+          { field: 'hour', before: '9', after: '10' },
+          { field: 'day_of_week', before: '1-5', after: '*' },
+          { field: 'timezone', before: 'Europe/Berlin', after: 'UTC' },
+          { field: 'instructions', after: 'Other.' },
+        ],
+      });
+      expect(ran.error()).toMatchObject({ type: 'duplicate', hint: expect.stringContaining('partnerctl cron forget') });
+    }
+    const shown = await it.cron([...words, '0 10 * * *']);
+    expect(shown.stderr).toContain('hour: "9" there, "10" asked for\n');
+    expect(shown.stderr).toContain('instructions: other ones\n');
+    expect(await it.jobs()).toHaveLength(1);
+  });
+
+  test('the same by another spelling is the same', async () => {
+    const it = await schedules();
+    await it.create();
+    const ran = await it.cron(
+      ['create', '--agent', `name:Support`, '--space', 'ext:acme', '--name', 'daily', '--instructions', '-'].concat(
+        ['--minute', '0', '--hour', '09', '--day-of-week', 'mon,TUE,3-5', '--timezone', 'europe/berlin', '--ensure'],
+        ['-o', 'json'],
+      ),
+      { stdin: 'Sum up the day.\r\n' },
+    );
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toMatchObject({ status: 'exists' });
+  });
+
+  test.each([
+    ['ext:acme', 'name:Support'],
+    ['name:Acme', 'name:Support'],
+  ])('the agent is found by name in %s', async (space, agent) => {
+    const it = await schedules();
+    const spaces = await it.spaces();
+    const within = space === 'name:Acme' ? `name:${spaces[0]?.name}` : space;
+    const ran = await it.cron(
+      [
+        'create',
+        '--agent',
+        agent,
+        '--space',
+        within,
+        '--name',
+        'x',
+        '--instructions',
+        'y',
+        '--schedule',
+        '@hourly',
+      ].concat(['--query', 'agent_id', '-o', 'tsv']),
+    );
+    expect(ran).toMatchObject({ code: 0, stdout: `${it.agent}\n` });
+  });
+
+  test('the instructions come from the words, a file or standard input, exactly', async () => {
+    const it = await schedules();
+    const text = '# Weekly\n\nÜber  alles: "x" \\ ${y}\n';
+    const words = ['create', '--agent', it.agent, '--schedule', '@daily'];
+    await it.cron([...words, '--name', 'a', '--instructions', text]);
+    await it.cron([...words, '--name', 'b', '--instructions', `@${write('weekly.md', text)}`]);
+    await it.cron([...words, '--name', 'c', '--instructions', '-'], { stdin: text });
+    expect((await it.created()).map((body) => Object(body).instructions)).toEqual([text, text, text]);
+  });
+
+  test('--dry-run says what would be done, and writes nothing, here or there', async () => {
+    const it = await schedules();
+    const dry = await it.create(['--dry-run', '-o', 'json']);
+    expect(dry.json()).toMatchObject({ status: 'planned', cron_job_id: null, key: expect.any(String) });
+    expect(existsSync(it.state)).toBe(false);
+    await it.make({ name: 'daily', instructions: 'Sum up the day.' });
+    await it.forget();
+    expect((await it.create(['--dry-run', '-o', 'json'])).json()).toMatchObject({ status: 'adopted' });
+    expect((await it.create(['--dry-run', '--ensure', '-o', 'json'])).json()).toMatchObject({ status: 'adopted' });
+    expect(existsSync(it.state)).toBe(false);
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('a job that the service has and the state file does not know is adopted; another one of its name blocks', async () => {
+    const it = await schedules();
+    const id = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
+    await it.forget();
+    const ran = await it.create(['-o', 'json']);
+    expect(ran.code).toBe(0);
+    expect(ran.json()).toMatchObject({ status: 'adopted', cron_job_id: id });
+    expect(it.records()).toEqual(['cron.adopted']);
+    await it.make({ name: 'twice' });
+    await it.make({ name: 'twice' });
+    const twice = await it.create(['--name', 'twice', '-o', 'json']);
+    expect(twice.code).toBe(5);
+    expect(twice.error()).toMatchObject({
+      details: { reason: 'several', candidates: [expect.any(String), expect.any(String)] },
+    });
+    expect(await it.created()).toHaveLength(2);
+  });
+
+  test('a lost answer: 9, and the next create is blocked with 9, whatever the flags', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
+    const lost = await it.create(['-o', 'json']);
+    expect(lost.code).toBe(9);
+    expect(lost.json()).toMatchObject({ status: 'unknown', cron_job_id: null });
+    expect(lost.error().hint).toContain('partnerctl cron reconcile');
+    for (const more of [[], ['--ensure']]) expect((await it.create(more)).code).toBe(9);
+    expect(await it.created()).toHaveLength(1);
+  });
+
+  test.each([
+    [400, 1],
+    [401, 3],
+    [402, 6],
+    [403, 3],
+    [404, 4],
+    [422, 1],
+    [429, 7],
+  ])('a %i is proof that nothing was created: exit %i, and the next create goes through', async (status, code) => {
+    const it = await schedules();
+    await it.faults({ kind: 'status', status, on: POST, times: 1 });
+    const refused = await it.create(['-o', 'json']);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.error()).toMatchObject({ status, hint: expect.stringContaining('No job was created.') });
+    expect((await it.create()).code).toBe(0);
+    expect(await it.jobs()).toHaveLength(1);
+  });
+
+  test('people see a card; without a terminal it is a row', async () => {
+    const it = await schedules();
+    const shown = await it.create(['-o', 'table', '--color', 'never'], { columns: 100 });
+    expect(shown.stdout).toMatch(
+      /^JOB: +cron_\w+\nSTATUS: +created\nAGENT: +agt_\w+\nNAME: +daily\nSCHEDULE: +At 09:00, /,
+    );
+    expect(shown.stdout).toMatch(/NEXT RUNS: +\S+T09:00:00\+0[12]:00, /);
+    const row = await it.create(['--ensure']);
+    expect(row.stdout.split('\t')).toHaveLength(7);
+    const blocked = await it.create(['-o', 'table', '--color', 'never'], { columns: 100 });
+    expect(blocked.stdout).not.toContain('NEXT RUNS');
+    expect(parseYaml((await it.create(['--ensure', '-o', 'yaml'])).stdout)).toMatchObject({ status: 'exists' });
+    expect(JSON.parse((await it.create(['--ensure', '-o', 'ndjson'])).stdout)).toMatchObject({ status: 'exists' });
+  });
+});
+
+describe('mistakes: exit 2, and nothing is sent', () => {
+  const without = (flag: string): string[] => {
+    const words = JOB('agt_1');
+    const at = words.indexOf(flag);
+    return words.filter((_, index) => index !== at && index !== at + 1);
+  };
+
+  test.each<[string, readonly string[], string]>([
+    ['no agent', without('--agent'), '--agent is missing.'],
+    ['no name', without('--name'), '--name is missing.'],
+    ['no instructions', without('--instructions'), '--instructions is missing.'],
+    ['no schedule', without('--schedule'), 'There is no schedule.'],
+    ['a blank name', [...without('--name'), '--name', ' '], '--name is empty.'],
+    [
+      'a name with a space before it',
+      [...JOB('a'), '--name', ' daily'],
+      '--name must not begin or end with white space',
+    ],
+    [
+      'a name of two lines',
+      [...JOB('a'), '--name', 'a\nb'],
+      '--name must not begin or end with white space, or hold a line',
+    ],
+    ['a name with a control character', [...JOB('a'), '--name', 'a\u001bb'], '--name must not hold control characters'],
+    [
+      'an agent by name without a space',
+      [...JOB('name:Support')],
+      'An agent is found by its name only within a space.',
+    ],
+    ['a space for an agent_id', [...JOB('a'), '--space', 'ext:acme'], '--space goes with --agent name:<name>'],
+    ['two schedules', [...JOB('a'), '--minute', '0'], '--schedule and --minute exclude each other.'],
+    [
+      'a day of the month',
+      [...JOB('a'), '--schedule', '0 9 1 * *'],
+      '--schedule: "1" is a day of the month, but must be *',
+    ],
+    ['a month', [...JOB('a'), '--schedule', '0 9 * 1 *'], '--schedule: "1" is a month, but must be *'],
+    ['four fields', [...JOB('a'), '--schedule', '0 9 * *'], 'has 4 fields, not five'],
+    ['seconds', [...JOB('a'), '--schedule', '0 0 9 * * *'], 'the first would be seconds'],
+    ['a wrong hour', [...JOB('a'), '--schedule', '0 24 * * *'], '--schedule: hour: "24" is out of range: 0 to 23'],
+    ['@reboot', [...JOB('a'), '--schedule', '@reboot'], '--schedule: "@reboot" is no moment of the week'],
+    [
+      'a wrong minute',
+      [...without('--schedule'), '--minute', '60', '--hour', '1'],
+      '--minute: "60" is out of range: 0 to 59',
+    ],
+    ['no hour', [...without('--schedule'), '--minute', '0'], '--hour: is missing'],
+    [
+      'a wrong day',
+      [...without('--schedule'), '--minute', '0', '--hour', '1', '--day-of-week', 'mno'],
+      '--day-of-week: "mno" is not a day',
+    ],
+    [
+      'an unknown timezone',
+      [...JOB('a'), '--timezone', 'Europe/Berln'],
+      '--timezone: "Europe/Berln" is not an IANA timezone name',
+    ],
+    ['an offset', [...JOB('a'), '--timezone', '+02:00'], '--timezone: "+02:00"'],
+    ['a file that is not there', [...JOB('a'), '--instructions', '@/nowhere.md'], 'cannot be read from /nowhere.md'],
+    ['@ alone', [...JOB('a'), '--instructions', '@'], '--instructions @<file> lacks the name of the file.'],
+    [
+      'empty standard input',
+      [...JOB('a'), '--instructions', '-'],
+      'The instructions cannot be read from standard input.',
+    ],
+    ['-f and a job', ['-f', 'jobs.yaml', '--name', 'x'], '-f and --name exclude each other.'],
+    ['a file of jobs that is not there', ['-f', '/nowhere.yaml'], '/nowhere.yaml: there is no such file or directory'],
+    [
+      'standard input for two things',
+      [...JOB('a'), '--instructions', '-', '--token-file', '-'],
+      'Standard input cannot be both',
+    ],
+    ['-f - with the token from there', ['-f', '-', '--token-file', '-'], 'Standard input cannot be both'],
+    ['a token', [...JOB('a'), '--token', 'pat_x'], '--token'],
+  ])('%s', async (_, words, said) => {
+    const it = await schedules();
+    const ran = await it.cron(['create', ...words]);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(said);
+    expect(ran.stderr).toMatch(/^error: [A-Z-]/);
+    expect(await it.received()).toEqual([]);
+    expect(existsSync(it.state)).toBe(false);
+  });
+
+  test('blank instructions out of a file', async () => {
+    const it = await schedules();
+    const ran = await it.create(['--instructions', `@${write('blank.md', ' \n\n')}`]);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('The instructions are blank.') });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('an agent or a space that there is not is exit 4, and nothing is written', async () => {
+    const it = await schedules();
+    const by = (agent: string, space: string) => it.create(['--agent', agent, '--space', space]);
+    expect(await by('name:Nobody', 'ext:acme')).toMatchObject({ code: 4, stderr: expect.stringContaining('Support') });
+    expect(await by('name:Support', 'ext:nowhere')).toMatchObject({ code: 4 });
+    expect(await it.create(['--agent', 'agt_nobody'])).toMatchObject({ code: 4 });
+    expect((await it.posts()).length).toBe(1);
+    expect(await it.jobs()).toEqual([]);
+  });
+});
+
+describe('cron create -f', () => {
+  const MANY = `agent: name:Support
+space: ext:acme
+timezone: Europe/Berlin
+jobs:
+  - { name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5' }
+  - name: watch
+    instructions: |
+      Look at what came in.
+      Answer it.
+    schedule: { minute: 0, hour: '*/4' }
+    timezone: UTC
+  - { name: wire, instructions: x, schedule: { type: cron, data: { minute: '5', hour: '1' }, timezone: UTC } }
+`;
+
+  test('creates all jobs; JSON is an array in the order of the file', async () => {
+    const it = await schedules();
+    const file = write('jobs.yaml', MANY);
+    const ran = await it.cron(['create', '-f', file, '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json<JobAnswer[]>().map(({ source, name, status }) => [source, name, status])).toEqual([
+      [`${file}:5`, 'daily', 'created'],
+      [`${file}:6`, 'watch', 'created'],
+      [`${file}:12`, 'wire', 'created'],
+    ]);
+    const bodies = await it.created();
+    expect(bodies).toHaveLength(3);
+    expect(bodies).toContainEqual({
+      agent_id: it.agent,
+      name: 'watch',
+      instructions: 'Look at what came in.\nAnswer it.\n',
+      schedule: { type: 'cron', data: { minute: '0', hour: '*/4', day_of_week: '*' }, timezone: 'UTC' },
+    });
+    const received = await it.received();
+    expect(
+      received.filter(({ method, path }) => `${method} ${path}`.startsWith('GET /v1/automation/partner')),
+    ).toHaveLength(1);
+    const again = await it.cron(['create', '-f', '-', '--ensure', '-o', 'ndjson'], { stdin: MANY });
+    expect(again.code).toBe(0);
+    const lines = again.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ status }) => status)).toEqual(['exists', 'exists', 'exists']);
+    expect(await it.jobs()).toHaveLength(3);
+  });
+
+  test('some blocked, some created: 10, and the table says which', async () => {
+    const it = await schedules();
+    await it.create();
+    const ran = await it.cron(['create', '-f', write('jobs.yaml', MANY), '-o', 'table', '--color', 'never'], {
+      columns: 250,
+    });
+    expect(ran.code).toBe(10);
+    expect(ran.stdout.split('\n').map((line) => /blocked|created|NAME/.exec(line)?.[0])).toEqual([
+      'NAME',
+      'blocked',
+      'created',
+      'created',
+      undefined,
+    ]);
+    expect(ran.stderr).toContain('1 blocked, 2 created.');
+    expect(ran.stderr).toContain('jobs.yaml:5 "daily": The job "daily" of the agent');
+  });
+
+  test('all mistakes of all files are shown with their places, and nothing is sent', async () => {
+    const it = await schedules();
+    const bad = write(
+      'bad.yaml',
+      "- { agent: a, name: x, instructions: y, schedule: '0 9 1 * *' }\n- { agent: a, name: x, schedule: '99 9 * * *', when: 1 }\n",
+    );
+    const ran = await it.cron(['create', '-f', write('jobs.yaml', MANY), '-f', bad]);
+    expect(ran.code).toBe(2);
+    for (const place of ['bad.yaml:1:', 'bad.yaml:2:']) expect(ran.stderr).toContain(place);
+    expect(ran.stderr).toContain('unknown key "when"');
+    expect(ran.stderr).toContain('the key "instructions" is missing');
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('a file that is given twice is a mistake of its own, however it is spelled', async () => {
+    const it = await schedules();
+    const file = write('jobs.yaml', MANY);
+    const other = file.replace('/jobs.yaml', '/./jobs.yaml');
+    for (const words of [
+      ['-f', file, '-f', file],
+      ['-f', file, '-f', other],
+      ['-f', '-', '-f', '-'],
+    ]) {
+      const ran = await it.cron(['create', ...words], { stdin: MANY });
+      expect(ran.code).toBe(2);
+      expect(ran.stderr).toContain('is given twice.');
+    }
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('one job by its agent_id and by its name: found out before anything is posted', async () => {
+    const it = await schedules();
+    const job = "name: daily, instructions: x, schedule: '@daily'";
+    const file = write(
+      'jobs.yaml',
+      `- { agent: ${it.agent}, ${job} }\n- { agent: name:Support, space: ext:acme, ${job} }\n`,
+    );
+    const ran = await it.cron(['create', '-f', file]);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('is described twice.') });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('an agent that there is not keeps all jobs from being created', async () => {
+    const it = await schedules();
+    const ran = await it.cron(['create', '-f', write('jobs.yaml', MANY.replace('name:Support', 'name:Nobody'))]);
+    expect(ran.code).toBe(4);
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test.each([
+    [402, 6],
+    [401, 3],
+  ])('a %i stops it: the rest is skipped, also where the list says nothing', async (status, code) => {
+    const it = await schedules();
+    await it.faults({ kind: 'status', status: 403, on: LIST }, { kind: 'status', status, on: POST });
+    const jobs = Array.from(
+      { length: 20 },
+      (_, at) => `- { agent: ${it.agent}, name: n${at}, instructions: x, schedule: '@daily' }`,
+    );
+    const ran = await it.cron(['create', '-f', write('jobs.yaml', jobs.join('\n')), '-o', 'json']);
+    expect(ran.code).toBe(code);
+    const statuses = ran.json<JobAnswer[]>().map((job) => job.status);
+    expect(statuses.filter((each) => each === 'skipped').length).toBeGreaterThan(10);
+    expect(await it.created()).toHaveLength(statuses.filter((each) => each === 'failed').length);
+  });
+
+  test('variables of the environment go into it, and --schema describes it', async () => {
+    const it = await schedules();
+    const file = write(
+      'jobs.yaml',
+      `agent: ${it.agent}\njobs:\n  - { name: "\${NAME}", instructions: x, schedule: '@daily' }\n`,
+    );
+    const ran = await it.cron(['create', '-f', file, '--query', '[0].name', '-o', 'tsv'], {
+      env: { NAME: 'from outside' },
+    });
+    expect(ran).toMatchObject({ code: 0, stdout: 'from outside\n' });
+    const schema = await run(['cron', 'create', '--schema'], { random: hasty });
+    expect(schema.code).toBe(0);
+    expect(schema.json()).toMatchObject({ title: 'partnerctl cron jobs' });
+  });
+});

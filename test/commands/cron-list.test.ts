@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { httpServer, sendJson } from '../faults/servers.ts';
+import { schedules } from '../helpers/scheduling.ts';
+import { CRON_JOBS } from '../sandbox/scheduled.ts';
+
+const POST = `POST ${CRON_JOBS}`;
+
+interface Listed {
+  readonly cron_job_id: string | null;
+  readonly name: string;
+  readonly recorded: boolean;
+  readonly remote?: boolean | null;
+}
+
+/** One job of each standing: recorded, not recorded, gone, and of unknown outcome. */
+async function everyStanding() {
+  const it = await schedules();
+  await it.create();
+  await it.create(['--name', 'removed']);
+  const removed = (await it.jobs()).find(({ name }) => name === 'removed')?.cron_job_id ?? '';
+  await it.admin('DELETE', `/cron-jobs/${removed}`);
+  const stranger = await it.make({ name: 'stranger' });
+  await it.faults({ kind: 'reset', on: POST, times: 1 });
+  await it.create(['--name', 'lost']);
+  await it.forget();
+  return { it, removed, stranger };
+}
+
+describe('cron list', () => {
+  test("joins the service's list with the state file, field by field", async () => {
+    const { it, removed, stranger } = await everyStanding();
+    const ran = await it.cron(['list', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const jobs = ran.json<Listed[]>();
+    const known = await it.jobs();
+    expect(jobs.map(({ name }) => name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
+    const key = expect.stringMatching(/^[0-9a-f]{24}$/);
+    const words = 'At 09:00, Monday through Friday (Europe/Berlin)';
+    const schedule = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '1-5' }, timezone: 'Europe/Berlin' };
+    expect(jobs[0]).toEqual({ ...known[0], recorded: true, key, in_words: words });
+    expect(jobs[1]).toEqual({ ...known[1], cron_job_id: stranger, recorded: false, in_words: words });
+    const local = { agent_id: it.agent, schedule, recorded: true, remote: false, key, in_words: words };
+    const more = { at: expect.any(String), origin: it.sandbox.baseUrl };
+    expect(jobs[2]).toEqual({ ...local, ...more, cron_job_id: removed, name: 'removed', status: 'gone' });
+    expect(jobs[3]).toEqual({ ...local, ...more, cron_job_id: null, name: 'lost', status: 'unknown' });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('people see words, the next run and the standing, and what to do about it', async () => {
+    const { it } = await everyStanding();
+    const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160 });
+    const rows = ran.stdout.trimEnd().split('\n');
+    expect(rows[0]).toMatch(/^JOB +AGENT +NAME +SCHEDULE +NEXT RUN +STATE$/);
+    expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
+    expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +\S+T09:00:00\+0[12]:00 +recorded$/);
+    expect(ran.stderr).toBe(
+      '1 of unknown outcome: `partnerctl cron reconcile` looks what became of it.\n' +
+        '1 gone from the service: `partnerctl cron forget` lets one be created again.\n',
+    );
+    const narrow = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 44 });
+    expect(narrow.stdout).toMatch(/^JOB: +cron_/);
+    for (const line of narrow.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(44);
+    const tsv = await it.cron(['list']);
+    expect(
+      tsv.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t').length),
+    ).toEqual([6, 6, 6, 6]);
+    expect(tsv.stderr).toBe('');
+    expect(parseYaml((await it.cron(['list', '-o', 'yaml'])).stdout)).toHaveLength(4);
+    const lines = (await it.cron(['list', '-o', 'ndjson'])).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
+    const unknown = await it.cron(['list', '--query', '[?!recorded].name', '-o', 'tsv']);
+    expect(unknown.stdout).toBe('stranger\n');
+  });
+
+  test('--local needs no network, no token and no address', async () => {
+    const { it, removed } = await everyStanding();
+    for (const env of [{ PARTNER_TOKEN: undefined, PARTNER_BASE_URL: undefined }, { PARTNER_TOKEN: undefined }]) {
+      const ran = await it.cron(['list', '--local', '-o', 'json'], { env });
+      expect(ran).toMatchObject({ code: 0, stderr: '' });
+      expect(ran.json()).toMatchObject([
+        { name: 'daily', cron_job_id: expect.any(String), recorded: true, remote: null, status: 'local' },
+        { name: 'removed', cron_job_id: removed, remote: null, status: 'local' },
+        { name: 'lost', cron_job_id: null, remote: false, status: 'unknown' },
+      ]);
+    }
+    expect(await it.received()).toEqual([]);
+    const elsewhere = await it.cron(['list', '--local', '-o', 'json'], {
+      env: { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1' },
+    });
+    expect(elsewhere).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect(await it.cron(['list'], { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 3 });
+  });
+
+  test('no jobs', async () => {
+    const it = await schedules();
+    expect(await it.cron(['list', '-o', 'json'])).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
+    expect(await it.cron(['list', '-o', 'table'])).toMatchObject({
+      stdout: '',
+      stderr: 'There are no scheduled jobs.\n',
+    });
+    expect(await it.cron(['list', '--local', '-o', 'table'])).toMatchObject({
+      stderr: 'The state file knows no jobs.\n',
+    });
+    expect(await it.cron(['list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  });
+
+  test('all pages are read', async () => {
+    const it = await schedules();
+    await it.set({ page_size: 2 });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await it.make({ name });
+    const ran = await it.cron(['list', '--query', '[].name', '-o', 'json']);
+    expect(ran.json()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  test('10,000 jobs', async () => {
+    const many = Array.from({ length: 10_000 }, (_, at) => ({
+      cron_job_id: `cron_${at}`,
+      agent_id: 'agt_1',
+      name: `job ${at}`,
+      schedule: { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' }, timezone: 'Europe/Berlin' },
+    }));
+    const server = await httpServer((_, response) => sendJson(response, many));
+    const it = await schedules();
+    const ran = await it.cron(['list'], { env: { PARTNER_BASE_URL: server.baseUrl } });
+    expect(ran.code).toBe(0);
+    expect(ran.stdout.trimEnd().split('\n')).toHaveLength(10_000);
+  });
+
+  test.each<[string, unknown]>([
+    ['other names of fields', [{ id: 7, agent: { id: 'agt_1' }, name: 'a', schedule: '0 9 * * *', timezone: 'UTC' }]],
+    ['under a key of its own', { jobs: [{ cron_job: { id: '7', agent_id: 'agt_1', name: 'a' } }] }],
+    ['schedules that cannot be read', [{ cron_job_id: '7', name: 'a', schedule: { data: { minute: 'x' } } }]],
+    ['nothing but ids', [{ cron_job_id: '7' }]],
+  ])('a service that lists %s', async (_, body) => {
+    const server = await httpServer((__, response) => sendJson(response, body));
+    const it = await schedules();
+    const ran = await it.cron(['list'], { env: { PARTNER_BASE_URL: server.baseUrl } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toMatch(/^7\t.*\tunrecorded\n$/);
+  });
+
+  test.each([
+    [403, 3],
+    [404, 4],
+    [500, 8],
+  ])('a list that answers %i ends with %i', async (status, code) => {
+    const it = await schedules();
+    await it.faults({ kind: 'status', status, on: 'GET' });
+    expect(await it.cron(['list', '--retries', '0'])).toMatchObject({ code, stdout: '' });
+  });
+
+  test('names of the service are harmless for people and exact for scripts', async () => {
+    const names = [
+      '\u001b[31mred\u001b[0m',
+      'two\nlines',
+      'a\tb',
+      'abc\u202efdp.exe',
+      '\u009b31m',
+      'x\rEVIL',
+      '株式会社',
+    ];
+    const listed = names.map((name, at) => ({ cron_job_id: `cron_${at}`, agent_id: name, name }));
+    const server = await httpServer((_, response) => sendJson(response, listed));
+    const it = await schedules();
+    const env = { PARTNER_BASE_URL: server.baseUrl };
+    for (const words of [
+      ['-o', 'table', '--color', 'never'],
+      ['-o', 'tsv'],
+    ]) {
+      for (const columns of [200, 40]) {
+        const { stdout } = await it.cron(['list', ...words], { env, columns });
+        expect(stdout).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+      }
+    }
+    const json = (await it.cron(['list', '-o', 'json'], { env })).json<Listed[]>();
+    expect(json.map(({ name }) => name)).toEqual(names);
+  });
+
+  test('lines of the state file that cannot be used are said with their numbers, and the rest is shown', async () => {
+    const { it } = await everyStanding();
+    const { appendFileSync } = await import('node:fs');
+    appendFileSync(it.state, '<<<<<<< ours\n{"type":"cron.created","torn');
+    const ran = await it.cron(['list', '--local', '-o', 'json']);
+    expect(ran.json()).toHaveLength(3);
+    expect(ran.stderr).toMatch(/state\.jsonl:\d+ is left out: /);
+  });
+});
