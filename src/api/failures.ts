@@ -105,7 +105,7 @@ function redirected(response: Response, facts: ErrorFacts, call: CallFacts): Par
 /**
  * The error for an answer that is not a success (spec §7).
  * The service's own message, status, code and request id survive in it. A 4xx says that nothing was done, a 408 too: it
- * stands for a request that did not come whole. After a 3xx or a 5xx that is open.
+ * stands for a request that did not come whole. After a 3xx or a 5xx that is open, unless it came early.
  */
 export function responseFailure(response: Response, call: CallFacts): PartnerctlError {
   const said = readServiceError(response.body, response.headers['content-type']);
@@ -137,7 +137,9 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
     case status >= 300 && status < 400:
       return openEnd(redirected(response, facts, call), call.operation);
     case status >= 500:
-      return openEnd(serverFailed(response, facts, call), call.operation);
+      return response.early
+        ? serverFailed(response, facts, call)
+        : openEnd(serverFailed(response, facts, call), call.operation);
     case status === 408:
       return serverFailed(response, facts, call);
     default:

@@ -6,6 +6,7 @@ import { anyOf } from './any-of.ts';
 import { networkFailure, responseFailure } from './failures.ts';
 import { requestPath } from './request-path.ts';
 import { type AttemptOutcome, decideRetry, parseRetryAfter, RetryBudget } from './retry.ts';
+import { BodyInFlight, type StreamedBody } from './streamed-body.ts';
 import type { Attempt, Reply, Transport } from './transport.ts';
 
 /** What a watcher (-v, --debug, progress) is told. Bodies and headers are not redacted yet. */
@@ -45,6 +46,8 @@ export interface CallOptions {
   /** Query parameters of the operation's own path; those that are undefined are left out. Not added to a `link`. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly json?: unknown;
+  /** In place of `json`. The time limits of a call do not hold for it then, only one for how long nothing of it is taken. */
+  readonly body?: StreamedBody;
   /** Repeats after the first attempt, in place of the configured number. */
   readonly retries?: number;
   /** Milliseconds that this call may take, waits and retries included; the command's deadline still counts. */
@@ -96,13 +99,14 @@ export class Http {
   async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
     const path = options.link ?? this.basePath + requestPath(operation, options.parameters, options.query);
-    const deadline =
-      this.options.clock.now() + Math.min(this.patienceMs(), options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const isEndless = options.body !== undefined && this.options.deadline === undefined;
+    const patience = isEndless ? Number.POSITIVE_INFINITY : this.patienceMs();
+    const deadline = this.options.clock.now() + Math.min(patience, options.timeoutMs ?? Number.POSITIVE_INFINITY);
 
     for (let attempt = 1; ; attempt += 1) {
       await this.waitForPause(operation, attempt, deadline, options.signal);
       const request = this.prepare(operation, path, options, deadline);
-      const reply = await this.attempt(request, operation, attempt, deadline, options.signal);
+      const reply = await this.attempt(request, operation, attempt, deadline, options);
       if (reply.kind === 'response' && reply.status >= 200 && reply.status < 300) {
         this.budget.giveBack();
         return createAnswer(operation, reply, request, attempt, this.options.redact);
@@ -165,6 +169,7 @@ export class Http {
         'user-agent': userAgent,
         'x-request-id': requestId,
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(options.body && { 'content-type': options.body.contentType, 'content-length': String(options.body.bytes) }),
       },
       signal: new AbortController().signal,
     };
@@ -176,7 +181,7 @@ export class Http {
     operation: Operation,
     attempt: number,
     deadline: number,
-    signal: AbortSignal | undefined,
+    { signal, body }: CallOptions,
   ): Promise<Reply> {
     const { transport, trace, clock, interrupt } = this.options;
     if (interrupt.aborted) throw new InterruptedError('Interrupted.');
@@ -185,11 +190,12 @@ export class Http {
     if (deadline <= clock.now()) return unsent(new TimeUp());
     const control = new AbortController();
     const ended = new AbortController();
-    const request = { ...prepared, signal: control.signal };
     const timeUp = setTimeout(() => control.abort(new TimeUp()), attemptMs(deadline - clock.now()));
+    const inFlight = body && new BodyInFlight(body, () => timeUp.refresh());
+    const request = { ...prepared, ...(inFlight && { body: inFlight }), signal: control.signal };
     const stop = (): void => control.abort(new InterruptedError('Interrupted.'));
     const onInterrupt = (): void => {
-      if (operation.safety !== 'once') stop();
+      if (operation.safety !== 'once' || inFlight?.isWhole === false) stop();
       else clock.sleep(INTERRUPT_GRACE_MS, ended.signal).then(stop, () => undefined);
     };
     const onSignal = (): void => {
@@ -222,7 +228,8 @@ export class Http {
   private outcomeOf(reply: Reply): AttemptOutcome {
     if (reply.kind === 'failure') return reply;
     const retryAfterMs = parseRetryAfter(reply.headers['retry-after'], reply.headers.date, this.options.clock.now());
-    return { kind: 'response', status: reply.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    const { status, early } = reply;
+    return { kind: 'response', status, early, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
 
   private failed(
@@ -261,7 +268,7 @@ export class Http {
   ): Promise<void> {
     for (let now = this.options.clock.now(); this.pausedUntil > now; now = this.options.clock.now()) {
       if (this.pausedUntil > deadline) {
-        const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '' };
+        const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '', early: true };
         const call = {
           operation,
           baseUrl: this.baseUrl,

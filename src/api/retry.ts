@@ -8,7 +8,13 @@ const LONGEST_WAIT_MS = 365 * 24 * 3_600_000;
 
 /** What one attempt ended with, as far as a repeat depends on it. */
 export type AttemptOutcome =
-  | { readonly kind: 'response'; readonly status: number; readonly retryAfterMs?: number }
+  | {
+      readonly kind: 'response';
+      readonly status: number;
+      readonly retryAfterMs?: number;
+      /** Whether it came before all of the request was sent. */
+      readonly early?: boolean;
+    }
   | {
       readonly kind: 'failure';
       /** Whether any of the request may have left this machine. */
@@ -42,13 +48,14 @@ export function backoffMs(attempt: number, random: number): number {
 }
 
 function mayRepeat(safety: Safety, outcome: AttemptOutcome): boolean {
-  if (outcome.kind === 'response') return safety !== 'once' && RETRIED_STATUSES.has(outcome.status);
+  if (outcome.kind === 'response') return (safety !== 'once' || outcome.early === true) && RETRIED_STATUSES.has(outcome.status);
   return outcome.transient && (safety !== 'once' || !outcome.left);
 }
 
 /**
  * Whether an attempt is followed by another, and after how long. Pure (spec §4.6, §7).
- * A `once` call is repeated only when its request never left this machine; an answer of any kind ends it, a 429 too.
+ * A `once` call is repeated only when its request never left this machine, or not all of it did; an answer to the whole
+ * of it ends it, a 429 too.
  * Retry-After is a floor; when it passes the deadline there is no point in waiting.
  */
 export function decideRetry(question: RetryQuestion): RetryDecision {

@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { BodyInFlight } from './streamed-body.ts';
 import type { Dispatcher } from './undici.ts';
 
 /** One HTTP request, ready to go. */
@@ -7,7 +8,7 @@ export interface Attempt {
   /** Path and query, on the transport's origin. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: string | BodyInFlight | undefined;
   /** Also stands in the headers; by it the transport recognises what has left. */
   readonly requestId: string;
   /** Whether to use a connection that nothing else has used: a kept-alive one may be reset under the request. */
@@ -22,9 +23,12 @@ export type Reply =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
+      /** Whether the answer came before all of the request was sent, so that it can only be a refusal. */
+      readonly early: boolean;
     }
   | {
       readonly kind: 'failure';
+      /** Whether the service may have the request: any of it, or, where the body is streamed, all of it. */
       readonly left: boolean;
       readonly transient: boolean;
       /** What went wrong, in words. */
@@ -173,7 +177,7 @@ async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal
  * redirect.
  */
 export function createTransport({ origin, proxy }: TransportOptions): Transport {
-  const underWay = new Map<string, { left: boolean }>();
+  const underWay = new Map<string, () => void>();
   const connect = { timeout: CONNECT_TIMEOUT_MS };
   let shared: Promise<Dispatcher> | undefined;
 
@@ -182,8 +186,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
     const headers =
       typeof message === 'object' && message !== null && 'headers' in message ? String(message.headers) : '';
     const requestId = /^x-request-id: (.*)$/im.exec(headers)?.[1]?.trim();
-    const attempt = requestId === undefined ? undefined : underWay.get(requestId);
-    if (attempt) attempt.left = true;
+    if (requestId !== undefined) underWay.get(requestId)?.();
   }
   subscribe('undici:client:sendHeaders', onSendHeaders);
 
@@ -195,8 +198,14 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
 
   async function exchange(attempt: Attempt, dispatcher: Dispatcher): Promise<Reply> {
     const { dispatchRequest } = await import('./undici.ts');
-    const progress = { left: false };
-    underWay.set(attempt.requestId, progress);
+    const { body } = attempt;
+    const stream = body instanceof BodyInFlight ? body : undefined;
+    let began = false;
+    const hasLeft = () => (stream ? stream.isWhole : began);
+    underWay.set(attempt.requestId, () => {
+      began = true;
+      stream?.connected();
+    });
     let status: number | undefined;
     try {
       const answering = dispatchRequest(dispatcher, {
@@ -204,21 +213,25 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
         path: attempt.path,
         method: attempt.method as Dispatcher.HttpMethod,
         headers: attempt.headers,
-        body: attempt.body ?? null,
+        body: body instanceof BodyInFlight ? body.chunks() : (body ?? null),
         headersTimeout: attempt.headersTimeoutMs,
         bodyTimeout: BODY_TIMEOUT_MS,
         signal: attempt.signal,
       });
       const response = await unlessAborted(answering, attempt.signal);
       status = response.statusCode;
+      const early = stream !== undefined && !stream.isWhole;
+      stream?.end();
       const headers = flatten(response.headers);
       const read = status < 300 ? readBody : readRefusal;
-      return { kind: 'response', status, headers, body: await read(response, headers['content-encoding']) };
+      return { kind: 'response', status, headers, body: await read(response, headers['content-encoding']), early };
     } catch (error) {
-      if (attempt.signal.aborted && !progress.left) throw attempt.signal.reason;
+      if (stream?.failure !== undefined) throw stream.failure;
+      if (attempt.signal.aborted && !hasLeft()) throw attempt.signal.reason;
       if (attempt.signal.aborted) return failure(attempt.signal.reason, true, status);
-      return failure(error, progress.left, status);
+      return failure(error, hasLeft(), status);
     } finally {
+      stream?.end();
       underWay.delete(attempt.requestId);
     }
   }

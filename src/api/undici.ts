@@ -4,7 +4,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import type { Agent as AgentType, Dispatcher } from 'undici';
-import requestModule from 'undici/lib/api/api-request.js';
+import requestModule, { type RequestOptions } from 'undici/lib/api/api-request.js';
 import AgentModule from 'undici/lib/dispatcher/agent.js';
 
 export type { Dispatcher } from 'undici';
@@ -19,7 +19,7 @@ export function createAgent(options: AgentType.Options): Dispatcher {
 /** One request on a dispatcher. No redirects, no retries, no decompression. */
 export function dispatchRequest(
   dispatcher: Dispatcher,
-  options: Dispatcher.RequestOptions,
+  options: RequestOptions,
 ): Promise<Dispatcher.ResponseData> {
   return requestModule.call(dispatcher, options);
 }

@@ -25,6 +25,8 @@ export const ASSUMPTIONS = {
   'cron.list': 'scheduled jobs are listed by GET on the creation path',
   'cron.fields':
     'a job carries its id as cron_job_id or id, agent_id (or agent with its id), name, instructions, and a schedule as it was sent, as plain fields, or as a text of five cron fields',
+  'upload.multipart':
+    'documents and file attachments are created by POST with a multipart body that holds the file in the field `file`',
 } as const;
 
 export type AssumptionName = keyof typeof ASSUMPTIONS;

@@ -8,6 +8,8 @@ const ID_FIELDS = {
   source: 'source_id',
   message: 'message_id',
   cron_job: 'cron_job_id',
+  document: 'document_id',
+  file_attachment: 'file_attachment_id',
 } as const;
 
 export type Resource = keyof typeof ID_FIELDS;
@@ -19,7 +21,10 @@ function asId(value: unknown): string | undefined {
 }
 
 /** Further names under which a resource may stand one level down: the service's path calls a job partner-cron-job. */
-const OTHER_NAMES: { readonly [name in Resource]?: readonly string[] } = { cron_job: ['partner_cron_job'] };
+const OTHER_NAMES: { readonly [name in Resource]?: readonly string[] } = {
+  cron_job: ['partner_cron_job'],
+  file_attachment: ['attachment', 'file'],
+};
 
 /** The object itself, then the one that stands under the resource's name. */
 function layers(object: JsonObject, resource: Resource): readonly JsonObject[] {

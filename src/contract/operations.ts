@@ -75,6 +75,20 @@ export const OPERATIONS = {
     safety: 'safe',
     source: 'assumed',
   },
+  createDocument: {
+    name: 'createDocument',
+    method: 'POST',
+    path: '/automation/documents/',
+    safety: 'once',
+    source: 'assumed',
+  },
+  createFileAttachment: {
+    name: 'createFileAttachment',
+    method: 'POST',
+    path: '/automation/file-attachments/',
+    safety: 'once',
+    source: 'assumed',
+  },
 } as const satisfies Record<string, Operation>;
 
 /**

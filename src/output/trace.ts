@@ -49,7 +49,7 @@ export function createTracer(level: TraceLevel, redact: (text: string) => string
         lines: [
           `> ${request.method} ${event.url} (attempt ${event.attempt})`,
           ...headerLines('>', request.headers),
-          ...bodyLines('>', request.body && redact(request.body)),
+          ...(typeof request.body === 'string' ? bodyLines('>', redact(request.body)) : []),
         ],
       };
     }

@@ -1,0 +1,63 @@
+/** A body that is made afresh for every attempt and sent as it comes: its length is known, its bytes are not held. */
+export interface StreamedBody {
+  readonly contentType: string;
+  /** Exactly as many as the chunks come to. */
+  readonly bytes: number;
+  /** @param sending tells how the attempt goes; what the chunks throw ends the call, and is what it throws */
+  chunks(sending: Sending): AsyncIterable<Uint8Array>;
+}
+
+/** One attempt, as its body sees it. */
+export interface Sending {
+  /** Aborted once the attempt is over: it was answered early, failed, or was given up. */
+  readonly over: AbortSignal;
+  /** Milliseconds that it took to get a connection, which is at least one way there and back. */
+  readonly connectMs: () => number;
+}
+
+/**
+ * A body on its way. As long as the last of its bytes has not been handed over the service cannot have all of it, so
+ * that nothing can have been done with it.
+ */
+export class BodyInFlight {
+  /** Whether all of it may have left this machine. */
+  isWhole = false;
+  /** What its source failed with. */
+  failure: unknown;
+  private readonly body: StreamedBody;
+  private readonly onChunk: () => void;
+  private readonly ended = new AbortController();
+  private readonly startedAt = performance.now();
+  private connectedAt: number | undefined;
+
+  /** @param onChunk told whenever the connection takes a part of it */
+  constructor(body: StreamedBody, onChunk: () => void) {
+    this.body = body;
+    this.onChunk = onChunk;
+  }
+
+  connected(): void {
+    this.connectedAt = performance.now();
+  }
+
+  /** The attempt is over; what still makes the body may stop. */
+  end(): void {
+    this.ended.abort();
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    let sent = 0;
+    const connectMs = () => (this.connectedAt ?? performance.now()) - this.startedAt;
+    try {
+      for await (const chunk of this.body.chunks({ over: this.ended.signal, connectMs })) {
+        sent += chunk.length;
+        this.isWhole = sent >= this.body.bytes;
+        yield chunk;
+        this.onChunk();
+      }
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
+  }
+}

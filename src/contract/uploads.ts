@@ -1,0 +1,28 @@
+import { UnknownShape } from './assumptions.ts';
+import { findId } from './fields.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+
+/** What a file is uploaded as (spec §2). */
+export type UploadKind = 'attachment' | 'document';
+
+const RESOURCES = { attachment: 'file_attachment', document: 'document' } as const;
+
+/** Where an answer may keep what it is about. */
+const LAYERS = ['data', 'result', 'results', 'file_attachments', 'documents', 'attachments', 'files'] as const;
+
+function layersOf(body: unknown): readonly JsonObject[] {
+  if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0]) : [];
+  if (!isJsonObject(body)) return [];
+  return [body, ...LAYERS.flatMap((name) => layersOf(body[name]))];
+}
+
+/**
+ * The id of what an upload created, at the top or one level down (assumption `id.field`).
+ * @throws UnknownShape when none can be made out
+ */
+export function readUploadId(body: unknown, kind: UploadKind): string {
+  const ids = layersOf(body).map((layer) => findId(layer, RESOURCES[kind]));
+  const id = ids.find((each) => each !== undefined);
+  if (id !== undefined) return id;
+  throw new UnknownShape('id.field', `No id of the ${kind} can be made out in the answer.`, describeJson(body));
+}

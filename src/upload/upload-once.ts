@@ -1,0 +1,232 @@
+import type { StreamedBody, Sending } from '../api/streamed-body.ts';
+import type { Owner } from '../domain/cron/ledger.ts';
+import { uploadKey } from '../domain/upload/identity.ts';
+import { type Sent, type UploadHistory, uploadHistory, type UploadIdentity, type UploadRecord } from '../domain/upload/ledger.ts';
+import { LocalError, PartnerctlError, provesNothingDone } from '../errors.ts';
+import type { Clock } from '../io.ts';
+import { bodyOf, hashOf, type UploadSource } from './source.ts';
+
+/** What uploading at most once needs of the world. */
+export interface UploadParts {
+  readonly origin: string;
+  readonly kind: UploadIdentity['kind'];
+  readonly ledger: {
+    /** The records of a file name, in the order of the state file. @throws LocalError */
+    read(filename: string): Promise<readonly UploadRecord[]>;
+    /** @throws LocalError; the record may be there all the same */
+    append(record: UploadRecord): Promise<void>;
+  };
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly owner: Owner;
+  /** Undefined where it cannot be told from here. */
+  readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
+  /** @throws OutcomeUnknownError where it may have been created; any other PartnerctlError is proof that it was not */
+  readonly post: (body: StreamedBody) => Promise<string>;
+  /** Ends the reading of a file that is only to be known. */
+  readonly ended: AbortSignal;
+}
+
+export interface UploadOptions {
+  /** Upload what was uploaded, or may have been, anew. */
+  readonly force: boolean;
+  /** Upload again what may have been uploaded. */
+  readonly retryUnknown: boolean;
+}
+
+export type UploadOutcome = { readonly sha256: string | null } & (
+  | { readonly status: 'uploaded'; readonly id: string; readonly unrecorded?: unknown }
+  | { readonly status: 'skipped'; readonly id: string }
+  /** `error` is what this upload ended with; without one, an earlier run left it so. */
+  | { readonly status: 'unknown'; readonly since: string; readonly error?: unknown }
+  | { readonly status: 'failed'; readonly error: unknown }
+);
+
+/** Before the last bytes it is given a moment in which a refusal may come: longer than the way there and back. */
+const LEAST_HOLD_MS = 10;
+const LONGEST_HOLD_MS = 300;
+
+/** Keeps the last bytes of a body back, because the file turns out to be there, or is being uploaded by another process. */
+class Settled extends Error {
+  readonly outcome: UploadOutcome;
+
+  constructor(outcome: UploadOutcome) {
+    super('settled');
+    this.outcome = outcome;
+  }
+}
+
+/**
+ * Uploads one file at most once. The service is not known to recognise a repeat, so the request is completed only once the
+ * state file says, on disk, that it is about to be: killed at any point, a later run knows what may have arrived.
+ */
+class Upload {
+  private readonly source: UploadSource;
+  private readonly parts: UploadParts;
+  private readonly options: UploadOptions;
+  private readonly onProgress: (bytes: number) => void;
+  private sent: Sent | undefined;
+
+  constructor(source: UploadSource, parts: UploadParts, options: UploadOptions, onProgress: (bytes: number) => void) {
+    this.source = source;
+    this.parts = parts;
+    this.options = options;
+    this.onProgress = onProgress;
+  }
+
+  async run(): Promise<UploadOutcome> {
+    const settled = await this.settledBefore();
+    if (settled) return settled;
+    const beforeLast = (sha256: string, sending: Sending) => this.announce(sha256, sending);
+    let id: string;
+    try {
+      id = await this.parts.post(bodyOf(this.source, { onProgress: this.onProgress, beforeLast }));
+    } catch (error) {
+      return error instanceof Settled ? error.outcome : await this.failed(error);
+    }
+    return await this.uploaded(id);
+  }
+
+  private identity(sha256: string): UploadIdentity {
+    const { origin, kind } = this.parts;
+    return { origin, kind, sha256, filename: this.source.filename };
+  }
+
+  private async historyOf(key: string): Promise<UploadHistory> {
+    const records = await this.parts.ledger.read(this.source.filename);
+    return uploadHistory(records.filter((record) => record.key === key));
+  }
+
+  /** Spares a file that the state file knows the way to the service. */
+  async settledBefore(): Promise<UploadOutcome | undefined> {
+    const { origin, kind, ledger, ended } = this.parts;
+    const records = await ledger.read(this.source.filename);
+    const mine = records.filter(
+      (record) => 'origin' in record && record.origin === origin && record.kind === kind,
+    );
+    if (mine.length === 0) return undefined;
+    const stamped = mine.findLast((record) => record.type === 'upload.done' && record.stamp === this.source.stamp);
+    const known = stamped && 'sha256' in stamped && this.source.stamp !== null ? stamped.sha256 : undefined;
+    const sha256 = known ?? (await hashOf(this.source, ended));
+    const settled = await this.settledByFile(sha256);
+    if (settled?.status === 'skipped' && known === undefined && this.source.stamp !== null) {
+      await this.remember(sha256, settled.id);
+    }
+    return settled;
+  }
+
+  /** So that the next run need not read the file. */
+  private async remember(sha256: string, upload_id: string): Promise<void> {
+    const { ledger } = this.parts;
+    const { stamp } = this.source;
+    const record = { ...this.head('upload.done', sha256), ...this.identity(sha256), sent: null, upload_id, stamp };
+    await ledger.append(record);
+  }
+
+  private async settledByFile(sha256: string): Promise<UploadOutcome | undefined> {
+    const { force, retryUnknown } = this.options;
+    const { done, open } = await this.historyOf(uploadKey(this.identity(sha256)));
+    if (done && !force) return { status: 'skipped', sha256, id: done.upload_id };
+    for (const { sent, unknown } of open) {
+      if (sent.id === this.sent?.id) continue;
+      const isOver = unknown !== undefined || (await this.parts.hasEnded(sent.owner)) !== false;
+      if (!isOver) return { status: 'failed', sha256, error: this.underWay(sent) };
+      if (!retryUnknown && !force) return { status: 'unknown', sha256, since: sent.at };
+    }
+    return undefined;
+  }
+
+  private underWay({ at }: Sent): LocalError {
+    return new LocalError('Another process is uploading this file at this moment.', {
+      why: `It began to complete it at ${at}.`,
+      hint: 'Run it again once that is done; it will be skipped then.',
+    });
+  }
+
+  private head<Type extends UploadRecord['type']>(type: Type, sha256: string) {
+    const { clock, newId } = this.parts;
+    return { type, id: newId(), at: new Date(clock.now()).toISOString(), key: uploadKey(this.identity(sha256)) };
+  }
+
+  /** Says in the state file that the file is about to be complete at the service, unless it need not be. */
+  private async announce(sha256: string, { over, connectMs }: Sending): Promise<void> {
+    const settled = await this.settledByFile(sha256);
+    if (settled) throw new Settled(settled);
+    const { clock, ledger, owner } = this.parts;
+    const hold = Math.min(LONGEST_HOLD_MS, Math.max(LEAST_HOLD_MS, 1.5 * connectMs()));
+    await clock.sleep(hold, over).catch(() => undefined);
+    if (over.aborted || this.sent) return;
+    const sent: Sent = { ...this.head('upload.sent', sha256), ...this.identity(sha256), owner };
+    this.sent = sent;
+    await ledger.append(sent);
+    // Two processes may have come this far; the first one in the file goes on.
+    const { open } = await this.historyOf(sent.key);
+    const [first] = open.filter(({ unknown }) => unknown === undefined);
+    if (first && first.sent.id !== sent.id && (await this.parts.hasEnded(first.sent.owner)) === false) {
+      throw new Settled({ status: 'failed', sha256, error: this.underWay(first.sent) });
+    }
+  }
+
+  /** @returns false where it could not be recorded */
+  private async end(type: 'upload.released' | 'upload.unknown', why: string): Promise<boolean> {
+    if (!this.sent) return true;
+    const { sha256, filename, id } = this.sent;
+    try {
+      await this.parts.ledger.append({ ...this.head(type, sha256), sent: id, filename, why });
+      return true;
+    } catch (error) {
+      if (error instanceof LocalError) return false;
+      throw error;
+    }
+  }
+
+  private async failed(error: unknown): Promise<UploadOutcome> {
+    const sha256 = this.sent?.sha256 ?? null;
+    const status = error instanceof PartnerctlError ? error.facts.status : undefined;
+    const why = status === undefined ? 'no_answer' : `http_${status}`;
+    if (provesNothingDone(error) || !this.sent) {
+      await this.end('upload.released', why);
+      return { status: 'failed', sha256, error };
+    }
+    await this.end('upload.unknown', why);
+    return { status: 'unknown', sha256, since: this.sent.at, error };
+  }
+
+  private async uploaded(id: string): Promise<UploadOutcome> {
+    const { sent } = this;
+    if (!sent) return { status: 'uploaded', sha256: null, id };
+    const { stamp } = this.source;
+    const done = { ...this.head('upload.done', sent.sha256), ...this.identity(sent.sha256) };
+    const uploaded = { status: 'uploaded', sha256: sent.sha256, id } as const;
+    try {
+      await this.parts.ledger.append({ ...done, sent: sent.id, upload_id: id, stamp });
+      return uploaded;
+    } catch (error) {
+      return { ...uploaded, unrecorded: error };
+    }
+  }
+}
+
+/**
+ * Uploads a file unless it is there, or may be.
+ * @param onProgress told how many bytes of the file were taken so far; begins again at 0 with every attempt
+ * @returns what became of it; a failure is a result
+ * @throws LocalError when the state file cannot be read, and InputError when the file cannot; nothing was sent then
+ */
+export async function uploadOnce(
+  source: UploadSource,
+  parts: UploadParts,
+  options: UploadOptions,
+  onProgress: (bytes: number) => void,
+): Promise<UploadOutcome> {
+  return await new Upload(source, parts, options, onProgress).run();
+}
+
+/** What is known of a file without sending it: `undefined` where it would be uploaded. */
+export async function lookUpUpload(
+  source: UploadSource,
+  parts: UploadParts,
+  options: UploadOptions,
+): Promise<UploadOutcome | undefined> {
+  return await new Upload(source, parts, options, () => undefined).settledBefore();
+}
