@@ -8,7 +8,7 @@ import { type CronFields, type CronSchedule, parseExpression, parseFields } from
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './timezone.ts';
 
-export const DEFAULT_TIMEZONE = 'UTC';
+const DEFAULT_TIMEZONE = 'UTC';
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
