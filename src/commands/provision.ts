@@ -156,11 +156,12 @@ async function jobCreation(
   http: Http,
   documents: readonly ManifestDocument[],
   dryRun: boolean,
+  said: Set<number>,
 ): Promise<CreateJob | undefined> {
   const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
   if (jobs.length === 0) return undefined;
   const { openCreation } = await import('../cron/run.ts');
-  return await openCreation(context, http, jobs, { ensure: true, dryRun });
+  return await openCreation(context, http, jobs, { ensure: true, dryRun }, said);
 }
 
 async function dryRun(context: Context, documents: readonly ManifestDocument[], concurrency: number): Promise<Answer> {
@@ -169,9 +170,10 @@ async function dryRun(context: Context, documents: readonly ManifestDocument[], 
     import('../provision/memory.ts'),
   ]);
   const http = await context.http();
-  const memory = await openMemory(context, http.baseUrl, documents);
+  const said = new Set<number>();
+  const memory = await openMemory(context, http.baseUrl, documents, said);
   context.progress.start('Looking at the spaces');
-  const createJob = await jobCreation(context, http, documents, true);
+  const createJob = await jobCreation(context, http, documents, true, said);
   const jobs = { createJob, clock: context.clock, interrupt: context.signals.interrupt };
   return report(planAll(http, documents, concurrency, memory, jobs), documents.length, context);
 }
@@ -182,8 +184,9 @@ async function apply(context: Context, documents: readonly ManifestDocument[], i
     import('../provision/memory.ts'),
   ]);
   const http = await context.http();
+  const said = new Set<number>();
   context.progress.start('Looking at the spaces');
-  const memory = await openMemory(context, http.baseUrl, documents);
+  const memory = await openMemory(context, http.baseUrl, documents, said);
   let blind = false;
   const onBlind = async (reason: Error): Promise<void> => {
     if (blind) return;
@@ -202,7 +205,7 @@ async function apply(context: Context, documents: readonly ManifestDocument[], i
     retries: flags.retries ?? DEFAULT_RETRIES,
     listed,
     memory,
-    createJob: await jobCreation(context, http, documents, false),
+    createJob: await jobCreation(context, http, documents, false, said),
     onBlind,
   };
   return report(provisionAll(documents, surface, input), documents.length, context);

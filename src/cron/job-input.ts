@@ -74,7 +74,7 @@ function scheduleMistake(error: ScheduleError, words: Words): UsageError {
 }
 
 /** The schedule that the flags say. @throws UsageError that says which field is wrong, and what is allowed */
-export function scheduleInput(words: Words): CronSchedule {
+function scheduleInput(words: Words): CronSchedule {
   try {
     return { ...fieldsOf(words), timezone: parseTimezone(words.text('timezone') ?? 'UTC') };
   } catch (error) {

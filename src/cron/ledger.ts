@@ -6,11 +6,14 @@ import type { Ledger } from './create-once.ts';
 
 /**
  * The state file for a command that reads and writes records of jobs. Lines that cannot be used are said once.
+ * @param said the lines of the file that were warned of already
  * @throws OutcomeUnknownError, on reading, where a newer version of this program wrote of the same job
  */
-export async function openLedger(context: Context): Promise<Ledger & { readAll(): Promise<CronLog> }> {
+export async function openLedger(
+  context: Context,
+  said = new Set<number>(),
+): Promise<Ledger & { readAll(): Promise<CronLog> }> {
   const path = await context.statePath();
-  const said = new Set<number>();
 
   async function read(only?: JobName): Promise<CronLog> {
     const log = await readCronLog(path, only);

@@ -33,7 +33,12 @@ export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
 const AT_ONCE = 4;
 
 /** What guarding creations needs, for all the jobs of a command. */
-async function guardParts(context: Context, http: Http, wanted: readonly JobName[]): Promise<GuardParts> {
+async function guardParts(
+  context: Context,
+  http: Http,
+  wanted: readonly JobName[],
+  said?: Set<number>,
+): Promise<GuardParts> {
   const { clock, ended } = context;
   const service = openServiceJobs(http, wanted, (error) =>
     context.warn(
@@ -42,7 +47,7 @@ async function guardParts(context: Context, http: Http, wanted: readonly JobName
   );
   return {
     origin: http.baseUrl,
-    ledger: await openLedger(context),
+    ledger: await openLedger(context, said),
     clock,
     newId: randomRecordId,
     owner: await thisProcess(),
@@ -67,14 +72,16 @@ async function before(wanted: WantedJob, http: Http, context: Context): Promise<
 /**
  * Opens what it takes to create jobs, for all those of a command: the service's list is read once.
  * @param names of all the jobs that may follow
+ * @param said the lines of the state file that were warned of already
  */
 export async function openCreation(
   context: Context,
   http: Http,
   names: readonly JobName[],
   options: CreateOptions,
+  said?: Set<number>,
 ): Promise<CreateJob> {
-  const parts = await guardParts(context, http, names);
+  const parts = await guardParts(context, http, names, said);
   return async (wanted) => {
     const { job } = wanted;
     const nothing = await before(wanted, http, context);

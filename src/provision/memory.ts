@@ -70,15 +70,17 @@ function isKnown(known: ProvisionedSpace | undefined, facts: ProvisionedSpace, i
 /**
  * Opens the state file for a run. Provisioning can do without it, so a file that cannot be read or written is a warning.
  * @param origin the base address of the service, to which the records belong
+ * @param said takes up the lines of the file that are warned of
  */
 export async function openMemory(
   context: Context,
   origin: string,
   documents: readonly ManifestDocument[],
+  said: Set<number>,
 ): Promise<Memory> {
   const path = await context.statePath();
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  const spaces = new Map(await remembered(context, path, origin, wanted));
+  const spaces = new Map(await remembered(context, path, origin, wanted, said));
   let writable = true;
   return {
     recall(manifest) {
@@ -116,10 +118,14 @@ async function remembered(
   path: string,
   origin: string,
   wanted: ReadonlySet<string>,
+  said: Set<number>,
 ): Promise<ReadonlyMap<string, ProvisionedSpace>> {
   try {
     const { spaces, damaged } = await lookUpProvisioned(path, origin, wanted);
-    for (const { line, why } of damaged) await context.warn(`${path}:${line} is left out: ${why}`);
+    for (const { line, why } of damaged) {
+      said.add(line);
+      await context.warn(`${path}:${line} is left out: ${why}`);
+    }
     return spaces;
   } catch (error) {
     if (!(error instanceof LocalError)) throw error;

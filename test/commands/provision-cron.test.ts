@@ -291,6 +291,15 @@ describe('a job that cannot be created', () => {
     expect((await provision([write('plain.yaml', manifest('plain')), '--state', state], it)).code).toBe(0);
   });
 
+  test('a line of the state file that cannot be used is warned of once', async () => {
+    const it = await service();
+    const state = write('state.jsonl', '<<<<<<< ours\n');
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
+    const ran = await provision([path, '--state', state], it);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr.match(/state\.jsonl:1 is left out/g)).toHaveLength(1);
+  });
+
   test('after a failed installation or chat its jobs are skipped', async () => {
     const it = await service();
     const directory = tempDirectory();

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
-import { handSignals } from '../helpers/run.ts';
+import { handSignals, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
 import { oddService } from './odd-service.ts';
+import { httpServer, sendJson } from './servers.ts';
 
 const AGENT = '{ template_id: tmpl_support, name: Support }';
 const documents = ['a', 'b', 'c', 'd'].map(
@@ -31,5 +33,46 @@ describe('provisioning that is interrupted', () => {
     expect(again.code).toBe(0);
     expect(again.json()).toMatchObject({ summary: { created: 2, unchanged: 2 } });
     for (const id of ['a', 'b', 'c', 'd']) expect(service.agentNames(id)).toEqual(['Support']);
+  });
+
+  it('brings the job that was sent to its end and sends no further one; the next run does the rest', async () => {
+    const signals = handSignals();
+    const state = join(tempDirectory(), 'state.jsonl');
+    const jobs: unknown[] = [];
+    const agent = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
+    const server = await httpServer(({ method, path, body }, response) => {
+      if (method === 'POST') {
+        // Pressed while the first job is being created.
+        if (jobs.length === 0) signals.abort(new InterruptedError('Interrupted.'));
+        const job = { cron_job_id: `cron_${jobs.length}`, ...JSON.parse(body) };
+        jobs.push(job);
+        sendJson(response, job, 201);
+      } else if (path.endsWith('/agents/')) sendJson(response, [agent]);
+      else sendJson(response, path.endsWith('/spaces/') ? [{ space_id: 's1', external_space_id: 'a' }] : jobs);
+    });
+    const job = (name: string) => `{ name: ${name}, instructions: x, schedule: '@daily' }`;
+    const cron = `cron: [${job('first')}, ${job('second')}]`;
+    const stdin = documents[0]?.replace(' }]', `, ${cron} }]`) ?? '';
+    const argv = ['provision', '-', '-o', 'json', '--state', state];
+    const ran = await partnerctl(server.baseUrl, argv, { stdin, signals, clock: systemClock });
+    expect(ran.code).toBe(130);
+    expect(ran.json()).toMatchObject({
+      results: [
+        {
+          status: 'failed',
+          space_id: 's1',
+          cron: [
+            { status: 'created', cron_job_id: 'cron_0' },
+            { status: 'skipped', cron_job_id: null },
+          ],
+          error: { type: 'interrupted' },
+        },
+      ],
+    });
+    const again = await partnerctl(server.baseUrl, argv, { stdin });
+    expect(again.json()).toMatchObject({
+      results: [{ status: 'reused', cron: [{ status: 'exists' }, { status: 'created' }] }],
+    });
+    expect(jobs).toHaveLength(2);
   });
 });

@@ -63,16 +63,23 @@ export default command<Input>({
       description: 'what the agent does on each run; @file reads a file, - standard input',
     },
     { usage: '--schedule <expression>', description: "a cron expression without days of the month: '0 9 * * 1-5'" },
-    { usage: '--minute <field>', description: 'in place of --schedule' },
-    { usage: '--hour <field>', description: 'in place of --schedule' },
-    { usage: '--day-of-week <field>', description: 'in place of --schedule; every day by default' },
+    { usage: '--minute <field>', description: 'in place of --schedule: 0 to 59, such as 0 or 0,30 or */10' },
+    { usage: '--hour <field>', description: 'in place of --schedule: 0 to 23, such as 9 or 8-18/2' },
+    {
+      usage: '--day-of-week <field>',
+      description: 'in place of --schedule: 0 to 7 or names, such as mon-fri; every day by default',
+    },
     { usage: '--timezone <zone>', description: 'an IANA name such as Europe/Berlin', default: 'UTC' },
     {
       usage: '-f, --file <path>',
-      description: 'YAML with jobs; - reads standard input; may be repeated',
+      description: 'a YAML file of jobs, a directory of them, or - for standard input; may be repeated',
       repeatable: true,
     },
-    { usage: '--ensure', description: 'a job that is there already, with the same content, is a success' },
+    {
+      usage: '--ensure',
+      description:
+        'a job that is there already with the same content is a success; one that is being created is waited for',
+    },
     { usage: '--dry-run', description: 'look and say what would be done; nothing is written' },
     { usage: '--schema', description: 'print the JSON Schema of a file for -f' },
   ],
@@ -86,6 +93,10 @@ export default command<Input>({
       does: 'safe to run on every deployment',
     },
     { line: 'partnerctl cron create -f jobs.yaml --dry-run', does: 'what a file would create' },
+    {
+      line: 'partnerctl cron create -f jobs.yaml --ensure -o json',
+      does: 'create what is missing of it, for a script',
+    },
   ],
   input(words) {
     const files = words.texts('file');

@@ -8,7 +8,6 @@ import { type Manifest, type ManifestAgent, manifestSchema } from './schema.ts';
 
 export { LIMITS } from '../yaml-input/limits.ts';
 export type { Problem } from '../yaml-input/problem.ts';
-export type { YamlSource as ManifestSource } from '../yaml-input/source-text.ts';
 export type { Manifest, ManifestAgent } from './schema.ts';
 
 export interface ManifestDocument {
