@@ -4,11 +4,16 @@ import { appendCronRecord, type CronLog, type JobName, readCronLog } from '../st
 import { leaveRecord } from '../state/recovery.ts';
 import type { Ledger } from './create-once.ts';
 
+export interface OpenedLedger extends Ledger {
+  /** The sound records of all keys. @throws LocalError */
+  readAll(): Promise<CronLog>;
+}
+
 /**
  * The state file for a command that reads and writes records of jobs. Lines that cannot be used are said once.
  * @throws OutcomeUnknownError, on reading, where a newer version of this program wrote of the same job
  */
-export async function openLedger(context: Context): Promise<Ledger & { readAll(): Promise<CronLog> }> {
+export async function openLedger(context: Context): Promise<OpenedLedger> {
   const path = await context.statePath();
   const said = new Set<number>();
 

@@ -33,6 +33,7 @@ async function guardParts(context: Context, http: Http, wanted: readonly WantedJ
   const service = openServiceJobs(
     http,
     wanted.map(({ job }) => job),
+    clock,
     (error) =>
       context.warn(
         `which jobs the service has cannot be read (${error.message}) The state file alone guards against creating one twice.`,
