@@ -7,7 +7,17 @@ import { settle, takeUp } from '../../../src/cron/settle.ts';
 import { type CronJob, contentHash } from '../../../src/domain/cron/job.ts';
 import { liveRecords } from '../../../src/domain/cron/ledger.ts';
 import { PartnerctlError } from '../../../src/errors.ts';
-import { type AppendFate, type Fate, GRACE_MS, keyOf, type ListSays, ORIGIN, type PostFate, type Process, World } from './world.ts';
+import {
+  type AppendFate,
+  type Fate,
+  GRACE_MS,
+  keyOf,
+  type ListSays,
+  ORIGIN,
+  type PostFate,
+  type Process,
+  World,
+} from './world.ts';
 
 const SCHEDULE = { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' };
 
@@ -124,7 +134,13 @@ async function byHand(world: World, { kind, key, ...fate }: Extract<Event, { kin
       } else if (live) {
         const reservation = world.history(keyOf(job)).open[0]?.reservation.id ?? null;
         const { cron_job_id } = live;
-        await process.ledger.append({ ...head(), type: 'cron.adopted', ...factsOf(ORIGIN, live), reservation, cron_job_id });
+        await process.ledger.append({
+          ...head(),
+          type: 'cron.adopted',
+          ...factsOf(ORIGIN, live),
+          reservation,
+          cron_job_id,
+        });
       }
     });
   } catch (error) {
@@ -155,7 +171,8 @@ async function happen(world: World, event: Event): Promise<void> {
 /** That every id that was answered to a process that went on can be found. */
 function checkIds(world: World): void {
   const records = world.records();
-  const isKept = (id: string, all: typeof records) => all.some((each) => 'cron_job_id' in each && each.cron_job_id === id);
+  const isKept = (id: string, all: typeof records) =>
+    all.some((each) => 'cron_job_id' in each && each.cron_job_id === id);
   for (const { cron_job_id, key } of world.answered) {
     const isRemoved = world.jobs.some((job) => job.cron_job_id === cron_job_id && job.removed);
     const isBlocked = world.history(key).open.length > 0;
@@ -170,7 +187,8 @@ async function checkWaysOut(world: World): Promise<void> {
     const process = world.process();
     const job = { agent_id, name: `fresh ${agent_id}`, ...CONTENTS[0] };
     const outcome = await process.run(() => createOnce(job, process.guard, { ensure: false, dryRun: false }));
-    if (outcome === 'died' || outcome.status !== 'created') world.wrongs.push(`a fresh job: ${JSON.stringify(outcome)}`);
+    if (outcome === 'died' || outcome.status !== 'created')
+      world.wrongs.push(`a fresh job: ${JSON.stringify(outcome)}`);
   }
   world.now += 24 * 3_600_000;
   await reconcile(world, { assume: true });
