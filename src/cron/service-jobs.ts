@@ -38,7 +38,7 @@ export function listedJob(item: JsonObject): ListedJob {
 }
 
 /** Whether the service has no list that this token can read, so that trying again would not help. */
-export function isClosed(error: unknown): error is PartnerctlError {
+function isClosed(error: unknown): error is PartnerctlError {
   if (error instanceof ShapeError || error instanceof NotFoundError || error instanceof RefusedError) return true;
   if (error instanceof CredentialsError) return error.facts.status === 403;
   return error instanceof ServiceError && error.facts.status === 501;

@@ -5,7 +5,7 @@ import { appendRecord, readLog } from './log.ts';
 import { fieldText, type LogRecord } from './record.ts';
 
 /** A line of the state file that could not be used. */
-export interface UnusableLine {
+interface UnusableLine {
   readonly line: number;
   readonly why: string;
 }

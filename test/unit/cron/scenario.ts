@@ -33,14 +33,14 @@ const CONTENTS = [
   { instructions: 'Sum up.', schedule: { ...SCHEDULE, hour: '10' } },
 ] as const;
 
-export type Which = { readonly key: 0 | 1 | 2; readonly content: 0 | 1 };
+type Which = { readonly key: 0 | 1 | 2; readonly content: 0 | 1 };
 
-export function jobOf({ key, content }: Which): CronJob {
+function jobOf({ key, content }: Which): CronJob {
   return { ...NAMES[key], ...CONTENTS[content] };
 }
 
 /** What happens in a scenario: runs of the program, people, and time. */
-export type Event =
+type Event =
   | ({ readonly kind: 'create'; readonly ensure: boolean } & Which & Fate)
   | ({ readonly kind: 'reconcile'; readonly assume: boolean } & Fate)
   /** Somebody who knows which job it is records it. */

@@ -50,7 +50,7 @@ interface MadeJob extends CronJob {
 }
 
 /** A file that several processes append to: text, as on a disk. */
-export class SharedFile {
+class SharedFile {
   text: string;
 
   constructor(text = '') {
