@@ -1,0 +1,292 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
+import { type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { service } from '../helpers/service.ts';
+import { CRON_JOBS, jobBody } from '../sandbox/scheduled.ts';
+import { partnerctl } from './client.ts';
+import { type Front, front, type Trouble } from './front.ts';
+import { closedPort, sendJson } from './servers.ts';
+
+interface Place {
+  readonly cron: Cron;
+  readonly front: Front;
+  /** The state file. */
+  readonly path: string;
+  run(words: readonly string[], options?: RunOptions): Promise<Ran>;
+  /** Makes a job beside the program. @returns its id */
+  make(more: Record<string, unknown>): Promise<string>;
+  /** Another agent than the one of `cron`. */
+  readonly other: string;
+}
+
+const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
+
+/** A service behind a gateway, and a state file. */
+async function place(): Promise<Place> {
+  const it = await service();
+  const cron = await cronOn(it);
+  const gate = await front(new URL(it.sandbox.baseUrl).origin);
+  const path = join(tempDirectory(), 'state.jsonl');
+  const [space] = await it.spaces();
+  const body = { template_id: 'tmpl_sales', name: 'Sales' };
+  const { json } = await it.partner('POST', '/automation/agent-templates/provision-space/', {
+    body: { external_space_id: space?.external_space_id, space: { name: space?.name }, agents: [body] },
+  });
+  return {
+    cron,
+    front: gate,
+    path,
+    run: (words, options = {}) =>
+      partnerctl(gate.baseUrl, [...words, '--state', path], { ...options, env: { PARTNER_TOKEN: it.token } }),
+    make: async (more) => {
+      const made = await it.partner('POST', CRON_JOBS, { body: jobBody(cron.agent_id, more) });
+      expect(made.status).toBe(201);
+      return made.json.cron_job_id;
+    },
+    other: json.agents[0].agent_id,
+  };
+}
+
+const LOST: readonly [string, Trouble, string[]?][] = [
+  ['a reset', { after: (response) => response.socket?.resetAndDestroy() }],
+  ['no answer within --timeout', { after: () => undefined }, ['--timeout', '1s']],
+  [
+    'a body that is cut',
+    {
+      after: (response, { status, text }) => {
+        response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
+        response.write(text.slice(0, 9), () => response.destroy());
+      },
+    },
+  ],
+  ['a 502 of a proxy', { after: (response) => sendJson(response, { detail: 'Bad gateway' }, 502) }],
+  ['a 503 with Retry-After', { after: (response) => sendJson(response, {}, 503, { 'retry-after': '1' }) }],
+  ['a redirect', { after: (response) => response.writeHead(303, { location: '/v1/elsewhere' }).end() }],
+  [
+    'a 201 with a page',
+    { after: (response) => response.writeHead(201, { 'content-type': 'text/html' }).end('<title>Welcome</title>') },
+  ],
+  ['a 201 without an id', { after: (response) => sendJson(response, { ok: true }, 201) }],
+];
+
+describe('a job whose answer is lost, by', () => {
+  it.each(LOST)('%s: exit 9 until it is reconciled, and never posted again', async (_, trouble, flags = []) => {
+    const { cron, front, path, run, make, other } = await place();
+    await make({ name: 'daily', agent_id: other });
+    await make({ name: 'weekly' });
+    front.meet(trouble);
+    // Time that is to be up has to pass.
+    const lost = await run(cron.create('daily', ...flags), flags.length > 0 ? { clock: systemClock } : {});
+    front.meet(undefined);
+    expect(lost.code).toBe(9);
+    expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown', name: 'daily' });
+    expect(lost.stderr).toContain('cron reconcile');
+    const made = (await cron.jobs()).filter(({ name, agent_id }) => name === 'daily' && agent_id === cron.agent_id);
+    expect(made).toHaveLength(1);
+    await make({ name: 'daily', agent_id: other });
+    await make({ name: 'monthly' });
+
+    for (const more of [[], ['--ensure'], ['--dry-run']]) {
+      expect((await run(cron.create('daily', ...more))).code).toBe(9);
+    }
+    expect(front.posts()).toHaveLength(1);
+
+    const [job] = made;
+    const reconciled = await run(RECONCILE);
+    expect({ code: reconciled.code, stderr: reconciled.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(reconciled.json()).toMatchObject([{ cron_job_id: job?.cron_job_id, status: 'adopted', name: 'daily' }]);
+    const there = await run(cron.create('daily', '--ensure'));
+    expect(there.code).toBe(0);
+    expect(there.json()).toMatchObject({ cron_job_id: job?.cron_job_id, status: 'exists' });
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect(front.posts()).toHaveLength(1);
+    expect(await logContent(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
+  });
+
+  it('a reset, where two jobs came that it could be: none is guessed, and the one that a person names is taken', async () => {
+    const { cron, front, path, run, make } = await place();
+    front.meet({ after: (response) => response.socket?.resetAndDestroy() });
+    const lost = await run(cron.create('daily'));
+    front.meet(undefined);
+    const twin = await make({ name: 'daily' });
+    const ids = await cron.idsOf('daily');
+    expect(ids).toHaveLength(2);
+    for (const more of [[], ['--assume-not-created'], ['--assume-not-created', '--grace', '1ms']]) {
+      const reconciled = await run([...RECONCILE, ...more]);
+      expect(reconciled.code).toBe(9);
+      expect(reconciled.json()).toMatchObject([{ cron_job_id: null, status: 'unknown', candidates: ids }]);
+      expect(reconciled.stderr).toContain('cron adopt');
+    }
+    expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
+    expect(await logContent(path)).toMatchObject({ ids: [] });
+
+    const { key } = lost.json<{ key: string }>();
+    expect((await run(['cron', 'adopt', twin, '--key', key, '--yes'])).code).toBe(0);
+    expect((await run(RECONCILE)).json()).toEqual([]);
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect(front.posts()).toHaveLength(1);
+  });
+
+  it('a reset, where another job of the name came with other content only: it is not taken for it', async () => {
+    const { cron, front, run, make } = await place();
+    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
+    expect((await run(cron.create('daily'))).code).toBe(9);
+    front.meet(undefined);
+    const another = await make({ name: 'daily', instructions: 'Something else.' });
+    const reconciled = await run([...RECONCILE, '--assume-not-created']);
+    expect(reconciled.code).toBe(9);
+    expect(reconciled.json()).toMatchObject([{ cron_job_id: null, status: 'unknown', candidates: [another] }]);
+  });
+
+  it('a reset before it was made: once that is said, it is created', async () => {
+    const { cron, front, run } = await place();
+    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
+    expect((await run(cron.create('daily'))).code).toBe(9);
+    front.meet(undefined);
+    const open = await run(RECONCILE);
+    expect(open.code).toBe(9);
+    expect(open.stderr).toContain('--assume-not-created');
+    expect((await run(cron.create('daily'))).code).toBe(9);
+    const freed = await run([...RECONCILE, '--assume-not-created']);
+    expect(freed.code).toBe(0);
+    expect(freed.json()).toMatchObject([{ cron_job_id: null, status: 'released' }]);
+    const created = await run(cron.create('daily'));
+    expect(created.code).toBe(0);
+    expect(await cron.idsOf('daily')).toEqual([created.json<{ cron_job_id: string }>().cron_job_id]);
+  });
+
+  it('a reset blocks its own name alone', async () => {
+    const { cron, front, run } = await place();
+    front.meet({ after: (response) => response.socket?.resetAndDestroy() });
+    expect((await run(cron.create('daily'))).code).toBe(9);
+    front.meet(undefined);
+    expect((await run(cron.create('weekly'))).code).toBe(0);
+  });
+});
+
+describe('a job that was refused is not blocked:', () => {
+  it.each([
+    [400, 1],
+    [401, 3],
+    [402, 6],
+    [403, 3],
+    [404, 4],
+    [409, 1],
+    [422, 1],
+  ])('%i ends with %i, and the next create makes it', async (status, code) => {
+    const { cron, front, path, run } = await place();
+    front.meet({ instead: (response) => sendJson(response, { message: 'No.' }, status) });
+    const refused = await run(cron.create('daily'));
+    front.meet(undefined);
+    expect(refused.code).toBe(code);
+    expect(refused.error().status).toBe(status);
+    expect(refused.error().hint).toContain('No job was created');
+    expect(front.posts()).toHaveLength(1);
+    const created = await run(cron.create('daily'));
+    expect({ code: created.code, stderr: created.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(created.json()).toMatchObject({ status: 'created' });
+    expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
+  });
+
+  it('429 on the POST is not repeated, however short the wait: exit 7 with the moment to come back', async () => {
+    const { cron, front, run } = await place();
+    front.meet({ instead: (response) => sendJson(response, {}, 429, { 'retry-after': '1' }) });
+    const limited = await run(cron.create('daily'));
+    front.meet(undefined);
+    expect(limited.code).toBe(7);
+    expect(limited.error().retry_at).toMatch(/^2026-01-01T00:00:01/);
+    expect(front.posts()).toHaveLength(1);
+    expect((await run(cron.create('daily'))).code).toBe(0);
+    expect(await cron.idsOf('daily')).toHaveLength(1);
+  });
+});
+
+describe('a request that never left does not block:', () => {
+  it('the connection of the POST was refused', async () => {
+    const path = join(tempDirectory(), 'state.jsonl');
+    let gone = true;
+    let posts = 0;
+    const server = createServer((request, response) => {
+      // Nobody is there any more when the POST comes.
+      if (gone) server.close();
+      if (request.method === 'GET') return sendJson(response, [], 200, gone ? { connection: 'close' } : {});
+      posts += 1;
+      sendJson(response, { cron_job_id: 'c1' }, 201);
+    });
+    const port = await closedPort();
+    const listening = async (): Promise<void> => {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    };
+    const create = () =>
+      partnerctl(`http://127.0.0.1:${port}/v1`, createWords('a1', 'daily', '--state', path, '--retries', '1'));
+    await listening();
+    const refused = await create();
+    expect(refused.code).toBe(8);
+    expect(refused.error().hint).toContain('No job was created');
+    expect((await logContent(path)).records.map(({ type }) => type)).toEqual(['cron.reserved', 'cron.released']);
+    gone = false;
+    await listening();
+    const created = await create();
+    expect(created.json()).toMatchObject({ cron_job_id: 'c1', status: 'created' });
+    expect(posts).toBe(1);
+    server.close();
+  });
+
+  it.each([
+    ['no service at all', async () => `http://127.0.0.1:${await closedPort()}/v1`],
+    ['no such host', async () => 'https://no-such-host.invalid/v1'],
+  ])('%s: exit 8, and nothing is written', async (_, baseUrl) => {
+    const path = join(tempDirectory(), 'state.jsonl');
+    const at = await baseUrl();
+    for (const more of [[], ['--ensure']]) {
+      const failed = await partnerctl(at, createWords('a1', 'daily', '--state', path, '--retries', '0', ...more));
+      expect(failed.code).toBe(8);
+    }
+    expect((await logContent(path)).records).toEqual([]);
+  });
+});
+
+describe('the list of the service', () => {
+  it('still knows the jobs when the state file is gone: nothing is created twice', async () => {
+    const { cron, front, path, run } = await place();
+    const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
+    for (const more of [['--ensure'], []]) {
+      rmSync(path);
+      const again = await run(cron.create('daily', ...more));
+      expect(again.code).toBe(0);
+      expect(again.json()).toMatchObject({ cron_job_id: created.cron_job_id, status: 'adopted' });
+    }
+    rmSync(path);
+    const other = await run([...cron.create('daily'), '--timezone', 'Asia/Tokyo']);
+    expect(other.code).toBe(5);
+    expect(other.json()).toMatchObject({ cron_job_id: created.cron_job_id, status: 'blocked' });
+    expect(front.posts()).toHaveLength(1);
+    expect((await logContent(path)).ids).toEqual([created.cron_job_id]);
+  });
+
+  it.each([403, 404, 405])('cannot be read (%i): said once, and the file guards alone', async (status) => {
+    const { cron, front, path, run } = await place();
+    front.meetList((response) => sendJson(response, { message: 'No.' }, status));
+    const created = await run(cron.create('daily'));
+    expect(created.code).toBe(0);
+    expect(created.stderr.match(/The state file alone guards/g)).toHaveLength(1);
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
+    expect(front.posts()).toHaveLength(1);
+    expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
+  });
+
+  it('fails in passing: exit 8, and nothing is written anywhere', async () => {
+    const { cron, front, path, run } = await place();
+    front.meetList((response) => sendJson(response, {}, 503));
+    expect((await run(cron.create('daily', '--retries', '1'))).code).toBe(8);
+    expect(front.posts()).toEqual([]);
+    expect((await logContent(path)).records).toEqual([]);
+  });
+});
