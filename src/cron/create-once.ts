@@ -117,6 +117,8 @@ class Creation {
       }
       if (settled) return settled;
       const found = await this.parts.find(this.job);
+      // A job that is listed may be one that another process has reserved and made since the file was read.
+      if (found.kind === 'read' && found.same.length > 0 && !(await this.isNew())) continue;
       const listed = found.kind === 'read' ? await this.settledByList(found.same, dryRun) : undefined;
       if (listed) return listed;
       if (dryRun) return { status: 'planned', key: this.key };
@@ -131,6 +133,12 @@ class Creation {
 
   private async history(): Promise<KeyHistory> {
     return historyOf(await this.parts.ledger.read({ key: this.key, name: this.job.name }));
+  }
+
+  /** Whether the file says nothing of the job that still counts. */
+  private async isNew(): Promise<boolean> {
+    const { jobs, open } = await this.history();
+    return jobs.length === 0 && open.length === 0;
   }
 
   private async settledByFile(): Promise<CreateOutcome | 'wait' | undefined> {
