@@ -17,7 +17,7 @@ import type { CreateOutcome } from './outcome.ts';
 /** The state file, as far as one job is concerned. */
 export interface Ledger {
   /** The sound records of one key, in the order of the file. @throws LocalError */
-  read(job: { readonly key: string; readonly name: string }): Promise<readonly CronRecord[]>;
+  read(job: { readonly key: string; readonly agent_id: string; readonly name: string }): Promise<readonly CronRecord[]>;
   /** Resolves once it is on disk. @throws LocalError; the record may be there all the same */
   append(record: CronRecord): Promise<void>;
   /** Leaves a record beside a file that cannot be written. @returns where it is; undefined where that failed too */
@@ -132,7 +132,8 @@ class Creation {
   }
 
   private async history(): Promise<KeyHistory> {
-    return historyOf(await this.parts.ledger.read({ key: this.key, name: this.job.name }));
+    const { agent_id, name } = this.job;
+    return historyOf(await this.parts.ledger.read({ key: this.key, agent_id, name }));
   }
 
   /** Whether the file says nothing of the job that still counts. */

@@ -380,15 +380,19 @@ describe('a damaged state file', () => {
     },
   );
 
-  it('whose reservation is damaged as well as its end: the list still knows the job', async () => {
-    const at = await fourJobs();
-    at.write(at.lines.map((line) => (line.includes('"j1"') ? changed(line) : line)));
-    const found = await at.create('j1');
-    expect(found.code).toBe(0);
-    expect(found.json()).toMatchObject({ cron_job_id: at.ids[1], status: 'adopted' });
-    expect(found.stderr.match(/is left out: changed/g)).toHaveLength(2);
-    expect(await at.cron.posted()).toBe(0);
-  });
+  it.each(['key', 'agent_id', 'cron_job_id'])(
+    'whose lines about a job are all damaged, in their %s: that is told, and the list still knows the job',
+    async (field) => {
+      const at = await fourJobs();
+      const damaged = (line: string): string => line.replace(`"${field}":"`, `"${field}":"x`);
+      at.write(at.lines.map((line) => (line.includes('"j1"') ? damaged(line.replace('"id":"', '"id":"x')) : line)));
+      const found = await at.create('j1');
+      expect(found.code).toBe(0);
+      expect(found.json()).toMatchObject({ cron_job_id: at.ids[1], status: 'adopted' });
+      expect(found.stderr.match(/is left out: changed/g)).toHaveLength(2);
+      expect(await at.cron.posted()).toBe(0);
+    },
+  );
 
   it('by a newer version of the program: its jobs are left to that version, the others go on', async () => {
     const at = await fourJobs();
