@@ -1,16 +1,20 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { InterruptedError } from '../../src/errors.ts';
+import { start } from '../e2e/program.ts';
 import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
-import { type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { CRON_JOBS, jobBody } from '../sandbox/scheduled.ts';
+import { CERTIFICATE, KEY } from './certificate.ts';
 import { partnerctl } from './client.ts';
 import { type Front, front, type Trouble } from './front.ts';
-import { closedPort, sendJson } from './servers.ts';
+import { closedPort, listen, rawJson, sendJson, tlsServer } from './servers.ts';
 
 interface Place {
   readonly cron: Cron;
@@ -160,6 +164,31 @@ describe('a job whose answer is lost, by', () => {
     expect(await cron.idsOf('daily')).toEqual([created.json<{ cron_job_id: string }>().cron_job_id]);
   });
 
+  it('Ctrl-C, after which no answer comes for some seconds: exit 9, and reconciling finds it', async () => {
+    const { cron, front, run } = await place();
+    const signals = handSignals();
+    front.meet({ after: () => signals.abort(new InterruptedError('Interrupted.')) });
+    const lost = await run(cron.create('daily'), { signals });
+    front.meet(undefined);
+    expect(lost.code).toBe(9);
+    expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown' });
+    expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
+    const ids = await cron.idsOf('daily');
+    expect((await run(RECONCILE)).json()).toMatchObject([{ cron_job_id: ids[0], status: 'adopted' }]);
+    expect(ids).toHaveLength(1);
+  });
+
+  it('Ctrl-C before the POST: exit 130, nothing is written, and the next create makes it', async () => {
+    const { cron, front, path, run } = await place();
+    const signals = handSignals();
+    front.meetList(() => signals.abort(new InterruptedError('Interrupted.')));
+    expect((await run(cron.create('daily'), { signals })).code).toBe(130);
+    front.meetList(undefined);
+    expect((await logContent(path)).records).toEqual([]);
+    expect((await run(cron.create('daily'))).code).toBe(0);
+    expect(front.posts()).toHaveLength(1);
+  });
+
   it('a reset blocks its own name alone', async () => {
     const { cron, front, run } = await place();
     front.meet({ after: (response) => response.socket?.resetAndDestroy() });
@@ -238,9 +267,47 @@ describe('a request that never left does not block:', () => {
     server.close();
   });
 
+  it('the TLS handshake of the POST failed', async () => {
+    const directory = tempDirectory();
+    const [path, authority] = [join(directory, 'state.jsonl'), join(directory, 'authority.pem')];
+    writeFileSync(authority, CERTIFICATE);
+    let posts = 0;
+    const server = createTlsServer({ cert: CERTIFICATE, key: KEY }, (request, response) => {
+      if (request.method === 'GET') {
+        sendJson(response, [], 200, { connection: 'close' });
+        // No cipher of an RSA key goes with this certificate.
+        if (spoilt)
+          server.setSecureContext({ cert: CERTIFICATE, key: KEY, maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' });
+        return;
+      }
+      posts += 1;
+      sendJson(response, { cron_job_id: 'c1' }, 201);
+    });
+    server.on('tlsClientError', () => undefined);
+    let spoilt = true;
+    const { baseUrl } = await listen(server, 'https');
+    const env = {
+      PARTNER_BASE_URL: baseUrl,
+      PARTNER_TOKEN: 'pat_1',
+      NODE_EXTRA_CA_CERTS: authority,
+      PARTNER_STATE: path,
+    };
+    const create = () => start(createWords('a1', 'daily', '--retries', '1'), { env });
+    const failed = await create();
+    expect(failed.exitCode, failed.stderr).toBe(8);
+    expect(failed.stderr).toContain('No job was created');
+    expect((await logContent(path)).records.map(({ type }) => type)).toEqual(['cron.reserved', 'cron.released']);
+    spoilt = false;
+    server.setSecureContext({ cert: CERTIFICATE, key: KEY });
+    const created = await create();
+    expect(created.exitCode, created.stderr).toBe(0);
+    expect(posts).toBe(1);
+  });
+
   it.each([
     ['no service at all', async () => `http://127.0.0.1:${await closedPort()}/v1`],
     ['no such host', async () => 'https://no-such-host.invalid/v1'],
+    ['a certificate that is not trusted', async () => (await tlsServer(rawJson([]))).baseUrl],
   ])('%s: exit 8, and nothing is written', async (_, baseUrl) => {
     const path = join(tempDirectory(), 'state.jsonl');
     const at = await baseUrl();
