@@ -24,6 +24,8 @@ interface Place {
   run(words: readonly string[], options?: RunOptions): Promise<Ran>;
   /** Makes a job beside the program. @returns its id */
   make(more: Record<string, unknown>): Promise<string>;
+  /** What the service answers to who asks for its list. */
+  listed(): Promise<unknown>;
   /** Another agent than the one of `cron`. */
   readonly other: string;
 }
@@ -52,6 +54,7 @@ async function place(): Promise<Place> {
       expect(made.status).toBe(201);
       return made.json.cron_job_id;
     },
+    listed: async () => (await it.partner('GET', CRON_JOBS)).json,
     other: json.agents[0].agent_id,
   };
 }
@@ -347,6 +350,26 @@ describe('the list of the service', () => {
     expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
     expect(front.posts()).toHaveLength(1);
     expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
+  });
+
+  it.each([
+    [[], 5, 'blocked'],
+    [['--ensure'], 0, 'exists'],
+  ])('shows a job that another process made since the file was read: with %j exit %i', async (more, code, status) => {
+    const { cron, front, path, run, listed } = await place();
+    let created: Ran | undefined;
+    front.meetList(async (response) => {
+      front.meetList(undefined);
+      created = await run(cron.create('daily'));
+      sendJson(response, await listed());
+    });
+    const late = await run(cron.create('daily', ...more));
+    expect(created?.code).toBe(0);
+    const ids = await cron.idsOf('daily');
+    expect(late.code).toBe(code);
+    expect(late.json()).toMatchObject({ cron_job_id: ids[0], status });
+    expect(front.posts()).toHaveLength(1);
+    expect((await logContent(path)).ids).toEqual(ids);
   });
 
   it('fails in passing: exit 8, and nothing is written anywhere', async () => {
