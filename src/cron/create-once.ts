@@ -136,6 +136,11 @@ class Creation {
     return historyOf(await this.parts.ledger.read({ key: this.key, agent_id, name }));
   }
 
+  private async isOpen({ id }: Reserved): Promise<boolean> {
+    const { jobs, open } = await this.history();
+    return jobs.length === 0 && open.some(({ reservation }) => reservation.id === id);
+  }
+
   /** Whether the file says nothing of the job that still counts. */
   private async isNew(): Promise<boolean> {
     const { jobs, open } = await this.history();
@@ -149,7 +154,11 @@ class Creation {
     const [first] = open;
     if (!first) return undefined;
     const { reservation } = first;
-    if (await isOver(first, this.parts)) return { status: 'unknown', key: this.key, since: reservation.at };
+    if (await isOver(first, this.parts)) {
+      // Its process may have recorded how it ended after the file was read.
+      if (!(await this.isOpen(reservation))) return await this.settledByFile();
+      return { status: 'unknown', key: this.key, since: reservation.at };
+    }
     if (this.ensure) return 'wait';
     return { status: 'blocked', key: this.key, why: 'under_way', cron_job_id: null, since: reservation.at };
   }

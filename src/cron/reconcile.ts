@@ -68,6 +68,11 @@ function settlesAt({ reservation, unknown }: OpenReservation, graceMs: number): 
   return Date.parse(unknown?.at ?? reservation.at) + graceMs;
 }
 
+/** A reservation whose process is at work. */
+export function underWay(reservation: Reserved): Settled {
+  return { reservation, status: 'under_way', cron_job_id: null, candidates: [], settlesAt: null };
+}
+
 /**
  * Settles one reservation by the service's list: exactly one new job that matches is adopted, several are never guessed.
  * @param found what the service lists now
@@ -82,8 +87,8 @@ export async function reconcileOne(
 ): Promise<Settled> {
   const { ledger, clock, newId, origin, graceMs } = parts;
   const { reservation } = job;
+  if (!(await isOver(job, parts))) return underWay(reservation);
   const nothing = { reservation, cron_job_id: null, candidates: [], settlesAt: null };
-  if (!(await isOver(job, parts))) return { ...nothing, status: 'under_way' };
   const head = { id: newId(), at: new Date(clock.now()).toISOString(), key: reservation.key };
   const { same, maybe } = newOnes(job, found);
   const candidates = [...same, ...maybe];

@@ -6,8 +6,17 @@ import { amplified, type PartnerctlError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { leftRecords, removeLeft } from '../state/recovery.ts';
+import { isOver } from './create-once.ts';
 import { openLedger } from './ledger.ts';
-import { type OpenJob, openJobs, type ReconcileParts, reconcileOne, type Settled, waitForGrace } from './reconcile.ts';
+import {
+  type OpenJob,
+  openJobs,
+  type ReconcileParts,
+  reconcileOne,
+  type Settled,
+  underWay,
+  waitForGrace,
+} from './reconcile.ts';
 import { openServiceJobs } from './service-jobs.ts';
 
 export interface SettleOptions {
@@ -57,11 +66,22 @@ async function saysNotCreated(context: Context, { reservation }: Settled): Promi
   );
 }
 
-/** One round over the jobs, with one look at the list. */
+/** The ids of the reservations of which nothing more can come. */
+async function reservationsThatAreOver(jobs: readonly OpenJob[], parts: ReconcileParts): Promise<ReadonlySet<string>> {
+  const over = new Set<string>();
+  for (const job of jobs) if (await isOver(job, parts)) over.add(job.reservation.id);
+  return over;
+}
+
+/**
+ * One round over the jobs, with one look at the list.
+ * @param over the reservations that were over before that look: of another one, the list may be older than its last work
+ */
 async function round(
   context: Context,
   http: Http,
   jobs: readonly OpenJob[],
+  over: ReadonlySet<string>,
   parts: ReconcileParts,
   assume: boolean,
 ): Promise<Settled[]> {
@@ -70,7 +90,10 @@ async function round(
   const known = new Set(jobs.flatMap((job) => [...job.known]));
   const settled: Settled[] = [];
   for (const job of jobs) {
-    const one = await reconcileOne({ ...job, known }, await service.find(job.reservation), parts, assume);
+    const { reservation } = job;
+    const one = over.has(reservation.id)
+      ? await reconcileOne({ ...job, known }, await service.find(reservation), parts, assume)
+      : underWay(reservation);
     if (one.cron_job_id !== null) known.add(one.cron_job_id);
     settled.push(one);
   }
@@ -87,13 +110,12 @@ export async function settle(context: Context, http: Http, options: SettleOption
   const ledger = await openLedger(context);
   const origin = http.baseUrl;
   const parts = { ledger, clock, newId: randomRecordId, hasEnded, origin, graceMs: options.graceMs };
-  const { records } = await ledger.readAll();
-  const jobs = openJobs(records, origin).filter(({ reservation }) =>
-    options.key === undefined ? true : reservation.key === options.key,
-  );
+  const over = await reservationsThatAreOver(await openOnes(), parts);
+  // Read again: what those processes did until they were seen to have ended is in the file now, or will be in the list.
+  const jobs = await openOnes();
   if (jobs.length === 0) return [];
   const mayAssume = options.assumeNotCreated || context.interactive;
-  let settled = await round(context, http, jobs, parts, options.assumeNotCreated);
+  let settled = await round(context, http, jobs, over, parts, options.assumeNotCreated);
   if (mayAssume && settled.some(({ settlesAt }) => settlesAt !== null)) {
     progress.update('Waiting, in case the service lists it a little later');
     await waitForGrace(settled, clock, ended);
@@ -107,13 +129,20 @@ export async function settle(context: Context, http: Http, options: SettleOption
   }
   return settled;
 
+  async function openOnes(): Promise<readonly OpenJob[]> {
+    const { records } = await ledger.readAll();
+    return openJobs(records, origin).filter(
+      ({ reservation }) => options.key === undefined || reservation.key === options.key,
+    );
+  }
+
   /** Another round over those that are open still. */
   async function again(before: readonly Settled[], assume: boolean, only?: ReadonlySet<Settled>): Promise<Settled[]> {
     const isOpen = (each: Settled) => !isSettled(each) && (only === undefined || only.has(each));
     const open = new Set(before.filter(isOpen).map(({ reservation }) => reservation.id));
     const rest = jobs.filter(({ reservation }) => open.has(reservation.id));
     if (rest.length === 0) return [...before];
-    const later = await round(context, http, rest, parts, assume);
+    const later = await round(context, http, rest, over, parts, assume);
     const byId = new Map(later.map((each) => [each.reservation.id, each]));
     return before.map((each) => byId.get(each.reservation.id) ?? each);
   }

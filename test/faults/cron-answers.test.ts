@@ -10,7 +10,7 @@ import { start } from '../e2e/program.ts';
 import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
 import { handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
-import { CRON_JOBS, jobBody } from '../sandbox/scheduled.ts';
+import { CRON_JOBS, jobBody, scheduled } from '../sandbox/scheduled.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
 import { partnerctl } from './client.ts';
 import { type Front, front, type Trouble } from './front.ts';
@@ -190,6 +190,39 @@ describe('a job whose answer is lost, by', () => {
     expect((await logContent(path)).records).toEqual([]);
     expect((await run(cron.create('daily'))).code).toBe(0);
     expect(front.posts()).toHaveLength(1);
+  });
+
+  it('the kill of its process, while it is being reconciled: it is not taken as missing from a list that is older', async () => {
+    const { cron, front, path, run, make } = await place();
+    // With another one that is open, the list is read.
+    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
+    expect((await run(cron.create('weekly'))).code).toBe(9);
+    let arrived = (): void => undefined;
+    const posted = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    front.meet({ instead: () => arrived() });
+    const env = { PARTNER_BASE_URL: front.baseUrl, PARTNER_TOKEN: 'pat_1', PARTNER_STATE: path };
+    front.meetList((response) => sendJson(response, []));
+    const child = start(cron.create('daily'), { env });
+    await posted;
+    front.meetList(async (response) => {
+      front.meetList(undefined);
+      child.kill('SIGKILL');
+      await child;
+      await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduled('0 9 1-5') });
+      sendJson(response, []);
+    });
+    const assuming = await run([...RECONCILE, '--assume-not-created', '--grace', '1ms'], { clock: systemClock });
+    front.meet(undefined);
+    expect(assuming.code).toBe(9);
+    expect(assuming.json()).toMatchObject([
+      { name: 'weekly', status: 'released' },
+      { name: 'daily', status: 'under_way' },
+    ]);
+    await run(cron.create('daily'));
+    expect(await cron.idsOf('daily')).toHaveLength(1);
+    expect((await run(RECONCILE, { clock: systemClock })).json()).toMatchObject([{ status: 'adopted' }]);
   });
 
   it('a reset blocks its own name alone', async () => {
