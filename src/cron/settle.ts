@@ -66,10 +66,21 @@ async function saysNotCreated(context: Context, { reservation }: Settled): Promi
   );
 }
 
-/** The ids of the reservations of which nothing more can come. */
-async function reservationsThatAreOver(jobs: readonly OpenJob[], parts: ReconcileParts): Promise<ReadonlySet<string>> {
+/**
+ * Notes of each reservation whose process ended without a word that its outcome is unknown: when that process sent its
+ * request nobody knows, so the time of grace begins now.
+ * @returns the ids of the reservations of which nothing more can come
+ */
+async function noteThoseThatAreOver(jobs: readonly OpenJob[], parts: ReconcileParts): Promise<ReadonlySet<string>> {
   const over = new Set<string>();
-  for (const job of jobs) if (await isOver(job, parts)) over.add(job.reservation.id);
+  for (const job of jobs) {
+    if (!(await isOver(job, parts))) continue;
+    const { id: reservation, key } = job.reservation;
+    over.add(reservation);
+    if (job.unknown !== undefined) continue;
+    const head = { id: parts.newId(), at: new Date(parts.clock.now()).toISOString(), key };
+    await parts.ledger.append({ ...head, type: 'cron.unknown', reservation, why: 'owner_ended' });
+  }
   return over;
 }
 
@@ -110,7 +121,7 @@ export async function settle(context: Context, http: Http, options: SettleOption
   const ledger = await openLedger(context);
   const origin = http.baseUrl;
   const parts = { ledger, clock, newId: randomRecordId, hasEnded, origin, graceMs: options.graceMs };
-  const over = await reservationsThatAreOver(await openOnes(), parts);
+  const over = await noteThoseThatAreOver(await openOnes(), parts);
   // Read again: what those processes did until they were seen to have ended is in the file now, or will be in the list.
   const jobs = await openOnes();
   if (jobs.length === 0) return [];

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { start } from '../e2e/program.ts';
 import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
-import { handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { fastClock, handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { CRON_JOBS, jobBody, scheduled } from '../sandbox/scheduled.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
@@ -223,6 +223,31 @@ describe('a job whose answer is lost, by', () => {
     await run(cron.create('daily'));
     expect(await cron.idsOf('daily')).toHaveLength(1);
     expect((await run(RECONCILE, { clock: systemClock })).json()).toMatchObject([{ status: 'adopted' }]);
+  });
+
+  it('the kill of its process, a while before it is reconciled: the time of grace begins when the end is seen', async () => {
+    const { cron, front, path, run, make } = await place();
+    let arrived = (): void => undefined;
+    const posted = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    front.meet({ instead: () => arrived() });
+    front.meetList((response) => sendJson(response, []));
+    const env = { PARTNER_BASE_URL: front.baseUrl, PARTNER_TOKEN: 'pat_1', PARTNER_STATE: path };
+    const child = start(cron.create('daily'), { env });
+    await posted;
+    child.kill('SIGKILL');
+    await child;
+    // The service is slow: a minute later it is still at work, and done a little after that.
+    front.meetList(async (response) => {
+      front.meetList(undefined);
+      await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduled('0 9 1-5') });
+      sendJson(response, []);
+    });
+    const clock = fastClock(Date.now() + 60_000);
+    const reconciled = await run([...RECONCILE, '--assume-not-created'], { clock });
+    expect(reconciled.json()).toMatchObject([{ name: 'daily', status: 'adopted' }]);
+    expect(clock.slept).toEqual([expect.closeTo(10_000, -3)]);
   });
 
   it('a reset blocks its own name alone', async () => {
