@@ -19,7 +19,7 @@ import { isOver, type Judge, LONGEST_POST_MS, MARGIN_MS } from './reservation.ts
 /** The state file, as far as one job is concerned. */
 export interface Ledger {
   /** The sound records of one key, in the order of the file. @throws LocalError */
-  read(job: { readonly key: string; readonly name: string }): Promise<readonly CronRecord[]>;
+  read(job: { readonly key: string; readonly agent_id: string; readonly name: string }): Promise<readonly CronRecord[]>;
   /** Resolves once it is on disk. @throws LocalError; the record may be there all the same */
   append(record: CronRecord): Promise<void>;
   /** Leaves a record beside a file that cannot be written. @returns where it is; undefined where that failed too */
@@ -98,6 +98,8 @@ class Creation {
       }
       if (settled) return settled;
       const found = await this.parts.find(this.job);
+      // A job that is listed may be one that another process has reserved and made since the file was read.
+      if (found.kind === 'read' && found.same.length > 0 && !(await this.isNew())) continue;
       const listed = found.kind === 'read' ? await this.settledByList(found.same, dryRun) : undefined;
       if (listed) return listed;
       if (dryRun) return { status: 'planned', key: this.key };
@@ -108,7 +110,19 @@ class Creation {
   }
 
   private async history(): Promise<KeyHistory> {
-    return historyOf(await this.parts.ledger.read({ key: this.key, name: this.job.name }));
+    const { agent_id, name } = this.job;
+    return historyOf(await this.parts.ledger.read({ key: this.key, agent_id, name }));
+  }
+
+  private async isOpen({ id }: Reserved): Promise<boolean> {
+    const { jobs, open } = await this.history();
+    return jobs.length === 0 && open.some(({ reservation }) => reservation.id === id);
+  }
+
+  /** Whether the file says nothing of the job that still counts. */
+  private async isNew(): Promise<boolean> {
+    const { jobs, open } = await this.history();
+    return jobs.length === 0 && open.length === 0;
   }
 
   private async settledByFile(): Promise<CreateOutcome | 'wait' | undefined> {
@@ -118,7 +132,11 @@ class Creation {
     const [first] = open;
     if (!first) return undefined;
     const { reservation } = first;
-    if (await isOver(first, this.parts)) return { status: 'unknown', key: this.key, since: reservation.at };
+    if (await isOver(first, this.parts)) {
+      // Its process may have recorded how it ended after the file was read.
+      if (!(await this.isOpen(reservation))) return await this.settledByFile();
+      return { status: 'unknown', key: this.key, since: reservation.at };
+    }
     if (this.ensure) return 'wait';
     return { status: 'blocked', key: this.key, why: 'under_way', cron_job_id: null, since: reservation.at };
   }

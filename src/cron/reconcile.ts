@@ -81,6 +81,11 @@ function adoptedFacts(reservation: Reserved, listed: ListedJob): JobFacts {
   return { ...said, schedule, instructions_hash, content_hash };
 }
 
+/** A reservation whose process is at work. */
+function underWay(reservation: Reserved): Settled {
+  return { reservation, status: 'under_way', cron_job_id: null, candidates: [], settlesAt: null };
+}
+
 /**
  * Settles one reservation by the service's list: exactly one new job that matches is adopted, several are never guessed.
  * @param job as the file had it when `found` had been read: whatever is listed was reserved in the file before
@@ -96,8 +101,8 @@ export async function reconcileOne(
 ): Promise<Settled> {
   const { ledger, clock, newId, graceMs } = parts;
   const { reservation } = job;
+  if (!(await isOver(job, parts))) return underWay(reservation);
   const nothing = { reservation, cron_job_id: null, candidates: [], settlesAt: null };
-  if (!(await isOver(job, parts))) return { ...nothing, status: 'under_way' };
   const head = { id: newId(), at: new Date(clock.now()).toISOString(), key: reservation.key };
   const { same, maybe } = newOnes(job, found);
   const candidates = [...same, ...maybe];

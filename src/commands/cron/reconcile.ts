@@ -84,7 +84,8 @@ export default command<SettleOptions>({
     },
     {
       usage: '--grace <duration>',
-      description: 'how long after the request a job may still appear in the list',
+      description:
+        'how long a job may still appear in the list after its answer was lost, or its process was seen to be gone',
       default: '10s',
     },
   ],

@@ -113,7 +113,7 @@ async function reconcile(world: World, event: { readonly assume: boolean } & Fat
 
 /** What both ways of changing the record by hand do before they do it. @returns the key's records; undefined to refuse */
 async function look(process: Process, key: string, world: World) {
-  const records = await process.ledger.read({ key, name: '' });
+  const records = await process.ledger.read({ key, agent_id: '', name: '' });
   for (const each of world.history(key).open) if (!(await isOver(each, process.guard))) return undefined;
   return records;
 }
