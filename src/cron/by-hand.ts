@@ -7,8 +7,9 @@ import { DuplicateError, InputError, NotFoundError, PartnerctlError, UsageError 
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { AgentFinder } from './agents.ts';
-import { isOver, listedFacts } from './create-once.ts';
+import { listedFacts } from './facts.ts';
 import { openLedger } from './ledger.ts';
+import { isOver } from './reservation.ts';
 import { jobOfKey, type SelectedJob, type Selection, unknownKey } from './selection.ts';
 import { findListed } from './service-jobs.ts';
 

@@ -1,10 +1,10 @@
-import { type CronJob, contentHash, cronKey, differences, instructionsHash } from '../domain/cron/job.ts';
+import { type CronJob, cronKey, differences } from '../domain/cron/job.ts';
 import {
   type CronRecord,
+  type Ended,
   historyOf,
   type JobFacts,
   type KeyHistory,
-  type OpenReservation,
   type Owner,
   type Recorded,
   type Reserved,
@@ -12,12 +12,14 @@ import {
 import { contentOf, type ListedJob } from '../domain/cron/matching.ts';
 import { LocalError, PartnerctlError, provesNothingDone } from '../errors.ts';
 import type { Clock } from '../io.ts';
+import { factsOf, hasOtherContent, listedFacts } from './facts.ts';
 import type { CreateOutcome } from './outcome.ts';
+import { isOver, type Judge, LONGEST_POST_MS, MARGIN_MS } from './reservation.ts';
 
 /** The state file, as far as one job is concerned. */
 export interface Ledger {
   /** The sound records of one key, in the order of the file. @throws LocalError */
-  read(job: { readonly key: string; readonly name: string }): Promise<readonly CronRecord[]>;
+  read(job: { readonly key: string; readonly agent_id: string; readonly name: string }): Promise<readonly CronRecord[]>;
   /** Resolves once it is on disk. @throws LocalError; the record may be there all the same */
   append(record: CronRecord): Promise<void>;
   /** Leaves a record beside a file that cannot be written. @returns where it is; undefined where that failed too */
@@ -26,18 +28,22 @@ export interface Ledger {
 
 /** What the service's list says of one job; `closed` where it has none that can be read. */
 export type Found =
-  | { readonly kind: 'read'; readonly same: readonly ListedJob[]; readonly maybe: readonly ListedJob[] }
+  | {
+      readonly kind: 'read';
+      /** When reading it began, in milliseconds. */
+      readonly at: number;
+      readonly same: readonly ListedJob[];
+      readonly maybe: readonly ListedJob[];
+    }
   | { readonly kind: 'closed' };
 
 /** What guarding a creation needs of the world. */
-export interface GuardParts {
+export interface GuardParts extends Judge {
   readonly origin: string;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly owner: Owner;
-  /** Undefined where it cannot be told from here. */
-  readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
   /** Looks for a job in the service's list. @throws PartnerctlError where it could be read another time */
   readonly find: (job: CronJob) => Promise<Found>;
   /**
@@ -51,40 +57,14 @@ export interface GuardParts {
   readonly ended: AbortSignal;
 }
 
-/** How long a reservation outlives the time of its POST: a call that is interrupted may take some seconds to end. */
-const MARGIN_MS = 10_000;
 const LOOK_AGAIN_MS = 200;
 /** A service may list a new job a little later. */
 const LISTED_WITHIN_MS = 60_000;
-const MOST_ROUNDS = 10;
 
-/** What the file keeps of a job. */
-export function factsOf(origin: string, job: CronJob): JobFacts {
-  const { agent_id, name, schedule, instructions } = job;
-  const hashes = { instructions_hash: instructionsHash(instructions), content_hash: contentHash(job) };
-  return { origin, agent_id, name, schedule, ...hashes };
-}
-
-/** What the file keeps of a job that the service lists; null for what the service does not say. */
-export function listedFacts(origin: string, job: Pick<CronJob, 'agent_id' | 'name'>, listed: ListedJob): JobFacts {
-  const { schedule = null, instructions } = listed;
-  return {
-    origin,
-    agent_id: job.agent_id,
-    name: job.name,
-    schedule,
-    instructions_hash: instructions === undefined ? null : instructionsHash(instructions),
-    content_hash: schedule && instructions !== undefined ? contentHash({ schedule, instructions }) : null,
-  };
-}
-
-/** Whether nothing more can come of a reservation whose end was not recorded. */
-export async function isOver(
-  { reservation, unknown }: OpenReservation,
-  { clock, hasEnded }: Pick<GuardParts, 'clock' | 'hasEnded'>,
-): Promise<boolean> {
-  if (unknown !== undefined || clock.now() > Date.parse(reservation.until)) return true;
-  return (await hasEnded(reservation.owner)) === true;
+function notReadBack(): LocalError {
+  return new LocalError('The reservation of the job cannot be read back from the state file.', {
+    hint: 'Nothing was sent. `partnerctl state verify` checks the file.',
+  });
 }
 
 /**
@@ -98,39 +78,51 @@ class Creation {
   private readonly job: CronJob;
   private readonly parts: GuardParts;
   private readonly key: string;
+  private readonly facts: JobFacts;
   private readonly ensure: boolean;
 
   constructor(job: CronJob, parts: GuardParts, ensure: boolean) {
     this.job = job;
     this.parts = parts;
     this.key = cronKey(parts.origin, job.agent_id, job.name);
+    this.facts = factsOf(parts.origin, job);
     this.ensure = ensure;
   }
 
   async run(dryRun: boolean): Promise<CreateOutcome> {
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    for (;;) {
       const settled = await this.settledByFile();
       if (settled === 'wait') {
         await this.parts.clock.sleep(LOOK_AGAIN_MS, this.parts.ended);
-        round = 0;
         continue;
       }
       if (settled) return settled;
       const found = await this.parts.find(this.job);
+      // A job that is listed may be one that another process has reserved and made since the file was read.
+      if (found.kind === 'read' && found.same.length > 0 && !(await this.isNew())) continue;
       const listed = found.kind === 'read' ? await this.settledByList(found.same, dryRun) : undefined;
       if (listed) return listed;
       if (dryRun) return { status: 'planned', key: this.key };
       const reservation = await this.reserve(found);
       if (await this.isOurs(reservation)) return await this.post(reservation);
-      await this.release(reservation, 'not_first');
+      await this.append('cron.released', reservation, 'not_first');
     }
-    throw new LocalError('The reservation of the job cannot be read back from the state file.', {
-      hint: 'Nothing was sent. `partnerctl state verify` checks the file.',
-    });
   }
 
   private async history(): Promise<KeyHistory> {
-    return historyOf(await this.parts.ledger.read({ key: this.key, name: this.job.name }));
+    const { agent_id, name } = this.job;
+    return historyOf(await this.parts.ledger.read({ key: this.key, agent_id, name }));
+  }
+
+  private async isOpen({ id }: Reserved): Promise<boolean> {
+    const { jobs, open } = await this.history();
+    return jobs.length === 0 && open.some(({ reservation }) => reservation.id === id);
+  }
+
+  /** Whether the file says nothing of the job that still counts. */
+  private async isNew(): Promise<boolean> {
+    const { jobs, open } = await this.history();
+    return jobs.length === 0 && open.length === 0;
   }
 
   private async settledByFile(): Promise<CreateOutcome | 'wait' | undefined> {
@@ -140,13 +132,17 @@ class Creation {
     const [first] = open;
     if (!first) return undefined;
     const { reservation } = first;
-    if (await isOver(first, this.parts)) return { status: 'unknown', key: this.key, since: reservation.at };
+    if (await isOver(first, this.parts)) {
+      // Its process may have recorded how it ended after the file was read.
+      if (!(await this.isOpen(reservation))) return await this.settledByFile();
+      return { status: 'unknown', key: this.key, since: reservation.at };
+    }
     if (this.ensure) return 'wait';
     return { status: 'blocked', key: this.key, why: 'under_way', cron_job_id: null, since: reservation.at };
   }
 
-  private isSame({ content_hash }: Recorded): boolean {
-    return content_hash === null || content_hash === contentHash(this.job);
+  private isSame(known: Recorded): boolean {
+    return !hasOtherContent(known, this.facts);
   }
 
   private async exists(known: Recorded): Promise<CreateOutcome> {
@@ -165,9 +161,11 @@ class Creation {
 
   /** Whether the service's list, where it can be read, has lost the job. */
   private async isGone({ cron_job_id, at }: Recorded): Promise<boolean> {
-    if (this.parts.clock.now() < Date.parse(at) + LISTED_WITHIN_MS) return false;
+    const listedBy = Date.parse(at) + LISTED_WITHIN_MS;
+    if (this.parts.clock.now() < listedBy) return false;
     const found = await this.parts.find(this.job);
-    if (found.kind === 'closed') return false;
+    // A list may have been read long ago, for another job of the same command.
+    if (found.kind === 'closed' || found.at < listedBy) return false;
     return ![...found.same, ...found.maybe].some((listed) => listed.cron_job_id === cron_job_id);
   }
 
@@ -196,12 +194,12 @@ class Creation {
   }
 
   private async reserve(found: Found): Promise<Reserved> {
-    const { ledger, clock, patienceMs, owner, origin } = this.parts;
+    const { ledger, clock, patienceMs, owner } = this.parts;
     const reservation: Reserved = {
       ...this.head('cron.reserved'),
-      ...factsOf(origin, this.job),
+      ...this.facts,
       owner,
-      until: new Date(clock.now() + patienceMs() + MARGIN_MS).toISOString(),
+      until: new Date(clock.now() + Math.min(patienceMs(), LONGEST_POST_MS) + MARGIN_MS).toISOString(),
       seen: found.kind === 'read' ? found.maybe.map(({ cron_job_id }) => cron_job_id) : null,
     };
     try {
@@ -218,21 +216,23 @@ class Creation {
   private async isOurs(reservation: Reserved): Promise<boolean> {
     try {
       const { jobs, open } = await this.history();
-      return jobs.length === 0 && open[0]?.reservation.id === reservation.id;
+      const place = open.findIndex((each) => each.reservation.id === reservation.id);
+      if (place === -1 && jobs.length === 0) throw notReadBack();
+      return place === 0 && jobs.length === 0;
     } catch (error) {
       await this.release(reservation, 'not_read_back');
       throw error;
     }
   }
 
+  private async append(type: Ended['type'], { id: reservation }: Reserved, why: string): Promise<void> {
+    await this.parts.ledger.append({ ...this.head(type), reservation, why });
+  }
+
   /** @returns false where it could not be recorded, so that the reservation goes on blocking its key. */
-  private async end(
-    type: 'cron.released' | 'cron.unknown',
-    { id: reservation }: Reserved,
-    why: string,
-  ): Promise<boolean> {
+  private async end(...record: Parameters<Creation['append']>): Promise<boolean> {
     try {
-      await this.parts.ledger.append({ ...this.head(type), reservation, why });
+      await this.append(...record);
       return true;
     } catch (error) {
       if (error instanceof LocalError) return false;
@@ -245,7 +245,7 @@ class Creation {
   }
 
   private async post(reservation: Reserved): Promise<CreateOutcome> {
-    const { clock, ledger, post, origin } = this.parts;
+    const { clock, ledger, post } = this.parts;
     // A machine that slept since then has left its reservation to be settled by others.
     const timeLeft = Date.parse(reservation.until) - MARGIN_MS - clock.now();
     if (timeLeft <= 0) {
@@ -262,7 +262,7 @@ class Creation {
     }
     const created: Recorded = {
       ...this.head('cron.created'),
-      ...factsOf(origin, this.job),
+      ...this.facts,
       reservation: reservation.id,
       cron_job_id,
     };

@@ -102,9 +102,12 @@ function unrecordedFailure(
   if (!unrecorded) return undefined;
   const { error, rescued } = unrecorded;
   const { agent_id, name } = about.job;
-  const adopt = commandLine(['cron', 'adopt', cron_job_id, '--agent', agent_id, '--name', name], about.flags);
+  const adopt = commandLine(['cron', 'adopt', cron_job_id, '--agent', agent_id, '--name', name, '--yes'], about.flags);
+  const reconcile = commandLine(['cron', 'reconcile'], about.flags);
   const kept =
-    rescued === undefined ? '' : `\nThe record is kept in ${rescued}; \`partnerctl cron reconcile\` takes it up, too.`;
+    rescued === undefined
+      ? ''
+      : `\nThe record is kept in ${rescued}; from beside the state file this takes it up, too: ${reconcile}`;
   return new LocalError(`The job was created as ${cron_job_id}, and this could not be recorded.`, {
     why: error instanceof PartnerctlError ? `${error.message}\n${error.facts.why ?? ''}`.trim() : String(error),
     hint: `Once the state file can be written, record it: ${adopt}${kept}`,

@@ -4,15 +4,17 @@ import { appendCronRecord, type CronLog, type JobName, readCronLog } from '../st
 import { leaveRecord } from '../state/recovery.ts';
 import type { Ledger } from './create-once.ts';
 
+export interface OpenedLedger extends Ledger {
+  /** The sound records of all keys. @throws LocalError */
+  readAll(): Promise<CronLog>;
+}
+
 /**
  * The state file for a command that reads and writes records of jobs. Lines that cannot be used are said once.
  * @param said the lines of the file that were warned of already
  * @throws OutcomeUnknownError, on reading, where a newer version of this program wrote of the same job
  */
-export async function openLedger(
-  context: Context,
-  said = new Set<number>(),
-): Promise<Ledger & { readAll(): Promise<CronLog> }> {
+export async function openLedger(context: Context, said = new Set<number>()): Promise<OpenedLedger> {
   const path = await context.statePath();
 
   async function read(only?: JobName): Promise<CronLog> {

@@ -1,18 +1,26 @@
 import {
   type CronRecord,
   historiesOf,
+  type JobFacts,
   type OpenReservation,
   type Recorded,
   type Reserved,
 } from '../domain/cron/ledger.ts';
-import { contentOf, type ListedJob } from '../domain/cron/matching.ts';
-import type { Clock } from '../io.ts';
-import { type Found, type GuardParts, isOver, type Ledger, listedFacts } from './create-once.ts';
+import { couldBe, type ListedJob } from '../domain/cron/matching.ts';
+import type { Found, GuardParts, Ledger } from './create-once.ts';
+import { hasOtherContent, listedFacts } from './facts.ts';
+import { isOver, lastSentBy } from './reservation.ts';
 
 /** A reservation whose outcome is open, with what else is known of its key. */
 export interface OpenJob extends OpenReservation {
-  /** Ids that the file knows already, under whatever key. */
+  /** Ids that the file has ever recorded, under whatever key: other requests made those jobs. */
   readonly known: ReadonlySet<string>;
+  /** Whether the file knows a job of its key: then the key is guarded without the reservation. */
+  readonly isGuarded: boolean;
+  /** The open reservations of other keys. */
+  readonly rivals: readonly Reserved[];
+  /** When it was found out before that nothing more can come of it, in milliseconds. */
+  readonly settlesAt?: number | undefined;
 }
 
 export interface Settled {
@@ -28,10 +36,14 @@ export interface Settled {
 
 /** All reservations of a service without an end, in the order of the file. */
 export function openJobs(records: readonly CronRecord[], origin: string): readonly OpenJob[] {
-  const histories = [...historiesOf(records).values()];
-  const known = new Set(histories.flatMap(({ jobs }) => jobs.map(({ cron_job_id }) => cron_job_id)));
-  const open = histories.flatMap((history) => history.open);
-  return open.filter(({ reservation }) => reservation.origin === origin).map((each) => ({ ...each, known }));
+  const known = new Set(records.flatMap((record) => ('cron_job_id' in record ? [record.cron_job_id] : [])));
+  const open = [...historiesOf(records).values()]
+    .flatMap((history) => history.open.map((each) => ({ ...each, isGuarded: history.jobs.length > 0 })))
+    .filter(({ reservation }) => reservation.origin === origin);
+  return open.map((each) => {
+    const others = open.filter(({ reservation }) => reservation.key !== each.reservation.key);
+    return { ...each, known, rivals: others.map(({ reservation }) => reservation) };
+  });
 }
 
 /** The listed jobs that came since the reservation, and that the file does not know. */
@@ -41,35 +53,42 @@ function newOnes({ reservation, known }: OpenJob, found: Found): { same: ListedJ
   return { same: found.same.filter(isNew), maybe: found.maybe.filter(isNew) };
 }
 
-/** Whether a listed job has another content than was posted, as far as both are known. */
-function isOther(
-  { content_hash, schedule }: Reserved,
-  listed: ListedJob,
-  facts: { content_hash: string | null },
-): boolean {
-  if (facts.content_hash !== null) return facts.content_hash !== content_hash;
-  // Of the instructions only a hash is kept, so without them the schedule alone is compared.
-  return (
-    schedule !== null &&
-    contentOf({ ...listed, instructions: undefined }, { schedule, instructions: '' }) === 'different'
-  );
+/** Whether a listed job could be what was posted for a reservation, as far as both are known. */
+function isLike(listed: ListedJob, reservation: Reserved): boolean {
+  if (couldBe(listed, reservation.agent_id, reservation.name) === 'no') return false;
+  return !hasOtherContent(reservation, listedFacts(reservation.origin, reservation, listed));
+}
+
+/** Whether a listed job of which the service does not say all is this reservation's for certain. */
+function isItsOwn(listed: ListedJob, { reservation, rivals }: OpenJob): boolean {
+  // Where a service does not say the agent, a job of the name that was not there before is the one, unless another
+  // request whose outcome is open can have made it.
+  if (listed.name !== reservation.name || reservation.seen === null) return false;
+  return !rivals.some((rival) => isLike(listed, rival));
 }
 
 /** What reconciling needs of the world. */
 export interface ReconcileParts extends Pick<GuardParts, 'clock' | 'newId' | 'hasEnded'> {
   readonly ledger: Pick<Ledger, 'append'>;
-  readonly origin: string;
   /** Milliseconds after which a job that is not listed will not appear any more. */
   readonly graceMs: number;
 }
 
-/** When nothing more can come of a request whose answer was lost. */
-function settlesAt({ reservation, unknown }: OpenReservation, graceMs: number): number {
-  return Date.parse(unknown?.at ?? reservation.at) + graceMs;
+/** What is recorded of the content: what the service says of it, or, where it does not say all, what was posted. */
+function adoptedFacts(reservation: Reserved, listed: ListedJob): JobFacts {
+  const said = listedFacts(reservation.origin, reservation, listed);
+  const { schedule, instructions_hash, content_hash } = said.content_hash === null ? reservation : said;
+  return { ...said, schedule, instructions_hash, content_hash };
+}
+
+/** A reservation whose process is at work. */
+function underWay(reservation: Reserved): Settled {
+  return { reservation, status: 'under_way', cron_job_id: null, candidates: [], settlesAt: null };
 }
 
 /**
  * Settles one reservation by the service's list: exactly one new job that matches is adopted, several are never guessed.
+ * @param job as the file had it when `found` had been read: whatever is listed was reserved in the file before
  * @param found what the service lists now
  * @param assume whether none, once the time of grace is over, means that none was created
  * @throws LocalError when the state file cannot be written
@@ -80,46 +99,31 @@ export async function reconcileOne(
   parts: ReconcileParts,
   assume: boolean,
 ): Promise<Settled> {
-  const { ledger, clock, newId, origin, graceMs } = parts;
+  const { ledger, clock, newId, graceMs } = parts;
   const { reservation } = job;
+  if (!(await isOver(job, parts))) return underWay(reservation);
   const nothing = { reservation, cron_job_id: null, candidates: [], settlesAt: null };
-  if (!(await isOver(job, parts))) return { ...nothing, status: 'under_way' };
   const head = { id: newId(), at: new Date(clock.now()).toISOString(), key: reservation.key };
   const { same, maybe } = newOnes(job, found);
   const candidates = [...same, ...maybe];
   const [only] = candidates;
-  if (only && candidates.length === 1) {
-    const facts = listedFacts(origin, reservation, only);
-    // Where a service does not say the agent, a job of the name that was not there before is the one.
-    const isNamed = same.length === 1 || (only.name === reservation.name && reservation.seen !== null);
-    if (isNamed && !isOther(reservation, only, facts)) {
-      const { cron_job_id } = only;
-      const { schedule, instructions_hash, content_hash } = facts.content_hash === null ? reservation : facts;
-      const adopted: Recorded = {
-        ...head,
-        type: 'cron.adopted',
-        ...{ ...facts, schedule, instructions_hash, content_hash },
-        reservation: reservation.id,
-        cron_job_id,
-      };
-      await ledger.append(adopted);
-      return { ...nothing, status: 'adopted', cron_job_id };
-    }
+  if (only && candidates.length === 1 && isLike(only, reservation) && (same.length === 1 || isItsOwn(only, job))) {
+    const { cron_job_id } = only;
+    const facts = adoptedFacts(reservation, only);
+    const adopted: Recorded = { ...head, type: 'cron.adopted', ...facts, reservation: reservation.id, cron_job_id };
+    await ledger.append(adopted);
+    return { ...nothing, status: 'adopted', cron_job_id };
   }
   if (candidates.length > 0) {
     return { ...nothing, status: 'unknown', candidates: candidates.map(({ cron_job_id }) => cron_job_id) };
   }
-  const open = settlesAt(job, graceMs);
-  if (clock.now() < open) return { ...nothing, status: 'unknown', settlesAt: new Date(open).toISOString() };
-  if (!assume) return { ...nothing, status: 'unknown' };
-  await ledger.append({ ...head, type: 'cron.released', reservation: reservation.id, why: 'assumed_not_created' });
+  if (found.kind === 'closed') return { ...nothing, status: 'unknown' };
+  const settlesAt = job.settlesAt ?? lastSentBy(job, clock.now()) + graceMs;
+  if (found.at < settlesAt) {
+    return { ...nothing, status: 'unknown', settlesAt: new Date(settlesAt).toISOString() };
+  }
+  if (!assume && !job.isGuarded) return { ...nothing, status: 'unknown' };
+  const why = job.isGuarded ? 'another_is_known' : 'assumed_not_created';
+  await ledger.append({ ...head, type: 'cron.released', reservation: reservation.id, why });
   return { ...nothing, status: 'released' };
-}
-
-/** Waits until every one of these would have appeared in the list. */
-export async function waitForGrace(settled: readonly Settled[], clock: Clock, ended: AbortSignal): Promise<void> {
-  const moments = settled.map((each) => (each.settlesAt === null ? 0 : Date.parse(each.settlesAt)));
-  const until = Math.max(0, ...moments);
-  const wait = until - clock.now();
-  if (wait > 0) await clock.sleep(wait, ended);
 }

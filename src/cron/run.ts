@@ -40,7 +40,7 @@ async function guardParts(
   said?: Set<number>,
 ): Promise<GuardParts> {
   const { clock, ended } = context;
-  const service = openServiceJobs(http, wanted, (error) =>
+  const service = openServiceJobs(http, wanted, clock, (error) =>
     context.warn(
       `which jobs the service has cannot be read (${error.message}) The state file alone guards against creating one twice.`,
     ),

@@ -15,6 +15,7 @@ import {
   ServiceError,
   ShapeError,
 } from '../errors.ts';
+import type { Clock } from '../io.ts';
 import type { Found } from './create-once.ts';
 
 /** Which job is looked for. */
@@ -65,6 +66,12 @@ export async function findListed(http: Http, cronJobId: string): Promise<ListedJ
   return undefined;
 }
 
+/** One reading of the list: when it began, and whether all of it could be read. */
+interface Look {
+  readonly at: number;
+  readonly isWhole: boolean;
+}
+
 /** The jobs of the service, as far as a command's own are concerned. */
 export interface ServiceJobs {
   /** The list is read once, when it is first asked for. @throws PartnerctlError where it could be read another time */
@@ -80,32 +87,33 @@ export interface ServiceJobs {
 export function openServiceJobs(
   http: Http,
   wanted: readonly Pick<Wanted, 'name'>[],
+  clock: Pick<Clock, 'now'>,
   onClosed: (error: PartnerctlError) => Promise<void>,
 ): ServiceJobs {
   const kept = new Map<string, ListedJob>();
-  let looking: Promise<boolean> | undefined;
+  let looking: Promise<Look> | undefined;
 
-  /** @returns whether all of the list could be read */
-  async function look(): Promise<boolean> {
+  async function look(): Promise<Look> {
+    const at = clock.now();
     try {
       await sift(http, wanted, kept);
-      return true;
+      return { at, isWhole: true };
     } catch (error) {
       if (!isClosed(error)) throw error;
       await onClosed(error);
-      return false;
+      return { at, isWhole: false };
     }
   }
 
   return {
     async find({ agent_id, name }) {
       looking ??= look();
-      const isWhole = await looking;
+      const { at, isWhole } = await looking;
       const that = (could: 'yes' | 'maybe') =>
         [...kept.values()].filter((listed) => couldBe(listed, agent_id, name) === could);
       const same = that('yes');
       // A part of the list proves what is there, not what is missing.
-      return isWhole || same.length > 0 ? { kind: 'read', same, maybe: that('maybe') } : { kind: 'closed' };
+      return isWhole || same.length > 0 ? { kind: 'read', at, same, maybe: that('maybe') } : { kind: 'closed' };
     },
     post: (job, timeoutMs) => createCronJob(http, job, timeoutMs),
   };

@@ -1,15 +1,11 @@
-import type { Http } from '../api/http.ts';
-import { commandLine } from '../command-line.ts';
-import type { Context } from '../context.ts';
-import type { Recorded } from '../domain/cron/ledger.ts';
-import { amplified, type PartnerctlError } from '../errors.ts';
-import { hasEnded } from '../state/owner.ts';
-import { randomRecordId } from '../state/record.ts';
-import { leftRecords, removeLeft } from '../state/recovery.ts';
-import { openLedger } from './ledger.ts';
-import { type OpenJob, openJobs, type ReconcileParts, reconcileOne, type Settled, waitForGrace } from './reconcile.ts';
+import type { CronJob } from '../domain/cron/job.ts';
+import type { CronRecord, Recorded, Reserved } from '../domain/cron/ledger.ts';
+import type { Clock } from '../io.ts';
+import type { Found, Ledger } from './create-once.ts';
+import { type OpenJob, openJobs, type ReconcileParts, reconcileOne, type Settled } from './reconcile.ts';
 import { unknownKey } from './selection.ts';
-import { openServiceJobs } from './service-jobs.ts';
+
+type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 
 export interface SettleOptions {
   /** Only this key. */
@@ -18,32 +14,54 @@ export interface SettleOptions {
   readonly graceMs: number;
 }
 
-/** Appends to the state file what a command could not append when it created a job. */
-export async function takeUpLeftRecords(context: Context): Promise<readonly Recorded[]> {
-  const path = await context.statePath();
-  const ledger = await openLedger(context);
+/** What settling needs of the world. */
+export interface SettleParts extends Omit<ReconcileParts, 'graceMs'> {
+  readonly origin: string;
+  readonly clock: Clock;
+  readonly ledger: Pick<Ledger, 'append'> & { readAll(): Promise<{ readonly records: readonly CronRecord[] }> };
+  /** Looks anew at the service's list. @throws PartnerctlError where it cannot be read */
+  readonly look: (wanted: readonly Wanted[]) => (job: Wanted) => Promise<Found>;
+  /** Asks a person whether a job that is not listed was not created; undefined where nobody can be asked. */
+  readonly confirm: ((settled: Settled) => Promise<boolean>) | undefined;
+  /** Told before the time of grace is waited for. */
+  readonly onWait: () => void;
+  /** Ends waiting. */
+  readonly ended: AbortSignal;
+}
+
+/** A record that could not be appended to the state file when it was made. */
+interface Left {
+  readonly record: CronRecord;
+}
+
+/**
+ * Appends to the state file what a command could not append when it created a job, unless its id was recorded since.
+ * @param remove told of each once the file has its id
+ * @returns those that were appended
+ */
+export async function takeUp<Each extends Left>(
+  left: readonly Each[],
+  ledger: SettleParts['ledger'],
+  remove: (left: Each) => Promise<void>,
+): Promise<readonly Recorded[]> {
+  if (left.length === 0) return [];
+  const { records } = await ledger.readAll();
+  const known = new Set(records.flatMap((record) => ('cron_job_id' in record ? [record.cron_job_id] : [])));
   const taken: Recorded[] = [];
-  for (const left of await leftRecords(path)) {
-    if (left.record.type !== 'cron.created') continue;
-    await ledger.append(left.record);
-    await removeLeft(left);
-    taken.push(left.record);
+  for (const each of left) {
+    const { record } = each;
+    if (record.type !== 'cron.created') continue;
+    if (!known.has(record.cron_job_id)) {
+      await ledger.append(record);
+      taken.push(record);
+    }
+    await remove(each);
   }
   return taken;
 }
 
-/** The service's list is all that reconciling goes by. */
-async function refuseWithoutList({ flags }: Context, error: PartnerctlError): Promise<never> {
-  const settle = commandLine(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
-  const free = commandLine(['cron', 'forget', '<key>'], flags);
-  throw amplified(error, {
-    hint: `Without the service's list nothing can be reconciled. What you know otherwise can be said by hand: ${settle} or ${free}`,
-    details: {},
-  });
-}
-
-function isSettled({ status }: Settled): boolean {
-  return status === 'adopted' || status === 'released';
+function isOpen({ status }: Settled): boolean {
+  return status === 'unknown' || status === 'under_way';
 }
 
 /** Whether a person may say that it was not created: nothing that could be it is there, nor will appear. */
@@ -51,31 +69,47 @@ function isMissing({ status, candidates, settlesAt }: Settled): boolean {
   return status === 'unknown' && candidates.length === 0 && settlesAt === null;
 }
 
-async function saysNotCreated(context: Context, { reservation }: Settled): Promise<boolean> {
-  const { name, agent_id, at } = reservation;
-  return await context.confirm(
-    `The job ${JSON.stringify(name)} of the agent ${agent_id} (reserved ${at}) is not listed. Take it as not created?`,
-  );
+/** The open reservations, as far as they are among the wanted ones. */
+async function openOf({ ledger, origin }: SettleParts, isWanted: (job: OpenJob) => boolean): Promise<OpenJob[]> {
+  const { records } = await ledger.readAll();
+  return openJobs(records, origin).filter(isWanted);
 }
 
-/** One round over the jobs, with one look at the list. */
+/** When it was first found out that nothing more can come of a reservation, plus the time of grace; by its id. */
+type Moments = Map<string, number>;
+
+/** One round, with one look at the list. What others settled meanwhile is left out. */
 async function round(
-  context: Context,
-  http: Http,
-  jobs: readonly OpenJob[],
-  parts: ReconcileParts,
+  wanted: readonly Reserved[],
+  moments: Moments,
+  parts: SettleParts & ReconcileParts,
   assume: boolean,
 ): Promise<Settled[]> {
-  const wanted = jobs.map(({ reservation }) => reservation);
-  const service = openServiceJobs(http, wanted, (error) => refuseWithoutList(context, error));
-  const known = new Set(jobs.flatMap((job) => [...job.known]));
+  const find = parts.look(wanted);
+  for (const each of wanted) await find(each);
+  // After the list: what made a listed job had reserved it in the file before.
+  const ids = new Set(wanted.map(({ id }) => id));
+  const jobs = await openOf(parts, ({ reservation }) => ids.has(reservation.id));
+  const taken = new Set<string>();
   const settled: Settled[] = [];
   for (const job of jobs) {
-    const one = await reconcileOne({ ...job, known }, await service.find(job.reservation), parts, assume);
-    if (one.cron_job_id !== null) known.add(one.cron_job_id);
+    const { id } = job.reservation;
+    const known = new Set([...job.known, ...taken]);
+    const found = await find(job.reservation);
+    const one = await reconcileOne({ ...job, known, settlesAt: moments.get(id) }, found, parts, assume);
+    if (one.cron_job_id !== null) taken.add(one.cron_job_id);
+    if (one.settlesAt !== null) moments.set(id, Date.parse(one.settlesAt));
     settled.push(one);
   }
   return settled;
+}
+
+/** Waits until every one of these would have appeared in the list. */
+async function waitForGrace(settled: readonly Settled[], { clock, ended, onWait }: SettleParts): Promise<void> {
+  const until = Math.max(0, ...settled.map(({ settlesAt }) => (settlesAt === null ? 0 : Date.parse(settlesAt))));
+  if (clock.now() < until) onWait();
+  // A timer may go off a little early.
+  while (clock.now() < until) await clock.sleep(until - clock.now(), ended);
 }
 
 /**
@@ -83,41 +117,34 @@ async function round(
  * @returns what became of each; those that stay open are `unknown` or `under_way`
  * @throws NotFoundError when the file knows nothing of the key; PartnerctlError when the list cannot be read; LocalError when the state file cannot be written
  */
-export async function settle(context: Context, http: Http, options: SettleOptions): Promise<readonly Settled[]> {
-  const { clock, ended, progress } = context;
-  const ledger = await openLedger(context);
-  const origin = http.baseUrl;
-  const parts = { ledger, clock, newId: randomRecordId, hasEnded, origin, graceMs: options.graceMs };
-  const { records } = await ledger.readAll();
-  const { key } = options;
+export async function settle(
+  all: SettleParts,
+  { key, assumeNotCreated, graceMs }: SettleOptions,
+): Promise<readonly Settled[]> {
+  const parts = { ...all, graceMs };
+  const { confirm } = all;
+  const moments: Moments = new Map();
+  const { records } = await all.ledger.readAll();
   if (key !== undefined && !records.some((record) => record.key === key)) throw unknownKey(key);
-  const jobs = openJobs(records, origin).filter(({ reservation }) =>
-    key === undefined ? true : reservation.key === key,
-  );
+  const jobs = await openOf(parts, ({ reservation }) => key === undefined || reservation.key === key);
   if (jobs.length === 0) return [];
-  const mayAssume = options.assumeNotCreated || context.interactive;
-  let settled = await round(context, http, jobs, parts, options.assumeNotCreated);
-  if (mayAssume && settled.some(({ settlesAt }) => settlesAt !== null)) {
-    progress.update('Waiting, in case the service lists it a little later');
-    await waitForGrace(settled, clock, ended);
-    settled = await again(settled, options.assumeNotCreated);
-  }
-  if (!options.assumeNotCreated && context.interactive) {
-    const missing = settled.filter(isMissing);
-    const notCreated = new Set<Settled>();
-    for (const each of missing) if (await saysNotCreated(context, each)) notCreated.add(each);
-    settled = await again(settled, true, notCreated);
-  }
-  return settled;
 
-  /** Another round over those that are open still. */
-  async function again(before: readonly Settled[], assume: boolean, only?: ReadonlySet<Settled>): Promise<Settled[]> {
-    const isOpen = (each: Settled) => !isSettled(each) && (only === undefined || only.has(each));
-    const open = new Set(before.filter(isOpen).map(({ reservation }) => reservation.id));
-    const rest = jobs.filter(({ reservation }) => open.has(reservation.id));
-    if (rest.length === 0) return [...before];
-    const later = await round(context, http, rest, parts, assume);
-    const byId = new Map(later.map((each) => [each.reservation.id, each]));
-    return before.map((each) => byId.get(each.reservation.id) ?? each);
+  /** Another round over some of them; the others stay as they are. */
+  async function again(before: readonly Settled[], some: readonly Settled[], assume: boolean): Promise<Settled[]> {
+    if (some.length === 0) return [...before];
+    const wanted = some.map(({ reservation }) => reservation);
+    const later = new Map((await round(wanted, moments, parts, assume)).map((each) => [each.reservation.id, each]));
+    return before.flatMap((each) => (some.includes(each) ? (later.get(each.reservation.id) ?? []) : each));
   }
+
+  const reservations = jobs.map(({ reservation }) => reservation);
+  let settled = await round(reservations, moments, parts, assumeNotCreated);
+  if ((assumeNotCreated || confirm) && settled.some(({ settlesAt }) => settlesAt !== null)) {
+    await waitForGrace(settled, all);
+    settled = await again(settled, settled.filter(isOpen), assumeNotCreated);
+  }
+  if (assumeNotCreated || !confirm) return settled;
+  const notCreated: Settled[] = [];
+  for (const each of settled.filter(isMissing)) if (await confirm(each)) notCreated.push(each);
+  return await again(settled, notCreated, true);
 }

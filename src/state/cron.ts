@@ -2,7 +2,7 @@ import { isJsonObject } from '../contract/json.ts';
 import type { CronRecord, JobFacts, Owner } from '../domain/cron/ledger.ts';
 import type { CronSchedule } from '../domain/cron/schedule.ts';
 import { appendRecord, readLog } from './log.ts';
-import { fieldText, type LogRecord } from './record.ts';
+import { fieldsText, fieldText, type LogRecord } from './record.ts';
 import { type UnusableLine, unusableLine } from './unusable.ts';
 
 export interface CronLog {
@@ -17,6 +17,7 @@ export interface CronLog {
 /** Which records are wanted: those of one job, or all. */
 export interface JobName {
   readonly key: string;
+  readonly agent_id: string;
   readonly name: string;
 }
 
@@ -86,8 +87,8 @@ export function cronRecordOf(record: LogRecord): CronRecord | undefined {
 
 /**
  * Reads what the state file says of one job, or of all.
- * @param only leaves out what cannot concern this job, which costs next to nothing then. Its name is looked for beside its
- *   key, so that a line whose key was damaged is seen to be damaged.
+ * @param only leaves out what cannot concern this job, which costs next to nothing then. Its agent and name are looked for
+ *   beside its key, so that a line whose key was damaged is seen to be damaged.
  * @throws LocalError when the file is there and cannot be read
  */
 export async function readCronLog(path: string, only?: JobName): Promise<CronLog> {
@@ -95,7 +96,7 @@ export async function readCronLog(path: string, only?: JobName): Promise<CronLog
   const damaged: UnusableLine[] = [];
   const newer: UnusableLine[] = [];
   const containing = only
-    ? [fieldText('key', only.key), fieldText('name', only.name)]
+    ? [fieldText('key', only.key), fieldsText({ agent_id: only.agent_id, name: only.name })]
     : TYPES.map((type) => fieldText('type', type));
   for await (const entry of readLog(path, { containing })) {
     const unusable = unusableLine(entry);

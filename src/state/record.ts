@@ -70,7 +70,12 @@ export function encodeRecord<Fields extends NewRecord>(record: Fields): string {
  * A line may contain it for other reasons; a record whose field has that value always does.
  */
 export function fieldText(name: string, value: string): string {
-  return JSON.stringify({ [name]: value }).slice(1, -1);
+  return fieldsText({ [name]: value });
+}
+
+/** The same for fields that are written one after the other. */
+export function fieldsText(fields: Readonly<Record<string, string>>): string {
+  return JSON.stringify(fields).slice(1, -1);
 }
 
 /** The line's own checksum when it is the right one, otherwise undefined. */

@@ -45,6 +45,16 @@ export async function leaveRecord(statePath: string, record: CronRecord): Promis
   return undefined;
 }
 
+async function recordIn(path: string): Promise<CronRecord | undefined> {
+  try {
+    const decoded = decodeLine((await readFile(path)).subarray(0, -1));
+    return decoded.kind === 'record' ? cronRecordOf(decoded.record) : undefined;
+  } catch {
+    // Another process may have taken it up and removed it since.
+    return undefined;
+  }
+}
+
 /** The records that were left beside the state file, each with its file. What is not a whole record is passed over. */
 export async function leftRecords(statePath: string): Promise<readonly LeftRecord[]> {
   const directory = dirname(statePath);
@@ -57,9 +67,7 @@ export async function leftRecords(statePath: string): Promise<readonly LeftRecor
   const left: LeftRecord[] = [];
   for (const name of names.filter((each) => each.startsWith(prefix(statePath))).sort()) {
     const path = join(directory, name);
-    const line = (await readFile(path)).subarray(0, -1);
-    const decoded = decodeLine(line);
-    const record = decoded.kind === 'record' ? cronRecordOf(decoded.record) : undefined;
+    const record = await recordIn(path);
     if (record) left.push({ path, record });
   }
   return left;

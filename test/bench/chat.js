@@ -6,8 +6,8 @@ import { PROGRAM } from './sandbox.js';
 
 const PROVISION = '/automation/agent-templates/provision-space/';
 
-/** A space with one agent that echoes. Gives the id of its API chat source. */
-export async function makeSource({ PARTNER_BASE_URL, PARTNER_TOKEN }) {
+/** A space with one agent that echoes. Gives its id and the one of its API chat source. */
+export async function makeAgent({ PARTNER_BASE_URL, PARTNER_TOKEN }) {
   const response = await fetch(PARTNER_BASE_URL + PROVISION, {
     method: 'POST',
     headers: { authorization: `Bearer ${PARTNER_TOKEN}`, 'content-type': 'application/json' },
@@ -18,7 +18,7 @@ export async function makeSource({ PARTNER_BASE_URL, PARTNER_TOKEN }) {
     }),
   });
   const { agents } = await response.json();
-  return agents[0].integrations.api_chat.source_id;
+  return { agent: agents[0].agent_id, source: agents[0].integrations.api_chat.source_id };
 }
 
 /**

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 
-/** Runs a command to its end. Gives its wall time in milliseconds and its output; throws when it does not end with 0. */
-export function time(args, env) {
+/** Runs a command to its end. Gives its wall time in milliseconds and its output; throws when it ends with another code. */
+export function time(args, env, wanted = 0) {
   const started = performance.now();
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', wanted === 0 ? 'inherit' : 'ignore'],
   });
   let output = '';
   child.stdout.on('data', (chunk) => {
@@ -14,7 +14,7 @@ export function time(args, env) {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
-      if (code === 0) resolve({ ms: performance.now() - started, output });
+      if (code === wanted) resolve({ ms: performance.now() - started, output });
       else reject(new Error(`${args.join(' ')} ended with ${code}`));
     });
   });
@@ -30,11 +30,11 @@ export function median(values) {
  * Times two commands in turn, so that both see the same machine, and compares the medians.
  * @param rounds how often each is run, after one run of each that does not count
  */
-export async function compare({ name, command, baseline, limit, rounds, env }) {
+export async function compare({ name, command, baseline, limit, rounds, env, code = 0 }) {
   const ours = [];
   const theirs = [];
   for (let round = -1; round < rounds; round += 1) {
-    const [a, b] = [await time(command, env), await time(baseline, env)];
+    const [a, b] = [await time(command, env, code), await time(baseline, env, code)];
     if (round >= 0) {
       ours.push(a.ms);
       theirs.push(b.ms);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { makeSource, replyDelay } from './chat.js';
+import { makeAgent, replyDelay } from './chat.js';
+import { duplicateAnswer } from './cron.js';
 import { compare } from './measure.js';
 import { PROGRAM, startSandbox } from './sandbox.js';
 
@@ -61,7 +62,7 @@ try {
   await sandbox.admin('/spaces', { count: 100_000, prefix: 'many' });
   report('memory of 110,000 spaces against 10,000', await peakMemory(list, sandbox.env), fewSpaces);
 
-  const source = await makeSource(sandbox.env);
+  const { agent, source } = await makeAgent(sandbox.env);
   const fill = (session_id, count) => ({
     source_id: source,
     session_id,
@@ -80,6 +81,13 @@ try {
     `a reply on the output of a tail: after ${delay.median} ms, at most ${delay.longest} ms, of 1500\n`,
   );
   if (delay.longest > 1500) process.exitCode = 1;
+
+  const duplicate = await duplicateAnswer(agent, sandbox.env, 100_000, ROUNDS);
+  const more = duplicate.ours - duplicate.baseline;
+  process.stdout.write(
+    `a duplicate job with 100,000 records in the state file: ${more.toFixed(1)} ms more than with none, of 150 (${duplicate.ours.toFixed(1)} ms against ${duplicate.baseline.toFixed(1)} ms)\n`,
+  );
+  if (more > 150) process.exitCode = 1;
 } finally {
   await sandbox.stop();
 }

@@ -15,7 +15,7 @@ const TONES = { adopted: 'good', released: 'warn', unknown: 'bad', under_way: 'w
 
 function noteOf({ status, candidates, settlesAt }: Settled): string {
   if (status === 'adopted') return 'it was created';
-  if (status === 'released') return 'taken as not created; it may be created again';
+  if (status === 'released') return 'taken as not created';
   if (status === 'under_way') return 'its process is at work';
   if (candidates.length > 0) return `could be ${candidates.join(' or ')}`;
   return settlesAt === null ? 'not listed' : `not listed; it may still appear until ${settlesAt}`;
@@ -84,7 +84,8 @@ export default command<SettleOptions>({
     },
     {
       usage: '--grace <duration>',
-      description: 'how long after the request a job may still appear in the list',
+      description:
+        'how long a job may still appear in the list after its answer was lost, or its process was seen to be gone',
       default: '10s',
     },
   ],
@@ -98,11 +99,16 @@ export default command<SettleOptions>({
     graceMs: duration(words, 'grace') ?? GRACE_MS,
   }),
   async run(context, options) {
-    const { settle, takeUpLeftRecords } = await import('../../cron/settle.ts');
-    for (const taken of await takeUpLeftRecords(context)) await context.notice(takenNote(taken));
+    const [{ settle }, { settleParts, takeUpLeftRecords }, { openLedger }] = await Promise.all([
+      import('../../cron/settle.ts'),
+      import('../../cron/settle-parts.ts'),
+      import('../../cron/ledger.ts'),
+    ]);
+    const ledger = await openLedger(context);
+    for (const taken of await takeUpLeftRecords(context, ledger)) await context.notice(takenNote(taken));
     const http = await context.http();
     context.progress.start('Reconciling the jobs');
-    const settled = await settle(context, http, options);
+    const settled = await settle(settleParts(context, http, ledger), options);
     return list(settled, COLUMNS, {
       empty: 'There is nothing to reconcile.',
       json: settledJson,

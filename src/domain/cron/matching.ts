@@ -19,8 +19,8 @@ export function couldBe(listed: ListedJob, agentId: string, name: string): 'yes'
   return listed.agent_id === undefined || listed.name === undefined ? 'maybe' : 'yes';
 }
 
-/** Undefined where that cannot be told. */
-function hasSameSchedule(listed: CronSchedule | undefined, wanted: CronSchedule): boolean | undefined {
+/** Whether two schedules mean the same times; undefined where that cannot be told. */
+export function hasSameSchedule(listed: CronSchedule | undefined, wanted: CronSchedule): boolean | undefined {
   if (!listed) return undefined;
   try {
     return sameSchedule(listed, wanted);

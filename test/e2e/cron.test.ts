@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Cron, cronOn, logContent, type Said } from '../helpers/cron.ts';
+import { tempDirectory } from '../helpers/run.ts';
+import { type Service, service } from '../helpers/service.ts';
+import { start } from './program.ts';
+
+const POST = 'POST /automation/partner-cron-jobs/';
+
+async function opened(): Promise<{ it: Service; cron: Cron; path: string }> {
+  const it = await service();
+  return { it, cron: await cronOn(it), path: join(tempDirectory(), 'state.jsonl') };
+}
+
+async function posted(cron: Cron): Promise<void> {
+  while ((await cron.posted()) === 0) await new Promise(setImmediate);
+}
+
+const said = (stdout: string): Said => JSON.parse(stdout);
+
+test('a job is created once: the second time is exit 5, with --ensure 0', async () => {
+  const { it, cron, path } = await opened();
+  const env = { ...it.env, PARTNER_STATE: path };
+  const first = await start(cron.create('daily'), { env });
+  expect({ exitCode: first.exitCode, stderr: first.stderr }).toEqual({ exitCode: 0, stderr: '' });
+  const { cron_job_id } = said(first.stdout);
+  expect(await cron.idsOf('daily')).toEqual([cron_job_id]);
+  const second = await start(cron.create('daily'), { env });
+  expect(second.exitCode).toBe(5);
+  expect(said(second.stdout)).toMatchObject({ cron_job_id, status: 'blocked' });
+  const third = await start(cron.create('daily', '--ensure'), { env });
+  expect(third.exitCode).toBe(0);
+  expect(said(third.stdout)).toMatchObject({ cron_job_id, status: 'exists' });
+  expect(await cron.posted()).toBe(1);
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s while the job is being made: its answer is waited for',
+  async (signal) => {
+    const { it, cron, path } = await opened();
+    await it.faults({ kind: 'delay', ms: 700, on: POST, stage: 'after' });
+    const child = start(cron.create('daily', '--state', path), { env: it.env });
+    await posted(cron);
+    child.kill(signal);
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    const ids = await cron.idsOf('daily');
+    expect(ids).toEqual([said(ran.stdout).cron_job_id]);
+    expect((await logContent(path)).ids).toEqual(ids);
+  },
+);
+
+test('Ctrl-C twice while the job is being made: it ends at once, and reconciling finds the job', async () => {
+  const { it, cron, path } = await opened();
+  await it.faults({ kind: 'stall', on: POST, stage: 'after', times: 1 });
+  const child = start(cron.create('daily', '--state', path), { env: it.env });
+  await posted(cron);
+  // The system may hand over two signals of one kind as one: repeat until it has seen the second.
+  const repeat = setInterval(() => child.kill('SIGINT'), 20);
+  const ran = await child;
+  clearInterval(repeat);
+  expect(ran.exitCode).toBe(130);
+  expect((await start(cron.create('daily', '--ensure', '--state', path), { env: it.env })).exitCode).toBe(9);
+  const reconciled = await start(['cron', 'reconcile', '-o', 'json', '--state', path], { env: it.env });
+  expect(reconciled.exitCode).toBe(0);
+  const ids = await cron.idsOf('daily');
+  expect(JSON.parse(reconciled.stdout)).toMatchObject([{ cron_job_id: ids[0], status: 'adopted' }]);
+  expect(ids).toHaveLength(1);
+  expect((await logContent(path)).ids).toEqual(ids);
+  expect(await cron.posted()).toBe(1);
+});

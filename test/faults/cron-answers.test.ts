@@ -1,0 +1,439 @@
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { InterruptedError } from '../../src/errors.ts';
+import { start } from '../e2e/program.ts';
+import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
+import { fastClock, handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { service } from '../helpers/service.ts';
+import { CRON_JOBS, jobBody, scheduled } from '../sandbox/scheduled.ts';
+import { CERTIFICATE, KEY } from './certificate.ts';
+import { partnerctl } from './client.ts';
+import { type Front, front, type Trouble } from './front.ts';
+import { closedPort, listen, rawJson, sendJson, tlsServer } from './servers.ts';
+
+interface Place {
+  readonly cron: Cron;
+  readonly front: Front;
+  /** The state file. */
+  readonly path: string;
+  run(words: readonly string[], options?: RunOptions): Promise<Ran>;
+  /** Makes a job beside the program. @returns its id */
+  make(more: Record<string, unknown>): Promise<string>;
+  /** What the service answers to who asks for its list. */
+  listed(): Promise<unknown>;
+  /** Another agent than the one of `cron`. */
+  readonly other: string;
+}
+
+const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
+
+/** A service behind a gateway, and a state file. */
+async function place(): Promise<Place> {
+  const it = await service();
+  const cron = await cronOn(it);
+  const gate = await front(new URL(it.sandbox.baseUrl).origin);
+  const path = join(tempDirectory(), 'state.jsonl');
+  const [space] = await it.spaces();
+  const body = { template_id: 'tmpl_sales', name: 'Sales' };
+  const { json } = await it.partner('POST', '/automation/agent-templates/provision-space/', {
+    body: { external_space_id: space?.external_space_id, space: { name: space?.name }, agents: [body] },
+  });
+  return {
+    cron,
+    front: gate,
+    path,
+    run: (words, options = {}) =>
+      partnerctl(gate.baseUrl, [...words, '--state', path], { ...options, env: { PARTNER_TOKEN: it.token } }),
+    make: async (more) => {
+      const made = await it.partner('POST', CRON_JOBS, { body: jobBody(cron.agent_id, more) });
+      expect(made.status).toBe(201);
+      return made.json.cron_job_id;
+    },
+    listed: async () => (await it.partner('GET', CRON_JOBS)).json,
+    other: json.agents[0].agent_id,
+  };
+}
+
+const LOST: readonly [string, Trouble, string[]?][] = [
+  ['a reset', { after: (response) => response.socket?.resetAndDestroy() }],
+  ['no answer within --timeout', { after: () => undefined }, ['--timeout', '1s']],
+  [
+    'a body that is cut',
+    {
+      after: (response, { status, text }) => {
+        response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
+        response.write(text.slice(0, 9), () => response.destroy());
+      },
+    },
+  ],
+  ['a 502 of a proxy', { after: (response) => sendJson(response, { detail: 'Bad gateway' }, 502) }],
+  ['a 503 with Retry-After', { after: (response) => sendJson(response, {}, 503, { 'retry-after': '1' }) }],
+  ['a redirect', { after: (response) => response.writeHead(303, { location: '/v1/elsewhere' }).end() }],
+  [
+    'a 201 with a page',
+    { after: (response) => response.writeHead(201, { 'content-type': 'text/html' }).end('<title>Welcome</title>') },
+  ],
+  ['a 201 without an id', { after: (response) => sendJson(response, { ok: true }, 201) }],
+];
+
+describe('a job whose answer is lost, by', () => {
+  it.each(LOST)('%s: exit 9 until it is reconciled, and never posted again', async (_, trouble, flags = []) => {
+    const { cron, front, path, run, make, other } = await place();
+    await make({ name: 'daily', agent_id: other });
+    await make({ name: 'weekly' });
+    front.meet(trouble);
+    // Time that is to be up has to pass.
+    const lost = await run(cron.create('daily', ...flags), flags.length > 0 ? { clock: systemClock } : {});
+    front.meet(undefined);
+    expect(lost.code).toBe(9);
+    expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown', name: 'daily' });
+    expect(lost.stderr).toContain('cron reconcile');
+    const made = (await cron.jobs()).filter(({ name, agent_id }) => name === 'daily' && agent_id === cron.agent_id);
+    expect(made).toHaveLength(1);
+    await make({ name: 'daily', agent_id: other });
+    await make({ name: 'monthly' });
+
+    for (const more of [[], ['--ensure'], ['--dry-run']]) {
+      expect((await run(cron.create('daily', ...more))).code).toBe(9);
+    }
+    expect(front.posts()).toHaveLength(1);
+
+    const [job] = made;
+    const reconciled = await run(RECONCILE);
+    expect({ code: reconciled.code, stderr: reconciled.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(reconciled.json()).toMatchObject([{ cron_job_id: job?.cron_job_id, status: 'adopted', name: 'daily' }]);
+    const there = await run(cron.create('daily', '--ensure'));
+    expect(there.code).toBe(0);
+    expect(there.json()).toMatchObject({ cron_job_id: job?.cron_job_id, status: 'exists' });
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect(front.posts()).toHaveLength(1);
+    expect(await logContent(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
+  });
+
+  it('a reset, where two jobs came that it could be: none is guessed, and the one that a person names is taken', async () => {
+    const { cron, front, path, run, make } = await place();
+    front.meet({ after: (response) => response.socket?.resetAndDestroy() });
+    const lost = await run(cron.create('daily'));
+    front.meet(undefined);
+    const twin = await make({ name: 'daily' });
+    const ids = await cron.idsOf('daily');
+    expect(ids).toHaveLength(2);
+    for (const more of [[], ['--assume-not-created'], ['--assume-not-created', '--grace', '1ms']]) {
+      const reconciled = await run([...RECONCILE, ...more]);
+      expect(reconciled.code).toBe(9);
+      expect(reconciled.json()).toMatchObject([{ cron_job_id: null, status: 'unknown', candidates: ids }]);
+      expect(reconciled.stderr).toContain('cron adopt');
+    }
+    expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
+    expect(await logContent(path)).toMatchObject({ ids: [] });
+
+    const { key } = lost.json<{ key: string }>();
+    expect((await run(['cron', 'adopt', twin, '--key', key, '--yes'])).code).toBe(0);
+    expect((await run(RECONCILE)).json()).toEqual([]);
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect(front.posts()).toHaveLength(1);
+  });
+
+  it('a reset, where another job of the name came with other content only: it is not taken for it', async () => {
+    const { cron, front, run, make } = await place();
+    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
+    expect((await run(cron.create('daily'))).code).toBe(9);
+    front.meet(undefined);
+    const another = await make({ name: 'daily', instructions: 'Something else.' });
+    const reconciled = await run([...RECONCILE, '--assume-not-created']);
+    expect(reconciled.code).toBe(9);
+    expect(reconciled.json()).toMatchObject([{ cron_job_id: null, status: 'unknown', candidates: [another] }]);
+  });
+
+  it('a reset before it was made: once that is said, it is created', async () => {
+    const { cron, front, run } = await place();
+    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
+    expect((await run(cron.create('daily'))).code).toBe(9);
+    front.meet(undefined);
+    const open = await run(RECONCILE);
+    expect(open.code).toBe(9);
+    expect(open.stderr).toContain('--assume-not-created');
+    expect((await run(cron.create('daily'))).code).toBe(9);
+    const freed = await run([...RECONCILE, '--assume-not-created']);
+    expect(freed.code).toBe(0);
+    expect(freed.json()).toMatchObject([{ cron_job_id: null, status: 'released' }]);
+    const created = await run(cron.create('daily'));
+    expect(created.code).toBe(0);
+    expect(await cron.idsOf('daily')).toEqual([created.json<{ cron_job_id: string }>().cron_job_id]);
+  });
+
+  it('Ctrl-C, after which no answer comes for some seconds: exit 9, and reconciling finds it', async () => {
+    const { cron, front, run } = await place();
+    const signals = handSignals();
+    front.meet({ after: () => signals.abort(new InterruptedError('Interrupted.')) });
+    const lost = await run(cron.create('daily'), { signals });
+    front.meet(undefined);
+    expect(lost.code).toBe(9);
+    expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown' });
+    expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
+    const ids = await cron.idsOf('daily');
+    expect((await run(RECONCILE)).json()).toMatchObject([{ cron_job_id: ids[0], status: 'adopted' }]);
+    expect(ids).toHaveLength(1);
+  });
+
+  it('Ctrl-C before the POST: exit 130, nothing is written, and the next create makes it', async () => {
+    const { cron, front, path, run } = await place();
+    const signals = handSignals();
+    front.meetList(() => signals.abort(new InterruptedError('Interrupted.')));
+    expect((await run(cron.create('daily'), { signals })).code).toBe(130);
+    front.meetList(undefined);
+    expect((await logContent(path)).records).toEqual([]);
+    expect((await run(cron.create('daily'))).code).toBe(0);
+    expect(front.posts()).toHaveLength(1);
+  });
+
+  it('the kill of its process, while it is being reconciled: it is not taken as missing from a list that is older', async () => {
+    const { cron, front, path, run, make } = await place();
+    // With another one that is open, the list is read.
+    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
+    expect((await run(cron.create('weekly'))).code).toBe(9);
+    let arrived = (): void => undefined;
+    const posted = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    front.meet({ instead: () => arrived() });
+    const env = { PARTNER_BASE_URL: front.baseUrl, PARTNER_TOKEN: 'pat_1', PARTNER_STATE: path };
+    front.meetList((response) => sendJson(response, []));
+    const child = start(cron.create('daily'), { env });
+    await posted;
+    front.meetList(async (response) => {
+      front.meetList(undefined);
+      child.kill('SIGKILL');
+      await child;
+      await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduled('0 9 1-5') });
+      sendJson(response, []);
+    });
+    const assuming = await run([...RECONCILE, '--assume-not-created', '--grace', '1ms'], { clock: systemClock });
+    front.meet(undefined);
+    expect(assuming.code).toBe(0);
+    expect(assuming.json()).toMatchObject([
+      { name: 'weekly', status: 'released' },
+      { name: 'daily', status: 'adopted' },
+    ]);
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect(await cron.idsOf('daily')).toHaveLength(1);
+  });
+
+  it('the kill of its process, a while before it is reconciled: the time of grace begins when the end is seen', async () => {
+    const { cron, front, path, run, make } = await place();
+    let arrived = (): void => undefined;
+    const posted = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    front.meet({ instead: () => arrived() });
+    front.meetList((response) => sendJson(response, []));
+    const env = { PARTNER_BASE_URL: front.baseUrl, PARTNER_TOKEN: 'pat_1', PARTNER_STATE: path };
+    const child = start(cron.create('daily'), { env });
+    await posted;
+    child.kill('SIGKILL');
+    await child;
+    // The service is slow: a minute later it is still at work, and done a little after that.
+    front.meetList(async (response) => {
+      front.meetList(undefined);
+      await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduled('0 9 1-5') });
+      sendJson(response, []);
+    });
+    const clock = fastClock(Date.now() + 60_000);
+    const reconciled = await run([...RECONCILE, '--assume-not-created'], { clock });
+    expect(reconciled.json()).toMatchObject([{ name: 'daily', status: 'adopted' }]);
+    expect(clock.slept).toEqual([expect.closeTo(10_000, -3)]);
+  });
+
+  it('a reset blocks its own name alone', async () => {
+    const { cron, front, run } = await place();
+    front.meet({ after: (response) => response.socket?.resetAndDestroy() });
+    expect((await run(cron.create('daily'))).code).toBe(9);
+    front.meet(undefined);
+    expect((await run(cron.create('weekly'))).code).toBe(0);
+  });
+});
+
+describe('a job that was refused is not blocked:', () => {
+  it.each([
+    [400, 1],
+    [401, 3],
+    [402, 6],
+    [403, 3],
+    [404, 4],
+    [409, 1],
+    [422, 1],
+  ])('%i ends with %i, and the next create makes it', async (status, code) => {
+    const { cron, front, path, run } = await place();
+    front.meet({ instead: (response) => sendJson(response, { message: 'No.' }, status) });
+    const refused = await run(cron.create('daily'));
+    front.meet(undefined);
+    expect(refused.code).toBe(code);
+    expect(refused.error().status).toBe(status);
+    expect(refused.error().hint).toContain('No job was created');
+    expect(front.posts()).toHaveLength(1);
+    const created = await run(cron.create('daily'));
+    expect({ code: created.code, stderr: created.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(created.json()).toMatchObject({ status: 'created' });
+    expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
+  });
+
+  it('429 on the POST is not repeated, however short the wait: exit 7 with the moment to come back', async () => {
+    const { cron, front, run } = await place();
+    front.meet({ instead: (response) => sendJson(response, {}, 429, { 'retry-after': '1' }) });
+    const limited = await run(cron.create('daily'));
+    front.meet(undefined);
+    expect(limited.code).toBe(7);
+    expect(limited.error().retry_at).toMatch(/^2026-01-01T00:00:01/);
+    expect(front.posts()).toHaveLength(1);
+    expect((await run(cron.create('daily'))).code).toBe(0);
+    expect(await cron.idsOf('daily')).toHaveLength(1);
+  });
+});
+
+describe('a request that never left does not block:', () => {
+  it('the connection of the POST was refused', async () => {
+    const path = join(tempDirectory(), 'state.jsonl');
+    let gone = true;
+    let posts = 0;
+    const server = createServer((request, response) => {
+      // Nobody is there any more when the POST comes.
+      if (gone) server.close();
+      if (request.method === 'GET') return sendJson(response, [], 200, gone ? { connection: 'close' } : {});
+      posts += 1;
+      sendJson(response, { cron_job_id: 'c1' }, 201);
+    });
+    const port = await closedPort();
+    const listening = async (): Promise<void> => {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    };
+    const create = () =>
+      partnerctl(`http://127.0.0.1:${port}/v1`, createWords('a1', 'daily', '--state', path, '--retries', '1'));
+    await listening();
+    const refused = await create();
+    expect(refused.code).toBe(8);
+    expect(refused.error().hint).toContain('No job was created');
+    expect((await logContent(path)).records.map(({ type }) => type)).toEqual(['cron.reserved', 'cron.released']);
+    gone = false;
+    await listening();
+    const created = await create();
+    expect(created.json()).toMatchObject({ cron_job_id: 'c1', status: 'created' });
+    expect(posts).toBe(1);
+    server.close();
+  });
+
+  it('the TLS handshake of the POST failed', async () => {
+    const directory = tempDirectory();
+    const [path, authority] = [join(directory, 'state.jsonl'), join(directory, 'authority.pem')];
+    writeFileSync(authority, CERTIFICATE);
+    let posts = 0;
+    const server = createTlsServer({ cert: CERTIFICATE, key: KEY }, (request, response) => {
+      if (request.method === 'GET') {
+        sendJson(response, [], 200, { connection: 'close' });
+        // No cipher of an RSA key goes with this certificate.
+        if (spoilt)
+          server.setSecureContext({ cert: CERTIFICATE, key: KEY, maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' });
+        return;
+      }
+      posts += 1;
+      sendJson(response, { cron_job_id: 'c1' }, 201);
+    });
+    server.on('tlsClientError', () => undefined);
+    let spoilt = true;
+    const { baseUrl } = await listen(server, 'https');
+    const env = {
+      PARTNER_BASE_URL: baseUrl,
+      PARTNER_TOKEN: 'pat_1',
+      NODE_EXTRA_CA_CERTS: authority,
+      PARTNER_STATE: path,
+    };
+    const create = () => start(createWords('a1', 'daily', '--retries', '1'), { env });
+    const failed = await create();
+    expect(failed.exitCode, failed.stderr).toBe(8);
+    expect(failed.stderr).toContain('No job was created');
+    expect((await logContent(path)).records.map(({ type }) => type)).toEqual(['cron.reserved', 'cron.released']);
+    spoilt = false;
+    server.setSecureContext({ cert: CERTIFICATE, key: KEY });
+    const created = await create();
+    expect(created.exitCode, created.stderr).toBe(0);
+    expect(posts).toBe(1);
+  });
+
+  it.each([
+    ['no service at all', async () => `http://127.0.0.1:${await closedPort()}/v1`],
+    ['no such host', async () => 'https://no-such-host.invalid/v1'],
+    ['a certificate that is not trusted', async () => (await tlsServer(rawJson([]))).baseUrl],
+  ])('%s: exit 8, and nothing is written', async (_, baseUrl) => {
+    const path = join(tempDirectory(), 'state.jsonl');
+    const at = await baseUrl();
+    for (const more of [[], ['--ensure']]) {
+      const failed = await partnerctl(at, createWords('a1', 'daily', '--state', path, '--retries', '0', ...more));
+      expect(failed.code).toBe(8);
+    }
+    expect((await logContent(path)).records).toEqual([]);
+  });
+});
+
+describe('the list of the service', () => {
+  it('still knows the jobs when the state file is gone: nothing is created twice', async () => {
+    const { cron, front, path, run } = await place();
+    const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
+    for (const more of [['--ensure'], []]) {
+      rmSync(path);
+      const again = await run(cron.create('daily', ...more));
+      expect(again.code).toBe(0);
+      expect(again.json()).toMatchObject({ cron_job_id: created.cron_job_id, status: 'adopted' });
+    }
+    rmSync(path);
+    const other = await run([...cron.create('daily'), '--timezone', 'Asia/Tokyo']);
+    expect(other.code).toBe(5);
+    expect(other.json()).toMatchObject({ cron_job_id: created.cron_job_id, status: 'blocked' });
+    expect(front.posts()).toHaveLength(1);
+    expect((await logContent(path)).ids).toEqual([created.cron_job_id]);
+  });
+
+  it.each([403, 404, 405])('cannot be read (%i): said once, and the file guards alone', async (status) => {
+    const { cron, front, path, run } = await place();
+    front.meetList((response) => sendJson(response, { message: 'No.' }, status));
+    const created = await run(cron.create('daily'));
+    expect(created.code).toBe(0);
+    expect(created.stderr.match(/The state file alone guards/g)).toHaveLength(1);
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
+    expect(front.posts()).toHaveLength(1);
+    expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
+  });
+
+  it.each([
+    [[], 5, 'blocked'],
+    [['--ensure'], 0, 'exists'],
+  ])('shows a job that another process made since the file was read: with %j exit %i', async (more, code, status) => {
+    const { cron, front, path, run, listed } = await place();
+    let created: Ran | undefined;
+    front.meetList(async (response) => {
+      front.meetList(undefined);
+      created = await run(cron.create('daily'));
+      sendJson(response, await listed());
+    });
+    const late = await run(cron.create('daily', ...more));
+    expect(created?.code).toBe(0);
+    const ids = await cron.idsOf('daily');
+    expect(late.code).toBe(code);
+    expect(late.json()).toMatchObject({ cron_job_id: ids[0], status });
+    expect(front.posts()).toHaveLength(1);
+    expect((await logContent(path)).ids).toEqual(ids);
+  });
+
+  it('fails in passing: exit 8, and nothing is written anywhere', async () => {
+    const { cron, front, path, run } = await place();
+    front.meetList((response) => sendJson(response, {}, 503));
+    expect((await run(cron.create('daily', '--retries', '1'))).code).toBe(8);
+    expect(front.posts()).toEqual([]);
+    expect((await logContent(path)).records).toEqual([]);
+  });
+});

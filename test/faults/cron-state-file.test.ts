@@ -1,0 +1,425 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { encodeRecord } from '../../src/state/record.ts';
+import { PROGRAM, shell, start, startFile } from '../e2e/program.ts';
+import { type Cron, createWords, cronOn, logContent, type Said } from '../helpers/cron.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+import { type Service, service } from '../helpers/service.ts';
+import { partnerctl } from './client.ts';
+import { type Front, front } from './front.ts';
+
+const isRoot = process.getuid?.() === 0;
+
+/** The words that give a process mounts of its own, which end with it; undefined where that is not allowed. */
+const MOUNTS = [['-m'], ['-rm']].find(
+  (flags) => spawnSync('unshare', [...flags, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0,
+);
+
+interface Place {
+  readonly it: Service;
+  readonly cron: Cron;
+  readonly directory: string;
+  /** Where the state file is to be. */
+  readonly path: string;
+}
+
+async function place(): Promise<Place> {
+  const it = await service();
+  const directory = tempDirectory();
+  return { it, cron: await cronOn(it), directory, path: join(directory, 'state.jsonl') };
+}
+
+interface Ran {
+  readonly exitCode?: number | undefined;
+  readonly stderr: string;
+}
+
+interface Shown {
+  readonly message: string;
+  readonly hint: string;
+  readonly details: { readonly cron_job_id?: string; readonly recovery_file?: string };
+}
+
+function errorOf({ stderr }: Ran): Shown {
+  return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error;
+}
+
+async function expectStopped({ cron }: Place, ran: Ran, why: string): Promise<void> {
+  expect(ran.exitCode).toBe(1);
+  expect(ran.stderr).toContain(why);
+  expect(ran.stderr).toContain('--state');
+  expect(await cron.posted()).toBe(0);
+  expect(await cron.jobs()).toEqual([]);
+}
+
+/** A record that is of no matter here, in a line of so many bytes. */
+function filler(bytes: number): string {
+  const line = (fill: string): string => encodeRecord({ type: 'note', at: '2026-01-02T03:04:05.000Z', id: 'f', fill });
+  return `${line('x'.repeat(bytes - line('').length - 1))}\n`;
+}
+
+describe('a state file that cannot be written: nothing is posted, as', () => {
+  it('a directory is in its place', async () => {
+    const at = await place();
+    mkdirSync(at.path);
+    const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
+    await expectStopped(at, ran, 'A directory is in its place');
+  });
+
+  it('it is a pipe', async () => {
+    const at = await place();
+    execFileSync('mkfifo', [at.path]);
+    const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
+    await expectStopped(at, ran, 'a device, a pipe or a socket');
+  });
+
+  it('a link leads to a full device', async () => {
+    const at = await place();
+    execFileSync('ln', ['-s', '/dev/full', at.path]);
+    const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
+    await expectStopped(at, ran, 'a device, a pipe or a socket');
+  });
+
+  it('it has reached the largest size allowed', async () => {
+    const at = await place();
+    writeFileSync(at.path, filler(1_000));
+    const line = `ulimit -f 1; partnerctl ${at.cron
+      .create('daily', '--state', at.path)
+      .map((word) => `'${word}'`)
+      .join(' ')}`;
+    await expectStopped(at, await shell(line, { env: at.it.env }), 'bytes fitted');
+  });
+
+  it.skipIf(MOUNTS === undefined)('the disk is full, or read-only (needs mounts of its own)', async () => {
+    const at = await place();
+    const create = (before: string) =>
+      startFile(
+        'unshare',
+        [
+          ...(MOUNTS ?? []),
+          'sh',
+          '-c',
+          `mount -t tmpfs -o size=16k tmpfs "$1" && ${before} && shift && exec "$@"`,
+          'sh',
+          at.directory,
+          process.execPath,
+          PROGRAM,
+          ...at.cron.create('daily', '--state', at.path),
+        ],
+        { env: at.it.env },
+      );
+    await expectStopped(
+      at,
+      await create('{ head -c 20k /dev/zero > "$1/all" 2>/dev/null || true; }'),
+      'The disk is full',
+    );
+    await expectStopped(at, await create('mount -o remount,ro "$1"'), 'read-only file system');
+  });
+
+  it('its directory is read-only, or it belongs to somebody else', async () => {
+    const at = await place();
+    // Root may do everything, so there it is somebody else who runs a copy of the program, which he may read.
+    const copy = tempDirectory();
+    for (const part of ['bin', 'dist', 'package.json'])
+      cpSync(join(PROGRAM, '../..', part), join(copy, part), { recursive: true });
+    const as = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : ['env'];
+    const create = (path: string) => {
+      const [tool = '', ...words] = [...as, process.execPath, join(copy, 'bin/partnerctl.js')];
+      return startFile(tool, [...words, ...at.cron.create('daily', '--state', path)], { env: at.it.env });
+    };
+    const closed = join(at.directory, 'closed');
+    mkdirSync(closed, { mode: 0o555 });
+    writeFileSync(at.path, '', { mode: isRoot ? 0o644 : 0o444 });
+    for (const open of [at.directory, copy]) chmodSync(open, 0o755);
+    const why = (culprit: string): string =>
+      isRoot ? `${culprit} belongs to another user` : `permissions of ${culprit}`;
+    await expectStopped(at, await create(join(closed, 'state.jsonl')), why(closed));
+    await expectStopped(at, await create(at.path), why(at.path));
+    expect(readFileSync(at.path, 'utf8')).toBe('');
+  });
+});
+
+describe('a job that was made, and cannot be recorded any more', () => {
+  /** Creates the job in a file that takes the reservation and nothing after it. */
+  async function unrecorded(at: Place, name: string) {
+    writeFileSync(at.path, filler(250));
+    const words = at.cron.create(name, '--state', at.path).map((word) => `'${word}'`);
+    const ran = await shell(`ulimit -f 1; partnerctl ${words.join(' ')}`, { env: at.it.env });
+    const [id = '', ...more] = await at.cron.idsOf(name);
+    expect(more).toEqual([]);
+    expect(ran.exitCode).toBe(1);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ cron_job_id: id, status: 'created' });
+    expect((await logContent(at.path)).records.map(({ type }) => type)).toEqual(['cron.reserved']);
+    return { id, error: errorOf(ran) };
+  }
+
+  it('is told with its id, and kept beside the file, from where reconciling takes it up', async () => {
+    const at = await place();
+    const { id, error } = await unrecorded(at, 'daily');
+    expect(error.message).toContain(id);
+    const kept = error.details.recovery_file ?? '';
+    expect(dirname(kept)).toBe(at.directory);
+    const env = { ...at.it.env, PARTNER_STATE: at.path };
+    expect((await start(at.cron.create('daily', '--ensure'), { env })).exitCode).toBe(9);
+
+    const reconciled = await start(['cron', 'reconcile', '-o', 'json'], { env });
+    expect(reconciled).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: expect.stringContaining(id) });
+    expect((await logContent(at.path)).ids).toEqual([id]);
+    expect(readdirSync(at.directory)).toEqual([basename(at.path)]);
+    const again = await start(at.cron.create('daily', '--ensure'), { env });
+    expect(JSON.parse(again.stdout)).toMatchObject({ cron_job_id: id, status: 'exists' });
+    expect(await at.cron.posted()).toBe(1);
+  });
+
+  it('is recorded by the command that is shown, as it is shown', async () => {
+    const at = await place();
+    // A name that a shell would take apart.
+    const name = 'Mia & Ben, $HOME';
+    const { id, error } = await unrecorded(at, name);
+    const [line = ''] = /partnerctl cron adopt .*/.exec(error.hint) ?? [];
+    const adopted = await shell(line, { env: at.it.env });
+    expect(adopted.exitCode, adopted.stderr).toBe(0);
+    expect((await logContent(at.path)).ids).toEqual([id]);
+    const again = await start(at.cron.create(name, '--ensure', '--state', at.path), { env: at.it.env });
+    expect(JSON.parse(again.stdout)).toMatchObject({ cron_job_id: id, status: 'exists' });
+    // The record that was left says nothing new.
+    expect((await start(['cron', 'reconcile', '--state', at.path], { env: at.it.env })).exitCode).toBe(0);
+    expect(new Set((await logContent(at.path)).ids)).toEqual(new Set([id]));
+    expect(await at.cron.posted()).toBe(1);
+  });
+
+  /** Creates the job while `meanwhile` happens on this machine, between the service's work and its answer. */
+  async function createWhile(gate: Front, { it, cron, path }: Place, meanwhile: () => void) {
+    gate.meet({
+      after: (response, { status, text }) => {
+        meanwhile();
+        response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+      },
+    });
+    const ran = await partnerctl(gate.baseUrl, cron.create('daily', '--state', path), {
+      env: { PARTNER_TOKEN: it.token },
+    });
+    gate.meet(undefined);
+    return ran;
+  }
+
+  it('as a directory stands in the place of the file suddenly: the same', async () => {
+    const at = await place();
+    const gate = await front(new URL(at.it.sandbox.baseUrl).origin);
+    const aside = join(at.directory, 'aside');
+    const ran = await createWhile(gate, at, () => {
+      renameSync(at.path, aside);
+      mkdirSync(at.path);
+    });
+    const [id = ''] = await at.cron.idsOf('daily');
+    expect(ran.code).toBe(1);
+    expect(ran.json()).toMatchObject({ cron_job_id: id, status: 'created' });
+    expect(ran.stderr).toContain('A directory is in its place');
+    rmSync(at.path, { recursive: true });
+    renameSync(aside, at.path);
+    const env = { PARTNER_TOKEN: at.it.token };
+    const reconciled = await partnerctl(gate.baseUrl, ['cron', 'reconcile', '--state', at.path], { env });
+    expect(reconciled.code).toBe(0);
+    expect((await logContent(at.path)).ids).toEqual([id]);
+  });
+
+  it('as the directory of the file is gone, too: it is kept elsewhere, and taken up from beside the file', async () => {
+    const at = await place();
+    const gate = await front(new URL(at.it.sandbox.baseUrl).origin);
+    const deep = { ...at, path: join(at.directory, 'deep', 'state.jsonl') };
+    const aside = join(at.directory, 'aside');
+    const ran = await createWhile(gate, deep, () => {
+      renameSync(dirname(deep.path), aside);
+      writeFileSync(dirname(deep.path), '');
+    });
+    const [id = ''] = await at.cron.idsOf('daily');
+    expect(ran.code).toBe(1);
+    const kept = errorOf(ran).details.recovery_file ?? '';
+    rmSync(dirname(deep.path));
+    renameSync(aside, dirname(deep.path));
+    renameSync(kept, join(dirname(deep.path), basename(kept)));
+    const env = { PARTNER_TOKEN: at.it.token };
+    const reconciled = await partnerctl(gate.baseUrl, ['cron', 'reconcile', '--state', deep.path], { env });
+    expect({ code: reconciled.code, stderr: reconciled.stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(id),
+    });
+    expect((await logContent(deep.path)).ids).toEqual([id]);
+  });
+});
+
+describe('a damaged state file', () => {
+  interface Damaged extends Place {
+    readonly ids: readonly string[];
+    /** The lines that are there; the jobs `j0` to `j3` have two each, divided by blank ones. */
+    readonly lines: string[];
+    /** Writes the file anew. */
+    write(lines: readonly string[]): void;
+    run(...words: string[]): ReturnType<typeof run>;
+    /** Creates a job. */
+    create(name: string): ReturnType<typeof run>;
+  }
+
+  async function fourJobs(): Promise<Damaged> {
+    const at = await place();
+    const act = (...words: string[]) => run([...words, '--state', at.path], { env: at.it.env });
+    const create = (name: string) => act(...createWords(at.cron.agent_id, name));
+    for (const name of ['j0', 'j2', 'j3']) expect((await create(name)).code).toBe(0);
+    // Its process is gone, so that it cannot be taken for one that is still at work.
+    expect((await start(at.cron.create('j1', '--state', at.path), { env: at.it.env })).exitCode).toBe(0);
+    const ids = (await Promise.all(['j0', 'j1', 'j2', 'j3'].map((name) => at.cron.idsOf(name)))).flat();
+    expect(ids).toHaveLength(4);
+    const lines = readFileSync(at.path, 'utf8').split('\n');
+    await at.it.forget();
+    return { ...at, ids, lines, run: act, create, write: (all) => writeFileSync(at.path, all.join('\n')) };
+  }
+
+  function lineWith(lines: readonly string[], ...texts: string[]): number {
+    const index = lines.findIndex((line) => texts.every((text) => line.includes(text)));
+    expect(index).toBeGreaterThan(-1);
+    return index;
+  }
+
+  /** The jobs that the file knows, by `cron list --local`. */
+  async function known({ run: act }: Damaged): Promise<{ ids: (string | null)[]; stderr: string }> {
+    const { stdout, stderr } = await act('cron', 'list', '--local', '-o', 'json');
+    const listed: Said[] = JSON.parse(stdout);
+    return { ids: listed.map(({ cron_job_id }) => cron_job_id), stderr };
+  }
+
+  const changed = (line = ''): string => line.replace('"agent_id":"a', '"agent_id":"b');
+
+  it.each<[string, (lines: string[], at: (name: string) => number) => number | undefined, string]>([
+    [
+      'in the middle',
+      (lines, at) => {
+        const line = at('j1');
+        lines[line] = changed(lines[line]);
+        return line + 1;
+      },
+      'changed after it was written',
+    ],
+    [
+      'at a torn end',
+      (lines, at) => {
+        const line = at('j1');
+        lines.splice(lines.length - 1, 1, (lines[line] ?? '').slice(0, 300));
+        return lines.length;
+      },
+      'cut short',
+    ],
+    [
+      'by a merge that was not finished',
+      (lines, at) => {
+        const line = at('j1');
+        lines.splice(line, 0, '<<<<<<< HEAD');
+        lines.splice(line + 2, 0, '=======', lines[line + 1] ?? '', '>>>>>>> theirs');
+        return line + 1;
+      },
+      'a merge conflict marker',
+    ],
+    [
+      'with binary rubbish',
+      (lines, at) => {
+        lines.splice(at('j1'), 0, '\u0000\u0001{{{');
+        return at('j1');
+      },
+      'not a whole record',
+    ],
+    [
+      'with lines twice',
+      (lines) => {
+        lines.push(...lines);
+        return undefined;
+      },
+      '',
+    ],
+  ])(
+    '%s: all that is sound counts, the rest is told with its line, and nothing of it is dropped',
+    async (_, damage, why) => {
+      const at = await fourJobs();
+      const lines = [...at.lines];
+      const line = damage(lines, (name) => lineWith(lines, 'cron.created', `"${name}"`));
+      at.write(lines);
+      const bytes = readFileSync(at.path);
+      const isLost = why.startsWith('changed');
+
+      const { ids, stderr } = await known(at);
+      expect(ids.filter((id) => id !== null).sort()).toEqual(
+        at.ids.filter((_, index) => !(isLost && index === 1)).sort(),
+      );
+      if (line === undefined) expect(stderr).toBe('');
+      else expect(stderr).toMatch(new RegExp(`${at.path}:${line} is left out: .*${why}`));
+
+      expect((await at.create('j0')).code).toBe(5);
+      // Of a job whose end cannot be read it is not known whether it is there; the list tells.
+      expect((await at.create('j1')).code).toBe(isLost ? 9 : 5);
+      expect(await at.cron.posted()).toBe(0);
+      expect((await at.create('j4')).code).toBe(0);
+      expect(await at.cron.posted()).toBe(1);
+      const after = readFileSync(at.path);
+      expect(after.length).toBeGreaterThan(bytes.length);
+      expect(after.subarray(0, bytes.length).equals(bytes)).toBe(true);
+
+      if (!isLost) return;
+      expect((await at.run('cron', 'reconcile')).code).toBe(0);
+      expect((await at.create('j1')).json()).toMatchObject({ cron_job_id: at.ids[1], status: 'blocked' });
+      expect(await at.cron.posted()).toBe(1);
+    },
+  );
+
+  it.each(['key', 'agent_id', 'cron_job_id'])(
+    'whose lines about a job are all damaged, in their %s: that is told, and the list still knows the job',
+    async (field) => {
+      const at = await fourJobs();
+      const damaged = (line: string): string => line.replace(`"${field}":"`, `"${field}":"x`);
+      at.write(at.lines.map((line) => (line.includes('"j1"') ? damaged(line.replace('"id":"', '"id":"x')) : line)));
+      const found = await at.create('j1');
+      expect(found.code).toBe(0);
+      expect(found.json()).toMatchObject({ cron_job_id: at.ids[1], status: 'adopted' });
+      expect(found.stderr.match(/is left out: changed/g)).toHaveLength(2);
+      expect(await at.cron.posted()).toBe(0);
+    },
+  );
+
+  it('by a newer version of the program: its jobs are left to that version, the others go on', async () => {
+    const at = await fourJobs();
+    const number = lineWith(at.lines, 'cron.created', '"j1"');
+    const { sum: _, ...record } = JSON.parse(at.lines[number] ?? '');
+    const covered = JSON.stringify({ ...record, v: 2 }).slice(0, -1);
+    const { createHash } = await import('node:crypto');
+    const sum = createHash('sha256').update(covered).digest('hex').slice(0, 16);
+    const lines = [...at.lines];
+    lines[number] = `${covered},"sum":"${sum}"}`;
+    at.write(lines);
+    const bytes = readFileSync(at.path);
+    const left = await at.create('j1');
+    expect(left.code).toBe(9);
+    expect(left.stderr).toContain(`${at.path}:${number + 1} is`);
+    expect(left.stderr).toContain('newer version');
+    expect((await at.create('j2')).code).toBe(5);
+    expect(await at.cron.posted()).toBe(0);
+    expect((await at.create('j4')).code).toBe(0);
+    expect(readFileSync(at.path).subarray(0, bytes.length).equals(bytes)).toBe(true);
+  });
+
+  it('that another program goes on writing to without a line end: the next record is sound', async () => {
+    const at = await fourJobs();
+    appendFileSync(at.path, '{"v":1,"type":"cron.res');
+    expect((await at.create('j4')).code).toBe(0);
+    const { ids, damage } = await logContent(at.path);
+    expect({ ids: ids.length, damage: damage.length }).toEqual({ ids: 5, damage: 1 });
+  });
+});

@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { anySays, anyWaves, copies, play, playMerged } from '../unit/cron/scenario.ts';
+
+const RUNS = 50_000;
+const MINUTES = 60_000;
+
+it(
+  `makes a job at most once in ${RUNS} scenarios`,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), anySays, anyWaves, async (scheduler, says, waves) => {
+        expect(await play(scheduler, says, waves)).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  },
+  20 * MINUTES,
+);
+
+it(
+  `holds for ${RUNS / 5} pairs of copies that were merged`,
+  async () => {
+    const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), copies, picks, fc.boolean(), async (scheduler, waves, pick, twice) => {
+        expect(await playMerged(scheduler, waves, pick, twice)).toEqual([]);
+      }),
+      { numRuns: RUNS / 5 },
+    );
+  },
+  20 * MINUTES,
+);

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import { createOnce } from '../../../src/cron/create-once.ts';
+import { LocalError, ServiceError } from '../../../src/errors.ts';
+import { ALL, calmWorld, create, DAILY, LATER, story } from './examples.ts';
+import { keyOf } from './world.ts';
+
+const key = keyOf(DAILY);
+
+describe('a job that nobody has', () => {
+  it('is reserved, posted and recorded', async () => {
+    const world = calmWorld();
+    expect(await create(world, DAILY)).toEqual({ status: 'created', key, cron_job_id: 'cron_1' });
+    expect(story(world)).toEqual(['cron.reserved', 'cron.created']);
+  });
+
+  it('is planned in a dry run, and nothing is written or sent', async () => {
+    const world = calmWorld();
+    expect(await create(world, DAILY, { dryRun: true })).toEqual({ status: 'planned', key });
+    expect(world).toMatchObject({ file: { text: '' }, posts: 0 });
+  });
+
+  it('is created where the list cannot be read: the file guards alone', async () => {
+    const world = calmWorld();
+    await create(world, DAILY, { list: 'closed' });
+    expect(await create(world, DAILY, { list: 'closed' })).toMatchObject({ status: 'blocked', why: 'same' });
+    expect(world.posts).toBe(1);
+  });
+
+  it('is not created where the list fails in passing, and nothing is written', async () => {
+    const world = calmWorld();
+    await expect(create(world, DAILY, { list: 'failing' })).rejects.toBeInstanceOf(ServiceError);
+    expect(world).toMatchObject({ file: { text: '' }, posts: 0 });
+  });
+});
+
+describe('a job that the file knows', () => {
+  it('is blocked, and is a success where that is wanted', async () => {
+    const world = calmWorld();
+    await create(world, DAILY);
+    const known = { key, cron_job_id: 'cron_1' };
+    expect(await create(world, DAILY)).toMatchObject({ ...known, status: 'blocked', why: 'same' });
+    expect(await create(world, DAILY, { ensure: true })).toMatchObject({ ...known, status: 'exists' });
+    expect(world.posts).toBe(1);
+  });
+
+  it.each([true, false])('is blocked with other content (ensure: %s), and the difference is told', async (ensure) => {
+    const world = calmWorld();
+    await create(world, DAILY);
+    expect(await create(world, LATER, { ensure })).toMatchObject({
+      status: 'blocked',
+      why: 'different',
+      differences: [{ field: 'hour', before: '9', after: '10' }],
+    });
+  });
+
+  it('is blocked with another schedule also where its instructions were never told', async () => {
+    const world = calmWorld();
+    world.listed = () => [{ cron_job_id: 'cron_7', ...DAILY, instructions: undefined }];
+    expect(await create(world, DAILY)).toMatchObject({ status: 'adopted', cron_job_id: 'cron_7' });
+    expect(await create(world, LATER, { ensure: true })).toMatchObject({ status: 'blocked', why: 'different' });
+  });
+
+  it('is gone where the service lists it no more, which a list that is older than the job does not prove', async () => {
+    const world = calmWorld();
+    const early = world.process();
+    const parts = { ...early.guard, find: async () => ({ kind: 'read' as const, at: world.now, same: [], maybe: [] }) };
+    const before = await parts.find();
+    await create(world, DAILY);
+    world.now += 61_000;
+    const ensure = { ensure: true, dryRun: false };
+    expect(await createOnce(DAILY, { ...parts, find: async () => before }, ensure)).toMatchObject({ status: 'exists' });
+    expect(await createOnce(DAILY, parts, ensure)).toMatchObject({ status: 'blocked', why: 'gone' });
+    expect(await create(world, DAILY, { ensure: true, list: 'closed' })).toMatchObject({ status: 'exists' });
+  });
+});
+
+describe('a job that only the service knows', () => {
+  it('is adopted', async () => {
+    const world = calmWorld();
+    world.make(DAILY);
+    world.now += 5_000;
+    expect(await create(world, DAILY)).toEqual({ status: 'adopted', key, cron_job_id: 'cron_1' });
+    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'same', cron_job_id: 'cron_1' });
+    expect(world.posts).toBe(0);
+  });
+
+  it('is recorded and blocked where it has other content', async () => {
+    const world = calmWorld();
+    world.make(LATER);
+    world.now += 5_000;
+    expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'blocked', why: 'different' });
+    expect(story(world)).toEqual(['cron.adopted']);
+  });
+
+  it('is not guessed where there are several', async () => {
+    const world = calmWorld();
+    const candidates = [world.make(DAILY), world.make(DAILY)];
+    world.now += 5_000;
+    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'several', candidates });
+    expect(world.file.text).toBe('');
+  });
+
+  it('is remembered, not adopted, where the service does not say whose it is', async () => {
+    const world = calmWorld({ ...ALL, agents: false });
+    world.make({ ...DAILY, agent_id: 'agt_z' });
+    world.now += 5_000;
+    expect(await create(world, DAILY)).toMatchObject({ status: 'created', cron_job_id: 'cron_2' });
+    expect(world.records()[0]).toMatchObject({ type: 'cron.reserved', seen: ['cron_1'] });
+  });
+});
+
+describe('a POST', () => {
+  it.each(['refused', 'unsent'] as const)('that was %s leaves the key free', async (post) => {
+    const world = calmWorld();
+    expect(await create(world, DAILY, { post })).toMatchObject({ status: 'failed', isReleased: true });
+    expect(await create(world, DAILY)).toMatchObject({ status: 'created' });
+  });
+
+  it.each(['lost', 'vanished', 'broken'] as const)('whose answer was %s blocks its key, and no other', async (post) => {
+    const world = calmWorld();
+    expect(await create(world, DAILY, { post })).toMatchObject({ status: 'unknown', key });
+    const posts = world.posts;
+    expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'unknown', key });
+    expect(world.posts).toBe(posts);
+    expect(await create(world, { ...DAILY, name: 'weekly' })).toMatchObject({ status: 'created' });
+  });
+
+  it('is not sent after the time that was reserved for it', async () => {
+    const world = calmWorld();
+    const { guard } = world.process({ patienceMs: 20_000 });
+    const read = guard.ledger.read;
+    let reads = 0;
+    const slow = async (job: Parameters<typeof read>[0]) => {
+      reads += 1;
+      if (reads === 2) world.now += 21_000;
+      return await read(job);
+    };
+    const parts = { ...guard, ledger: { ...guard.ledger, read: slow } };
+    await expect(createOnce(DAILY, parts, { ensure: false, dryRun: false })).rejects.toThrow('time for the command');
+    expect(story(world)).toEqual(['cron.reserved', 'cron.released too_late']);
+    expect(world.posts).toBe(0);
+  });
+
+  it('is never reserved for longer than two minutes, however patient the command', async () => {
+    const world = calmWorld();
+    await create(world, DAILY, { patienceMs: 10 * 3_600_000 });
+    const [reserved] = world.records();
+    const until = reserved?.type === 'cron.reserved' ? Date.parse(reserved.until) - Date.parse(reserved.at) : undefined;
+    expect(until).toBeLessThan(131_000);
+  });
+});
+
+describe('a file that cannot be written', () => {
+  it.each(['out', 'in', 0.5, 0.999] as const)('stops it before the POST (%s), and the key stays free', async (fate) => {
+    const world = calmWorld();
+    await expect(create(world, DAILY, { appends: [fate] })).rejects.toBeInstanceOf(LocalError);
+    expect(world.posts).toBe(0);
+    expect(await create(world, DAILY)).toMatchObject({ status: 'created' });
+  });
+
+  it('after the POST: the id is kept beside it, and the key stays blocked', async () => {
+    const world = calmWorld();
+    const outcome = await create(world, DAILY, { appends: ['ok', 'out'] });
+    expect(outcome).toMatchObject({
+      status: 'created',
+      cron_job_id: 'cron_1',
+      unrecorded: { rescued: expect.stringMatching(/^left-/) },
+    });
+    expect(world.left).toMatchObject([{ type: 'cron.created', cron_job_id: 'cron_1' }]);
+    expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
+  });
+
+  it('after the POST and not beside it either: the id is told', async () => {
+    const world = calmWorld();
+    expect(await create(world, DAILY, { appends: ['ok', 'out'], rescues: false })).toMatchObject({
+      cron_job_id: 'cron_1',
+      unrecorded: { rescued: undefined },
+    });
+  });
+
+  it('says that the key stays blocked where it could not be set free', async () => {
+    const world = calmWorld();
+    const outcome = await create(world, DAILY, { post: 'refused', appends: ['ok', 'out'] });
+    expect(outcome).toMatchObject({ status: 'failed', isReleased: false });
+    expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
+  });
+
+  it('stops it where the reservation cannot be read back', async () => {
+    const world = calmWorld();
+    const { guard } = world.process();
+    const ledger = { ...guard.ledger, append: async () => undefined };
+    await expect(createOnce(DAILY, { ...guard, ledger }, { ensure: true, dryRun: false })).rejects.toThrow('read back');
+    expect(world.posts).toBe(0);
+  });
+});
+
+describe('another process', () => {
+  it('that is at work blocks, and is waited for where its job is wanted', async () => {
+    const world = calmWorld();
+    const first = world.process();
+    let others: unknown[] = [];
+    const post = async (...args: Parameters<typeof first.guard.post>) => {
+      others = [await create(world, DAILY), create(world, DAILY, { ensure: true })];
+      return await first.guard.post(...args);
+    };
+    await first.run(() => createOnce(DAILY, { ...first.guard, post }, { ensure: false, dryRun: false }));
+    expect(others[0]).toMatchObject({ status: 'blocked', why: 'under_way', cron_job_id: null });
+    expect(await others[1]).toMatchObject({ status: 'exists', cron_job_id: 'cron_1' });
+    expect(world.posts).toBe(1);
+  });
+
+  it('that died with the job reserved leaves it unknown', async () => {
+    const world = calmWorld();
+    expect(await create(world, DAILY, { diesAt: 6 })).toBe('died');
+    expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
+  });
+
+  it('on another machine counts as at work until its time is up', async () => {
+    const world = calmWorld();
+    await create(world, DAILY, { diesAt: 6, machine: 1, patienceMs: 20_000 });
+    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'under_way' });
+    world.now += 30_001;
+    expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
+  });
+
+  it('whose clock was far ahead does not block the key until then', async () => {
+    const world = calmWorld();
+    const { now } = world;
+    world.now += 365 * 24 * 3_600_000;
+    await create(world, DAILY, { diesAt: 6, machine: 1 });
+    world.now = now;
+    expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'unknown' });
+  });
+
+  it('that was not first and cannot say so ends, as nothing else could be trusted', async () => {
+    const world = calmWorld();
+    const late = world.process({ appends: ['ok', 'out'] });
+    const find = async (job: Parameters<typeof late.guard.find>[0]) => {
+      await create(world, DAILY, { diesAt: 6 });
+      return await late.guard.find(job);
+    };
+    const outcome = late.run(() => createOnce(DAILY, { ...late.guard, find }, { ensure: true, dryRun: false }));
+    await expect(outcome).rejects.toBeInstanceOf(LocalError);
+    expect(world.posts).toBe(0);
+  });
+});

@@ -1,0 +1,52 @@
+import { createOnce } from '../../../src/cron/create-once.ts';
+import type { CreateOutcome } from '../../../src/cron/outcome.ts';
+import type { Settled } from '../../../src/cron/reconcile.ts';
+import { settle } from '../../../src/cron/settle.ts';
+import type { CronJob } from '../../../src/domain/cron/job.ts';
+import { type Fate, GRACE_MS, type ListSays, World } from './world.ts';
+
+export const ALL: ListSays = { agents: true, names: true, contents: true };
+
+export const DAILY: CronJob = {
+  agent_id: 'agt_a',
+  name: 'daily',
+  instructions: 'Sum up.',
+  schedule: { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' },
+};
+
+export const LATER: CronJob = { ...DAILY, schedule: { ...DAILY.schedule, hour: '10' } };
+
+/** A world in which one thing happens after the other. */
+export function calmWorld(says: ListSays = ALL): World {
+  return new World({ schedule: (task) => task }, says);
+}
+
+interface Options {
+  readonly ensure?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** One run of `cron create`. */
+export async function create(
+  world: World,
+  job: CronJob,
+  { ensure = false, dryRun = false, ...fate }: Fate & Options = {},
+): Promise<CreateOutcome | 'died'> {
+  const process = world.process(fate);
+  return await process.run(() => createOnce(job, process.guard, { ensure, dryRun }));
+}
+
+/** One run of `cron reconcile`. */
+export async function reconcile(
+  world: World,
+  { assume = false, ...fate }: Fate & { readonly assume?: boolean } = {},
+): Promise<readonly Settled[] | 'died'> {
+  const process = world.process(fate);
+  const options = { key: undefined, assumeNotCreated: assume, graceMs: GRACE_MS };
+  return await process.run(() => settle(process.settling, options));
+}
+
+/** The records of the file, in short. */
+export function story(world: World): string[] {
+  return world.records().map((record) => ('why' in record ? `${record.type} ${record.why}` : record.type));
+}

@@ -1,0 +1,305 @@
+import fc from 'fast-check';
+import { createOnce } from '../../../src/cron/create-once.ts';
+import { factsOf } from '../../../src/cron/facts.ts';
+import type { CreateOutcome } from '../../../src/cron/outcome.ts';
+import { isOver } from '../../../src/cron/reservation.ts';
+import { settle, takeUp } from '../../../src/cron/settle.ts';
+import { type CronJob, contentHash } from '../../../src/domain/cron/job.ts';
+import { liveRecords } from '../../../src/domain/cron/ledger.ts';
+import { PartnerctlError } from '../../../src/errors.ts';
+import {
+  type AppendFate,
+  type Fate,
+  GRACE_MS,
+  keyOf,
+  type ListSays,
+  ORIGIN,
+  type PostFate,
+  type Process,
+  World,
+} from './world.ts';
+
+const SCHEDULE = { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' };
+
+/** Two agents have a job of the same name, and one has two jobs: what a service may not tell apart in its list. */
+const NAMES = [
+  { agent_id: 'agt_a', name: 'daily' },
+  { agent_id: 'agt_b', name: 'daily' },
+  { agent_id: 'agt_a', name: 'weekly' },
+] as const;
+
+const CONTENTS = [
+  { instructions: 'Sum up.', schedule: SCHEDULE },
+  { instructions: 'Sum up.', schedule: { ...SCHEDULE, hour: '10' } },
+] as const;
+
+type Which = { readonly key: 0 | 1 | 2; readonly content: 0 | 1 };
+
+function jobOf({ key, content }: Which): CronJob {
+  return { ...NAMES[key], ...CONTENTS[content] };
+}
+
+/** What happens in a scenario: runs of the program, people, and time. */
+type Event =
+  | ({ readonly kind: 'create'; readonly ensure: boolean } & Which & Fate)
+  | ({ readonly kind: 'reconcile'; readonly assume: boolean } & Fate)
+  /** Somebody who knows which job it is records it. */
+  | ({ readonly kind: 'adopt' } & Pick<Which, 'key'> & Fate)
+  /** Somebody who knows that there is none makes the file forget it. */
+  | ({ readonly kind: 'forget' } & Pick<Which, 'key'> & Fate)
+  | ({ readonly kind: 'remove' } & Pick<Which, 'key'>)
+  | { readonly kind: 'pass'; readonly ms: number };
+
+/** What happens at once, one after the other. */
+export type Waves = readonly (readonly Event[])[];
+
+function bug(world: World, error: unknown): void {
+  if (error instanceof PartnerctlError) return;
+  world.wrongs.push(`a bug: ${error instanceof Error ? error.stack : String(error)}`);
+}
+
+function checkClaim(world: World, which: Which, outcome: CreateOutcome, process: Process): void {
+  if (!('cron_job_id' in outcome) || outcome.cron_job_id === null) return;
+  const made = world.jobs.find(({ cron_job_id }) => cron_job_id === outcome.cron_job_id);
+  if (!made || keyOf(made) !== outcome.key) {
+    world.wrongs.push(`${outcome.status} ${outcome.cron_job_id}, which was not made for ${outcome.key}`);
+    return;
+  }
+  const isOther = contentHash(made) !== contentHash(jobOf(which));
+  const isTold = world.says.contents || world.answered.some(({ cron_job_id }) => cron_job_id === made.cron_job_id);
+  if (isOther && isTold && (outcome.status === 'exists' || outcome.status === 'adopted')) {
+    world.wrongs.push(`${outcome.status} ${outcome.cron_job_id}, which has other content`);
+  }
+  const isOurs = world.answered.some(({ cron_job_id, by }) => by === process && cron_job_id === made.cron_job_id);
+  if (outcome.status === 'created' && !isOurs) world.wrongs.push(`created ${made.cron_job_id}, which another made`);
+}
+
+async function create(world: World, event: Which & { readonly ensure: boolean } & Fate): Promise<string> {
+  const process = world.process(event);
+  const { ensure } = event;
+  try {
+    const outcome = await process.run(() => createOnce(jobOf(event), process.guard, { ensure, dryRun: false }));
+    if (outcome === 'died') return outcome;
+    checkClaim(world, event, outcome, process);
+    return outcome.status === 'blocked' ? outcome.why : outcome.status;
+  } catch (error) {
+    bug(world, error);
+    return 'error';
+  }
+}
+
+async function reconcile(world: World, event: { readonly assume: boolean } & Fate): Promise<void> {
+  const process = world.process(event);
+  const options = { key: undefined, assumeNotCreated: event.assume, graceMs: GRACE_MS };
+  try {
+    const settled = await process.run(async () => {
+      const left = world.left.map((record) => ({ record }));
+      await takeUp(left, process.ledger, async ({ record }) => {
+        await process.step('remove');
+        if (world.left.includes(record)) world.left.splice(world.left.indexOf(record), 1);
+      });
+      return await settle(process.settling, options);
+    });
+    if (settled === 'died') return;
+    for (const { status, cron_job_id, reservation } of settled) {
+      if (status !== 'adopted') continue;
+      const made = world.jobs.find((job) => job.cron_job_id === cron_job_id);
+      if (!made || keyOf(made) !== reservation.key) world.wrongs.push(`adopted ${cron_job_id} for another job`);
+    }
+  } catch (error) {
+    bug(world, error);
+  }
+}
+
+/** What both ways of changing the record by hand do before they do it. @returns the key's records; undefined to refuse */
+async function look(process: Process, key: string, world: World) {
+  const records = await process.ledger.read({ key, agent_id: '', name: '' });
+  for (const each of world.history(key).open) if (!(await isOver(each, process.guard))) return undefined;
+  return records;
+}
+
+async function byHand(world: World, { kind, key, ...fate }: Extract<Event, { kind: 'adopt' | 'forget' }>) {
+  const process = world.process(fate);
+  const job = NAMES[key];
+  const head = () => ({ id: world.newId(), at: new Date(world.now).toISOString(), key: keyOf(job) });
+  try {
+    await process.run(async () => {
+      const [live] = world.live(job);
+      const isClear = live === undefined && !world.isOnItsWay(keyOf(job));
+      if (kind === 'forget' ? !isClear : live === undefined) return;
+      const records = await look(process, keyOf(job), world);
+      if (!records) return;
+      if (kind === 'forget') {
+        await process.ledger.append({ ...head(), type: 'cron.forgotten', records: liveRecords(records) });
+      } else if (live) {
+        const reservation = world.history(keyOf(job)).open[0]?.reservation.id ?? null;
+        const { cron_job_id } = live;
+        await process.ledger.append({
+          ...head(),
+          type: 'cron.adopted',
+          ...factsOf(ORIGIN, live),
+          reservation,
+          cron_job_id,
+        });
+      }
+    });
+  } catch (error) {
+    bug(world, error);
+  }
+}
+
+async function happen(world: World, event: Event): Promise<void> {
+  switch (event.kind) {
+    case 'create':
+      await create(world, event);
+      return;
+    case 'reconcile':
+      return await reconcile(world, event);
+    case 'adopt':
+    case 'forget':
+      return await byHand(world, event);
+    case 'remove':
+      await world.step('remove');
+      for (const job of world.live(NAMES[event.key])) job.removed = true;
+      return;
+    case 'pass':
+      await world.step('pass');
+      world.now += event.ms;
+  }
+}
+
+/** That every id that was answered to a process that went on can be found. */
+function checkIds(world: World): void {
+  const records = world.records();
+  const isKept = (id: string, all: typeof records) =>
+    all.some((each) => 'cron_job_id' in each && each.cron_job_id === id);
+  for (const { cron_job_id, key } of world.answered) {
+    const isRemoved = world.jobs.some((job) => job.cron_job_id === cron_job_id && job.removed);
+    const isBlocked = world.history(key).open.length > 0;
+    if (isRemoved || isBlocked || isKept(cron_job_id, records) || isKept(cron_job_id, world.left)) continue;
+    world.wrongs.push(`${cron_job_id} was answered, and is nowhere`);
+  }
+}
+
+/** That a job without any trouble is created, whatever befell the others, and that there is a way out for those. */
+async function checkWaysOut(world: World): Promise<void> {
+  for (const agent_id of ['agt_c', 'agt_d']) {
+    const process = world.process();
+    const job = { agent_id, name: `fresh ${agent_id}`, ...CONTENTS[0] };
+    const outcome = await process.run(() => createOnce(job, process.guard, { ensure: false, dryRun: false }));
+    if (outcome === 'died' || outcome.status !== 'created')
+      world.wrongs.push(`a fresh job: ${JSON.stringify(outcome)}`);
+  }
+  world.now += 24 * 3_600_000;
+  await reconcile(world, { assume: true });
+  for (const key of [0, 1, 2] as const) {
+    const { open, jobs } = world.history(keyOf(NAMES[key]));
+    const isLive = world.live(NAMES[key]).length > 0;
+    if (open.length > 0 && jobs.length === 0) await byHand(world, { kind: isLive ? 'adopt' : 'forget', key });
+    const status = await create(world, { key, content: 0, ensure: true });
+    const fine = ['created', 'exists', 'adopted', 'different', 'gone'];
+    if (!fine.includes(status)) world.wrongs.push(`no way out of ${NAMES[key].agent_id} ${NAMES[key].name}: ${status}`);
+  }
+}
+
+/** @returns what went wrong, which is nothing */
+export async function play(scheduler: fc.Scheduler, says: ListSays, waves: Waves): Promise<readonly string[]> {
+  const world = new World(scheduler, says);
+  for (const wave of waves) await scheduler.waitFor(Promise.all(wave.map((event) => happen(world, event))));
+  await scheduler.waitIdle();
+  checkIds(world);
+  await scheduler.waitFor(checkWaysOut(world));
+  checkIds(world);
+  return world.wrongs;
+}
+
+/**
+ * Two copies of a file that grew apart, one after the other, and were merged line by line.
+ * @param picks which copy the next line comes from
+ * @param twice whether lines that both copies have are there twice
+ * @returns what went wrong, which is nothing
+ */
+export async function playMerged(
+  scheduler: fc.Scheduler,
+  [base, ours, theirs, after]: readonly [Waves, Waves, Waves, Waves],
+  picks: readonly boolean[],
+  twice: boolean,
+): Promise<readonly string[]> {
+  const world = new World(scheduler, { agents: true, names: true, contents: true });
+  const go = async (waves: Waves) => {
+    for (const wave of waves) await scheduler.waitFor(Promise.all(wave.map((event) => happen(world, event))));
+    await scheduler.waitIdle();
+    // Copies are worked on one after the other: at the same moment only a list that is never late could tell.
+    world.now += 60_000;
+  };
+  await go(base);
+  const before = world.file.text;
+  await go(ours);
+  const copies = [world.file.lines(), [] as string[]];
+  world.file.text = before;
+  await go(theirs);
+  copies[1] = world.file.lines();
+  const merged: string[] = [];
+  for (let at = 0; copies.some((copy) => copy.length > 0); at += 1) {
+    const [one = [], other = []] = picks[at % Math.max(1, picks.length)] ? copies : copies.toReversed();
+    const line = one.shift() ?? other.shift();
+    if (line !== undefined && (twice || !merged.includes(line))) merged.push(line);
+  }
+  world.file.text = merged.map((line) => `${line}\n`).join('');
+  await go(after);
+  checkIds(world);
+  await scheduler.waitFor(checkWaysOut(world));
+  return world.wrongs;
+}
+
+const key = fc.constantFrom(0 as const, 1 as const, 2 as const);
+const mostly = <Value>(usual: Value, ...rare: readonly Value[]): fc.Arbitrary<Value> =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(usual) }, { weight: 2, arbitrary: fc.constantFrom(...rare) });
+
+const fate = {
+  diesAt: fc.option(fc.integer({ min: 1, max: 16 }), { nil: undefined, freq: 1 }),
+  appends: fc.array(mostly<AppendFate>('ok', 'out', 'in', 0.5, 0.999), { maxLength: 3 }),
+  rescues: mostly<boolean>(true, false),
+  machine: mostly<number>(0, 1),
+};
+
+const create_ = (list: Fate['list'][]) =>
+  fc.record({
+    kind: fc.constant('create' as const),
+    key,
+    content: mostly<0 | 1>(0, 1),
+    ensure: fc.boolean(),
+    ...fate,
+    post: mostly<PostFate>('answered', 'lost', 'vanished', 'broken', 'refused', 'unsent'),
+    list: fc.constantFrom(...list),
+    patienceMs: mostly<number>(20_000, 1_000),
+  });
+
+const reconcile_ = fc.record({ kind: fc.constant('reconcile' as const), assume: fc.boolean(), ...fate });
+const byHand_ = fc.record({ kind: fc.constantFrom('adopt' as const, 'forget' as const), key, ...fate });
+const remove_ = fc.record({ kind: fc.constant('remove' as const), key });
+const pass_ = fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1_000, 9_000, 25_000, 120_000) });
+
+function wavesOf(list: Fate['list'][], maxLength: number): fc.Arbitrary<Waves> {
+  const event: fc.Arbitrary<Event> = fc.oneof(
+    { weight: 6, arbitrary: create_(list) },
+    { weight: 3, arbitrary: reconcile_ },
+    { weight: 1, arbitrary: byHand_ },
+    { weight: 1, arbitrary: remove_ },
+    { weight: 2, arbitrary: pass_ },
+  );
+  return fc.array(fc.array(event, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength });
+}
+
+export const anySays: fc.Arbitrary<ListSays> = fc.record({
+  agents: mostly<boolean>(true, false),
+  names: mostly<boolean>(true, false),
+  contents: mostly<boolean>(true, false),
+});
+
+export const anyWaves = wavesOf(['read', 'read', 'closed', 'failing'], 4);
+
+/** With a list that can be read: it is all that copies of a file have in common. */
+export const copies = fc.tuple(...([1, 2, 2, 2] as const).map((most) => wavesOf(['read'], most))) as fc.Arbitrary<
+  [Waves, Waves, Waves, Waves]
+>;

@@ -1,0 +1,327 @@
+import type fc from 'fast-check';
+import type { Found, GuardParts, Ledger } from '../../../src/cron/create-once.ts';
+import type { SettleParts } from '../../../src/cron/settle.ts';
+import { type CronJob, cronKey } from '../../../src/domain/cron/job.ts';
+import { type CronRecord, historyOf, type KeyHistory, type Owner } from '../../../src/domain/cron/ledger.ts';
+import { couldBe, type ListedJob } from '../../../src/domain/cron/matching.ts';
+import { LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
+import { cronRecordOf } from '../../../src/state/cron.ts';
+import { decodeLine, encodeRecord } from '../../../src/state/record.ts';
+
+export const ORIGIN = 'https://partner.test/v1';
+/** How long a request may be on its way, and a new job be missing in the list; together less than the time of grace. */
+const TRANSIT_MS = 4_000;
+const UNLISTED_MS = 4_000;
+export const GRACE_MS = 10_000;
+
+/** What becomes of an append: `out` and `in` fail with the record not in the file, and in it; a number cuts it there. */
+export type AppendFate = 'ok' | 'out' | 'in' | number;
+
+/**
+ * What becomes of a POST. `lost`: the job is made, the answer lost. `vanished`: it left and never came there. `broken`: made,
+ * and a 502 comes back.
+ */
+export type PostFate = 'answered' | 'lost' | 'vanished' | 'broken' | 'refused' | 'unsent';
+
+/** What befalls a process. */
+export interface Fate {
+  /** After so many steps it is killed. */
+  readonly diesAt?: number | undefined;
+  /** Of its appends, in order; `ok` after those. */
+  readonly appends?: readonly AppendFate[] | undefined;
+  readonly post?: PostFate | undefined;
+  readonly list?: 'read' | 'closed' | 'failing' | undefined;
+  readonly rescues?: boolean | undefined;
+  readonly machine?: number | undefined;
+  readonly patienceMs?: number | undefined;
+}
+
+/** What the service's list says of a job beside its id. */
+export interface ListSays {
+  readonly agents: boolean;
+  readonly names: boolean;
+  readonly contents: boolean;
+}
+
+interface MadeJob extends CronJob {
+  readonly cron_job_id: string;
+  readonly madeAt: number;
+  removed: boolean;
+}
+
+/** A file that several processes append to: text, as on a disk. */
+class SharedFile {
+  text: string;
+
+  constructor(text = '') {
+    this.text = text;
+  }
+
+  lines(): string[] {
+    return this.text.split('\n').filter((line) => line !== '');
+  }
+
+  records(decode: (line: string) => CronRecord | undefined): CronRecord[] {
+    return [...new Set(this.lines())].flatMap((line) => decode(line) ?? []);
+  }
+}
+
+export function keyOf({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): string {
+  return cronKey(ORIGIN, agent_id, name);
+}
+
+/**
+ * A service that makes a job for each POST, processes that share files, a clock, and everything that can go wrong between
+ * them. The scheduler decides whose step comes next.
+ */
+export class World {
+  now = Date.parse('2026-03-02T09:00:00Z');
+  file = new SharedFile();
+  readonly left: CronRecord[] = [];
+  readonly jobs: MadeJob[] = [];
+  readonly wrongs: string[] = [];
+  /** The ids that the service answered to processes that went on. */
+  readonly answered: { readonly cron_job_id: string; readonly key: string; readonly by: Process }[] = [];
+  readonly processes: Process[] = [];
+  posts = 0;
+  private readonly transit = new Map<string, number>();
+  private readonly decoded = new Map<string, CronRecord | undefined>();
+  private readonly scheduler: Pick<fc.Scheduler, 'schedule'>;
+  private ids = 0;
+
+  readonly says: ListSays;
+
+  constructor(scheduler: Pick<fc.Scheduler, 'schedule'>, says: ListSays) {
+    this.scheduler = scheduler;
+    this.says = says;
+  }
+
+  async step(label: string): Promise<void> {
+    await this.scheduler.schedule(Promise.resolve(), label);
+    this.now += 1;
+  }
+
+  newId(): string {
+    this.ids += 1;
+    return `r${this.ids}`;
+  }
+
+  process(fate: Fate = {}): Process {
+    const process = new Process(this, this.processes.length + 1, fate);
+    this.processes.push(process);
+    return process;
+  }
+
+  decode = (line: string): CronRecord | undefined => {
+    if (!this.decoded.has(line)) {
+      const decoded = decodeLine(Buffer.from(line));
+      this.decoded.set(line, decoded.kind === 'record' ? cronRecordOf(decoded.record) : undefined);
+    }
+    return this.decoded.get(line);
+  };
+
+  records(): CronRecord[] {
+    return this.file.records(this.decode);
+  }
+
+  history(key: string): KeyHistory {
+    return historyOf(this.records().filter((record) => record.key === key));
+  }
+
+  /** Puts a job there. */
+  make(job: CronJob): string {
+    const cron_job_id = `cron_${this.jobs.length + 1}`;
+    this.jobs.push({ ...job, cron_job_id, madeAt: this.now, removed: false });
+    return cron_job_id;
+  }
+
+  live(job: Pick<CronJob, 'agent_id' | 'name'>): MadeJob[] {
+    return this.jobs.filter((made) => !made.removed && keyOf(made) === keyOf(job));
+  }
+
+  isOnItsWay(key: string): boolean {
+    return (this.transit.get(key) ?? 0) > 0;
+  }
+
+  /** Carries a request there. @returns the new job's id; undefined where none was made */
+  async carry(job: CronJob, fate: PostFate): Promise<string | undefined> {
+    const key = keyOf(job);
+    const sentAt = this.now;
+    this.transit.set(key, (this.transit.get(key) ?? 0) + 1);
+    await this.step('arrive');
+    this.transit.set(key, (this.transit.get(key) ?? 0) - 1);
+    if (fate === 'vanished' || this.now - sentAt > TRANSIT_MS) return undefined;
+    this.posts += 1;
+    if (fate === 'refused') return undefined;
+    if (this.live(job).length > 0) this.wrongs.push(`a second job of ${job.agent_id} ${job.name}`);
+    return this.make(job);
+  }
+
+  listed(): ListedJob[] {
+    const { agents, names, contents } = this.says;
+    return this.jobs
+      .filter(({ removed, madeAt }) => !removed && (madeAt === 0 || this.now >= madeAt + UNLISTED_MS))
+      .map(({ cron_job_id, agent_id, name, instructions, schedule }) => ({
+        cron_job_id,
+        agent_id: agents ? agent_id : undefined,
+        name: names ? name : undefined,
+        instructions: contents ? instructions : undefined,
+        schedule: contents ? schedule : undefined,
+      }));
+  }
+}
+
+/** One run of the program. */
+export class Process {
+  readonly pid: number;
+  readonly owner: Owner;
+  readonly died: Promise<'died'>;
+  ended = false;
+  private readonly world: World;
+  private readonly fate: Fate;
+  private steps = 0;
+  private appends = 0;
+  private die: (how: 'died') => void = () => undefined;
+
+  constructor(world: World, pid: number, fate: Fate) {
+    this.world = world;
+    this.pid = pid;
+    this.fate = fate;
+    this.owner = { machine: `m${fate.machine ?? 0}`, pid, started: null };
+    this.died = new Promise((resolve) => {
+      this.die = resolve;
+    });
+  }
+
+  /** Where others get their turn, and where it may be killed. */
+  async step(label: string): Promise<void> {
+    await this.world.step(`${this.pid} ${label}`);
+    this.steps += 1;
+    if (this.steps !== this.fate.diesAt) return;
+    this.ended = true;
+    this.die('died');
+    await new Promise(() => undefined);
+  }
+
+  /** @returns what the run came to */
+  async run<Result>(act: () => Promise<Result>): Promise<Result | 'died'> {
+    try {
+      await this.world.step(`${this.pid} start`);
+      return await Promise.race([act(), this.died]);
+    } finally {
+      this.ended = true;
+    }
+  }
+
+  readonly ledger: Ledger & SettleParts['ledger'] = {
+    read: async ({ key }) => {
+      await this.step('read');
+      return this.world.file.records(this.world.decode).filter((record) => record.key === key);
+    },
+    readAll: async () => {
+      await this.step('read all');
+      return { records: this.world.file.records(this.world.decode) };
+    },
+    append: async (record) => {
+      await this.step(`append ${record.type}`);
+      const fate = this.fate.appends?.[this.appends] ?? 'ok';
+      this.appends += 1;
+      if (fate === 'out') throw new LocalError('The file cannot be written.');
+      const bytes = `\n${encodeRecord(record)}\n`;
+      this.world.file.text += typeof fate === 'number' ? bytes.slice(0, Math.floor(bytes.length * fate)) : bytes;
+      await this.step(`appended ${record.type}`);
+      if (fate !== 'ok') throw new LocalError('The file cannot be written.');
+    },
+    rescue: async (record) => {
+      await this.step('rescue');
+      if (!(this.fate.rescues ?? true)) return undefined;
+      this.world.left.push(record);
+      return `left-${record.id}`;
+    },
+  };
+
+  readonly clock = {
+    now: () => this.world.now,
+    sleep: async (ms: number) => {
+      await this.step('sleep');
+      // Whoever waits for another one looks less often here than in life, so that runs stay short.
+      this.world.now += Math.max(ms, 4_000);
+    },
+  };
+
+  readonly hasEnded = async ({ machine, pid }: Owner): Promise<boolean | undefined> => {
+    await this.step('has it ended');
+    if (machine !== this.owner.machine) return undefined;
+    return this.world.processes[pid - 1]?.ended;
+  };
+
+  private async list(): Promise<Found & { readonly all: readonly ListedJob[] }> {
+    const at = this.world.now;
+    await this.step('list');
+    if (this.fate.list === 'failing') throw new ServiceError('The service answered 503.');
+    const all = this.fate.list === 'closed' ? [] : this.world.listed();
+    await this.step('listed');
+    return this.fate.list === 'closed' ? { kind: 'closed', all } : { kind: 'read', at, same: [], maybe: [], all };
+  }
+
+  /** Reads the list once, when it is first asked for, as a command does. */
+  readonly finder = () => {
+    let reading: Promise<Found & { readonly all: readonly ListedJob[] }> | undefined;
+    return async ({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): Promise<Found> => {
+      reading ??= this.list();
+      const read = await reading;
+      if (read.kind === 'closed') return read;
+      const that = (could: 'yes' | 'maybe') => read.all.filter((each) => couldBe(each, agent_id, name) === could);
+      return { kind: 'read', at: read.at, same: that('yes'), maybe: that('maybe') };
+    };
+  };
+
+  private async post(job: CronJob, timeoutMs: number): Promise<string> {
+    const { world } = this;
+    const fate = this.fate.post ?? 'answered';
+    const deadline = world.now + timeoutMs;
+    await this.step('connect');
+    if (fate === 'unsent' || world.now >= deadline) throw new ServiceError('The service cannot be reached.');
+    const carried = world.carry(job, fate);
+    await this.step('sent');
+    const cron_job_id = await carried;
+    await this.step('answer');
+    if (world.now >= deadline) throw new OutcomeUnknownError('No answer came in time.');
+    if (fate === 'refused') throw new RefusedError('The service refused it.', { status: 422 });
+    if (fate === 'broken') throw new OutcomeUnknownError('The service answered 502.', { status: 502 });
+    if (fate === 'lost' || cron_job_id === undefined) throw new OutcomeUnknownError('The answer was lost.');
+    world.answered.push({ cron_job_id, key: keyOf(job), by: this });
+    return cron_job_id;
+  }
+
+  get guard(): GuardParts {
+    const { ledger, clock, owner, hasEnded } = this;
+    return {
+      origin: ORIGIN,
+      ledger,
+      clock,
+      owner,
+      hasEnded,
+      newId: () => this.world.newId(),
+      find: this.finder(),
+      post: (job, timeoutMs) => this.post(job, timeoutMs),
+      patienceMs: () => this.fate.patienceMs ?? 20_000,
+      ended: new AbortController().signal,
+    };
+  }
+
+  get settling(): SettleParts {
+    const { ledger, clock, hasEnded } = this;
+    return {
+      origin: ORIGIN,
+      ledger,
+      clock,
+      hasEnded,
+      newId: () => this.world.newId(),
+      look: () => this.finder(),
+      confirm: undefined,
+      onWait: () => undefined,
+      ended: new AbortController().signal,
+    };
+  }
+}
