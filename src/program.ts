@@ -70,6 +70,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import('./commands/state/verify.ts'),
   },
   {
+    words: 'upload',
+    summary: 'Upload files as attachments or documents, each once',
+    load: () => import('./commands/upload.ts'),
+  },
+  {
     words: 'cron create',
     summary: 'Create scheduled jobs, each at most once',
     load: () => import('./commands/cron/create.ts'),

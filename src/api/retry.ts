@@ -48,7 +48,8 @@ export function backoffMs(attempt: number, random: number): number {
 }
 
 function mayRepeat(safety: Safety, outcome: AttemptOutcome): boolean {
-  if (outcome.kind === 'response') return (safety !== 'once' || outcome.early === true) && RETRIED_STATUSES.has(outcome.status);
+  if (outcome.kind === 'response')
+    return (safety !== 'once' || outcome.early === true) && RETRIED_STATUSES.has(outcome.status);
   return outcome.transient && (safety !== 'once' || !outcome.left);
 }
 

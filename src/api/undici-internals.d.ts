@@ -11,8 +11,5 @@ declare module 'undici/lib/api/api-request.js' {
     readonly body: Dispatcher.RequestOptions['body'] | AsyncIterable<Uint8Array>;
   };
 
-  export default function request(
-    this: Dispatcher,
-    options: RequestOptions,
-  ): Promise<Dispatcher.ResponseData>;
+  export default function request(this: Dispatcher, options: RequestOptions): Promise<Dispatcher.ResponseData>;
 }

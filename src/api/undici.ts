@@ -17,10 +17,7 @@ export function createAgent(options: AgentType.Options): Dispatcher {
 }
 
 /** One request on a dispatcher. No redirects, no retries, no decompression. */
-export function dispatchRequest(
-  dispatcher: Dispatcher,
-  options: RequestOptions,
-): Promise<Dispatcher.ResponseData> {
+export function dispatchRequest(dispatcher: Dispatcher, options: RequestOptions): Promise<Dispatcher.ResponseData> {
   return requestModule.call(dispatcher, options);
 }
 

@@ -9,8 +9,8 @@ const DELAY_MS = 1000;
 export interface Progress {
   /** Begins to show `text` after one second; shows it in place of another text. */
   start(text: string): void;
-  /** Replaces the text; does nothing when nothing was started. */
-  update(text: string): void;
+  /** Replaces the text, of one line or several; does nothing when nothing was started. */
+  update(text: string | readonly string[]): void;
   /** Adds what is being waited for to the text, until the next update or detail; an empty one removes it. */
   detail(text: string): void;
   /** Takes the text away. */
@@ -84,7 +84,7 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
       });
     },
     update(text) {
-      show(harmless(text), '');
+      show(typeof text === 'string' ? harmless(text) : text.map(harmless).join('\n'), '');
     },
     detail(text) {
       if (current) show(current.text, harmless(text));

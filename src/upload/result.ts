@@ -31,7 +31,11 @@ export function resultJson({ file, as, id, bytes, sha256, status, error }: Uploa
   return { file, as, id, bytes, sha256, status, error: error === undefined ? null : errorObject(error) };
 }
 
-function unknownFailure(file: string, { since, error }: { since: string; error?: unknown }, flags: GlobalFlags): unknown {
+function unknownFailure(
+  file: string,
+  { since, error }: { since: string; error?: unknown },
+  flags: GlobalFlags,
+): unknown {
   const retry = commandLine(['upload', file, '--retry-unknown'], flags);
   const hint = `Uploading it again may make it twice. If that is better than not at all: ${retry}`;
   if (error instanceof PartnerctlError) {
@@ -56,7 +60,10 @@ export function failureOf(file: string, outcome: UploadOutcome, flags: GlobalFla
   if (outcome.status !== 'uploaded' || outcome.unrecorded === undefined) return undefined;
   const { unrecorded, id } = outcome;
   return new LocalError(`${file} was uploaded as ${id}, and this could not be recorded.`, {
-    why: unrecorded instanceof PartnerctlError ? `${unrecorded.message}\n${unrecorded.facts.why ?? ''}` : String(unrecorded),
+    why:
+      unrecorded instanceof PartnerctlError
+        ? `${unrecorded.message}\n${unrecorded.facts.why ?? ''}`
+        : String(unrecorded),
     hint: 'Keep the id; a repeat would not know of it.',
     details: { id },
     cause: unrecorded,

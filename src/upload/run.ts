@@ -56,7 +56,12 @@ function resultOf(source: UploadSource, outcome: UploadOutcome, index: number, a
   return { index, file, as, id, bytes, sha256: outcome.sha256, status: outcome.status, error: undefined };
 }
 
-function notBegun({ label: file, bytes }: UploadSource, index: number, as: UploadKindName, error: unknown): UploadResult {
+function notBegun(
+  { label: file, bytes }: UploadSource,
+  index: number,
+  as: UploadKindName,
+  error: unknown,
+): UploadResult {
   return { index, file, as, id: null, bytes, sha256: null, status: 'failed', error };
 }
 

@@ -84,7 +84,11 @@ export function fileForm(
   fields: readonly (readonly [string, string])[],
 ): BodyForm {
   const boundary = `partnerctl-${randomBytes(16).toString('hex')}`;
-  return { ...multipartFrame({ fields, field: 'file', filename, contentType, boundary }), bytes, encode: (chunk) => chunk };
+  return {
+    ...multipartFrame({ fields, field: 'file', filename, contentType, boundary }),
+    bytes,
+    encode: (chunk) => chunk,
+  };
 }
 
 /** A document of a name and a text, sent as JSON. */

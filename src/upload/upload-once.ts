@@ -1,7 +1,13 @@
-import type { StreamedBody, Sending } from '../api/streamed-body.ts';
+import type { Sending, StreamedBody } from '../api/streamed-body.ts';
 import type { Owner } from '../domain/cron/ledger.ts';
 import { uploadKey } from '../domain/upload/identity.ts';
-import { type Sent, type UploadHistory, uploadHistory, type UploadIdentity, type UploadRecord } from '../domain/upload/ledger.ts';
+import {
+  type Sent,
+  type UploadHistory,
+  type UploadIdentity,
+  type UploadRecord,
+  uploadHistory,
+} from '../domain/upload/ledger.ts';
 import { LocalError, PartnerctlError, provesNothingDone } from '../errors.ts';
 import type { Clock } from '../io.ts';
 import { bodyOf, hashOf, type UploadSource } from './source.ts';
@@ -101,9 +107,7 @@ class Upload {
   async settledBefore(): Promise<UploadOutcome | undefined> {
     const { origin, kind, ledger, ended } = this.parts;
     const records = await ledger.read(this.source.filename);
-    const mine = records.filter(
-      (record) => 'origin' in record && record.origin === origin && record.kind === kind,
-    );
+    const mine = records.filter((record) => 'origin' in record && record.origin === origin && record.kind === kind);
     if (mine.length === 0) return undefined;
     const stamped = mine.findLast((record) => record.type === 'upload.done' && record.stamp === this.source.stamp);
     const known = stamped && 'sha256' in stamped && this.source.stamp !== null ? stamped.sha256 : undefined;

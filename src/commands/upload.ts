@@ -1,0 +1,164 @@
+import { type Answer, type Column, list } from '../answer.ts';
+import { command, type Words } from '../command.ts';
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import type { SourceInput } from '../upload/open-sources.ts';
+import { resultJson, summaryText, type UploadKindName, type UploadResult, uploadFailure } from '../upload/result.ts';
+import type { RunOptions } from '../upload/run.ts';
+
+interface Input {
+  readonly source: SourceInput;
+  readonly options: RunOptions;
+}
+
+const KINDS: readonly UploadKindName[] = ['attachment', 'document'];
+const FILE_FIELD = 'file';
+
+const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad', failed: 'bad' } as const;
+
+const COLUMNS: readonly Column<UploadResult>[] = [
+  { header: 'ID', value: ({ id }) => id, whole: true },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'FILE', value: ({ file }) => file },
+  { header: 'BYTES', value: ({ bytes }) => bytes },
+  { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim' },
+];
+
+function fieldOf(text: string): readonly [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError(`--field takes name=value, not ${JSON.stringify(text)}.`);
+  const name = text.slice(0, at);
+  if (name === FILE_FIELD) throw new UsageError(`--field ${FILE_FIELD} is the field that holds the file itself.`);
+  return [name, text.slice(at + 1)];
+}
+
+function contentTypeOf(words: Words): string | undefined {
+  const type = words.text('content-type');
+  if (type === undefined || /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;[\t\x20-\x7e]*)?$/.test(type)) return type;
+  throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(type)}.`);
+}
+
+/** A text in place of files. */
+function textInput(words: Words, text: string, as: UploadKindName): SourceInput {
+  const name = words.text('name');
+  if (as !== 'document') throw new UsageError('--text makes a document; add --as document.');
+  if (!name) throw new UsageError('--text needs the name of the document: --name <name>.');
+  if (words.args.length > 0) throw new UsageError('--text and files exclude each other.');
+  if (words.texts('field').length > 0) throw new UsageError('--field goes with files, not with --text.');
+  return { from: 'text', name, text };
+}
+
+function sourceInput(words: Words, as: UploadKindName): SourceInput {
+  const text = words.text('text');
+  if (text !== undefined) return textInput(words, text, as);
+  if (words.text('name') !== undefined) throw new UsageError('--name goes with --text.');
+  const filename = words.text('filename');
+  const [first, ...others] = words.args;
+  if (first === undefined) {
+    throw new UsageError('No file is named.', {
+      hint: 'Give files, directories with --recursive, or - for standard input.',
+    });
+  }
+  const form = { fields: words.texts('field').map(fieldOf), contentType: contentTypeOf(words) };
+  if (words.args.includes('-')) {
+    if (others.length > 0) throw new UsageError('Standard input is uploaded alone.');
+    if (!filename) throw new UsageError('Standard input has no name.', { hint: 'Give it one with --filename.' });
+    return { from: 'stdin', filename, ...form };
+  }
+  if (filename !== undefined) throw new UsageError('--filename goes with standard input (-).');
+  const [include, exclude] = [words.texts('include'), words.texts('exclude')];
+  const recursive = words.on('recursive');
+  if (!recursive && include.length + exclude.length > 0) {
+    throw new UsageError('--include and --exclude choose among the files of directories; add --recursive.');
+  }
+  return { from: 'files', words: words.args, recursive, include, exclude, ...form };
+}
+
+async function upload(context: Context, { source, options }: Input): Promise<Answer> {
+  const [{ openSources }, { uploadAll }, { watchUploads }] = await Promise.all([
+    import('../upload/open-sources.ts'),
+    import('../upload/run.ts'),
+    import('../upload/watch.ts'),
+  ]);
+  const opened = await openSources(context, source);
+  const all: UploadResult[] = [];
+  async function* results(): AsyncGenerator<UploadResult> {
+    try {
+      const http = await context.http();
+      const watch = watchUploads(context, opened.sources);
+      for await (const result of uploadAll(context, http, opened.sources, options, watch)) {
+        all.push(result);
+        yield result;
+      }
+    } finally {
+      await opened.close();
+    }
+  }
+  return list(results(), COLUMNS, {
+    empty: 'There is nothing to upload.',
+    json: resultJson,
+    rank: ({ index }) => index,
+    document: () => [...all].sort((a, b) => a.index - b.index).map(resultJson),
+    summary: () => summaryText(all),
+    failure: () => uploadFailure(all, context.signals.interrupt.reason),
+  });
+}
+
+export default command<Input>({
+  description:
+    'Uploads files as attachments or documents, each once: what was uploaded is known by its content and name, and skipped. A file whose answer was lost is not sent again unless you say so.',
+  args: [{ usage: '[file...]', description: 'files, directories with --recursive, or - for standard input' }],
+  flags: [
+    { usage: '--as <kind>', description: 'what they become', choices: KINDS, default: 'attachment' },
+    { usage: '-r, --recursive', description: 'upload everything below directories' },
+    {
+      usage: '--include <pattern>',
+      description: 'of the files of directories, only these; a pattern without / means the name; may be repeated',
+      repeatable: true,
+    },
+    { usage: '--exclude <pattern>', description: 'and not these; may be repeated', repeatable: true },
+    { usage: '--filename <name>', description: 'the name of what comes from standard input' },
+    { usage: '--content-type <type>', description: 'the type of all files (by the name of each, by default)' },
+    { usage: '--field <name=value>', description: 'a further field of the form; may be repeated', repeatable: true },
+    {
+      usage: '--text <text>',
+      description: 'a document with this text, in place of files; with --as document and --name',
+    },
+    { usage: '--name <name>', description: 'the name of the document that --text makes' },
+    { usage: '--concurrency <n>', description: 'how many files at a time', default: '4' },
+    { usage: '--force', description: 'upload also what was uploaded before' },
+    { usage: '--retry-unknown', description: 'upload again what may have been uploaded, though no answer said so' },
+    { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
+  ],
+  examples: [
+    { line: 'partnerctl upload report.pdf', does: 'one attachment' },
+    {
+      line: "partnerctl upload manuals/ --recursive --include '*.pdf' --as document",
+      does: 'a directory of documents',
+    },
+    { line: 'pg_dump acme | partnerctl upload - --filename acme.sql', does: 'what another command writes' },
+    {
+      line: "partnerctl upload --as document --name faq.md --text 'Opening hours: 9 to 5'",
+      does: 'a document out of a text',
+    },
+  ],
+  input(words) {
+    const as = KINDS.find((kind) => kind === words.text('as')) ?? 'attachment';
+    return {
+      source: sourceInput(words, as),
+      options: {
+        as,
+        concurrency: words.count('concurrency', { min: 1, max: 32, fallback: 4 }),
+        force: words.on('force'),
+        retryUnknown: words.on('retry-unknown'),
+        dryRun: words.on('dry-run'),
+      },
+    };
+  },
+  async run(context, input) {
+    if (input.source.from === 'stdin' && context.flags.tokenFile === '-') {
+      throw new UsageError('Standard input cannot be both the file and the token.');
+    }
+    return upload(context, input);
+  },
+});
