@@ -102,7 +102,8 @@ function askedWait(headers: Readonly<Record<string, string>>, now: number): numb
 
 /**
  * The history after a place, page by page, the next one asked when it is pulled (spec §4.4, assumptions `history.query`
- * and `history.messages`). Where the service tells of more without a link, the last message is the next cursor.
+ * and `history.messages`). Where the service tells of more without a link, the last message is the next cursor; a link
+ * back to a page that was there is an end, for there is nothing new behind it.
  * @param now the current moment in milliseconds, for dates in headers
  * @param limits asked before every page
  */

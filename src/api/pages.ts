@@ -58,6 +58,8 @@ export interface Page {
   readonly answer: Answer;
   /** Whether a link leads on; the next page is asked when it is pulled. */
   readonly linked: boolean;
+  /** The link where it leads back to a page that was there before, so that it is not followed. */
+  readonly circle: string | undefined;
   /** The key that tells of further pages where no link leads to them. */
   readonly unlinked: string | undefined;
 }
@@ -67,7 +69,7 @@ export interface Page {
  * @param resource the plural name of what is listed, as the service spells it
  * @param options asked before every page, so that its limits may depend on the moment
  * @param read finds the items in a body
- * @throws ShapeError for a list that cannot be read, a page that leads elsewhere, or a page that was there before
+ * @throws ShapeError for a list that cannot be read, or a page that leads elsewhere
  */
 export async function* listPages(
   http: Http,
@@ -82,15 +84,16 @@ export async function* listPages(
     const items = answer.read(read);
     const further = await furtherPage(http, operation, answer, resource);
     const next = further && 'link' in further ? further.link : undefined;
+    seen.add(answer.path);
+    const isCircle = next !== undefined && seen.has(next);
     yield {
       items,
       answer,
-      linked: next !== undefined,
+      linked: next !== undefined && !isCircle,
+      circle: isCircle ? next : undefined,
       unlinked: further && 'sign' in further ? further.sign : undefined,
     };
-    if (next === undefined) return;
-    seen.add(answer.path);
-    if (seen.has(next)) throw refused(operation, answer, 'The list goes round in a circle.', next);
+    if (next === undefined || isCircle) return;
     link = next;
   }
 }
@@ -98,7 +101,7 @@ export async function* listPages(
 /**
  * Every item of a list, page after page, one page in memory at a time (assumptions `list.envelope` and `list.next`).
  * @param resource the plural name of what is listed, as the service spells it
- * @throws ShapeError as `listPages` does, and for a list that goes on without a link
+ * @throws ShapeError as `listPages` does, and for a list that goes on without a link or round in a circle
  */
 export async function* listAll(
   http: Http,
@@ -107,13 +110,17 @@ export async function* listAll(
   options: CallOptions = {},
 ): AsyncGenerator<JsonObject> {
   let pages = 0;
-  for await (const { items, answer, linked, unlinked } of listPages(http, operation, resource, () => options)) {
+  for await (const page of listPages(http, operation, resource, () => options)) {
+    const { items, answer, linked, circle, unlinked } = page;
     pages += 1;
     const sign = unlinked === undefined ? undefined : `the key ${unlinked}`;
-    const rest = sign ?? (pages === 1 && !linked ? statedRest(answer.json(), resource, items.length) : undefined);
+    const rest =
+      sign ??
+      (pages === 1 && !linked && circle === undefined ? statedRest(answer.json(), resource, items.length) : undefined);
     if (rest !== undefined) {
       throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', rest);
     }
     yield* items;
+    if (circle !== undefined) throw refused(operation, answer, 'The list goes round in a circle.', circle);
   }
 }

@@ -1,7 +1,7 @@
 import type { HistoryPage } from '../api/chat.ts';
 import { Line } from '../domain/line.ts';
 import { Pacing } from '../domain/pacing.ts';
-import { PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
+import { NotFoundError, PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
 import { Ending } from './ending.ts';
 import type { Gap } from './extent.ts';
 import { meaningOf, outageError, retryAtOf, withheldError } from './failure.ts';
@@ -14,6 +14,8 @@ const POLL_TIMEOUT_MS = 15_000;
 const LONGEST_POLL_MS = 60_000;
 const MOST_AT_ONCE = 6;
 const READ_OUTAGE_MS = 30_000;
+/** A history may be that far behind what was registered. */
+const LAG_MS = 10_000;
 
 interface Polled {
   readonly session: FollowedSession;
@@ -31,13 +33,15 @@ class Following {
   private readonly closing = new AbortController();
   private readonly ending: Ending;
   private readonly maxOutageMs: number;
+  /** Until when a message that was just registered may be unknown to the history. */
+  private readonly lagsUntil: number;
   private atOnce = 0;
   private lastError: PartnerctlError | undefined;
   /** What the service says that there is and did not show. */
   private withheld: ShapeError | undefined;
 
   constructor(parts: FollowParts, options: FollowOptions) {
-    const { intervalMs, maxOutageMs, follow, awaiting } = options;
+    const { intervalMs, maxOutageMs, follow, awaiting, registered } = options;
     const now = parts.clock.now();
     this.parts = parts;
     this.options = options;
@@ -51,6 +55,7 @@ class Following {
     this.pacing = new Pacing(ids, now, parts.random, intervalMs === undefined ? {} : { fixedMs: intervalMs });
     if (awaiting) for (const id of ids) this.pacing.sent(id, now);
     this.ending = new Ending(options, now);
+    this.lagsUntil = registered ? now + LAG_MS : now;
     this.maxOutageMs = maxOutageMs ?? (follow ? Number.POSITIVE_INFINITY : READ_OUTAGE_MS);
   }
 
@@ -227,7 +232,8 @@ class Following {
       this.pacing.again(session.id, now);
       return;
     }
-    if (meaning === 'final' || (meaning === 'refused' && !session.wasRead)) throw error;
+    const mayLag = error instanceof NotFoundError && now < this.lagsUntil;
+    if (meaning === 'final' || (meaning === 'refused' && !session.wasRead && !mayLag)) throw error;
     session.fail();
     this.lastError = error;
     this.pacing.failed(session.id, now, { limited: error instanceof RateLimitError, retryAt: retryAtOf(error) });

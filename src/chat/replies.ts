@@ -65,6 +65,8 @@ export interface WaitPlace extends Place {
 }
 
 export interface WaitReport {
+  /** Whether the message was only just registered. */
+  readonly registered: boolean;
   /** Said before the command that waits on; undefined where that would be the very command that failed. */
   readonly preface: string | undefined;
   /** What scripts are told of a failure, besides how many replies came. */
@@ -128,6 +130,7 @@ export async function awaitReplies(
       replies: wanted.count,
       settleMs: wanted.settle?.ms,
       timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined,
+      registered: report.registered,
     },
     (event) => sayNotice(context, event),
   );

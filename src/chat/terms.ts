@@ -37,6 +37,8 @@ export interface FollowOptions {
   readonly pollTimeoutMs?: number | undefined;
   /** Whether a reply is expected from the beginning on, because something was just sent. */
   readonly awaiting?: boolean | undefined;
+  /** Whether the message to begin after was only just registered, so that the history may not know it yet. */
+  readonly registered?: boolean | undefined;
 }
 
 export type FollowEvent =

@@ -11,6 +11,8 @@ export interface WaitOptions {
   readonly settleMs: number | undefined;
   /** Milliseconds after which to give up; the command's deadline counts as well. */
   readonly timeoutMs: number | undefined;
+  /** Whether the message was only just registered. */
+  readonly registered: boolean;
 }
 
 export interface Waited {
@@ -29,7 +31,7 @@ export async function waitForReplies(
   parts: FollowParts,
   place: Place,
   messageId: string,
-  { replies: wanted, settleMs, timeoutMs }: WaitOptions,
+  { replies: wanted, settleMs, timeoutMs, registered }: WaitOptions,
   onNotice: (event: FollowNotice) => Promise<void>,
 ): Promise<Waited> {
   const { events } = follow(parts, {
@@ -39,6 +41,7 @@ export async function waitForReplies(
     timeoutMs,
     until: { replies: wanted, settleMs },
     awaiting: true,
+    registered,
   });
   const replies: Message[] = [];
   try {

@@ -82,9 +82,9 @@ const COLUMNS: readonly Column<DocumentResult>[] = [
   { header: 'SPACE', value: ({ space_id }) => space_id, whole: true },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENTS', value: ({ agents }) => countsText(agents) },
-  { header: 'JOBS', value: ({ cron }) => countsText(cron) },
   { header: 'NOTE', value: noteText },
   { header: 'CHAT', value: sourcesText, whole: true },
+  { header: 'JOBS', value: ({ cron }) => countsText(cron) },
 ];
 
 /** Results as they come, counted for the summary, the exit code and the progress. */

@@ -8,6 +8,7 @@ export interface Message {
   readonly message_id: string;
   /** `assistant` for a reply, `user` for what went to the agent, else the service's own word; `unknown` without one. */
   readonly role: string;
+  /** Whether an agent said it; a step of its work that has no text is none. */
   readonly isReply: boolean;
   /** The exact text; null where none can be made out. */
   readonly text: string | null;
@@ -78,6 +79,12 @@ function textOf(message: JsonObject): string | null {
   return null;
 }
 
+/** Whether an entry says that it has no text: a step of the agent's work, and no answer to anybody. */
+function isSilent(message: JsonObject): boolean {
+  const said = TEXT_FIELDS.map((field) => findField(message, 'message', field)).filter((value) => value !== undefined);
+  return said.length > 0 && said.every((value) => value === null);
+}
+
 /** Seconds since the epoch until 2286, milliseconds from then on: no service is that far off. */
 const MOST_SECONDS = 1e10;
 const LAST_MOMENT_MS = 8.64e15;
@@ -110,7 +117,7 @@ export function readMessage(entry: JsonObject): Message {
   return {
     message_id,
     role,
-    isReply: role === 'assistant',
+    isReply: role === 'assistant' && !isSilent(entry),
     text: textOf(entry),
     created_at: momentOf(entry),
     external_message_id: findText(entry, 'message', 'external_message_id') ?? null,

@@ -51,6 +51,8 @@ export class Conversation {
   /** The messages that were typed here: they stand on the screen already. */
   private readonly own = new Set<string>();
   private awaiting = false;
+  /** Whether a reply came since the last message was entered: none is expected to that message sent again. */
+  private hasReply = false;
   private lost = false;
   private sending: Promise<void> = Promise.resolve();
   /** What is being sent, or waits for its turn, with the commands that send it again. */
@@ -125,6 +127,7 @@ export class Conversation {
   private answer(entry: Entry): void {
     switch (entry.kind) {
       case 'message':
+        this.hasReply = false;
         this.send({ external_message_id: this.parts.newId(), text: entry.text });
         break;
       case 'resend':
@@ -164,7 +167,7 @@ export class Conversation {
     const place = { source_id: this.sourceId, session_id: this.sessionId };
     this.last = message;
     this.own.add(message.external_message_id);
-    this.await(true);
+    this.await(!this.hasReply);
     this.underWay.set(message, this.parts.repeatLine(place.session_id, message));
     this.sending = this.sending.then(async () => {
       try {
@@ -172,9 +175,10 @@ export class Conversation {
         this.underWay.delete(message);
         this.own.add(message_id);
         if (created === false && !repeated) this.say('It was registered before; it is there once.');
-        this.follower?.sent(place.session_id);
+        // By now it may be another session that is talked in.
+        if (place.session_id === this.sessionId) this.follower?.sent(place.session_id);
       } catch (error) {
-        this.await(false);
+        if (place.session_id === this.sessionId) this.await(false);
         this.notSent(message, error);
       }
     });
@@ -228,7 +232,10 @@ export class Conversation {
       this.say(noticeText(event));
     } else if (event.kind === 'message') {
       const { message } = event;
-      if (message.isReply) this.await(false);
+      if (message.isReply) {
+        this.hasReply = true;
+        this.await(false);
+      }
       const typedHere = this.own.has(message.external_message_id ?? '') || this.own.has(message.message_id);
       if (!typedHere || event.backlog) prompt.above(await show(message));
     }

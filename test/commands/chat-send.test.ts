@@ -167,6 +167,13 @@ describe('an error of chat send', () => {
 });
 
 describe('chat send --wait', () => {
+  test('outlives that the history does not know a message that was just registered', async () => {
+    const { it, env, to } = await talking();
+    await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}`, times: 2 });
+    const ran = await run([...to, 'Hello!', '--wait', '--timeout', '20s'], { env, random: hasty });
+    expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n', stderr: '' });
+  });
+
   test('prints the text of the reply alone', async () => {
     const { env, to } = await talking();
     const piped = await run([...to, 'Hello!', '--wait'], { env });

@@ -247,3 +247,11 @@ describe('how a tail ends', () => {
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });
   });
 });
+
+test('a service that answers nothing before the time is up has failed', async () => {
+  const it = await service();
+  const { source_id } = await chatOn(it);
+  await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });
+  const words = ['chat', 'tail', '--source', source_id, '--session', 's1', '--no-follow', '--timeout', '1s'];
+  expect(await run(words, { env: it.env })).toMatchObject({ code: 8, stdout: '' });
+});

@@ -148,7 +148,7 @@ describe('agents[].cron', () => {
       env: it.env,
       columns: 160,
     });
-    expect(table.stdout).toMatch(/planned +2 unchanged +1 exists, 1 planned +jobs would be created/);
+    expect(table.stdout).toMatch(/planned +2 unchanged +jobs would be created +1 exists, 1 planned/);
     expect(await it.posts()).toEqual([]);
     expect((await listed(it)).map(({ name }) => name)).toEqual(['daily']);
   });

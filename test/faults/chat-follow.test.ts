@@ -111,6 +111,20 @@ describe('pages', () => {
     expect(words(await until(events, isMessage('s-3')))).toContain('+s-3');
     await events.return();
   });
+
+  it.each(['heeds', 'ignores'])(
+    'that lead back to themselves end a reading, when the service %s the cursor',
+    async (habit) => {
+      const server = await historyServer();
+      server.add('s', 3);
+      server.behave(({ json, url }, wellBehaved) => {
+        const results = habit === 'heeds' ? wellBehaved() : server.sessions.get('s');
+        json(200, { results, next: url.pathname + url.search });
+      });
+      const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
+      expect(words(await until(events, isEnd))).toEqual(['+s-0', '+s-1', '+s-2', 'end:read']);
+    },
+  );
 });
 
 describe('a line that is lost', () => {

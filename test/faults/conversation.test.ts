@@ -116,3 +116,61 @@ it('SIGTERM while nothing is being sent ends it with 143 as well', async () => {
   interrupt.abort(new InterruptedError('Interrupted.', 143));
   await expect(running).rejects.toMatchObject({ exitCode: 143 });
 });
+
+it('another session may be gone on in while a message is still being sent in the one before', async () => {
+  let release = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const server = await httpServer((request, response) => {
+    if (request.method === 'POST') {
+      void asked.then(() => sendJson(response, { message_id: 'm1', created: true }));
+      return;
+    }
+    if (request.path.includes('session_id=other')) release();
+    sendJson(response, []);
+  });
+  const { http } = client(server.baseUrl, { clock: systemClock });
+  async function* entries(): AsyncGenerator<string> {
+    yield 'hello';
+    yield '/session other';
+  }
+  const parts = {
+    http,
+    clock: systemClock,
+    random: Math.random,
+    interrupt: new AbortController().signal,
+    newId: () => 'id-1',
+    repeatLine: () => '',
+    prompt: { ...entering(), entries: entries() },
+  };
+  await new Conversation({ ...parts, show: await messageText(false) }, 'src', 's').run();
+});
+
+it('no reply is awaited to a message that is sent again after its reply', async () => {
+  let posts = 0;
+  const server = await httpServer((request, response) => {
+    if (request.method === 'POST') {
+      posts += 1;
+      sendJson(response, { message_id: 'm1', created: posts === 1 });
+    } else {
+      sendJson(response, posts === 0 ? [] : [{ message_id: 'm2', role: 'assistant', text: 'Yes?' }]);
+    }
+  });
+  const { http } = client(server.baseUrl, { clock: systemClock });
+  const labels: string[] = [];
+  const prompt = { ...entering('hello', '/resend'), label: (text: string) => void labels.push(text) };
+  const parts = {
+    http,
+    clock: systemClock,
+    random: Math.random,
+    interrupt: new AbortController().signal,
+    newId: () => 'id-1',
+    repeatLine: () => '',
+    prompt,
+  };
+  await new Conversation({ ...parts, show: await messageText(false) }, 'src', 's').run();
+  expect(posts).toBe(2);
+  expect(prompt.shown.join('\n')).toContain('registered before');
+  expect(labels).toHaveLength(2);
+});

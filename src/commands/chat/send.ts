@@ -161,6 +161,7 @@ export default command<Input>({
     const registered: Registered = { ...sending, message_id, created: sent.created };
     const { replies, failure } = wanted
       ? await awaitReplies(context, http, { source_id, session_id, after: message_id }, wanted, {
+          registered: true,
           preface: 'The message is registered. ',
           details: { source_id, session_id, external_message_id, message_id },
         })

@@ -11,7 +11,16 @@ import { command, type Words } from '../../command.ts';
 import { duration } from '../../config/flags.ts';
 import type { Context } from '../../context.ts';
 import type { Message } from '../../contract/messages.ts';
-import { amplified, EXIT, errorObject, InterruptedError, LocalError, NoReplyError, UsageError } from '../../errors.ts';
+import {
+  amplified,
+  EXIT,
+  errorObject,
+  InterruptedError,
+  LocalError,
+  NoReplyError,
+  ServiceError,
+  UsageError,
+} from '../../errors.ts';
 import { jsonText } from '../../output/formats/json-text.ts';
 import { cleanLine } from '../../output/sanitise.ts';
 import { randomRecordId } from '../../state/record.ts';
@@ -145,6 +154,9 @@ function checkEnd(
   }
   if (error && !(input.follow && wasRead)) {
     throw amplified(error, { hint: 'The time was up; allow more with --timeout.', details: {} });
+  }
+  if (!input.follow && !wasRead) {
+    throw new ServiceError('The service gave no answer in time.', { hint: 'Allow more time with --timeout.' });
   }
   if (!input.follow) {
     throw new LocalError('The time was up before everything was read.', { hint: 'Allow more time with --timeout.' });

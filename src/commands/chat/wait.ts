@@ -46,7 +46,7 @@ export default command<Input>({
   async run(context, { wanted, ...ids }) {
     const { source_id, session_id, after_message_id: after } = ids;
     const place = { source_id, session_id, after };
-    const report = { preface: undefined, details: ids };
+    const report = { registered: false, preface: undefined, details: ids };
     const { replies, failure } = await awaitReplies(context, await context.http(), place, wanted, report);
     const shown = replies.map((reply) => messageJson(place, reply));
     return {

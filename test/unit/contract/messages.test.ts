@@ -24,6 +24,12 @@ describe('a message of the history', () => {
     });
   });
 
+  it('is no reply when it says that it has no text; where the text cannot be made out it may be one', () => {
+    expect(readMessage({ message_id: 't1', role: 'assistant', text: null, content: null }).isReply).toBe(false);
+    expect(readMessage({ message_id: 't2', role: 'assistant', text: '' }).isReply).toBe(true);
+    expect(readMessage({ message_id: 't3', role: 'assistant', utterance: 'Hi' }).isReply).toBe(true);
+  });
+
   it('may stand one level down, with a number for its id', () => {
     const raw = { message: { id: 7, sender: 'customer', body: 'x', external_message_id: 'e1' } };
     expect(readMessage(raw)).toMatchObject({
