@@ -196,12 +196,18 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
     return createAgent({ connect });
   }
 
+  /** What undici made of one attempt, in our terms. */
+  function failureOf(error: unknown, { signal, body }: Attempt, left: boolean, status: number | undefined): Reply {
+    if (body instanceof BodyInFlight && body.failure !== undefined) throw body.failure;
+    if (!signal.aborted) return failure(error, left, status);
+    if (!left) throw signal.reason;
+    return failure(signal.reason, true, status);
+  }
+
   async function exchange(attempt: Attempt, dispatcher: Dispatcher): Promise<Reply> {
     const { dispatchRequest } = await import('./undici.ts');
-    const { body } = attempt;
-    const stream = body instanceof BodyInFlight ? body : undefined;
+    const stream = attempt.body instanceof BodyInFlight ? attempt.body : undefined;
     let began = false;
-    const hasLeft = () => (stream ? stream.isWhole : began);
     underWay.set(attempt.requestId, () => {
       began = true;
       stream?.connected();
@@ -213,23 +219,20 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
         path: attempt.path,
         method: attempt.method as Dispatcher.HttpMethod,
         headers: attempt.headers,
-        body: body instanceof BodyInFlight ? body.chunks() : (body ?? null),
+        body: attempt.body instanceof BodyInFlight ? attempt.body.chunks() : (attempt.body ?? null),
         headersTimeout: attempt.headersTimeoutMs,
         bodyTimeout: BODY_TIMEOUT_MS,
         signal: attempt.signal,
       });
       const response = await unlessAborted(answering, attempt.signal);
       status = response.statusCode;
-      const early = stream !== undefined && !stream.isWhole;
+      const early = stream?.isWhole === false;
       stream?.end();
       const headers = flatten(response.headers);
       const read = status < 300 ? readBody : readRefusal;
       return { kind: 'response', status, headers, body: await read(response, headers['content-encoding']), early };
     } catch (error) {
-      if (stream?.failure !== undefined) throw stream.failure;
-      if (attempt.signal.aborted && !hasLeft()) throw attempt.signal.reason;
-      if (attempt.signal.aborted) return failure(attempt.signal.reason, true, status);
-      return failure(error, hasLeft(), status);
+      return failureOf(error, attempt, stream ? stream.isWhole : began, status);
     } finally {
       stream?.end();
       underWay.delete(attempt.requestId);
