@@ -45,23 +45,34 @@ function parseJson(bytes: Buffer): { text: string; value: unknown } {
   }
 }
 
+interface Reading {
+  /** The largest body. */
+  readonly maxBytes?: number;
+  /** Whether the request log keeps the body, where it is not too large for that. */
+  readonly isLogged?: boolean;
+}
+
+/** Whether a content type is JSON's. */
+export function isJson(contentType: string | undefined): boolean {
+  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType ?? '');
+}
+
 /**
  * Reads a request's JSON object and checks it.
- * @param maxBytes the largest body.
  * @throws Problem 415 for another content type, 413 for a body that is too large, 400 for what is not JSON, 422 for wrong fields.
  */
 export async function readBody<Schema extends v.GenericSchema>(
   c: ServiceContext,
   schema: Schema,
-  maxBytes = MAX_JSON_BYTES,
+  { maxBytes = MAX_JSON_BYTES, isLogged = true }: Reading = {},
 ): Promise<v.InferOutput<Schema>> {
   const { incoming } = c.env;
-  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(incoming.headers['content-type'] ?? '')) {
+  if (!isJson(incoming.headers['content-type'])) {
     throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
   }
   const { text, value } = parseJson(await readAtMost(incoming, maxBytes));
   const entry = c.get('entry');
-  if (entry && isLoggable(text)) entry.body = value;
+  if (entry && isLogged && isLoggable(text)) entry.body = value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidInput([{ path: '', message: 'must be an object' }]);
   }

@@ -50,7 +50,18 @@ function falseAnswer(service: Service, c: ServiceContext, status: number, type: 
   return new Response(body, { status, headers });
 }
 
-function reset(c: ServiceContext): Response {
+/** Receives a body up to so many bytes, and keeps nothing of it. */
+async function receiveBytes({ incoming }: ServiceContext['env'], wanted: number): Promise<void> {
+  let received = 0;
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    received += Buffer.byteLength(chunk);
+    if (received >= wanted) return;
+  }
+}
+
+async function reset(c: ServiceContext, atBytes: number | undefined): Promise<Response> {
+  // Whoever has ended the connection meanwhile is reset already.
+  if (atBytes) await receiveBytes(c.env, atBytes).catch(() => undefined);
   c.env.incoming.socket.resetAndDestroy();
   return handled();
 }
@@ -90,7 +101,7 @@ async function show(service: Service, c: ServiceContext, fault: Exclude<Fault, Q
     case 'status':
       return wrongStatus(service, c, fault);
     case 'reset':
-      return reset(c);
+      return reset(c, fault.at_bytes);
     case 'cut':
       return cut(c, c.res);
     case 'stall':

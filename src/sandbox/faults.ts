@@ -35,8 +35,22 @@ const faultRuleSchema = v.variant('kind', [
     status: failingStatus,
     retry_after: v.optional(v.union([v.pipe(v.number(), v.minValue(0)), v.string()])),
   }),
-  /** The connection is reset. */
-  v.strictObject({ kind: v.literal('reset'), ...common, stage }),
+  /** The connection is reset; with `at_bytes` once so many bytes of the body were received, or all of a shorter one. */
+  v.pipe(
+    v.strictObject({
+      kind: v.literal('reset'),
+      ...common,
+      stage,
+      at_bytes: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
+    }),
+    v.forward(
+      v.check(
+        ({ stage: when, at_bytes }) => when === 'before' || at_bytes === undefined,
+        'is for a request that is not processed: leave stage out',
+      ),
+      ['at_bytes'],
+    ),
+  ),
   /** The true answer, cut in the middle of its body. */
   v.strictObject({ kind: v.literal('cut'), ...common }),
   /** No answer, or no more than its headers, for as long as the client waits. */

@@ -14,7 +14,10 @@ export interface LoggedRequest {
   token_id: string | null;
   /** The fault that struck, as `kind/stage`. */
   fault: string | null;
-  /** The parsed body of a write; null when there was none, it was not read, or it is over 64 KiB or 1,000 brackets. */
+  /**
+   * The parsed body of a write; null when there was none, it was not read, or it is over 64 KiB or 1,000 brackets. Of an
+   * upload only `bytes` and `sha256`.
+   */
   body: unknown;
   /** What crashed, when the service itself is at fault. */
   crash: string | null;

@@ -99,7 +99,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const script = options.script === undefined ? undefined : checked('script', scriptSchema, options.script);
 
   const store = dataDir === undefined ? memoryStore() : await openStore(dataDir);
-  const server = createServer();
+  // A large body may take longer than the five minutes that are allowed otherwise.
+  const server = createServer({ requestTimeout: 0 });
   const closing = new AbortController();
   try {
     const adminKey = options.adminKey ?? (dataDir === undefined ? makeAdminKey() : await keptAdminKey(dataDir));

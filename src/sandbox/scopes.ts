@@ -12,6 +12,7 @@ export const SCOPES = [
   'api_chat.runtime',
   'documents.read',
   'documents.write',
+  'file_attachments.read',
   'file_attachments.write',
   'cron_jobs.read',
   'cron_jobs.write',

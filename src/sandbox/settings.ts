@@ -3,6 +3,11 @@ import * as v from 'valibot';
 /** The largest page a list gives, and the largest `page_size` that may be asked for. */
 export const MAX_PAGE_SIZE = 1_000;
 
+/** The largest document or attachment, in bytes, where the settings do not say. */
+const DEFAULT_MAX_UPLOAD = 10 * 1024 ** 3;
+
+const byteLimitSchema = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
 const rateLimitSchema = v.strictObject({
   /** Requests that a token may make in each window. */
   requests: v.pipe(v.number(), v.integer(), v.minValue(1)),
@@ -24,6 +29,10 @@ export const settingsSchema = v.strictObject({
   page_size: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PAGE_SIZE)), 100),
   /** What a repeated provisioning does with an agent of the same name and template: give it back, or install another. */
   agents_on_repeat: v.optional(v.picklist(['reuse', 'install']), 'reuse'),
+  /** The largest document, in bytes; a larger one is refused with 413. */
+  max_document_bytes: v.optional(byteLimitSchema, DEFAULT_MAX_UPLOAD),
+  /** The largest file attachment, in bytes; a larger one is refused with 413. */
+  max_file_attachment_bytes: v.optional(byteLimitSchema, DEFAULT_MAX_UPLOAD),
   /** Milliseconds to wait before each partner request is looked at. */
   latency_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000)), 0),
 });

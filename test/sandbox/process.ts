@@ -23,6 +23,8 @@ export async function bundleChild(outfile: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    // Libraries of the older module kind ask for Node's own modules with `require`.
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     logLevel: 'error',
   });
 }

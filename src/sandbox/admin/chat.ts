@@ -55,7 +55,9 @@ export function chatAdmin(service: Service): AdminRoute[] {
       method: 'POST',
       path: '/messages',
       handle: async (c) => {
-        const { source_id, count, text, ...where } = await readBody(c, injectionSchema, MAX_INJECTED_BYTES);
+        const { source_id, count, text, ...where } = await readBody(c, injectionSchema, {
+          maxBytes: MAX_INJECTED_BYTES,
+        });
         const textAt = (number: number): string => (count ? text.replaceAll('{n}', String(number)) : text);
         const ends = service.runner.inject(sourceAt(service, source_id), where, count ?? 1, textAt);
         const first_message_id = ends.at(0)?.message_id;

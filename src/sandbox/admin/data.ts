@@ -31,13 +31,17 @@ function makeSpaces(service: Service, count: number, prefix: string): number {
   return spaces.length;
 }
 
-function reset(service: Service, keepTokens: boolean): void {
+async function reset(service: Service, keepTokens: boolean): Promise<void> {
+  const uploads = [...service.store.world.uploads.all()];
   service.store.commit({ kind: 'reset', keep_tokens: keepTokens });
   service.timeline.clear();
   // The clock may have gone back, and what was used up then says nothing about now.
   service.limiter.clear();
   service.log.clear();
   service.faults = new FaultDice(settle({ rules: [] }, service.random));
+  // Not before the records are gone for good: a crash may leave a file without a record, never the other way about.
+  await service.store.durable();
+  await service.store.files.remove(uploads.map(({ upload_id }) => upload_id));
 }
 
 /** Templates, spaces in bulk, and the way back to an empty service. */
@@ -73,7 +77,7 @@ export function dataAdmin(service: Service): AdminRoute[] {
       path: '/reset',
       handle: async (c) => {
         const { keep_tokens } = await readBody(c, resetSchema);
-        reset(service, keep_tokens);
+        await reset(service, keep_tokens);
         return c.body(null, 204);
       },
     },

@@ -7,6 +7,7 @@ import { observationAdmin } from './observation.ts';
 import type { AdminRoute } from './route.ts';
 import { settingsAdmin } from './settings.ts';
 import { tokenAdmin } from './tokens.ts';
+import { uploadAdmin } from './uploads.ts';
 
 /** Everything below `/_sandbox`. */
 export function adminRoutes(service: Service): AdminRoute[] {
@@ -17,6 +18,7 @@ export function adminRoutes(service: Service): AdminRoute[] {
     ...dataAdmin(service),
     ...chatAdmin(service),
     ...cronAdmin(service),
+    ...uploadAdmin(service),
     ...clockAdmin(service),
   ];
 }

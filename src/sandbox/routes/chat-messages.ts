@@ -28,7 +28,7 @@ export function chatMessageRoutes(service: Service): Route[] {
       path: '/integrations/api-chat/message/',
       scope: 'api_chat.runtime',
       handle: async (c) => {
-        const wanted = await readBody(c, bodySchema, MAX_MESSAGE_BYTES);
+        const wanted = await readBody(c, bodySchema, { maxBytes: MAX_MESSAGE_BYTES });
         checkSource(c.get('token'), wanted.source_id);
         const { message, created } = service.runner.receive(sourceAt(service, wanted.source_id), wanted);
         return c.json({ message_id: message.message_id, created }, created ? 201 : 200);

@@ -6,6 +6,7 @@ import { chatSourceRoutes } from './chat-sources.ts';
 import { cronJobRoutes } from './cron-jobs.ts';
 import { provisioningRoutes } from './provisioning.ts';
 import { spaceRoutes } from './spaces.ts';
+import { uploadRoutes } from './uploads.ts';
 
 /** Every partner endpoint (spec §4). */
 export function partnerRoutes(service: Service): Route[] {
@@ -17,5 +18,6 @@ export function partnerRoutes(service: Service): Route[] {
     ...chatMessageRoutes(service),
     ...chatHistoryRoutes(service),
     ...cronJobRoutes(service),
+    ...uploadRoutes(service),
   ];
 }

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-const PRIVATE_FILE = 0o600;
-const PRIVATE_DIRECTORY = 0o700;
+export const PRIVATE_FILE = 0o600;
+export const PRIVATE_DIRECTORY = 0o700;
 
 const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/;
 
@@ -21,8 +21,18 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
+/** The names in a directory; none when there is no such directory. */
+export async function namesIn(path: string): Promise<readonly string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
 /** Makes sure that a new or renamed file's name outlives a crash. */
-async function syncDirectory(path: string): Promise<void> {
+export async function syncDirectory(path: string): Promise<void> {
   // Windows cannot open a directory for syncing, and does not need it.
   if (process.platform === 'win32') return;
   const directory = await open(path, 'r');

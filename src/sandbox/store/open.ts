@@ -7,13 +7,14 @@ import { ownDirectory, readIfThere, replaceFile, sweep } from './files.ts';
 import { Journal } from './journal.ts';
 import { readLines, writeLine } from './lines.ts';
 import { journaledStore, type Store } from './store.ts';
+import { keptUploads, UPLOADS_DIRECTORY } from './upload-files.ts';
 import { changeSchema, World } from './world.ts';
 
 const JOURNAL = 'journal.jsonl';
 
 /** Whether a file is one that a sandbox makes in its data directory, or a half-written one. */
 function isOwn(name: string): boolean {
-  return name.startsWith(JOURNAL) || name.startsWith(KEY_FILE);
+  return name.startsWith(JOURNAL) || name.startsWith(KEY_FILE) || name === UPLOADS_DIRECTORY;
 }
 
 /** A journal is rewritten when it holds this many changes more than twice those that still count. */
@@ -78,9 +79,10 @@ export async function openStore(directory: string): Promise<Store> {
   try {
     await sweep(dirname(path), isOwn);
     const world = await recover(path);
+    const files = await keptUploads(dirname(path), (id) => world.uploads.get(id) !== undefined);
     const file = await open(path, 'a');
     await file.chmod(0o600);
-    return journaledStore(world, new Journal(file), release);
+    return journaledStore(world, files, new Journal(file), release);
   } catch (cause) {
     await release();
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -8,6 +8,7 @@ import { CronJobTable, cronJobRecordSchema, cronRunRecordSchema } from './cron-j
 import { messageRecordSchema, runRecordSchema, type Thread, ThreadTable } from './messages.ts';
 import { SpaceTable, spaceRecordSchema } from './spaces.ts';
 import { TokenTable, tokenRecordSchema } from './tokens.ts';
+import { UploadTable, uploadRecordSchema } from './uploads.ts';
 
 /** One thing that happened. The service's data is what all its changes add up to, in order. */
 export const changeSchema = v.variant('kind', [
@@ -24,6 +25,7 @@ export const changeSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('cron_job'), job: cronJobRecordSchema }),
   v.strictObject({ kind: v.literal('cron_job_deleted'), cron_job_id: v.string() }),
   v.strictObject({ kind: v.literal('cron_run'), run: cronRunRecordSchema }),
+  v.strictObject({ kind: v.literal('upload'), upload: uploadRecordSchema }),
   v.strictObject({ kind: v.literal('clock'), clock: clockRecordSchema }),
   v.strictObject({ kind: v.literal('reset'), keep_tokens: v.boolean() }),
 ]);
@@ -44,6 +46,7 @@ export class World {
   agents = new AgentTable();
   threads = new ThreadTable();
   cronJobs = new CronJobTable();
+  uploads = new UploadTable();
   clock: ClockRecord = MACHINE_CLOCK;
   script: SettledScript = [];
   templates = new Map<string, TemplateRecord>();
@@ -94,6 +97,9 @@ export class World {
       case 'cron_run':
         this.cronJobs.ran(change.run);
         return;
+      case 'upload':
+        this.uploads.add(change.upload);
+        return;
       case 'clock':
         this.clock = change.clock;
         return;
@@ -115,6 +121,7 @@ export class World {
     for (const thread of this.threads.all()) yield* changesOf(thread);
     for (const job of this.cronJobs.all()) yield { kind: 'cron_job', job };
     for (const run of this.cronJobs.lastRuns()) yield { kind: 'cron_run', run };
+    for (const upload of this.uploads.all()) yield { kind: 'upload', upload };
     yield { kind: 'clock', clock: this.clock };
   }
 
@@ -129,6 +136,7 @@ export class World {
     this.agents = new AgentTable();
     this.threads = new ThreadTable();
     this.cronJobs = new CronJobTable();
+    this.uploads = new UploadTable();
     this.clock = MACHINE_CLOCK;
     this.script = [];
     this.templates = new Map();

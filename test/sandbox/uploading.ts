@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { onTestFinished } from 'vitest';
+import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
+import type { Answer, Bench } from './harness.ts';
+
+export const DOCUMENTS = '/automation/documents/';
+export const ATTACHMENTS = '/automation/file-attachments/';
+
+export const BOUNDARY = 'x-the-boundary-x';
+
+const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
+
+export function sha256(content: Uint8Array | string): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** A part up to its content: what stands after `form-data`, and further headers. */
+export function opening(parameters: string, more = ''): string {
+  return `--${BOUNDARY}\r\nContent-Disposition: form-data${parameters}\r\n${more}\r\n`;
+}
+
+export const CLOSING = `\r\n--${BOUNDARY}--\r\n`;
+
+/** A form with one part, the file. */
+export function fileForm(content: Uint8Array | string, filename = 'a.bin'): Buffer {
+  return Buffer.concat([
+    Buffer.from(opening(`; name="file"; filename="${filename}"`)),
+    Buffer.from(content),
+    Buffer.from(CLOSING),
+  ]);
+}
+
+/** Sends a body as it stands, as a form. */
+export function post({ partner }: Bench, path: string, raw: Uint8Array | string, type = MULTIPART): Promise<Answer> {
+  return partner('POST', path, { raw, headers: { 'content-type': type } });
+}
+
+/** Sends a body as it is made, without its length where none is given. */
+export async function stream(
+  { sandbox, token }: Pick<Bench, 'sandbox' | 'token'>,
+  path: string,
+  body: AsyncIterable<Uint8Array>,
+  length?: number,
+): Promise<{ status: number; json: { [name: string]: unknown } }> {
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield* body;
+  }
+  const { statusCode, body: answer } = await request(`${sandbox.baseUrl}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': MULTIPART,
+      ...(length === undefined ? {} : { 'content-length': String(length) }),
+    },
+    body: bytes(),
+  });
+  const json: unknown = await answer.json();
+  return { status: statusCode, json: Object(json) };
+}
+
+/** The bytes of an upload, as they are kept. */
+export async function contentOf({ sandbox }: Pick<Bench, 'sandbox'>, id: string): Promise<Buffer> {
+  const headers = { authorization: `Bearer ${sandbox.adminKey}` };
+  const answer = await fetch(`${sandbox.adminUrl}/uploads/${id}/content`, { headers });
+  if (!answer.ok) throw new Error(`The content of ${id} is not there: ${answer.status}.`);
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+/** The names of the files below a data directory that uploads are in. */
+export async function filesIn(dataDir: string): Promise<string[]> {
+  const names = await readdir(dataDir);
+  return names.includes('sandbox-uploads') ? (await readdir(join(dataDir, 'sandbox-uploads'))).sort() : [];
+}
+
+/** A POST by hand on a bare socket. */
+export interface RawPost {
+  readonly socket: Socket;
+  /** All that came back, once the connection is closed, and how it was. */
+  readonly whole: Promise<{ text: string; end: string }>;
+  /** The first of what comes back. */
+  first(): Promise<string>;
+}
+
+/** Sends the head of a request, and the beginning of its body. */
+export function rawPost({ sandbox, token }: Bench, path: string, headers: string, body: Uint8Array | string = ''): RawPost {
+  const { hostname, port } = new URL(sandbox.baseUrl);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  let end = 'closed';
+  socket.on('data', (data) => {
+    text += data;
+  });
+  socket.on('end', () => {
+    end = 'ended';
+  });
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    end = error.code ?? 'error';
+  });
+  const whole = new Promise<{ text: string; end: string }>((resolve) => {
+    socket.on('close', () => resolve({ text, end }));
+  });
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  const head = `POST /v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: ${MULTIPART}\r\n`;
+  socket.write(`${head}${headers}\r\n\r\n`);
+  socket.write(body);
+  const first = (): Promise<string> =>
+    text ? Promise.resolve(text) : new Promise((resolve) => socket.once('data', (data) => resolve(String(data))));
+  return { socket, whole, first };
+}
+
+/** Resolves once the newest request in the log satisfies the test. */
+export async function untilLogged({ admin }: Bench, test: (request: LoggedRequest) => boolean): Promise<void> {
+  for (;;) {
+    const requests: LoggedRequest[] = (await admin('GET', '/requests')).json.requests;
+    const last = requests.at(-1);
+    if (last && test(last)) return;
+  }
+}

@@ -1,0 +1,286 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { bench } from './harness.ts';
+import {
+  ATTACHMENTS,
+  BOUNDARY,
+  CLOSING,
+  contentOf,
+  DOCUMENTS,
+  fileForm,
+  opening,
+  post,
+  sha256,
+  stream,
+} from './uploading.ts';
+
+const MIB = 1024 * 1024;
+
+const ENDPOINTS = [
+  [DOCUMENTS, 'document_id', 'name', /^doc_/],
+  [ATTACHMENTS, 'file_attachment_id', 'filename', /^att_/],
+] as const;
+
+describe.each(ENDPOINTS)('%s', (path, idName, nameName, idShape) => {
+  test.each([
+    ['0 bytes', Buffer.alloc(0)],
+    ['1 byte', Buffer.from([0])],
+    ['what looks like a boundary', Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\n`)],
+    ['1 MiB of anything', randomBytes(MIB)],
+  ])('a file of %s arrives as it was sent', async (_, content) => {
+    const on = await bench();
+    const { status, json } = await post(on, path, fileForm(content));
+    expect(status).toBe(201);
+    expect(json).toEqual({
+      [idName]: expect.stringMatching(idShape),
+      [nameName]: 'a.bin',
+      content_type: 'application/octet-stream',
+      bytes: content.length,
+      sha256: sha256(content),
+      fields: {},
+      created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    expect((await contentOf(on, json[idName])).equals(content)).toBe(true);
+  });
+
+  test('the same file again makes another one; all are listed, page by page, and shown one by one', async () => {
+    const on = await bench();
+    const made = [];
+    for (let count = 0; count < 3; count += 1) made.push((await post(on, path, fileForm('same'))).json);
+    expect(new Set(made.map((each) => each[idName])).size).toBe(3);
+    const first = (await on.partner('GET', `${path}?page_size=2`)).json;
+    expect([first.count, first.results]).toEqual([3, made.slice(0, 2)]);
+    const next = (await on.partner('GET', first.next.slice(on.sandbox.baseUrl.length))).json;
+    expect([next.results, next.next]).toEqual([made.slice(2), null]);
+    expect((await on.partner('GET', `${path}${made[1][idName]}/`)).json).toEqual(made[1]);
+    const other = path === DOCUMENTS ? ATTACHMENTS : DOCUMENTS;
+    expect((await on.partner('GET', other)).json.count).toBe(0);
+    const missing = await on.partner('GET', `${other}${made[0][idName]}/`);
+    expect([missing.status, missing.json.error.code]).toEqual([404, expect.stringMatching(/_not_found$/)]);
+  });
+
+  test.each(['read', 'write'])('needs its own scope to %s', async (right) => {
+    const { sandbox, partner } = await bench();
+    const prefix = path === DOCUMENTS ? 'documents' : 'file_attachments';
+    const method = right === 'read' ? 'GET' : 'POST';
+    const others = [`${prefix}.${right === 'read' ? 'write' : 'read'}`, 'spaces.read'];
+    const refused = await partner(method, path, { token: await sandbox.createToken({ scopes: others }) });
+    expect([refused.status, refused.json.error.code]).toEqual([403, 'missing_scope']);
+    const token = await sandbox.createToken({ scopes: [`${prefix}.${right}`] });
+    expect((await partner(method, path, { token })).status).not.toBe(403);
+  });
+});
+
+describe('a file', () => {
+  test('of 64 MiB arrives whole, of known length or not, two at once', async () => {
+    const on = await bench();
+    const block = randomBytes(MIB);
+    const whole = Buffer.concat(Array.from({ length: 64 }, () => block));
+    const head = Buffer.from(opening('; name="file"; filename="big"'));
+    async function* body(): AsyncGenerator<Uint8Array> {
+      yield head;
+      for (let sent = 0; sent < 64; sent += 1) yield block;
+      yield Buffer.from(CLOSING);
+    }
+    const answers = await Promise.all([
+      stream(on, ATTACHMENTS, body(), head.length + whole.length + CLOSING.length),
+      stream(on, ATTACHMENTS, body()),
+    ]);
+    for (const { status, json } of answers) {
+      expect([status, json.bytes, json.sha256]).toEqual([201, whole.length, sha256(whole)]);
+      expect((await contentOf(on, String(json.file_attachment_id))).equals(whole)).toBe(true);
+    }
+  });
+
+  test('in pieces that end anywhere arrives whole', async () => {
+    const on = await bench();
+    const content = `\r\n--${BOUNDARY}`.slice(0, -1).repeat(3);
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (const byte of fileForm(content)) yield Buffer.from([byte]);
+    }
+    const { status, json } = await stream(on, ATTACHMENTS, body());
+    expect([status, json.sha256]).toEqual([201, sha256(content)]);
+  });
+
+  test.each([
+    'a"b\r\nX: y.txt',
+    '日本語.pdf',
+    '../../x',
+    '/etc/passwd',
+    'C:\\dir\\\\file\\',
+    "it's; filename=x.txt",
+    '100%.txt',
+    ' ',
+    '😀'.repeat(50),
+  ])('may be called %j when it is encoded as browsers do', async (name) => {
+    const on = await bench();
+    const form = new FormData();
+    form.append('file', new Blob(['x']), name);
+    const encoded = new Response(form);
+    const type = encoded.headers.get('content-type') ?? '';
+    const answer = await post(on, ATTACHMENTS, new Uint8Array(await encoded.arrayBuffer()), type);
+    expect([answer.status, answer.json.filename]).toEqual([201, name]);
+    expect((await contentOf(on, answer.json.file_attachment_id)).toString()).toBe('x');
+  });
+
+  test('keeps the content type that it was sent with', async () => {
+    const head = opening('; name="file"; filename="a"', 'Content-Type: text/csv; charset=latin1\r\n');
+    const { json } = await post(await bench(), DOCUMENTS, `${head}x${CLOSING}`);
+    expect(json.content_type).toBe('text/csv; charset=latin1');
+  });
+
+  test('keeps the other fields, before and after it, whatever their names', async () => {
+    const form = new FormData();
+    form.append('__proto__', 'a');
+    form.append('label', 'eins\r\nzwei');
+    form.append('file', new Blob(['x']), 'x');
+    form.append('constructor', '');
+    form.append('label', 'ü');
+    const encoded = new Response(form);
+    const on = await bench();
+    const type = encoded.headers.get('content-type') ?? '';
+    const { json } = await post(on, ATTACHMENTS, new Uint8Array(await encoded.arrayBuffer()), type);
+    expect(Object.entries(json.fields)).toEqual([
+      ['__proto__', 'a'],
+      ['label', ['eins\r\nzwei', 'ü']],
+      ['constructor', ''],
+    ]);
+  });
+
+  test('leaves its length and hash in the request log, and nothing else', async () => {
+    const on = await bench();
+    await post(on, DOCUMENTS, fileForm('secret'));
+    await on.partner('POST', DOCUMENTS, { body: { name: 'n', content: 'secret' } });
+    await on.partner('POST', DOCUMENTS, { body: { name: '', content: 'secret' } });
+    const { text, json } = await on.admin('GET', '/requests');
+    const kept = { bytes: 6, sha256: sha256('secret') };
+    expect(json.requests.map(({ body }: { body: unknown }) => body)).toEqual([kept, kept, null]);
+    expect(text).not.toContain('"secret"');
+  });
+});
+
+describe('a form', () => {
+  const FILE = `${opening('; name="file"; filename="a"')}x`;
+  test.each([
+    ['without a file', `${opening('; name="label"')}x`, 422, 'file is required'],
+    ['with two files', `${FILE}\r\n${FILE}`, 422, 'file must be there once'],
+    ['with the file in another field', `${opening('; name="data"; filename="a"')}x`, 422, 'data must not be a file'],
+    ['with a text for a file', `${opening('; name="file"')}x`, 422, 'file must be a file'],
+    ['with a file without a name', `${opening('; name="file"; filename=""')}x`, 422, 'file must have a filename'],
+    ['with a part that is not named', `${opening('; filename="a"')}x`, 400, 'Content-Disposition'],
+    ['with a part that says nothing', `--${BOUNDARY}\r\n\r\nx`, 400, 'Content-Disposition'],
+    ['with a name that is not closed', `${opening('; name="file')}x`, 400, 'Content-Disposition'],
+    ['with a part that ends in its headers', `--${BOUNDARY}\r\nContent-Type: a/b\r\n${FILE}`, 400, 'within its headers'],
+    ['with 101 fields', Array(101).fill(`${opening('; name="f"')}x`).join('\r\n'), 422, 'at most 100 fields'],
+    ['with a field of 70 kB', `${opening('; name="f"')}${'x'.repeat(70_000)}`, 413, 'The fields are larger'],
+  ])('%s is refused', async (_, parts, status, message) => {
+    const on = await bench();
+    const answer = await post(on, ATTACHMENTS, `${parts}${CLOSING}`);
+    expect([answer.status, answer.json.error.message]).toEqual([status, expect.stringContaining(message)]);
+    expect((await on.partner('GET', ATTACHMENTS)).json.count).toBe(0);
+  });
+
+  test.each([
+    ['of nothing', '', 'ends before its last boundary'],
+    ['that is no form', 'x', 'ends before its last boundary'],
+    ['that ends within the file', `${FILE}`, 'ends before its last boundary'],
+    ['that ends within the headers', opening('; name="file"').slice(0, -9), 'ends before its last boundary'],
+    ['that ends within the last boundary', `${FILE}${CLOSING.slice(0, -3)}`, 'ends before its last boundary'],
+    ['of no parts', CLOSING, 'file is required'],
+  ])('%s is refused', async (_, body, message) => {
+    const on = await bench();
+    const answer = await post(on, ATTACHMENTS, body);
+    expect([answer.status, answer.json?.error.message]).toEqual([
+      message.includes('required') ? 422 : 400,
+      expect.stringContaining(message),
+    ]);
+    expect((await on.partner('GET', ATTACHMENTS)).json.count).toBe(0);
+  });
+
+  test('may be followed by anything', async () => {
+    const { status, json } = await post(await bench(), ATTACHMENTS, `before\r\n${FILE}${CLOSING}${'after'.repeat(9_000)}`);
+    expect([status, json.sha256]).toEqual([201, sha256('x')]);
+  });
+
+  test('with a file name that is not UTF-8 is refused', async () => {
+    const on = await bench();
+    const body = Buffer.from(`${opening('; name="file"; filename="ÿ"')}x${CLOSING}`, 'latin1');
+    const { status, json } = await post(on, ATTACHMENTS, body);
+    expect([status, json.error.code]).toEqual([400, 'malformed_multipart']);
+  });
+
+  test.each([
+    ['text/plain', 415, 'unsupported_media_type'],
+    ['multipart/mixed; boundary=b', 415, 'unsupported_media_type'],
+    ['multipart/form-data', 400, 'malformed_multipart'],
+    [`multipart/form-data; boundary=${'b'.repeat(71)}`, 400, 'malformed_multipart'],
+  ])('of the type %s is refused', async (type, status, code) => {
+    const answer = await post(await bench(), ATTACHMENTS, fileForm('x'), type);
+    expect([answer.status, answer.json.error.code]).toEqual([status, code]);
+  });
+
+  test('may have its boundary in quotation marks', async () => {
+    const type = `multipart/form-data; charset=utf-8; boundary="${BOUNDARY}"`;
+    expect((await post(await bench(), ATTACHMENTS, fileForm('x'), type)).status).toBe(201);
+  });
+});
+
+describe('a document of JSON', () => {
+  test('is its content as a text', async () => {
+    const on = await bench();
+    const { status, json } = await on.partner('POST', DOCUMENTS, { body: { name: 'Prices', content: '1 € ' } });
+    expect(status).toBe(201);
+    expect(json).toMatchObject({ name: 'Prices', content_type: 'text/plain; charset=utf-8', bytes: 6, fields: {} });
+    expect(json.sha256).toBe(sha256('1 € '));
+    expect((await contentOf(on, json.document_id)).toString()).toBe('1 € ');
+  });
+
+  test.each([
+    [{ content: 'x' }, 'name'],
+    [{ name: ' ', content: 'x' }, 'name'],
+    [{ name: 'n' }, 'content'],
+    [{ name: 'n', content: '\ud800' }, 'content'],
+    [{ name: 'n', content: 'x', folder: 'y' }, 'folder'],
+  ])('%j is refused', async (body, path) => {
+    const { status, json } = await (await bench()).partner('POST', DOCUMENTS, { body });
+    expect(status).toBe(422);
+    expect(json.error.fields.map((field: { path: string }) => field.path)).toEqual([path]);
+  });
+
+  test('may be larger than other bodies, but not than the limit', async () => {
+    const on = await bench();
+    const body = { name: 'n', content: 'x'.repeat(2 * MIB) };
+    expect((await on.partner('POST', DOCUMENTS, { body })).status).toBe(201);
+    await on.admin('PATCH', '/settings', { max_document_bytes: 2 * MIB - 1 });
+    const { status, json } = await on.partner('POST', DOCUMENTS, { body });
+    expect([status, json.error.code]).toEqual([413, 'body_too_large']);
+  });
+
+  test('is not a file attachment', async () => {
+    const { status } = await (await bench()).partner('POST', ATTACHMENTS, { body: { name: 'n', content: 'x' } });
+    expect(status).toBe(415);
+  });
+});
+
+describe('the admin surface', () => {
+  test('lists everything that was uploaded', async () => {
+    const on = await bench();
+    const one = (await post(on, ATTACHMENTS, fileForm('one'))).json;
+    const two = (await post(on, DOCUMENTS, fileForm('two'))).json;
+    expect((await on.admin('GET', '/uploads')).json).toEqual({ uploads: [one, two] });
+  });
+
+  test('gives the bytes with their length, and none to HEAD', async () => {
+    const on = await bench();
+    const { json } = await post(on, ATTACHMENTS, fileForm('12345'));
+    for (const [method, text] of [
+      ['GET', '12345'],
+      ['HEAD', ''],
+    ] as const) {
+      const answer = await on.admin(method, `/uploads/${json.file_attachment_id}/content`);
+      expect([answer.status, answer.headers.get('content-length'), answer.text]).toEqual([200, '5', text]);
+    }
+    expect((await on.admin('GET', '/uploads/att_0/content')).status).toBe(404);
+    expect((await on.partner('GET', `/uploads/${json.file_attachment_id}/content`)).status).toBe(404);
+  });
+});
