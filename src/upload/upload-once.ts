@@ -105,6 +105,7 @@ class Upload {
 
   /** Spares a file that the state file knows the way to the service. */
   async settledBefore(): Promise<UploadOutcome | undefined> {
+    if (this.options.force) return undefined;
     const { origin, kind, ledger, ended } = this.parts;
     const records = await ledger.read(this.source.filename);
     const mine = records.filter((record) => 'origin' in record && record.origin === origin && record.kind === kind);
