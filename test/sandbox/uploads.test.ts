@@ -170,8 +170,20 @@ describe('a form', () => {
     ['with a part that is not named', `${opening('; filename="a"')}x`, 400, 'Content-Disposition'],
     ['with a part that says nothing', `--${BOUNDARY}\r\n\r\nx`, 400, 'Content-Disposition'],
     ['with a name that is not closed', `${opening('; name="file')}x`, 400, 'Content-Disposition'],
-    ['with a part that ends in its headers', `--${BOUNDARY}\r\nContent-Type: a/b\r\n${FILE}`, 400, 'within its headers'],
-    ['with 101 fields', Array(101).fill(`${opening('; name="f"')}x`).join('\r\n'), 422, 'at most 100 fields'],
+    [
+      'with a part that ends in its headers',
+      `--${BOUNDARY}\r\nContent-Type: a/b\r\n${FILE}`,
+      400,
+      'within its headers',
+    ],
+    [
+      'with 101 fields',
+      Array(101)
+        .fill(`${opening('; name="f"')}x`)
+        .join('\r\n'),
+      422,
+      'at most 100 fields',
+    ],
     ['with a field of 70 kB', `${opening('; name="f"')}${'x'.repeat(70_000)}`, 413, 'The fields are larger'],
   ])('%s is refused', async (_, parts, status, message) => {
     const on = await bench();
@@ -198,7 +210,11 @@ describe('a form', () => {
   });
 
   test('may be followed by anything', async () => {
-    const { status, json } = await post(await bench(), ATTACHMENTS, `before\r\n${FILE}${CLOSING}${'after'.repeat(9_000)}`);
+    const { status, json } = await post(
+      await bench(),
+      ATTACHMENTS,
+      `before\r\n${FILE}${CLOSING}${'after'.repeat(9_000)}`,
+    );
     expect([status, json.sha256]).toEqual([201, sha256('x')]);
   });
 
