@@ -75,6 +75,13 @@ describe('a restart', () => {
 });
 
 describe('the files', () => {
+  test('without anything else are no reason to refuse their directory', async () => {
+    const dataDir = await temporaryDirectory();
+    await mkdir(join(dataDir, 'sandbox-uploads'));
+    const on = await bench({ dataDir });
+    expect((await post(on, ATTACHMENTS, fileForm('x'))).status).toBe(201);
+  });
+
   test('are for their owner alone, under names of our own', async () => {
     const dataDir = await temporaryDirectory();
     const on = await bench({ dataDir });
