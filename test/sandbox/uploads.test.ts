@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bench } from './harness.ts';
 import {
@@ -278,7 +280,27 @@ describe('a document of JSON', () => {
   });
 });
 
+/** The files that this process has open whose path holds the text. */
+async function openFiles(text: string): Promise<string[]> {
+  const links = (await readdir('/proc/self/fd')).map((fd) => readlink(join('/proc/self/fd', fd)).catch(() => ''));
+  return (await Promise.all(links)).filter((path) => path.includes(text));
+}
+
 describe('the admin surface', () => {
+  test.skipIf(process.platform !== 'linux')('closes a file when whoever reads it goes away', async () => {
+    const on = await bench();
+    const { json } = await post(on, ATTACHMENTS, fileForm(Buffer.alloc(32 * MIB)));
+    const id = json.file_attachment_id;
+    const patience = new AbortController();
+    const headers = { authorization: `Bearer ${on.sandbox.adminKey}` };
+    const url = `${on.sandbox.adminUrl}/uploads/${id}/content`;
+    const answer = await fetch(url, { headers, signal: patience.signal });
+    expect(answer.status).toBe(200);
+    expect(await openFiles(id)).toHaveLength(1);
+    patience.abort();
+    while ((await openFiles(id)).length > 0) await new Promise(setImmediate);
+  });
+
   test('lists everything that was uploaded', async () => {
     const on = await bench();
     const one = (await post(on, ATTACHMENTS, fileForm('one'))).json;
