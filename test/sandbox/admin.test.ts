@@ -80,6 +80,8 @@ describe('settings', () => {
       rate_limit: null,
       page_size: 100,
       agents_on_repeat: 'reuse',
+      max_document_bytes: 10 * 1024 ** 3,
+      max_file_attachment_bytes: 10 * 1024 ** 3,
       latency_ms: 0,
     };
     expect((await admin('GET', '/settings')).json).toEqual(defaults);

@@ -34,6 +34,7 @@ export interface ChildSandbox {
   readonly adminUrl: string;
   readonly adminKey: string;
   readonly token: string;
+  readonly pid: number;
   /** Ends the process with SIGKILL, then resolves. */
   kill(): Promise<void>;
 }
@@ -56,5 +57,5 @@ export async function startChild(bundle: string, dataDir: string, limits?: strin
     await ended;
   };
   onTestFinished(kill);
-  return { ...JSON.parse(await firstLine(child)), kill };
+  return { ...JSON.parse(await firstLine(child)), pid: child.pid, kill };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
@@ -46,9 +47,6 @@ export async function stream(
   body: AsyncIterable<Uint8Array>,
   length?: number,
 ): Promise<{ status: number; json: { [name: string]: unknown } }> {
-  async function* bytes(): AsyncGenerator<Uint8Array> {
-    yield* body;
-  }
   const { statusCode, body: answer } = await request(`${sandbox.baseUrl}${path}`, {
     method: 'POST',
     headers: {
@@ -56,7 +54,7 @@ export async function stream(
       'content-type': MULTIPART,
       ...(length === undefined ? {} : { 'content-length': String(length) }),
     },
-    body: bytes(),
+    body: Readable.from(body, { objectMode: false }),
   });
   const json: unknown = await answer.json();
   return { status: statusCode, json: Object(json) };
@@ -86,7 +84,12 @@ export interface RawPost {
 }
 
 /** Sends the head of a request, and the beginning of its body. */
-export function rawPost({ sandbox, token }: Bench, path: string, headers: string, body: Uint8Array | string = ''): RawPost {
+export function rawPost(
+  { sandbox, token }: Bench,
+  path: string,
+  headers: string,
+  body: Uint8Array | string = '',
+): RawPost {
   const { hostname, port } = new URL(sandbox.baseUrl);
   const socket = connect(Number(port), hostname);
   let text = '';

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bench } from './harness.ts';
 import {
@@ -159,72 +161,6 @@ describe('a file', () => {
   });
 });
 
-describe('a form', () => {
-  const FILE = `${opening('; name="file"; filename="a"')}x`;
-  test.each([
-    ['without a file', `${opening('; name="label"')}x`, 422, 'file is required'],
-    ['with two files', `${FILE}\r\n${FILE}`, 422, 'file must be there once'],
-    ['with the file in another field', `${opening('; name="data"; filename="a"')}x`, 422, 'data must not be a file'],
-    ['with a text for a file', `${opening('; name="file"')}x`, 422, 'file must be a file'],
-    ['with a file without a name', `${opening('; name="file"; filename=""')}x`, 422, 'file must have a filename'],
-    ['with a part that is not named', `${opening('; filename="a"')}x`, 400, 'Content-Disposition'],
-    ['with a part that says nothing', `--${BOUNDARY}\r\n\r\nx`, 400, 'Content-Disposition'],
-    ['with a name that is not closed', `${opening('; name="file')}x`, 400, 'Content-Disposition'],
-    ['with a part that ends in its headers', `--${BOUNDARY}\r\nContent-Type: a/b\r\n${FILE}`, 400, 'within its headers'],
-    ['with 101 fields', Array(101).fill(`${opening('; name="f"')}x`).join('\r\n'), 422, 'at most 100 fields'],
-    ['with a field of 70 kB', `${opening('; name="f"')}${'x'.repeat(70_000)}`, 413, 'The fields are larger'],
-  ])('%s is refused', async (_, parts, status, message) => {
-    const on = await bench();
-    const answer = await post(on, ATTACHMENTS, `${parts}${CLOSING}`);
-    expect([answer.status, answer.json.error.message]).toEqual([status, expect.stringContaining(message)]);
-    expect((await on.partner('GET', ATTACHMENTS)).json.count).toBe(0);
-  });
-
-  test.each([
-    ['of nothing', '', 'ends before its last boundary'],
-    ['that is no form', 'x', 'ends before its last boundary'],
-    ['that ends within the file', `${FILE}`, 'ends before its last boundary'],
-    ['that ends within the headers', opening('; name="file"').slice(0, -9), 'ends before its last boundary'],
-    ['that ends within the last boundary', `${FILE}${CLOSING.slice(0, -3)}`, 'ends before its last boundary'],
-    ['of no parts', CLOSING, 'file is required'],
-  ])('%s is refused', async (_, body, message) => {
-    const on = await bench();
-    const answer = await post(on, ATTACHMENTS, body);
-    expect([answer.status, answer.json?.error.message]).toEqual([
-      message.includes('required') ? 422 : 400,
-      expect.stringContaining(message),
-    ]);
-    expect((await on.partner('GET', ATTACHMENTS)).json.count).toBe(0);
-  });
-
-  test('may be followed by anything', async () => {
-    const { status, json } = await post(await bench(), ATTACHMENTS, `before\r\n${FILE}${CLOSING}${'after'.repeat(9_000)}`);
-    expect([status, json.sha256]).toEqual([201, sha256('x')]);
-  });
-
-  test('with a file name that is not UTF-8 is refused', async () => {
-    const on = await bench();
-    const body = Buffer.from(`${opening('; name="file"; filename="ÿ"')}x${CLOSING}`, 'latin1');
-    const { status, json } = await post(on, ATTACHMENTS, body);
-    expect([status, json.error.code]).toEqual([400, 'malformed_multipart']);
-  });
-
-  test.each([
-    ['text/plain', 415, 'unsupported_media_type'],
-    ['multipart/mixed; boundary=b', 415, 'unsupported_media_type'],
-    ['multipart/form-data', 400, 'malformed_multipart'],
-    [`multipart/form-data; boundary=${'b'.repeat(71)}`, 400, 'malformed_multipart'],
-  ])('of the type %s is refused', async (type, status, code) => {
-    const answer = await post(await bench(), ATTACHMENTS, fileForm('x'), type);
-    expect([answer.status, answer.json.error.code]).toEqual([status, code]);
-  });
-
-  test('may have its boundary in quotation marks', async () => {
-    const type = `multipart/form-data; charset=utf-8; boundary="${BOUNDARY}"`;
-    expect((await post(await bench(), ATTACHMENTS, fileForm('x'), type)).status).toBe(201);
-  });
-});
-
 describe('a document of JSON', () => {
   test('is its content as a text', async () => {
     const on = await bench();
@@ -262,7 +198,27 @@ describe('a document of JSON', () => {
   });
 });
 
+/** The files that this process has open whose path holds the text. */
+async function openFiles(text: string): Promise<string[]> {
+  const links = (await readdir('/proc/self/fd')).map((fd) => readlink(join('/proc/self/fd', fd)).catch(() => ''));
+  return (await Promise.all(links)).filter((path) => path.includes(text));
+}
+
 describe('the admin surface', () => {
+  test.skipIf(process.platform !== 'linux')('closes a file when whoever reads it goes away', async () => {
+    const on = await bench();
+    const { json } = await post(on, ATTACHMENTS, fileForm(Buffer.alloc(32 * MIB)));
+    const id = json.file_attachment_id;
+    const patience = new AbortController();
+    const headers = { authorization: `Bearer ${on.sandbox.adminKey}` };
+    const url = `${on.sandbox.adminUrl}/uploads/${id}/content`;
+    const answer = await fetch(url, { headers, signal: patience.signal });
+    expect(answer.status).toBe(200);
+    expect(await openFiles(id)).toHaveLength(1);
+    patience.abort();
+    while ((await openFiles(id)).length > 0) await new Promise(setImmediate);
+  });
+
   test('lists everything that was uploaded', async () => {
     const on = await bench();
     const one = (await post(on, ATTACHMENTS, fileForm('one'))).json;

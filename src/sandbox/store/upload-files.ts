@@ -89,7 +89,7 @@ export class UploadFiles {
 
 /** Files in a temporary directory, for as long as the process lives. */
 export function temporaryUploads(): UploadFiles {
-  return new UploadFiles({ made: () => mkdtemp(join(tmpdir(), 'partnerctl-sandbox-')), isDurable: false });
+  return new UploadFiles({ made: () => mkdtemp(join(tmpdir(), 'partnerctl-uploads-')), isDurable: false });
 }
 
 /**

@@ -20,7 +20,7 @@ function unescaped(value: string): string {
  * @returns undefined for one that is not a form field's, is not UTF-8, or says a thing twice.
  */
 export function parseDisposition(header: string): Disposition | undefined {
-  if (!/^form-data(?=[ \t;]|$)/i.test(header)) return undefined;
+  if (!/^form-data[ \t]*(?=;|$)/i.test(header)) return undefined;
   const found = new Map<string, string>();
   let position = header.indexOf(';');
   while (position !== -1 && position < header.length) {

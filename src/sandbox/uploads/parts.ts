@@ -82,7 +82,8 @@ export async function readParts(
     parser.on('part', (body) => {
       begun += 1;
       open.add(body);
-      body.on('error', reject);
+      // What was wrong is said by the parser, or by whoever stopped taking the part.
+      body.on('error', () => undefined);
       body.on('close', () => open.delete(body));
       body.on('header', (headers: object) => {
         described += 1;
