@@ -1,14 +1,14 @@
 import type { Http } from '../api/http.ts';
 import type { Context } from '../context.ts';
 import { cronKey } from '../domain/cron/job.ts';
-import { type Forgotten, type JobFacts, liveRecords, type Recorded } from '../domain/cron/ledger.ts';
+import { type Forgotten, historiesOf, type JobFacts, liveRecords, type Recorded } from '../domain/cron/ledger.ts';
 import type { ListedJob } from '../domain/cron/matching.ts';
 import { DuplicateError, InputError, NotFoundError, PartnerctlError, UsageError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { AgentFinder } from './agents.ts';
 import { listedFacts } from './facts.ts';
-import { openLedger } from './ledger.ts';
+import { type OpenedLedger, openLedger } from './ledger.ts';
 import { isOver } from './reservation.ts';
 import { jobOfKey, type SelectedJob, type Selection, unknownKey } from './selection.ts';
 import { findListed } from './service-jobs.ts';
@@ -37,6 +37,16 @@ async function refuseWhileUnderWay(context: Context, { history, key }: SelectedJ
   }
 }
 
+/** What was agreed to holds for what the file said then: a process may have ended meanwhile, and said how. */
+async function refuseIfChanged(ledger: OpenedLedger, { key, records }: SelectedJob): Promise<void> {
+  const now = jobOfKey((await ledger.readAll()).records, key);
+  if (now.records.length === records.length) return;
+  throw new DuplicateError('What the state file says of the job has changed meanwhile.', {
+    hint: 'Nothing was changed. Look at it again: `partnerctl cron list`.',
+    details: { key },
+  });
+}
+
 interface Stamped {
   readonly id: string;
   readonly at: string;
@@ -50,6 +60,20 @@ interface Target {
   readonly selected: SelectedJob;
   readonly agent_id: string;
   readonly name: string;
+}
+
+/** An id of a service stands for one job only. */
+async function refuseOtherKey(ledger: OpenedLedger, cronJobId: string, origin: string, key: string): Promise<void> {
+  const histories = [...historiesOf((await ledger.readAll()).records).values()];
+  const owner = histories
+    .flatMap(({ jobs }) => jobs)
+    .find((job) => job.cron_job_id === cronJobId && job.origin === origin && job.key !== key);
+  if (!owner) return;
+  throw new DuplicateError(`${cronJobId} is recorded as another job.`, {
+    why: `The state file knows it as ${JSON.stringify(owner.name)} of the agent ${owner.agent_id}.`,
+    hint: `Nothing was changed. If that is wrong: partnerctl cron forget ${owner.key}`,
+    details: { key: owner.key },
+  });
 }
 
 async function targetOf(context: Context, http: Http, selection: Selection): Promise<Target> {
@@ -115,11 +139,14 @@ export async function adopt(
   yes: boolean,
 ): Promise<Recorded> {
   const target = await targetOf(context, http, selection);
+  const ledger = await openLedger(context);
+  await refuseOtherKey(ledger, cron_job_id, http.baseUrl, target.selected.key);
   await refuseWhileUnderWay(context, target.selected);
   const listed = await listedOf(context, http, cron_job_id);
   if (listed) refuseOther(target, listed);
   const question = `Record ${cron_job_id} as the job ${JSON.stringify(target.name)} of the agent ${target.agent_id}?`;
   await demandYes(context, yes, question);
+  await refuseIfChanged(ledger, target.selected);
   const adopted: Recorded = {
     type: 'cron.adopted',
     ...stamp(context),
@@ -128,7 +155,7 @@ export async function adopt(
     reservation: target.selected.history.open[0]?.reservation.id ?? null,
     cron_job_id,
   };
-  await (await openLedger(context)).append(adopted);
+  await ledger.append(adopted);
   return adopted;
 }
 
@@ -163,6 +190,7 @@ export async function forget(
   const ids = history.jobs.map(({ cron_job_id }) => cron_job_id).join(', ') || 'no id known';
   const question = `Forget the job ${JSON.stringify(facts.name)} of the agent ${facts.agent_id} (${ids})? It can be created again then.`;
   await demandYes(context, yes, question);
+  await refuseIfChanged(ledger, selected);
   const forgotten: Forgotten = { type: 'cron.forgotten', ...stamp(context), key, records: liveRecords(records) };
   await ledger.append(forgotten);
   return { forgotten, facts };
