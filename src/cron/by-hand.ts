@@ -1,7 +1,15 @@
 import type { Http } from '../api/http.ts';
+import { commandLine } from '../command-line.ts';
 import type { Context } from '../context.ts';
 import { cronKey } from '../domain/cron/job.ts';
-import { type Forgotten, historiesOf, type JobFacts, liveRecords, type Recorded } from '../domain/cron/ledger.ts';
+import {
+  type CronRecord,
+  type Forgotten,
+  historiesOf,
+  type JobFacts,
+  liveRecords,
+  type Recorded,
+} from '../domain/cron/ledger.ts';
 import type { ListedJob } from '../domain/cron/matching.ts';
 import { DuplicateError, InputError, NotFoundError, PartnerctlError, UsageError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
@@ -58,22 +66,9 @@ function stamp({ clock }: Context): Stamped {
 
 interface Target {
   readonly selected: SelectedJob;
+  readonly records: readonly CronRecord[];
   readonly agent_id: string;
   readonly name: string;
-}
-
-/** An id of a service stands for one job only. */
-async function refuseOtherKey(ledger: OpenedLedger, cronJobId: string, origin: string, key: string): Promise<void> {
-  const histories = [...historiesOf((await ledger.readAll()).records).values()];
-  const owner = histories
-    .flatMap(({ jobs }) => jobs)
-    .find((job) => job.cron_job_id === cronJobId && job.origin === origin && job.key !== key);
-  if (!owner) return;
-  throw new DuplicateError(`${cronJobId} is recorded as another job.`, {
-    why: `The state file knows it as ${JSON.stringify(owner.name)} of the agent ${owner.agent_id}.`,
-    hint: `Nothing was changed. If that is wrong: partnerctl cron forget ${owner.key}`,
-    details: { key: owner.key },
-  });
 }
 
 async function targetOf(context: Context, http: Http, selection: Selection): Promise<Target> {
@@ -81,11 +76,11 @@ async function targetOf(context: Context, http: Http, selection: Selection): Pro
   if ('key' in selection) {
     const selected = jobOfKey(records, selection.key);
     if (!selected.facts || selected.facts.origin !== http.baseUrl) throw unknownKey(selection.key);
-    return { selected, agent_id: selected.facts.agent_id, name: selected.facts.name };
+    return { selected, records, agent_id: selected.facts.agent_id, name: selected.facts.name };
   }
   const agent_id = await new AgentFinder(http).find(selection);
   const { name } = selection;
-  return { selected: jobOfKey(records, cronKey(http.baseUrl, agent_id, name)), agent_id, name };
+  return { selected: jobOfKey(records, cronKey(http.baseUrl, agent_id, name)), records, agent_id, name };
 }
 
 /** The job as the service lists it; undefined where its list cannot be read. @throws NotFoundError when it is not listed */
@@ -111,6 +106,18 @@ function refuseOther({ agent_id, name }: Target, listed: ListedJob): void {
   throw new InputError(`${listed.cron_job_id} is another job.`, {
     why: `It is ${JSON.stringify(listed.name ?? '')} of the agent ${listed.agent_id ?? ''}, not ${JSON.stringify(name)} of ${agent_id}.`,
     hint: 'Nothing was changed.',
+  });
+}
+
+/** Where the service does not say whose a job is, what the file says of it counts. */
+function refuseRecordedOtherwise({ flags }: Context, target: Target, origin: string, cronJobId: string): void {
+  const { key } = target.selected;
+  const jobs = [...historiesOf(target.records).values()].flatMap((history) => history.jobs);
+  const other = jobs.find((job) => job.cron_job_id === cronJobId && job.origin === origin && job.key !== key);
+  if (!other) return;
+  throw new InputError(`${cronJobId} is another job.`, {
+    why: `The state file knows it as ${JSON.stringify(other.name)} of the agent ${other.agent_id}.`,
+    hint: `Nothing was changed. Where that is wrong, first: ${commandLine(['cron', 'forget', other.key], flags)}`,
   });
 }
 
@@ -140,10 +147,12 @@ export async function adopt(
 ): Promise<Recorded> {
   const target = await targetOf(context, http, selection);
   const ledger = await openLedger(context);
-  await refuseOtherKey(ledger, cron_job_id, http.baseUrl, target.selected.key);
   await refuseWhileUnderWay(context, target.selected);
   const listed = await listedOf(context, http, cron_job_id);
   if (listed) refuseOther(target, listed);
+  if (listed?.agent_id === undefined || listed.name === undefined) {
+    refuseRecordedOtherwise(context, target, http.baseUrl, cron_job_id);
+  }
   const question = `Record ${cron_job_id} as the job ${JSON.stringify(target.name)} of the agent ${target.agent_id}?`;
   await demandYes(context, yes, question);
   await refuseIfChanged(ledger, target.selected);

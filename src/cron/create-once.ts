@@ -128,7 +128,7 @@ class Creation {
   private async settledByFile(): Promise<CreateOutcome | 'wait' | undefined> {
     const { jobs, open } = await this.history();
     const last = jobs.at(-1);
-    if (last) return this.exists(jobs.find((known) => this.isSame(known)) ?? last);
+    if (last) return this.exists(jobs.findLast((known) => this.isSame(known)) ?? last);
     const [first] = open;
     if (!first) return undefined;
     const { reservation } = first;

@@ -452,20 +452,19 @@ describe('what is changed by hand', () => {
       await appendRecord(path, { ...settled, key: reserved?.key, why: 'assumed_not_created' });
       sendJson(response, [job]);
     });
-    const words = ['cron', 'adopt', job?.cron_job_id ?? '', '--key', lost.json<{ key: string }>().key, '--yes', '-o', 'json'];
+    const words = [
+      'cron',
+      'adopt',
+      job?.cron_job_id ?? '',
+      '--key',
+      lost.json<{ key: string }>().key,
+      '--yes',
+      '-o',
+      'json',
+    ];
     const ran = await run(words);
     expect(ran.code).toBe(5);
     expect(ran.stderr).toContain('has changed meanwhile');
     expect((await logContent(path)).records.map(({ type }) => type)).not.toContain('cron.adopted');
-  });
-
-  it('an id that is recorded as another job is not adopted', async () => {
-    const { cron, run } = await place();
-    await run(cron.create('daily'));
-    const [job] = await cron.jobs();
-    const id = job?.cron_job_id ?? '';
-    const ran = await run(['cron', 'adopt', id, '--agent', cron.agent_id, '--name', 'weekly', '--yes', '-o', 'json']);
-    expect(ran.code).toBe(5);
-    expect(ran.stderr).toContain('is recorded as another job');
   });
 });
