@@ -3,6 +3,7 @@ import {
   InterruptedError,
   isBalanceTooLow,
   LocalError,
+  OutcomeUnknownError,
   PartialFailure,
   PartnerctlError,
   RunFailure,
@@ -42,6 +43,13 @@ function failureLines(failed: readonly BatchItem[]): string {
   return lines.join('\n');
 }
 
+/** What to do next; running it again alone does not settle what may have been done. */
+function nextSteps(advice: string, failed: readonly BatchItem[]): string {
+  const errors = failed.map(({ error }) => error).filter((error) => error instanceof OutcomeUnknownError);
+  const settle = errors.map(({ facts }) => facts.hint).filter((hint) => hint !== undefined);
+  return [advice, ...new Set(settle)].join('\n');
+}
+
 /**
  * How a command ends that did not do all of several things: interrupted; 402, which stops everything; some failed
  * (partial); or all.
@@ -60,13 +68,13 @@ export function batchFailure(
   if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
   const isWhole = items.every(({ outcome }) => outcome === 'done');
   if (interruption instanceof InterruptedError && !isWhole) {
-    return new InterruptedError(`Interrupted: ${summary}`, interruption.exitCode, { hint: goOn });
+    return new InterruptedError(`Interrupted: ${summary}`, interruption.exitCode, { hint: nextSteps(goOn, failed) });
   }
   if (!first) return undefined;
   const broke = failed.find(({ error }) => isBalanceTooLow(error))?.error;
   if (isBalanceTooLow(broke)) return broke;
   if (isOnlyOne && first.error instanceof PartnerctlError) return first.error;
-  const facts = { why: failureLines(failed), hint: mend, details };
+  const facts = { why: failureLines(failed), hint: nextSteps(mend, failed), details };
   const message = `${failed.length} of ${items.length} ${noun} failed.`;
   if (items.some(({ outcome }) => outcome === 'done')) return new PartialFailure(message, facts);
   // Anything but a failure that the program foresees is a mistake of its own, and exits like one.

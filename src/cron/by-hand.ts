@@ -1,14 +1,22 @@
 import type { Http } from '../api/http.ts';
+import { commandLine } from '../command-line.ts';
 import type { Context } from '../context.ts';
 import { cronKey } from '../domain/cron/job.ts';
-import { type Forgotten, type JobFacts, liveRecords, type Recorded } from '../domain/cron/ledger.ts';
+import {
+  type CronRecord,
+  type Forgotten,
+  historiesOf,
+  type JobFacts,
+  liveRecords,
+  type Recorded,
+} from '../domain/cron/ledger.ts';
 import type { ListedJob } from '../domain/cron/matching.ts';
 import { DuplicateError, InputError, NotFoundError, PartnerctlError, UsageError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { AgentFinder } from './agents.ts';
 import { listedFacts } from './facts.ts';
-import { openLedger } from './ledger.ts';
+import { type OpenedLedger, openLedger } from './ledger.ts';
 import { isOver } from './reservation.ts';
 import { jobOfKey, type SelectedJob, type Selection, unknownKey } from './selection.ts';
 import { findListed } from './service-jobs.ts';
@@ -37,6 +45,16 @@ async function refuseWhileUnderWay(context: Context, { history, key }: SelectedJ
   }
 }
 
+/** What was agreed to holds for what the file said then: a process may have ended meanwhile, and said how. */
+async function refuseIfChanged(ledger: OpenedLedger, { key, records }: SelectedJob): Promise<void> {
+  const now = jobOfKey((await ledger.readAll()).records, key);
+  if (now.records.length === records.length) return;
+  throw new DuplicateError('What the state file says of the job has changed meanwhile.', {
+    hint: 'Nothing was changed. Look at it again: `partnerctl cron list`.',
+    details: { key },
+  });
+}
+
 interface Stamped {
   readonly id: string;
   readonly at: string;
@@ -48,6 +66,7 @@ function stamp({ clock }: Context): Stamped {
 
 interface Target {
   readonly selected: SelectedJob;
+  readonly records: readonly CronRecord[];
   readonly agent_id: string;
   readonly name: string;
 }
@@ -57,11 +76,11 @@ async function targetOf(context: Context, http: Http, selection: Selection): Pro
   if ('key' in selection) {
     const selected = jobOfKey(records, selection.key);
     if (!selected.facts || selected.facts.origin !== http.baseUrl) throw unknownKey(selection.key);
-    return { selected, agent_id: selected.facts.agent_id, name: selected.facts.name };
+    return { selected, records, agent_id: selected.facts.agent_id, name: selected.facts.name };
   }
   const agent_id = await new AgentFinder(http).find(selection);
   const { name } = selection;
-  return { selected: jobOfKey(records, cronKey(http.baseUrl, agent_id, name)), agent_id, name };
+  return { selected: jobOfKey(records, cronKey(http.baseUrl, agent_id, name)), records, agent_id, name };
 }
 
 /** The job as the service lists it; undefined where its list cannot be read. @throws NotFoundError when it is not listed */
@@ -90,6 +109,18 @@ function refuseOther({ agent_id, name }: Target, listed: ListedJob): void {
   });
 }
 
+/** Where the service does not say whose a job is, what the file says of it counts. */
+function refuseRecordedOtherwise({ flags }: Context, target: Target, origin: string, cronJobId: string): void {
+  const { key } = target.selected;
+  const jobs = [...historiesOf(target.records).values()].flatMap((history) => history.jobs);
+  const other = jobs.find((job) => job.cron_job_id === cronJobId && job.origin === origin && job.key !== key);
+  if (!other) return;
+  throw new InputError(`${cronJobId} is another job.`, {
+    why: `The state file knows it as ${JSON.stringify(other.name)} of the agent ${other.agent_id}.`,
+    hint: `Nothing was changed. Where that is wrong, first: ${commandLine(['cron', 'forget', other.key], flags)}`,
+  });
+}
+
 /** What is known of the content: from the service, or else from the reservation that is said to have made the job. */
 function contentOf(target: Target, origin: string, listed: ListedJob | undefined): JobFacts {
   const said = listed && listedFacts(origin, target, listed);
@@ -115,11 +146,16 @@ export async function adopt(
   yes: boolean,
 ): Promise<Recorded> {
   const target = await targetOf(context, http, selection);
+  const ledger = await openLedger(context);
   await refuseWhileUnderWay(context, target.selected);
   const listed = await listedOf(context, http, cron_job_id);
   if (listed) refuseOther(target, listed);
+  if (listed?.agent_id === undefined || listed.name === undefined) {
+    refuseRecordedOtherwise(context, target, http.baseUrl, cron_job_id);
+  }
   const question = `Record ${cron_job_id} as the job ${JSON.stringify(target.name)} of the agent ${target.agent_id}?`;
   await demandYes(context, yes, question);
+  await refuseIfChanged(ledger, target.selected);
   const adopted: Recorded = {
     type: 'cron.adopted',
     ...stamp(context),
@@ -128,7 +164,7 @@ export async function adopt(
     reservation: target.selected.history.open[0]?.reservation.id ?? null,
     cron_job_id,
   };
-  await (await openLedger(context)).append(adopted);
+  await ledger.append(adopted);
   return adopted;
 }
 
@@ -163,6 +199,7 @@ export async function forget(
   const ids = history.jobs.map(({ cron_job_id }) => cron_job_id).join(', ') || 'no id known';
   const question = `Forget the job ${JSON.stringify(facts.name)} of the agent ${facts.agent_id} (${ids})? It can be created again then.`;
   await demandYes(context, yes, question);
+  await refuseIfChanged(ledger, selected);
   const forgotten: Forgotten = { type: 'cron.forgotten', ...stamp(context), key, records: liveRecords(records) };
   await ledger.append(forgotten);
   return { forgotten, facts };

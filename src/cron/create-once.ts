@@ -2,6 +2,7 @@ import { type CronJob, cronKey, differences } from '../domain/cron/job.ts';
 import {
   type CronRecord,
   type Ended,
+  historiesOf,
   historyOf,
   type JobFacts,
   type KeyHistory,
@@ -20,6 +21,8 @@ import { isOver, type Judge, LONGEST_POST_MS, MARGIN_MS } from './reservation.ts
 export interface Ledger {
   /** The sound records of one key, in the order of the file. @throws LocalError */
   read(job: { readonly key: string; readonly agent_id: string; readonly name: string }): Promise<readonly CronRecord[]>;
+  /** Those of all keys. @throws LocalError */
+  readAll(): Promise<{ readonly records: readonly CronRecord[] }>;
   /** Resolves once it is on disk. @throws LocalError; the record may be there all the same */
   append(record: CronRecord): Promise<void>;
   /** Leaves a record beside a file that cannot be written. @returns where it is; undefined where that failed too */
@@ -101,7 +104,8 @@ class Creation {
       // A job that is listed may be one that another process has reserved and made since the file was read.
       if (found.kind === 'read' && found.same.length > 0 && !(await this.isNew())) continue;
       const listed = found.kind === 'read' ? await this.settledByList(found.same, dryRun) : undefined;
-      if (listed) return listed;
+      const doubtful = listed ?? (await this.doubtfulByList(found));
+      if (doubtful) return doubtful;
       if (dryRun) return { status: 'planned', key: this.key };
       const reservation = await this.reserve(found);
       if (await this.isOurs(reservation)) return await this.post(reservation);
@@ -128,7 +132,7 @@ class Creation {
   private async settledByFile(): Promise<CreateOutcome | 'wait' | undefined> {
     const { jobs, open } = await this.history();
     const last = jobs.at(-1);
-    if (last) return this.exists(jobs.find((known) => this.isSame(known)) ?? last);
+    if (last) return this.exists(jobs.findLast((known) => this.isSame(known)) ?? last);
     const [first] = open;
     if (!first) return undefined;
     const { reservation } = first;
@@ -186,6 +190,25 @@ class Creation {
     if (contentOf(listed, this.job) !== 'different') return { ...facts, status: 'adopted' };
     const before = { schedule: listed.schedule, instructions: listed.instructions };
     return { ...facts, status: 'blocked', why: 'different', differences: differences(before, this.job) };
+  }
+
+  /**
+   * Where the service does not say whose its jobs are, one of this name and content that the file does not know may be
+   * this one, made before the file was lost.
+   */
+  private async doubtfulByList(found: Found): Promise<CreateOutcome | undefined> {
+    if (found.kind === 'closed') return undefined;
+    const { name } = this.job;
+    const like = found.maybe.filter((each) => each.name === name && contentOf(each, this.job) !== 'different');
+    if (like.length === 0) return undefined;
+    const { records } = await this.parts.ledger.readAll();
+    const histories = [...historiesOf(records).values()];
+    const recorded = new Set(histories.flatMap(({ jobs }) => jobs.map(({ cron_job_id }) => cron_job_id)));
+    const candidates = like.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
+    // Another agent's job whose answer was lost is there without being recorded, and blocks nobody but itself.
+    const rivals = histories.flatMap(({ open }) => open.filter(({ reservation }) => reservation.name === name));
+    if (candidates.length <= rivals.length) return undefined;
+    return { status: 'blocked', key: this.key, why: 'doubtful', cron_job_id: null, candidates };
   }
 
   private head<Type extends CronRecord['type']>(type: Type) {

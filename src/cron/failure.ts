@@ -60,6 +60,15 @@ function blockedFailure(outcome: Blocked & { readonly key: string }, { job, flag
           details,
         },
       );
+    case 'doubtful': {
+      const [id = ''] = candidates;
+      const adopt = (agent: string) => commandLine(['cron', 'adopt', id, '--agent', agent, '--name', job.name], flags);
+      return new DuplicateError(`${title} may exist: the service has ${candidates.join(', ')}.`, {
+        why: 'It has this name and content, the service does not say whose it is, and the state file does not know it.',
+        hint: `If it is this one: ${adopt(job.agent_id)}\nIf it is another agent's, record it as that one: ${adopt('<agent_id>')}`,
+        details,
+      });
+    }
     case 'under_way':
       return new DuplicateError(`${title} is being created by another process.`, {
         why: `It reserved the job at ${since}.`,
@@ -80,14 +89,14 @@ function unknownFailure(
   if (error instanceof PartnerctlError) {
     return new OutcomeUnknownError(`${titleOf(job)} may have been created.`, {
       ...error.facts,
-      why: error.facts.why ?? error.message,
+      why: `${error.facts.why ?? error.message}\nIts key is ${key}.`,
       hint: `${reconcile}\n${blocked}`,
       details: { ...details, cause: error.facts.details ?? null },
       cause: error,
     });
   }
   return new OutcomeUnknownError(`${titleOf(job)} may have been created before.`, {
-    why: `It was reserved at ${since}, and how that ended was never recorded, or is not known.`,
+    why: `It was reserved at ${since}, and how that ended was never recorded, or is not known. Its key is ${key}.`,
     hint: `${reconcile}\n${blocked}`,
     details,
     cause: error,

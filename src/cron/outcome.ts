@@ -30,8 +30,9 @@ export interface Blocked {
   /**
    * `same`: it is there. `different`: it is there with other content. `gone`: it was made, and the service lists it no more.
    * `several`: the service has more than one of this agent and name. `under_way`: another process is making it.
+   * `doubtful`: the service has one of this name and content, does not say whose it is, and the file does not know it.
    */
-  readonly why: 'same' | 'different' | 'gone' | 'several' | 'under_way';
+  readonly why: 'same' | 'different' | 'gone' | 'several' | 'under_way' | 'doubtful';
   readonly differences?: readonly CronDifference[];
   readonly candidates?: readonly string[];
 }

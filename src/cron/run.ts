@@ -32,6 +32,22 @@ export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
 
 const AT_ONCE = 4;
 
+/** Says what an interruption waits for while a job is on its way. */
+async function announced(context: Context, posting: Promise<string>): Promise<string> {
+  const { interrupt } = context.signals;
+  const say = (): void => {
+    void context.notice(
+      'The request for the job has left; its answer is waited for a moment, so that its id is not lost. After another Ctrl-C, `partnerctl cron reconcile` finds out what became of it.',
+    );
+  };
+  interrupt.addEventListener('abort', say, { once: true });
+  try {
+    return await posting;
+  } finally {
+    interrupt.removeEventListener('abort', say);
+  }
+}
+
 /** What guarding creations needs, for all the jobs of a command. */
 async function guardParts(
   context: Context,
@@ -53,7 +69,7 @@ async function guardParts(
     owner: await thisProcess(),
     hasEnded,
     find: service.find,
-    post: service.post,
+    post: (job, timeoutMs) => announced(context, service.post(job, timeoutMs)),
     patienceMs: () => http.patienceMs(),
     ended,
   };

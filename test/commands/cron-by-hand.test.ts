@@ -141,6 +141,8 @@ describe('cron adopt', () => {
       [[id, '--agent', it.agent], 2, '--name is missing.'],
       [[id, '--agent', 'name:Support', '--name', 'x'], 2, 'only within a space'],
       [[], 2, 'cron_job_id'],
+      [['', ...named, '--yes'], 2, 'is not an id of a job'],
+      [[`${id} `, ...named, '--yes'], 2, 'is not an id of a job'],
     ];
     for (const [words, code, said] of refused) {
       const ran = await it.cron(['adopt', ...words]);
@@ -158,6 +160,30 @@ describe('cron adopt', () => {
     expect(ran.code).toBe(0);
     expect(ran.stderr).toContain('whether the service has cron_x cannot be checked');
     expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ cron_job_id: 'cron_x' });
+  });
+
+  test('where the list cannot be read, a job that the file knows by another name is not taken for this one', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'status', status: 403, on: 'GET' });
+    const made = (await it.create(['-o', 'json'])).json<JobAnswer>();
+    const words = ['adopt', made.cron_job_id ?? '', '--agent', it.agent, '--name', 'other', '--yes'];
+    const ran = await it.cron(words);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(`error: ${made.cron_job_id} is another job.\nThe state file knows it as "daily"`);
+    expect(ran.stderr).toContain(`cron forget ${made.key}`);
+    expect(it.records()).toEqual(['cron.reserved', 'cron.created']);
+    expect(await it.cron(['forget', made.key ?? '', '--yes'])).toMatchObject({ code: 0 });
+    expect(await it.cron(words)).toMatchObject({ code: 0 });
+  });
+
+  test('the job adopted last is the one, also where another was recorded before', async () => {
+    const it = await schedules();
+    const { cron_job_id: first } = (await it.create(['-o', 'json'])).json<JobAnswer>();
+    const second = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
+    for (const id of [second, first ?? '']) {
+      await it.cron(['adopt', id, '--agent', it.agent, '--name', 'daily', '--yes']);
+      expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ status: 'exists', cron_job_id: id });
+    }
   });
 });
 

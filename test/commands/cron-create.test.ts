@@ -374,6 +374,15 @@ jobs:
     expect(ran.stderr).toContain('jobs.yaml:5 "daily": The job "daily" of the agent');
   });
 
+  test('of several jobs whose outcome is unknown it says, once, how they are settled', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'reset', stage: 'after', on: POST });
+    const ran = await it.cron(['create', '-f', write('jobs.yaml', MANY)]);
+    expect(ran.code).toBe(9);
+    expect(ran.stderr).toContain('error: 3 of 3 jobs failed.');
+    expect(ran.stderr.match(/partnerctl cron reconcile --state/g)).toHaveLength(1);
+  });
+
   test('all mistakes of all files are shown with their places, and nothing is sent', async () => {
     const it = await schedules();
     const bad = write(

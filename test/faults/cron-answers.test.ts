@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
+import { appendRecord } from '../../src/state/log.ts';
 import { start } from '../e2e/program.ts';
 import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
 import { fastClock, handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
@@ -435,5 +436,35 @@ describe('the list of the service', () => {
     expect((await run(cron.create('daily', '--retries', '1'))).code).toBe(8);
     expect(front.posts()).toEqual([]);
     expect((await logContent(path)).records).toEqual([]);
+  });
+});
+
+describe('what is changed by hand', () => {
+  it('is left as it is when the file says something else than what was agreed to', async () => {
+    const { cron, front, path, run } = await place();
+    front.meet({ after: (response) => response.socket?.resetAndDestroy() });
+    const lost = await run(cron.create('daily'));
+    front.meet(undefined);
+    const [job] = await cron.jobs();
+    const [reserved] = (await logContent(path)).records;
+    const settled = { type: 'cron.released', at: new Date().toISOString(), id: 'later', reservation: reserved?.id };
+    front.meetList(async (response) => {
+      await appendRecord(path, { ...settled, key: reserved?.key, why: 'assumed_not_created' });
+      sendJson(response, [job]);
+    });
+    const words = [
+      'cron',
+      'adopt',
+      job?.cron_job_id ?? '',
+      '--key',
+      lost.json<{ key: string }>().key,
+      '--yes',
+      '-o',
+      'json',
+    ];
+    const ran = await run(words);
+    expect(ran.code).toBe(5);
+    expect(ran.stderr).toContain('has changed meanwhile');
+    expect((await logContent(path)).records.map(({ type }) => type)).not.toContain('cron.adopted');
   });
 });

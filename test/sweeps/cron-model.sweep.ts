@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { anySays, anyWaves, copies, play, playMerged } from '../unit/cron/scenario.ts';
 
-const RUNS = 50_000;
+const RUNS = 10_000;
 const MINUTES = 60_000;
 
 it(

@@ -3,6 +3,7 @@ import { command } from '../../command.ts';
 import { wireSchedule } from '../../cron/result.ts';
 import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
 import type { Recorded } from '../../domain/cron/ledger.ts';
+import { UsageError } from '../../errors.ts';
 
 interface Input {
   readonly cron_job_id: string;
@@ -18,6 +19,14 @@ const COLUMNS: readonly Column<Recorded>[] = [
   { header: 'KEY', value: ({ key }) => key, whole: true, tone: () => 'dim' },
 ];
 
+/** Where the list cannot be read, nothing else would stop an empty variable of a script. */
+function jobId(typed = ''): string {
+  if (/^\S+$/.test(typed)) return typed;
+  throw new UsageError(`${JSON.stringify(typed)} is not an id of a job.`, {
+    hint: '`partnerctl cron list` shows the ids.',
+  });
+}
+
 export default command<Input>({
   description:
     'Records by hand that a job of the service is the one of an agent and name, so that it is not created again. The service is not changed.',
@@ -32,7 +41,7 @@ export default command<Input>({
     { line: 'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes', does: 'without a question, for a script' },
   ],
   input: (words) => ({
-    cron_job_id: words.args[0] ?? '',
+    cron_job_id: jobId(words.args[0]),
     selection: selectionOf(words, words.text('key')),
     yes: words.on('yes'),
   }),

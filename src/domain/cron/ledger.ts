@@ -71,7 +71,7 @@ export interface OpenReservation {
 
 /** What the records of one key say, in the file's order. */
 export interface KeyHistory {
-  /** The jobs that are there, each id once; several only where copies of the file were merged. */
+  /** The jobs that are there, each id once, by their last record; several where one was adopted by hand, or copies of the file were merged. */
   readonly jobs: readonly Recorded[];
   /** Reservations without an end, in order: the first one owns the key unless there is a job. */
   readonly open: readonly OpenReservation[];
@@ -95,7 +95,10 @@ export function historyOf(records: readonly CronRecord[]): KeyHistory {
   const open: OpenReservation[] = [];
   for (const record of records) {
     if (voided.has(record.id)) continue;
-    if (record.type === 'cron.created' || record.type === 'cron.adopted') jobs.set(record.cron_job_id, record);
+    if (record.type === 'cron.created' || record.type === 'cron.adopted') {
+      jobs.delete(record.cron_job_id);
+      jobs.set(record.cron_job_id, record);
+    }
     if (record.type === 'cron.reserved' && !ended.has(record.id)) {
       open.push({ reservation: record, unknown: unknown.get(record.id) });
     }

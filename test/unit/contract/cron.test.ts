@@ -108,6 +108,7 @@ describe('a created job', () => {
     ['beside the id of the envelope', { id: 'request-9', data: { id: 'c1' } }],
     ['under its own name before a plain one further in', { cron_job_id: 'c1', data: { id: 'x' } }],
     ['beside an empty one', { cron_job_id: null, data: { id: 'c1' } }],
+    ['beside an error that there is not', { success: true, error: null, errors: [], data: { id: 'c1' } }],
   ])('has its id %s', (_, body) => {
     expect(readCreatedCronJob(body)).toBe('c1');
   });
@@ -121,7 +122,10 @@ describe('a created job', () => {
     [{ ok: true }],
     [{ agent_id: 'a1' }],
     [{ data: { name: 'x' } }],
-  ])('without an id is an unknown shape: %j', (body) => {
+    [{ error: 'no such agent', id: 'err_17' }],
+    [{ errors: [{ code: 'x' }], data: { id: 'r1' } }],
+    [{ success: false, cron_job_id: 'c1' }],
+  ])('without an id, or with a failure, is an unknown shape: %j', (body) => {
     expect(() => readCreatedCronJob(body)).toThrow(UnknownShape);
   });
 });

@@ -100,12 +100,22 @@ describe('a job that only the service knows', () => {
     expect(world.file.text).toBe('');
   });
 
-  it('is remembered, not adopted, where the service does not say whose it is', async () => {
+  it('blocks where the service does not say whose it is, and the file does not know it', async () => {
     const world = calmWorld({ ...ALL, agents: false });
     world.make({ ...DAILY, agent_id: 'agt_z' });
     world.now += 5_000;
+    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'doubtful', candidates: ['cron_1'] });
+    expect(world.records()).toEqual([]);
+  });
+
+  it('is remembered where it is of another content, and no block where the file knows whose it is', async () => {
+    const world = calmWorld({ ...ALL, agents: false });
+    world.make({ ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' });
+    world.now += 5_000;
     expect(await create(world, DAILY)).toMatchObject({ status: 'created', cron_job_id: 'cron_2' });
     expect(world.records()[0]).toMatchObject({ type: 'cron.reserved', seen: ['cron_1'] });
+    world.now += 5_000;
+    expect(await create(world, { ...DAILY, agent_id: 'agt_y' })).toMatchObject({ status: 'created' });
   });
 });
 

@@ -31,6 +31,7 @@ it.each([
       ledger: {
         read: async () => [...records],
         append: async (record) => void records.push(record),
+        readAll: async () => ({ records: [...records] }),
         rescue: async () => undefined,
       },
       clock,

@@ -3,7 +3,7 @@ import { takeUp } from '../../../src/cron/settle.ts';
 import { ALL, calmWorld, create, DAILY, LATER, reconcile, story } from './examples.ts';
 
 const NO_AGENTS = { ...ALL, agents: false };
-const OF_ANOTHER = { ...DAILY, agent_id: 'agt_b' };
+const OF_ANOTHER = { ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' };
 
 describe('a job whose answer was lost', () => {
   it('is adopted from the list', async () => {
@@ -112,7 +112,7 @@ describe('where the service does not say whose a job is', () => {
   it('one that another open request may have made is not guessed', async () => {
     const world = calmWorld(NO_AGENTS);
     await create(world, DAILY, { post: 'vanished' });
-    await create(world, OF_ANOTHER, { post: 'lost' });
+    await create(world, { ...DAILY, agent_id: 'agt_b' }, { post: 'lost' });
     world.now += 60_000;
     expect(await reconcile(world, { assume: true })).toMatchObject([
       { status: 'unknown', candidates: ['cron_1'] },

@@ -115,7 +115,9 @@ async function reconcile(world: World, event: { readonly assume: boolean } & Fat
 async function look(process: Process, key: string, world: World) {
   const records = await process.ledger.read({ key, agent_id: '', name: '' });
   for (const each of world.history(key).open) if (!(await isOver(each, process.guard))) return undefined;
-  return records;
+  // A process may have ended meanwhile, and said how.
+  const now = await process.ledger.read({ key, agent_id: '', name: '' });
+  return now.length === records.length ? records : undefined;
 }
 
 async function byHand(world: World, { kind, key, ...fate }: Extract<Event, { kind: 'adopt' | 'forget' }>) {
