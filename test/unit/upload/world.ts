@@ -64,6 +64,14 @@ export class World {
     return this.records.map(({ type }) => type.replace('upload.', ''));
   }
 
+  /** What a process has recorded that it is about to complete, and no end of. */
+  openOf(pid: number): UploadRecord[] {
+    const ends = this.records.map((record) => (record.type === 'upload.sent' ? undefined : record.sent));
+    return this.records.filter(
+      (record) => record.type === 'upload.sent' && record.owner.pid === pid && !ends.includes(record.id),
+    );
+  }
+
   /** The service gets all of a file. What must not be is noted. */
   make(key: string, by: Process): string {
     const earlier = this.made.filter((made) => made.key === key);
@@ -71,7 +79,9 @@ export class World {
     const isDone = this.records.some((record) => record.type === 'upload.done' && record.key === key);
     if (isDone && !force) this.wrongs.push('made again what was finished');
     if (earlier.length > 0 && !force && !retryUnknown) this.wrongs.push('made again unasked');
-    if (earlier.some((made) => !made.by.isOver)) this.wrongs.push('made by two at once');
+    if (earlier.some((made) => !made.by.isOver && this.openOf(made.by.pid).length > 0)) {
+      this.wrongs.push('made by two at once');
+    }
     const id = `att_${this.made.length + 1}`;
     this.made.push({ id, key, by });
     return id;
@@ -84,7 +94,7 @@ export class Process {
   options: UploadOptions = { force: false, retryUnknown: false };
   private readonly world: World;
   private readonly fate: Fate;
-  private readonly pid: number;
+  readonly pid: number;
   private steps = 0;
   private appends = 0;
   private kill: () => void = () => undefined;
@@ -204,17 +214,8 @@ export class Process {
     if (mine.length > 0 && outcome.status !== 'uploaded' && outcome.status !== 'unknown') {
       wrongs.push(`${outcome.status}, though it is made`);
     }
-    if (this.fate.failsAt < 0 && outcome.status !== 'unknown') this.checkEnded();
-  }
-
-  /** Whoever knows how it ended says so: no later run may take it for unknown. */
-  private checkEnded(): void {
-    const { records, wrongs } = this.world;
-    const ends = records.map((record) => (record.type === 'upload.sent' ? undefined : record.sent));
-    for (const record of records) {
-      if (record.type !== 'upload.sent' || record.owner.pid !== this.pid) continue;
-      if (!ends.includes(record.id)) wrongs.push('left open what it knows the end of');
-    }
+    // Whoever knows how it ended says so: no later run may take it for unknown.
+    if (this.fate.failsAt < 0 && this.world.openOf(this.pid).length > 0) wrongs.push('left its end open');
   }
 }
 
