@@ -27,7 +27,7 @@ export interface UploadParts {
   readonly owner: Owner;
   /** Undefined where it cannot be told from here. */
   readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
-  /** @throws OutcomeUnknownError where it may have been created; any other PartnerctlError is proof that it was not */
+  /** Resolves only after all of the body was taken. @throws OutcomeUnknownError where it may have been created; any other PartnerctlError is proof that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
   /** Ends the reading of a file that is only to be known. */
   readonly ended: AbortSignal;
@@ -218,7 +218,7 @@ class Upload {
 
   private async uploaded(id: string): Promise<UploadOutcome> {
     const { sent } = this;
-    if (!sent) return { status: 'uploaded', sha256: null, id };
+    if (!sent) throw new Error(`${id} was answered to a body that was not whole`);
     const { stamp } = this.source;
     const done = { ...this.head('upload.done', sent.sha256), ...this.identity(sent.sha256) };
     const uploaded = { status: 'uploaded', sha256: sent.sha256, id } as const;

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import busboy from '@fastify/busboy';
+import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type MultipartParts, multipartFrame } from '../../../src/domain/upload/multipart.ts';
@@ -23,7 +23,7 @@ interface ReadBack {
 
 /** What another implementation makes of a body; it leaves percent-encoded names as they are. */
 async function readBack(contentType: string, body: Buffer): Promise<ReadBack> {
-  const form = busboy({
+  const form = new Busboy({
     headers: { 'content-type': contentType },
     preservePath: true,
     limits: { fieldNameSize: 10_000, fieldSize: 100_000, headerPairs: 100 },
