@@ -31,6 +31,8 @@ export interface CallFacts {
   readonly retryAt: number | undefined;
 }
 
+const QUOTED_CHARACTERS = 200;
+
 function attempted({ attempts }: CallFacts): string {
   return attempts <= 1 ? '' : ` after ${attempts} attempts`;
 }
@@ -93,6 +95,15 @@ export function openEnd(failure: PartnerctlError, { name, safety }: Operation): 
   });
 }
 
+function tooEarly({ status, body }: Response, facts: ErrorFacts): PartnerctlError {
+  return new ServiceFailure(`The service answered with ${status} before it had all of the request.`, {
+    ...facts,
+    why: `It said: ${body.slice(0, QUOTED_CHARACTERS)}`,
+    hint: 'What it speaks of cannot be what was to be sent.',
+    lasting: true,
+  });
+}
+
 function redirected(response: Response, facts: ErrorFacts, call: CallFacts): PartnerctlError {
   const location = response.headers.location ?? 'an address that it does not name';
   return new ServiceFailure(`The service redirects to ${location} (${response.status}).`, {
@@ -105,7 +116,8 @@ function redirected(response: Response, facts: ErrorFacts, call: CallFacts): Par
 /**
  * The error for an answer that is not a success (spec §7).
  * The service's own message, status, code and request id survive in it. A 4xx says that nothing was done, a 408 too: it
- * stands for a request that did not come whole. After a 3xx or a 5xx that is open, unless it came early.
+ * stands for a request that did not come whole. After a 3xx or a 5xx that is open, unless it came early. A 2xx that did
+ * is a failure.
  */
 export function responseFailure(response: Response, call: CallFacts): PartnerctlError {
   const said = readServiceError(response.body, response.headers['content-type']);
@@ -134,8 +146,12 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
       });
     case status === 429:
       return rateLimited(facts, call);
-    case status >= 300 && status < 400:
-      return openEnd(redirected(response, facts, call), call.operation);
+    case status < 300:
+      return tooEarly(response, facts);
+    case status < 400:
+      return response.early
+        ? redirected(response, facts, call)
+        : openEnd(redirected(response, facts, call), call.operation);
     case status >= 500:
       return response.early
         ? serverFailed(response, facts, call)

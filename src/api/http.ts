@@ -107,7 +107,7 @@ export class Http {
       await this.waitForPause(operation, attempt, deadline, options.signal);
       const request = this.prepare(operation, path, options, deadline);
       const reply = await this.attempt(request, operation, attempt, deadline, options);
-      if (reply.kind === 'response' && reply.status >= 200 && reply.status < 300) {
+      if (reply.kind === 'response' && isSuccess(reply)) {
         this.budget.giveBack();
         return createAnswer(operation, reply, request, attempt, this.options.redact);
       }
@@ -284,6 +284,11 @@ export class Http {
       await this.wait(this.pausedUntil - now + spreadMs, 'as the rate limit asks', signal);
     }
   }
+}
+
+/** What comes before the request was whole cannot be about it, whatever its status. */
+function isSuccess({ status, early }: Extract<Reply, { kind: 'response' }>): boolean {
+  return status >= 200 && status < 300 && !early;
 }
 
 /** How long one attempt may take when so many milliseconds are left. */

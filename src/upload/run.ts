@@ -104,5 +104,14 @@ export async function* uploadAll(
       watch.ended(source);
     }
   }
-  yield* asSettled(sources.map((source, index) => limit(() => one(source, index))));
+
+  const ahead = new Map<string, Promise<UploadResult>>();
+  /** What may be the same file in two places goes one after the other, so that the second one is known by the first. */
+  function inTurn(source: UploadSource, index: number): Promise<UploadResult> {
+    const alike = `${source.bytes} ${source.filename}`;
+    const result = Promise.resolve(ahead.get(alike)).then(() => limit(() => one(source, index)));
+    ahead.set(alike, result);
+    return result;
+  }
+  yield* asSettled(sources.map(inTurn));
 }

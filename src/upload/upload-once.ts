@@ -27,7 +27,7 @@ export interface UploadParts {
   readonly owner: Owner;
   /** Undefined where it cannot be told from here. */
   readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
-  /** @throws OutcomeUnknownError where it may have been created; any other PartnerctlError is proof that it was not */
+  /** Resolves only after all of the body was taken. @throws OutcomeUnknownError where it may have been created; any other PartnerctlError is proof that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
   /** Ends the reading of a file that is only to be known. */
   readonly ended: AbortSignal;
@@ -88,7 +88,7 @@ class Upload {
     try {
       id = await this.parts.post(bodyOf(this.source, { onProgress: this.onProgress, beforeLast }));
     } catch (error) {
-      return error instanceof Settled ? error.outcome : await this.failed(error);
+      return error instanceof Settled ? await this.keptBack(error.outcome) : await this.failed(error);
     }
     return await this.uploaded(id);
   }
@@ -120,21 +120,37 @@ class Upload {
     return settled;
   }
 
-  /** So that the next run need not read the file. */
+  /** So that the next run need not read the file; where that cannot be noted, it reads it. */
   private async remember(sha256: string, upload_id: string): Promise<void> {
     const { ledger } = this.parts;
     const { stamp } = this.source;
     const record = { ...this.head('upload.done', sha256), ...this.identity(sha256), sent: null, upload_id, stamp };
-    await ledger.append(record);
+    try {
+      await ledger.append(record);
+    } catch (error) {
+      if (!(error instanceof LocalError)) throw error;
+    }
+  }
+
+  /** The open uploads of a key whose process is gone, and what the state file says once that is known. */
+  private async look(key: string): Promise<UploadHistory & { readonly abandoned: ReadonlySet<string> }> {
+    const history = await this.historyOf(key);
+    const abandoned = new Set<string>();
+    for (const { sent } of history.open) {
+      if ((await this.parts.hasEnded(sent.owner)) !== false) abandoned.add(sent.id);
+    }
+    // Read again: before it was gone, a process may have recorded how it ended.
+    return { ...(abandoned.size === 0 ? history : await this.historyOf(key)), abandoned };
   }
 
   private async settledByFile(sha256: string): Promise<UploadOutcome | undefined> {
     const { force, retryUnknown } = this.options;
-    const { done, open } = await this.historyOf(uploadKey(this.identity(sha256)));
+    const { done, open, abandoned } = await this.look(uploadKey(this.identity(sha256)));
     if (done && !force) return { status: 'skipped', sha256, id: done.upload_id };
     for (const { sent, unknown } of open) {
-      if (sent.id === this.sent?.id) continue;
-      const isOver = unknown !== undefined || (await this.parts.hasEnded(sent.owner)) !== false;
+      // Of several that come this far at once the first one in the file goes on; it need not care for those after it.
+      if (sent.id === this.sent?.id) break;
+      const isOver = unknown !== undefined || abandoned.has(sent.id);
       if (!isOver) return { status: 'failed', sha256, error: this.underWay(sent) };
       if (!retryUnknown && !force) return { status: 'unknown', sha256, since: sent.at };
     }
@@ -164,12 +180,15 @@ class Upload {
     const sent: Sent = { ...this.head('upload.sent', sha256), ...this.identity(sha256), owner };
     this.sent = sent;
     await ledger.append(sent);
-    // Two processes may have come this far; the first one in the file goes on.
-    const { open } = await this.historyOf(sent.key);
-    const [first] = open.filter(({ unknown }) => unknown === undefined);
-    if (first && first.sent.id !== sent.id && (await this.parts.hasEnded(first.sent.owner)) === false) {
-      throw new Settled({ status: 'failed', sha256, error: this.underWay(first.sent) });
-    }
+    // Another process may have come as far since the file was read, and even to its end.
+    const meanwhile = await this.settledByFile(sha256);
+    if (meanwhile) throw new Settled(meanwhile);
+  }
+
+  /** The last bytes were never sent. */
+  private async keptBack(outcome: UploadOutcome): Promise<UploadOutcome> {
+    await this.end('upload.released', 'not_sent');
+    return outcome;
   }
 
   /** @returns false where it could not be recorded */
@@ -199,7 +218,7 @@ class Upload {
 
   private async uploaded(id: string): Promise<UploadOutcome> {
     const { sent } = this;
-    if (!sent) return { status: 'uploaded', sha256: null, id };
+    if (!sent) throw new Error(`${id} was answered to a body that was not whole`);
     const { stamp } = this.source;
     const done = { ...this.head('upload.done', sent.sha256), ...this.identity(sent.sha256) };
     const uploaded = { status: 'uploaded', sha256: sent.sha256, id } as const;

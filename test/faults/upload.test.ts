@@ -1,0 +1,338 @@
+import { appendFileSync, truncateSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { createUpload } from '../../src/api/uploads.ts';
+import { systemClock } from '../../src/clock.ts';
+import { InterruptedError } from '../../src/errors.ts';
+import { handSignals } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
+import { client, TOKEN } from './client.ts';
+import { closedPort, sendJson } from './servers.ts';
+import { accept, atFirst, type Coming, type Reaction, type Said, uploader, uploadServer } from './upload-server.ts';
+
+const MB = 1024 * 1024;
+const LARGE = 64 * MB;
+
+/** A file that takes no room on the disk. */
+function large(bytes = LARGE): string {
+  const path = write('large.bin', '');
+  truncateSync(path, bytes);
+  return path;
+}
+
+const small = (): string => write('small.txt', 'hello');
+
+/** Answers once so much of the body came, and goes on reading what may still come. */
+function early(status: number, bytes: number, headers: Record<string, string> = {}): Reaction {
+  return async (coming, response) => {
+    if (bytes > 0) await coming.reached(bytes);
+    sendJson(response, { code: 'the_code', message: 'Not this.' }, status, headers);
+  };
+}
+
+describe('a request', () => {
+  it('has a known length, and the token in its one header only', async () => {
+    const server = await uploadServer(accept);
+    const { upload } = uploader(server.baseUrl);
+    const ran = await upload([small(), '--field', 'kind=manual']);
+    expect(ran.code).toBe(0);
+    const [request] = server.requests;
+    const { authorization, 'content-length': length, ...others } = request?.headers ?? {};
+    expect(authorization).toBe(`Bearer ${TOKEN}`);
+    expect(others['transfer-encoding']).toBeUndefined();
+    expect(Number(length)).toBe(request?.bytes());
+    expect(JSON.stringify(others) + request?.path + request?.body()).not.toContain(TOKEN);
+    expect(request?.path).toBe('/v1/automation/file-attachments/');
+    expect(others['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+  });
+
+  it.each([0, 1])('is whole for a file of %i bytes', async (bytes) => {
+    const server = await uploadServer(accept);
+    const { upload } = uploader(server.baseUrl);
+    expect((await upload([write('a.bin', new Uint8Array(bytes))])).code).toBe(0);
+    expect(server.requests.map((request) => Number(request.headers['content-length']) - request.bytes())).toEqual([0]);
+  });
+});
+
+describe('an early refusal of a large file stops the sending, and is reported as itself:', () => {
+  it.each([
+    [401, 3, 'credentials'],
+    [402, 6, 'balance_too_low'],
+    [403, 3, 'credentials'],
+    [413, 1, 'refused'],
+  ])('%i', async (status, exit, type) => {
+    const server = await uploadServer(early(status, 100_000));
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([large()]);
+    expect(ran.code).toBe(exit);
+    expect(ran.error()).toMatchObject({ type, status, code: 'the_code', details: { why: expect.stringMatching('Not this') } });
+    expect(ran.json()).toMatchObject([{ id: null, status: 'failed', error: { type, status } }]);
+    expect(server.requests).toHaveLength(1);
+    const [request] = server.requests;
+    await request?.closed;
+    expect(request?.isWhole()).toBe(false);
+    expect(request?.bytes()).toBeLessThan(LARGE / 2);
+    expect(await records()).toEqual([]);
+  });
+
+  it('307, which is not followed, and leaves nothing open', async () => {
+    const server = await uploadServer(early(307, 100_000, { location: '/elsewhere' }));
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([large()]);
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
+    expect(ran.stderr).toContain('/elsewhere');
+    expect(server.requests).toHaveLength(1);
+    expect(await records()).toEqual([]);
+  });
+
+  it('402, and the files after it are not even begun', async () => {
+    const server = await uploadServer(early(402, 0));
+    const { upload } = uploader(server.baseUrl);
+    const ran = await upload([small(), large(), write('c.txt', 'three'), '--concurrency', '1']);
+    expect(ran.code).toBe(6);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('before the service has all of a file it is sent again after', () => {
+  const troubles: readonly [string, Reaction][] = [
+    ['an early 503', early(503, 100_000)],
+    ['an early 429', early(429, 100_000, { 'retry-after': '0' })],
+    ['a reset before any of the body', (_, response) => response.socket?.resetAndDestroy()],
+    [
+      'a reset in the middle of it',
+      async (coming, response) => {
+        await coming.reached(MB);
+        response.socket?.resetAndDestroy();
+      },
+    ],
+    [
+      'an end of the connection in the middle of it',
+      async (coming, response) => {
+        await coming.reached(MB);
+        response.destroy();
+      },
+    ],
+  ];
+
+  it.each(troubles)('%s', async (_, trouble) => {
+    const server = await uploadServer(atFirst(trouble, 2));
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([large()]);
+    expect(ran.json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
+    expect(ran.code).toBe(0);
+    expect(server.requests.map((request) => request.isWhole())).toEqual([false, false, true]);
+    expect(await records()).toEqual(['sent', 'done']);
+  });
+
+  it.each<[string, Reaction]>([
+    ['a 503', early(503, 0)],
+    ['a 429', early(429, 0, { 'retry-after': '0' })],
+    ['a reset', (_, response) => response.socket?.resetAndDestroy()],
+  ])('%s to a small one, of which all but the last bytes are on their way at once', async (_, trouble) => {
+    const server = await uploadServer(atFirst(trouble));
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([small()]);
+    expect(ran.json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
+    expect(server.requests.map((request) => request.isWhole())).toEqual([false, true]);
+    expect(await records()).toEqual(['sent', 'done']);
+  });
+
+  it('503 only so often, and then it has failed', async () => {
+    const server = await uploadServer(early(503, 0));
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([small(), '--retries', '2']);
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
+    expect(server.requests).toHaveLength(3);
+    expect(await records()).toEqual([]);
+  });
+
+  it('nothing where the connection is refused, in the end', async () => {
+    const { upload, records } = uploader(`http://127.0.0.1:${await closedPort()}/v1`);
+    const ran = await upload([small()]);
+    expect(ran.code).toBe(8);
+    expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
+    expect(await records()).toEqual([]);
+  });
+});
+
+/** What becomes of the answer once all of the file was received. */
+function spoilt(answer: (response: ServerResponse) => unknown): Reaction {
+  return async (coming, response) => {
+    await coming.whole;
+    answer(response);
+  };
+}
+
+describe('once the service has all of a file, it is unknown, and sent again only when told to, after', () => {
+  it.each<[string, Reaction, (readonly string[])?]>([
+    ['a reset', spoilt((response) => response.socket?.resetAndDestroy())],
+    [
+      'a 201 that is cut',
+      spoilt((response) => {
+        response.writeHead(201, { 'content-type': 'application/json', 'content-length': '50' });
+        response.write('{"file_attachment_id": "att', () => response.destroy());
+      }),
+    ],
+    ['a 201 with a page', spoilt((response) => response.writeHead(201).end('<title>Welcome</title>'))],
+    ['a 201 without an id', spoilt((response) => sendJson(response, { ok: true }, 201))],
+    ['a 201 without a body', spoilt((response) => response.writeHead(201).end())],
+    ['a 502', spoilt((response) => sendJson(response, {}, 502))],
+    ['a 503 with Retry-After', spoilt((response) => sendJson(response, {}, 503, { 'retry-after': '0' }))],
+    ['a redirect', spoilt((response) => response.writeHead(303, { location: '/v1/x' }).end())],
+    ['no answer within --timeout', spoilt(() => undefined), ['--timeout', '1s']],
+  ])('%s', async (_, trouble, flags = []) => {
+    const server = await uploadServer(atFirst(trouble));
+    const { upload, records } = uploader(server.baseUrl);
+    const path = small();
+    const lost = await upload([path, ...flags]);
+    expect({ code: lost.code, type: lost.error().type }).toEqual({ code: 9, type: 'outcome_unknown' });
+    expect(lost.json()).toMatchObject([{ id: null, status: 'unknown' }]);
+    expect(lost.error().hint).toContain('--retry-unknown');
+    expect(await records()).toEqual(['sent', 'unknown']);
+
+    const still = await upload([path]);
+    expect({ code: still.code, statuses: still.json<Said[]>().map(({ status }) => status) }).toEqual({
+      code: 9,
+      statuses: ['unknown'],
+    });
+    expect(server.requests).toHaveLength(1);
+
+    const again = await upload([path, '--retry-unknown']);
+    expect(again.json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
+    expect((await upload([path, '--retry-unknown'])).json()).toMatchObject([{ id: 'att_2', status: 'skipped' }]);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('but not after a 422, which says that nothing was made', async () => {
+    const server = await uploadServer(atFirst(spoilt((response) => sendJson(response, {}, 422))));
+    const { upload, records } = uploader(server.baseUrl);
+    const path = small();
+    expect((await upload([path])).code).toBe(1);
+    expect(await records()).toEqual(['sent', 'released']);
+    expect((await upload([path])).json()).toMatchObject([{ status: 'uploaded' }]);
+  });
+
+  it('10 among others that are uploaded', async () => {
+    const server = await uploadServer(atFirst(spoilt((response) => sendJson(response, {}, 502))));
+    const { upload } = uploader(server.baseUrl);
+    const ran = await upload([small(), write('b.txt', 'two'), '--concurrency', '1']);
+    expect(ran.code).toBe(10);
+    expect(ran.json()).toMatchObject([{ status: 'unknown' }, { status: 'uploaded' }]);
+  });
+});
+
+it('an id that comes before the service has all of the file is not taken for an upload', async () => {
+  const server = await uploadServer(async (coming, response) => {
+    await coming.reached(MB);
+    sendJson(response, { file_attachment_id: 'att_early' }, 201);
+  });
+  const { upload, records } = uploader(server.baseUrl);
+  const ran = await upload([large()]);
+  expect(ran.code).toBe(8);
+  expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
+  expect(ran.stderr).toContain('att_early');
+  expect(await records()).toEqual([]);
+});
+
+describe('Ctrl-C', () => {
+  it('in the middle of a file ends at once with 130, and leaves nothing open', async () => {
+    const signals = handSignals();
+    const server = await uploadServer(async (coming) => {
+      await coming.reached(MB);
+      coming.pause();
+      signals.abort(new InterruptedError('Interrupted.'));
+    });
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([large(), small(), '--concurrency', '1'], { signals });
+    expect(ran.code).toBe(130);
+    expect(ran.json()).toMatchObject([{ status: 'failed' }, { status: 'failed' }]);
+    expect(server.requests).toHaveLength(1);
+    expect(server.requests[0]?.isWhole()).toBe(false);
+    expect(await records()).toEqual([]);
+  });
+
+  it('after all of it was sent waits for the answer', async () => {
+    const signals = handSignals();
+    const server = await uploadServer(async (coming, response, count) => {
+      await coming.whole;
+      signals.abort(new InterruptedError('Interrupted.'));
+      await accept(coming, response, count);
+    });
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([small()], { signals, clock: systemClock });
+    expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+    expect(await records()).toEqual(['sent', 'done']);
+  });
+});
+
+it('a file that is written to while it is sent is not completed', async () => {
+  const path = large();
+  const server = await uploadServer(async (coming) => {
+    await coming.reached(MB);
+    appendFileSync(path, 'more');
+  });
+  const { upload, records } = uploader(server.baseUrl);
+  const ran = await upload([path]);
+  expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 2, type: 'invalid_input' });
+  expect(ran.error().message).toContain('changed while it was read');
+  expect(server.requests.map((request) => request.isWhole())).toEqual([false]);
+  expect(await records()).toEqual([]);
+});
+
+describe('a service that is slow to read', () => {
+  const CHUNK = Buffer.alloc(MB);
+
+  /** A body of which it is known how much was asked for. */
+  function counted(chunks: number) {
+    let taken = 0;
+    return {
+      taken: () => taken,
+      body: {
+        contentType: 'application/octet-stream',
+        bytes: chunks * MB,
+        async *chunks() {
+          for (; taken < chunks; taken += 1) yield CHUNK;
+        },
+      },
+    };
+  }
+
+  async function settled(read: () => number): Promise<number> {
+    for (let last = -1; ; ) {
+      const now = read();
+      if (now === last && now > 0) return now;
+      last = now;
+      await systemClock.sleep(150);
+    }
+  }
+
+  it('holds the file back, instead of having it read into memory', async () => {
+    let seen: Coming | undefined;
+    const server = await uploadServer(async (coming, response, count) => {
+      seen = coming;
+      await coming.reached(1);
+      coming.pause();
+      await accept(coming, response, count);
+    });
+    const { http } = client(server.baseUrl, { clock: systemClock });
+    const { body, taken } = counted(200);
+    const uploading = createUpload(http, 'attachment', body);
+    expect(await settled(taken)).toBeLessThan(50);
+    seen?.resume();
+    expect(await uploading).toBe('att_1');
+    expect(seen?.bytes()).toBe(200 * MB);
+  });
+
+  it('and stops altogether is given up within --timeout, with nothing left open', async () => {
+    const server = await uploadServer(async (coming) => {
+      await coming.reached(1);
+      coming.pause();
+    });
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([large(), '--timeout', '1s']);
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
+    expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
+    expect(await records()).toEqual([]);
+  });
+});

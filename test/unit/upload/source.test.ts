@@ -1,0 +1,200 @@
+import { appendFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../../src/errors.ts';
+import { findFiles } from '../../../src/upload/find-files.ts';
+import { bodyOf, fileContent, fileForm, hashOf, textSource, type UploadSource } from '../../../src/upload/source.ts';
+import { tempDirectory } from '../../helpers/run.ts';
+import { sha256 } from '../../sandbox/uploading.ts';
+
+const GOING_ON = new AbortController().signal;
+const PART = 256 * 1024;
+
+/** A file as `upload` would open it. */
+async function fileSource(path: string): Promise<UploadSource> {
+  const [looked] = await findFiles([path], { recursive: false, include: [], exclude: [] });
+  if (!looked) throw new Error('It is not there.');
+  return {
+    label: path,
+    filename: looked.filename,
+    bytes: looked.bytes,
+    stamp: null,
+    content: (over) => fileContent(looked, over),
+    body: fileForm(looked.filename, looked.bytes, 'text/plain', []),
+  };
+}
+
+function file(content: string | Uint8Array): string {
+  const path = join(tempDirectory(), 'a.txt');
+  writeFileSync(path, content);
+  return path;
+}
+
+interface Sent {
+  readonly body: Buffer;
+  readonly bytes: number;
+  readonly hash: string | undefined;
+  readonly progress: readonly number[];
+}
+
+/** The whole body, as the connection would take it. */
+async function send(source: UploadSource, over = GOING_ON): Promise<Sent> {
+  const progress: number[] = [];
+  let hash: string | undefined;
+  const body = bodyOf(source, {
+    onProgress: (bytes) => progress.push(bytes),
+    beforeLast: async (content) => {
+      hash = content;
+    },
+  });
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body.chunks({ over, connectMs: () => 0 })) chunks.push(chunk);
+  return { body: Buffer.concat(chunks), bytes: body.bytes, hash, progress };
+}
+
+describe('the body of a file', () => {
+  it.each([0, 1, PART - 1, PART, PART + 1, 3 * PART])('of %i bytes is whole, with its hash', async (bytes) => {
+    const content = Buffer.alloc(bytes, 'abcdefg');
+    const source = await fileSource(file(content));
+    const sent = await send(source);
+    expect(sent.body.length).toBe(sent.bytes);
+    expect(sent.hash).toBe(sha256(content));
+    expect(await hashOf(source, GOING_ON)).toBe(sha256(content));
+    const { head, tail } = source.body;
+    expect(sent.body.equals(Buffer.concat([head, content, tail]))).toBe(true);
+    expect(sent.progress.at(0)).toBe(0);
+    expect(sent.progress.at(-1)).toBe(bytes);
+  });
+
+  it('is the same for every attempt', async () => {
+    const source = await fileSource(file('hello'));
+    expect((await send(source)).body.equals((await send(source)).body)).toBe(true);
+  });
+
+  it('keeps its last bytes back until it is told, and for good where that fails', async () => {
+    const source = await fileSource(file('hello'));
+    let taken = 0;
+    let takenBefore = -1;
+    const body = bodyOf(source, {
+      onProgress: () => undefined,
+      beforeLast: async () => {
+        takenBefore = taken;
+        throw new Error('Not this one.');
+      },
+    });
+    const reading = async (): Promise<void> => {
+      for await (const chunk of body.chunks({ over: GOING_ON, connectMs: () => 0 })) taken += chunk.length;
+    };
+    await expect(reading()).rejects.toThrow('Not this one.');
+    expect(takenBefore).toBe(body.bytes - source.body.tail.length);
+    expect(taken).toBe(takenBefore);
+  });
+
+  it('ends early, and is never whole, once the attempt is over', async () => {
+    const source = await fileSource(file(Buffer.alloc(3 * PART)));
+    const over = new AbortController();
+    const body = bodyOf(source, {
+      onProgress: (bytes) => bytes === PART && over.abort(),
+      beforeLast: () => Promise.reject(new Error('It went on.')),
+    });
+    let taken = 0;
+    for await (const chunk of body.chunks({ over: over.signal, connectMs: () => 0 })) taken += chunk.length;
+    expect(taken).toBe(source.body.head.length + PART);
+  });
+});
+
+describe('a file that is not what it was when it was looked at is not completed:', () => {
+  /** What it does to the file before it is opened, and in the middle of it, must make no difference. */
+  const CHANGES: readonly [string, (path: string) => void][] = [
+    ['it grows', (path) => appendFileSync(path, 'x')],
+    ['it shrinks', (path) => truncateSync(path, PART + 1)],
+    ['it is emptied', (path) => truncateSync(path, 0)],
+    [
+      'it is written to in place, and keeps its length',
+      (path) => {
+        writeFileSync(path, Buffer.alloc(2 * PART, 'other'), { flag: 'r+' });
+        utimesSync(path, 1, 2);
+      },
+    ],
+    ['it is touched', (path) => utimesSync(path, statSync(path).atime, new Date(statSync(path).mtimeMs + 1))],
+  ];
+
+  async function refusal(source: UploadSource, onFirstPart: () => void): Promise<unknown> {
+    let isComplete = false;
+    const body = bodyOf(source, {
+      onProgress: (bytes) => bytes === PART && onFirstPart(),
+      beforeLast: async () => {
+        isComplete = true;
+      },
+    });
+    try {
+      for await (const _ of body.chunks({ over: GOING_ON, connectMs: () => 0 }));
+    } catch (error) {
+      expect(isComplete).toBe(false);
+      return error;
+    }
+    return undefined;
+  }
+
+  it.each(CHANGES)('%s, before it is read', async (_, change) => {
+    const path = file(Buffer.alloc(2 * PART, 'content'));
+    const source = await fileSource(path);
+    change(path);
+    const error = await refusal(source, () => undefined);
+    expect(error).toBeInstanceOf(InputError);
+    expect(error).toMatchObject({ message: `${path} changed while it was read.` });
+  });
+
+  it.each(CHANGES)('%s, while it is read', async (_, change) => {
+    const path = file(Buffer.alloc(2 * PART, 'content'));
+    const source = await fileSource(path);
+    const error = await refusal(source, () => change(path));
+    expect(error).toBeInstanceOf(InputError);
+    expect(error).toMatchObject({ message: `${path} changed while it was read.` });
+  });
+
+  it('another one is in its place, of the same length and time', async () => {
+    const path = file('hello');
+    const source = await fileSource(path);
+    const { atime, mtime } = statSync(path);
+    const other = `${path}.new`;
+    writeFileSync(other, 'HELLO');
+    utimesSync(other, atime, mtime);
+    renameSync(other, path);
+    expect(await refusal(source, () => undefined)).toMatchObject({ message: expect.stringContaining('changed') });
+    await expect(hashOf(source, GOING_ON)).rejects.toThrow('changed');
+  });
+
+  it('it is gone', async () => {
+    const path = file('hello');
+    const source = await fileSource(path);
+    rmSync(path);
+    const error = await refusal(source, () => undefined);
+    expect(error).toBeInstanceOf(InputError);
+    expect(error).toMatchObject({
+      message: `${path} cannot be read.`,
+      facts: { why: 'there is no such file or directory' },
+    });
+  });
+
+  it('but one that is replaced or removed while it is open is what it was', async () => {
+    const path = file(Buffer.alloc(2 * PART, 'content'));
+    const source = await fileSource(path);
+    expect(await refusal(source, () => rmSync(path))).toBeUndefined();
+  });
+});
+
+it('a text is a JSON document, whatever it holds', async () => {
+  const anyText = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed());
+  await fc.assert(
+    fc.asyncProperty(anyText, anyText, async (name, content) => {
+      const source = textSource(name, content);
+      const { body, bytes, hash } = await send(source);
+      expect(body.length).toBe(bytes);
+      expect(JSON.parse(body.toString())).toEqual({ name, content });
+      expect(hash).toBe(sha256(content));
+      expect(source.bytes).toBe(Buffer.byteLength(content));
+    }),
+  );
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { readUploadId } from '../../../src/contract/uploads.ts';
+
+describe('the id of an upload', () => {
+  it.each<[unknown, string]>([
+    [{ file_attachment_id: 'att_1' }, 'att_1'],
+    [{ id: 'att_1' }, 'att_1'],
+    [{ id: 17 }, '17'],
+    [{ id: 9_007_199_254_740_993n }, '9007199254740993'],
+    [{ id: 'own', file_attachment_id: 'att_1' }, 'att_1'],
+    [{ id: 'envelope', file_attachment: { id: 'att_1' } }, 'att_1'],
+    [{ attachment: { id: 'att_1' } }, 'att_1'],
+    [{ file: { id: 'att_1' } }, 'att_1'],
+    [{ data: { id: 'att_1' } }, 'att_1'],
+    [{ data: { file_attachment: { file_attachment_id: 'att_1' } } }, 'att_1'],
+    [[{ id: 'att_1' }], 'att_1'],
+    [{ results: [{ id: 'att_1' }] }, 'att_1'],
+    [{ files: [{ file_attachment_id: 'att_1' }] }, 'att_1'],
+  ])('of an attachment in %o', (body, id) => {
+    expect(readUploadId(body, 'attachment')).toBe(id);
+  });
+
+  it.each<[unknown, string]>([
+    [{ document_id: 'doc_1' }, 'doc_1'],
+    [{ document: { id: 'doc_1' } }, 'doc_1'],
+    [{ documents: [{ document_id: 3 }] }, '3'],
+    [{ result: { id: 'doc_1' } }, 'doc_1'],
+  ])('of a document in %o', (body, id) => {
+    expect(readUploadId(body, 'document')).toBe(id);
+  });
+
+  it.each<[unknown]>([
+    [{}],
+    [{ ok: true }],
+    [{ id: '' }],
+    [{ id: null }],
+    [{ id: 1.5 }],
+    [{ id: { id: 'x' } }],
+    [{ document_id: 'doc_1' }],
+    [[]],
+    [[{ id: 'a' }, { id: 'b' }]],
+    [{ files: [{ id: 'a' }, { id: 'b' }] }],
+    ['att_1'],
+    [null],
+    [42],
+  ])('is not guessed in %o', (body) => {
+    expect(() => readUploadId(body, 'attachment')).toThrow(UnknownShape);
+  });
+});

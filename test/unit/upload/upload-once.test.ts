@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
+import { sha256 } from '../../sandbox/uploading.ts';
+import { GOOD, memorySource, World } from './world.ts';
+
+const FILE = memorySource('a.txt', 'one', 'stamp-1');
+const HASH = sha256('one');
+
+/** A process that comes in between the look at the state file and the record of this one. */
+function overtaking(by: () => Promise<unknown>): World {
+  let turns = 0;
+  const world = new World(async () => {
+    turns += 1;
+    // The turns before it looks whether the file is there, and gives a refusal time to come.
+    if (turns === 6) await by();
+  });
+  return world;
+}
+
+describe('a file that is uploaded', () => {
+  it('is recorded before its last bytes go, and its id before it is told', async () => {
+    const world = new World();
+    expect(await world.process().upload(FILE)).toEqual({ status: 'uploaded', sha256: HASH, id: 'att_1' });
+    expect(world.types()).toEqual(['sent', 'done']);
+    expect(world.records).toMatchObject([{ sha256: HASH, filename: 'a.txt' }, { upload_id: 'att_1', stamp: 'stamp-1' }]);
+    expect(world.wrongs).toEqual([]);
+  });
+
+  it('is skipped from then on, by its stamp, without being read', async () => {
+    const world = new World();
+    await world.process().upload(FILE);
+    const unreadable = {
+      ...FILE,
+      content: () => {
+        throw new Error('It was read.');
+      },
+    };
+    const process = world.process();
+    await expect(process.upload(unreadable)).rejects.toThrow('It was read.');
+    expect(world.types()).toEqual(['sent', 'done']);
+  });
+
+  it('is skipped under another path with the same name, and known there too from then on', async () => {
+    const world = new World();
+    await world.process().upload(FILE);
+    const elsewhere = memorySource('a.txt', 'one', 'stamp-2');
+    const skipped = { status: 'skipped', sha256: HASH, id: 'att_1' };
+    expect(await world.process().upload(elsewhere)).toEqual(skipped);
+    expect(world.types()).toEqual(['sent', 'done', 'done']);
+    expect(await world.process().upload(elsewhere)).toEqual(skipped);
+    expect(world.types()).toEqual(['sent', 'done', 'done']);
+  });
+
+  it('is skipped where the state file cannot be written any more', async () => {
+    const world = new World();
+    await world.process().upload(FILE);
+    const readOnly = world.process({ ...GOOD, failsAt: 1 });
+    expect(await readOnly.upload(memorySource('a.txt', 'one', 'stamp-2'))).toMatchObject({ status: 'skipped' });
+  });
+
+  it.each([
+    ['another name', memorySource('b.txt', 'one')],
+    ['another content', memorySource('a.txt', 'two')],
+  ])('is uploaded under %s', async (_, other) => {
+    const world = new World();
+    await world.process().upload(FILE);
+    expect(await world.process().upload(other)).toMatchObject({ status: 'uploaded', id: 'att_2' });
+  });
+
+  it('is uploaded anew with --force, and the new id counts', async () => {
+    const world = new World();
+    await world.process().upload(FILE);
+    expect(await world.process().upload(FILE, { force: true })).toMatchObject({ status: 'uploaded', id: 'att_2' });
+    expect(await world.process().upload(FILE)).toMatchObject({ status: 'skipped', id: 'att_2' });
+    expect(world.made).toHaveLength(2);
+  });
+
+  it('is uploaded though it met resets before the service had all of it', async () => {
+    const world = new World();
+    const process = world.process({ ...GOOD, meets: ['reset', 'reset'] });
+    expect(await process.upload(FILE)).toMatchObject({ status: 'uploaded', id: 'att_1' });
+    expect(world.types()).toEqual(['sent', 'done']);
+  });
+
+  it('is told with its id, and that it could not be recorded', async () => {
+    const world = new World();
+    const outcome = await world.process({ ...GOOD, failsAt: 2 }).upload(FILE);
+    expect(outcome).toMatchObject({ status: 'uploaded', id: 'att_1', unrecorded: expect.any(LocalError) });
+    expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
+  });
+});
+
+describe('a file that is refused', () => {
+  it.each([
+    ['early', 'refused', CredentialsError, []],
+    ['as it cannot be reached', 'given up', ServiceError, []],
+    ['whole', 'refused whole', RefusedError, ['sent', 'released']],
+  ] as const)('%s is failed, and may be uploaded later', async (_, meeting, kind, types) => {
+    const world = new World();
+    const outcome = await world.process({ ...GOOD, meets: [meeting] }).upload(FILE);
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.any(kind) });
+    expect(world.types()).toEqual(types);
+    expect(await world.process().upload(FILE)).toMatchObject({ status: 'uploaded' });
+  });
+
+  it('by the state file is never sent whole', async () => {
+    const world = new World();
+    const outcome = await world.process({ ...GOOD, failsAt: 1 }).upload(FILE);
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.any(LocalError) });
+    expect(world.made).toEqual([]);
+    expect(await world.process().upload(FILE)).toMatchObject({ status: 'uploaded' });
+  });
+});
+
+describe('a file whose answer is lost', () => {
+  it.each(['lost', 'lost on the way'] as const)('(%s) is unknown until it is told to repeat it', async (meeting) => {
+    const world = new World();
+    const lost = await world.process({ ...GOOD, meets: [meeting] }).upload(FILE);
+    expect(lost).toMatchObject({ status: 'unknown', sha256: HASH, error: expect.any(OutcomeUnknownError) });
+    expect(world.types()).toEqual(['sent', 'unknown']);
+    const made = world.made.length;
+    expect(await world.process().upload(FILE)).toEqual({ status: 'unknown', sha256: HASH, since: expect.any(String) });
+    expect(world.made).toHaveLength(made);
+    expect(await world.process().upload(FILE, { retryUnknown: true })).toMatchObject({ status: 'uploaded' });
+    expect(await world.process().upload(FILE, { retryUnknown: true })).toMatchObject({ status: 'skipped' });
+  });
+
+  it('is uploaded anew with --force', async () => {
+    const world = new World();
+    await world.process({ ...GOOD, meets: ['lost'] }).upload(FILE);
+    expect(await world.process().upload(FILE, { force: true })).toMatchObject({ status: 'uploaded' });
+  });
+
+  it('blocks no other name and no other content', async () => {
+    const world = new World();
+    await world.process({ ...GOOD, meets: ['lost'] }).upload(FILE);
+    expect(await world.process().upload(memorySource('b.txt', 'one'))).toMatchObject({ status: 'uploaded' });
+    expect(await world.process().upload(memorySource('a.txt', 'two'))).toMatchObject({ status: 'uploaded' });
+  });
+});
+
+describe('two processes that upload the same file at once', () => {
+  it('send it once, though the other one was done before this one recorded that it is about to', async () => {
+    const world: World = overtaking(() => world.process().upload(FILE));
+    const outcome = await world.process().upload(FILE);
+    expect(world.wrongs).toEqual([]);
+    expect(world.made).toHaveLength(1);
+    expect(outcome).toMatchObject({ status: 'skipped', id: 'att_1' });
+    expect(world.types()).toEqual(['sent', 'done', 'sent', 'released']);
+  });
+
+  it('do not repeat what the other one lost in the same moment', async () => {
+    const world: World = overtaking(() => world.process({ ...GOOD, meets: ['lost'] }).upload(FILE));
+    expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
+    expect(world.made).toHaveLength(1);
+    expect(world.types()).toEqual(['sent', 'unknown', 'sent', 'released']);
+  });
+
+  it('do not repeat what the other one was killed over in the same moment', async () => {
+    const world: World = overtaking(() => world.process({ ...GOOD, diesAt: 12 }).upload(FILE));
+    expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
+    expect(world.made).toHaveLength(1);
+  });
+
+  it('say so where the other one is still at it', async () => {
+    const world: World = overtaking(async () => {
+      const other = world.process({ ...GOOD, diesAt: 12 });
+      await other.upload(FILE);
+      other.isOver = false;
+    });
+    const outcome = await world.process().upload(FILE, { retryUnknown: true });
+    expect(outcome).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('Another process') } });
+    expect(world.types().at(-1)).toBe('released');
+  });
+});

@@ -1,0 +1,231 @@
+import type { StreamedBody } from '../../../src/api/streamed-body.ts';
+import type { Owner } from '../../../src/domain/cron/ledger.ts';
+import { uploadKey } from '../../../src/domain/upload/identity.ts';
+import type { UploadRecord } from '../../../src/domain/upload/ledger.ts';
+import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
+import { textSource, type UploadSource } from '../../../src/upload/source.ts';
+import { type UploadOptions, type UploadOutcome, type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';
+import { sha256 } from '../../sandbox/uploading.ts';
+
+export const ORIGIN = 'https://api.partner.test/v1';
+
+/** What an attempt meets. Before the service has all of it: */
+const BEFORE = ['reset', 'given up', 'refused'] as const;
+/** And once it has: */
+const AFTER = ['answered', 'lost', 'lost on the way', 'refused whole'] as const;
+export const MEETINGS = [...BEFORE, ...AFTER] as const;
+
+type Meeting = (typeof MEETINGS)[number];
+
+export interface Fate {
+  /** What its attempts meet, in order; after that they are answered. */
+  readonly meets: readonly Meeting[];
+  /** Killed at this step; never, where it takes fewer. */
+  readonly diesAt: number;
+  /** This append fails, though the record may be there. */
+  readonly failsAt: number;
+  readonly isKept: boolean;
+}
+
+export const GOOD: Fate = { meets: [], diesAt: Number.POSITIVE_INFINITY, failsAt: -1, isKept: false };
+
+interface Made {
+  readonly id: string;
+  readonly key: string;
+  readonly by: Process;
+}
+
+/** A state file, a service, and processes that use both. */
+export class World {
+  readonly records: UploadRecord[] = [];
+  readonly made: Made[] = [];
+  readonly wrongs: string[] = [];
+  readonly processes: Process[] = [];
+  /** How the steps of processes that run at once are ordered. */
+  readonly turn: () => Promise<void>;
+  private ids = 0;
+
+  constructor(turn: () => Promise<void> = async () => undefined) {
+    this.turn = turn;
+  }
+
+  newId(): string {
+    this.ids += 1;
+    return `i${this.ids}`;
+  }
+
+  process(fate: Fate = GOOD): Process {
+    const process = new Process(this, fate, this.processes.length + 1);
+    this.processes.push(process);
+    return process;
+  }
+
+  types(): string[] {
+    return this.records.map(({ type }) => type.replace('upload.', ''));
+  }
+
+  /** What a process has recorded that it is about to complete, and no end of. */
+  openOf(pid: number): UploadRecord[] {
+    const ends = this.records.map((record) => (record.type === 'upload.sent' ? undefined : record.sent));
+    return this.records.filter(
+      (record) => record.type === 'upload.sent' && record.owner.pid === pid && !ends.includes(record.id),
+    );
+  }
+
+  /** The service gets all of a file. What must not be is noted. */
+  make(key: string, by: Process): string {
+    const earlier = this.made.filter((made) => made.key === key);
+    const { force, retryUnknown } = by.options;
+    const isDone = this.records.some((record) => record.type === 'upload.done' && record.key === key);
+    if (isDone && !force) this.wrongs.push('made again what was finished');
+    if (earlier.length > 0 && !force && !retryUnknown) this.wrongs.push('made again unasked');
+    if (earlier.some((made) => !made.by.isOver && this.openOf(made.by.pid).length > 0)) {
+      this.wrongs.push('made by two at once');
+    }
+    const id = `att_${this.made.length + 1}`;
+    this.made.push({ id, key, by });
+    return id;
+  }
+}
+
+/** One run of the program, for one file. */
+export class Process {
+  isOver = false;
+  options: UploadOptions = { force: false, retryUnknown: false };
+  private readonly world: World;
+  private readonly fate: Fate;
+  readonly pid: number;
+  private steps = 0;
+  private appends = 0;
+  private kill: () => void = () => undefined;
+
+  constructor(world: World, fate: Fate, pid: number) {
+    this.world = world;
+    this.fate = fate;
+    this.pid = pid;
+  }
+
+  /** Between any two of them it may be killed, or another process comes in. */
+  private async step(): Promise<void> {
+    await this.world.turn();
+    this.steps += 1;
+    if (this.steps !== this.fate.diesAt) return;
+    this.isOver = true;
+    this.kill();
+    await new Promise(() => undefined);
+  }
+
+  private async append(record: UploadRecord): Promise<void> {
+    await this.step();
+    this.appends += 1;
+    const fails = this.appends === this.fate.failsAt;
+    if (!fails || this.fate.isKept) this.world.records.push(record);
+    if (fails) throw new LocalError('The disk is full.');
+    await this.step();
+  }
+
+  private key(source: UploadSource, hash: string): string {
+    return uploadKey({ origin: ORIGIN, kind: 'attachment', sha256: hash, filename: source.filename });
+  }
+
+  private async post(source: UploadSource, body: StreamedBody): Promise<string> {
+    for (let attempt = 0; ; attempt += 1) {
+      const meets = this.fate.meets[attempt] ?? 'answered';
+      const over = new AbortController();
+      let bytes = 0;
+      const taken: Uint8Array[] = [];
+      await this.step();
+      for await (const chunk of body.chunks({ over: over.signal, connectMs: () => 1 })) {
+        await this.step();
+        bytes += chunk.length;
+        // The last bytes are out once they are asked for.
+        if (bytes === body.bytes) break;
+        taken.push(chunk);
+        if (meets === 'refused') throw new CredentialsError('No.', { status: 401 });
+        if (meets === 'given up') throw new ServiceError('The service cannot be reached.');
+        if (meets === 'reset') break;
+      }
+      if (meets === 'reset' && bytes < body.bytes) {
+        over.abort();
+        continue;
+      }
+      if (bytes !== body.bytes) throw new TypeError(`a body of ${bytes} bytes in place of ${body.bytes}`);
+      if (meets === 'refused whole') throw new RefusedError('Not that.', { status: 422 });
+      if (meets === 'lost on the way') throw new OutcomeUnknownError('Lost.');
+      const content = Buffer.concat(taken.slice(1));
+      const id = this.world.make(this.key(source, sha256(content)), this);
+      await this.step();
+      if (meets === 'lost') throw new OutcomeUnknownError('Lost.');
+      return id;
+    }
+  }
+
+  private parts(source: UploadSource): UploadParts {
+    const { world } = this;
+    const isOverOf = ({ pid }: Owner): boolean => world.processes[pid - 1]?.isOver ?? true;
+    return {
+      origin: ORIGIN,
+      kind: 'attachment',
+      ledger: {
+        read: async (filename) => {
+          await this.step();
+          return world.records.filter((record) => record.filename === filename);
+        },
+        append: (record) => this.append(record),
+      },
+      clock: { now: () => 0, sleep: () => this.step() },
+      newId: () => world.newId(),
+      owner: { machine: 'here', pid: this.pid, started: null },
+      hasEnded: async (owner) => {
+        await this.step();
+        return isOverOf(owner);
+      },
+      post: (body) => this.post(source, body),
+      ended: new AbortController().signal,
+    };
+  }
+
+  /** Runs it to its end, or until it is killed. What it claims must be so. */
+  async upload(source: UploadSource, options: Partial<UploadOptions> = {}): Promise<UploadOutcome | 'died'> {
+    this.options = { ...this.options, ...options };
+    const died = new Promise<'died'>((resolve) => {
+      this.kill = () => resolve('died');
+    });
+    const outcome = await Promise.race([uploadOnce(source, this.parts(source), this.options, () => undefined), died]);
+    this.isOver = true;
+    if (outcome !== 'died') await this.check(source, outcome);
+    return outcome;
+  }
+
+  private async check(source: UploadSource, outcome: UploadOutcome): Promise<void> {
+    const { wrongs, made, records } = this.world;
+    const hash = sha256(await contentOf(source));
+    const key = this.key(source, hash);
+    if (outcome.status === 'uploaded' || outcome.status === 'skipped') {
+      const { id, status } = outcome;
+      if (outcome.sha256 !== hash) wrongs.push(`${status} with another hash`);
+      const there = made.find((each) => each.id === id && each.key === key);
+      if (!there) wrongs.push(`${status} ${id}, which is not there`);
+      if (status === 'uploaded' && there?.by !== this) wrongs.push(`uploaded ${id}, which another made`);
+      const isRecorded = records.some((record) => record.type === 'upload.done' && record.upload_id === id);
+      if (!isRecorded && !('unrecorded' in outcome)) wrongs.push(`${status} ${id}, which is not recorded`);
+    }
+    const mine = made.filter(({ by }) => by === this);
+    if (mine.length > 0 && outcome.status !== 'uploaded' && outcome.status !== 'unknown') {
+      wrongs.push(`${outcome.status}, though it is made`);
+    }
+    // Whoever knows how it ended says so: no later run may take it for unknown.
+    if (this.fate.failsAt < 0 && this.world.openOf(this.pid).length > 0) wrongs.push('left its end open');
+  }
+}
+
+async function contentOf(source: UploadSource): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of source.content(new AbortController().signal)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** A file that is held in memory, in one part. */
+export function memorySource(filename: string, text: string, stamp: string | null = null): UploadSource {
+  return { ...textSource(filename, text), stamp };
+}
