@@ -18,9 +18,9 @@ const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad
 
 const COLUMNS: readonly Column<UploadResult>[] = [
   { header: 'ID', value: ({ id }) => id, whole: true },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'FILE', value: ({ file }) => file },
-  { header: 'BYTES', value: ({ bytes }) => bytes },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status], whole: true },
+  { header: 'FILE', value: ({ file }) => file, whole: true },
+  { header: 'BYTES', value: ({ bytes }) => bytes, whole: true },
   { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim' },
 ];
 
@@ -83,14 +83,15 @@ async function upload(context: Context, { source, options }: Input): Promise<Ans
   const opened = await openSources(context, source);
   const all: UploadResult[] = [];
   async function* results(): AsyncGenerator<UploadResult> {
+    const watch = watchUploads(context, opened.sources);
     try {
       const http = await context.http();
-      const watch = watchUploads(context, opened.sources);
       for await (const result of uploadAll(context, http, opened.sources, options, watch)) {
         all.push(result);
         yield result;
       }
     } finally {
+      watch.close();
       await opened.close();
     }
   }
