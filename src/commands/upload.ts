@@ -18,9 +18,9 @@ const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad
 
 const COLUMNS: readonly Column<UploadResult>[] = [
   { header: 'ID', value: ({ id }) => id, whole: true },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'FILE', value: ({ file }) => file },
-  { header: 'BYTES', value: ({ bytes }) => bytes },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status], whole: true },
+  { header: 'FILE', value: ({ file }) => file, whole: true },
+  { header: 'BYTES', value: ({ bytes }) => bytes, whole: true },
   { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim' },
 ];
 
@@ -38,40 +38,75 @@ function contentTypeOf(words: Words): string | undefined {
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(type)}.`);
 }
 
-/** A text in place of files. */
+/** What is uploaded decides which of these flags mean something. */
+const GOES_WITH = {
+  recursive: 'directories',
+  include: 'directories',
+  exclude: 'directories',
+  field: 'files',
+  'content-type': 'files',
+  filename: 'standard input (-)',
+  name: '--text',
+} as const;
+
+type SourceFlag = keyof typeof GOES_WITH;
+
+const TAKES: Readonly<Record<SourceInput['from'], readonly SourceFlag[]>> = {
+  files: ['recursive', 'include', 'exclude', 'field', 'content-type'],
+  stdin: ['field', 'content-type', 'filename'],
+  text: ['name'],
+};
+
+function refuseOtherFlags(words: Words, from: SourceInput['from']): void {
+  const given: SourceFlag[] = [
+    ...(['recursive'] as const).filter((flag) => words.on(flag)),
+    ...(['include', 'exclude', 'field'] as const).filter((flag) => words.texts(flag).length > 0),
+    ...(['content-type', 'filename', 'name'] as const).filter((flag) => words.text(flag) !== undefined),
+  ];
+  const other = given.find((flag) => !TAKES[from].includes(flag));
+  if (other !== undefined) throw new UsageError(`--${other} goes with ${GOES_WITH[other]}.`);
+}
+
 function textInput(words: Words, text: string, as: UploadKindName): SourceInput {
+  refuseOtherFlags(words, 'text');
   const name = words.text('name');
   if (as !== 'document') throw new UsageError('--text makes a document; add --as document.');
   if (!name) throw new UsageError('--text needs the name of the document: --name <name>.');
   if (words.args.length > 0) throw new UsageError('--text and files exclude each other.');
-  if (words.texts('field').length > 0) throw new UsageError('--field goes with files, not with --text.');
   return { from: 'text', name, text };
 }
 
-function sourceInput(words: Words, as: UploadKindName): SourceInput {
-  const text = words.text('text');
-  if (text !== undefined) return textInput(words, text, as);
-  if (words.text('name') !== undefined) throw new UsageError('--name goes with --text.');
+function stdinInput(words: Words): SourceInput {
+  refuseOtherFlags(words, 'stdin');
   const filename = words.text('filename');
-  const [first, ...others] = words.args;
-  if (first === undefined) {
+  if (words.args.length > 1) throw new UsageError('Standard input is uploaded alone.');
+  if (!filename) throw new UsageError('Standard input has no name.', { hint: 'Give it one with --filename.' });
+  return { from: 'stdin', filename, ...formOf(words) };
+}
+
+function filesInput(words: Words): SourceInput {
+  refuseOtherFlags(words, 'files');
+  if (words.args.length === 0) {
     throw new UsageError('No file is named.', {
       hint: 'Give files, directories with --recursive, or - for standard input.',
     });
   }
-  const form = { fields: words.texts('field').map(fieldOf), contentType: contentTypeOf(words) };
-  if (words.args.includes('-')) {
-    if (others.length > 0) throw new UsageError('Standard input is uploaded alone.');
-    if (!filename) throw new UsageError('Standard input has no name.', { hint: 'Give it one with --filename.' });
-    return { from: 'stdin', filename, ...form };
-  }
-  if (filename !== undefined) throw new UsageError('--filename goes with standard input (-).');
   const [include, exclude] = [words.texts('include'), words.texts('exclude')];
   const recursive = words.on('recursive');
   if (!recursive && include.length + exclude.length > 0) {
     throw new UsageError('--include and --exclude choose among the files of directories; add --recursive.');
   }
-  return { from: 'files', words: words.args, recursive, include, exclude, ...form };
+  return { from: 'files', words: words.args, recursive, include, exclude, ...formOf(words) };
+}
+
+function formOf(words: Words) {
+  return { fields: words.texts('field').map(fieldOf), contentType: contentTypeOf(words) };
+}
+
+function sourceInput(words: Words, as: UploadKindName): SourceInput {
+  const text = words.text('text');
+  if (text !== undefined) return textInput(words, text, as);
+  return words.args.includes('-') ? stdinInput(words) : filesInput(words);
 }
 
 async function upload(context: Context, { source, options }: Input): Promise<Answer> {
@@ -83,14 +118,15 @@ async function upload(context: Context, { source, options }: Input): Promise<Ans
   const opened = await openSources(context, source);
   const all: UploadResult[] = [];
   async function* results(): AsyncGenerator<UploadResult> {
+    const watch = watchUploads(context, opened.sources);
     try {
       const http = await context.http();
-      const watch = watchUploads(context, opened.sources);
       for await (const result of uploadAll(context, http, opened.sources, options, watch)) {
         all.push(result);
         yield result;
       }
     } finally {
+      watch.close();
       await opened.close();
     }
   }

@@ -35,7 +35,9 @@ interface Shown {
 }
 
 function lineOf({ text, detail }: Shown): string {
-  return detail === '' ? text : `${text} (${detail})`;
+  if (detail === '') return text;
+  // Several lines are made to fit the terminal, each of them.
+  return text.includes('\n') ? `${text}\n  (${detail})` : `${text} (${detail})`;
 }
 
 const SILENT: Progress = { start() {}, update() {}, detail() {}, stop() {}, around: (write) => write() };

@@ -1,5 +1,7 @@
 import cliProgress from 'cli-progress';
 import prettyBytes from 'pretty-bytes';
+import { cleanLine } from '../output/sanitise.ts';
+import { graphemes, truncated, widthOf } from '../output/width.ts';
 
 /** How one file gets on. */
 export interface Transfer {
@@ -11,18 +13,59 @@ export interface Transfer {
   readonly startedAt: number;
 }
 
-const BAR_WIDTH = 20;
-const LABEL_WIDTH = 28;
-const COMPLETE = '█'.repeat(BAR_WIDTH);
-const INCOMPLETE = '░'.repeat(BAR_WIDTH);
+const LONGEST_LABEL = 28;
+/** What a name needs for the files to be told apart. */
+const LABEL = 16;
 
-function bar(share: number): string {
+/** What stands before the first line, the spinner, and the last column, which makes some terminals wrap. */
+const AROUND = 3;
+const INDENT = '  ';
+
+/**
+ * What there is room for, the most first. Columns of the facts at their longest: `1000 kB of 1000 kB, 1000 kB/s,
+ * 59 min left`, and less than that.
+ */
+const SHAPES = [
+  { facts: 43, shown: 3, bar: 20 },
+  { facts: 43, shown: 3, bar: 10 },
+  { facts: 29, shown: 2, bar: 10 },
+  { facts: 18, shown: 1, bar: 10 },
+] as const;
+const NARROWEST = { facts: 18, shown: 1, bar: 0 } as const;
+
+interface Layout {
+  readonly room: number;
+  readonly label: number;
+  /** 0 where there is no room for one. */
+  readonly bar: number;
+  /** How many of the facts there is room for. */
+  readonly shown: number;
+}
+
+function layoutOf(columns: number): Layout {
+  const room = Math.max(1, columns - AROUND);
+  const fits = SHAPES.find(({ facts, bar }) => facts + bar + LABEL + 2 <= room);
+  const { facts, shown, bar } = fits ?? NARROWEST;
+  return { room, shown, bar, label: Math.min(LONGEST_LABEL, Math.max(1, room - facts - bar - 2)) };
+}
+
+function bar(share: number, width: number): string {
   return cliProgress.Format.BarFormat(share, {
-    barsize: BAR_WIDTH,
-    barCompleteString: COMPLETE,
-    barIncompleteString: INCOMPLETE,
+    barsize: width,
+    barCompleteString: '█'.repeat(width),
+    barIncompleteString: '░'.repeat(width),
     barGlue: '',
   });
+}
+
+/** A name in so many columns. A path is cut at its front: what tells files apart stands at its end. */
+function labelIn(width: number, label: string): string {
+  const clean = cleanLine(label);
+  let used = widthOf(clean);
+  if (used <= width) return clean + ' '.repeat(width - used);
+  const kept = [...graphemes(clean)];
+  while (used > width - 1) used -= kept.shift()?.width ?? used;
+  return `…${kept.map(({ text }) => text).join('')}${' '.repeat(width - 1 - used)}`;
 }
 
 function timeLeft(seconds: number): string {
@@ -33,19 +76,23 @@ function timeLeft(seconds: number): string {
 }
 
 /** One bar: `report.pdf  ████░░  12 MB of 40 MB, 3 MB/s, 10 s left`. */
-function line({ label, bytes, sent, startedAt }: Transfer, now: number): string {
+function line({ label, bytes, sent, startedAt }: Transfer, layout: Layout, now: number): string {
   const share = bytes === 0 ? 1 : Math.min(1, sent / bytes);
   const rate = sent / Math.max(0.001, (now - startedAt) / 1000);
-  const name = label.length > LABEL_WIDTH ? `…${label.slice(1 - LABEL_WIDTH)}` : label.padEnd(LABEL_WIDTH);
   const left = sent === 0 || share === 1 ? '' : timeLeft((bytes - sent) / rate);
   const facts = [`${prettyBytes(sent)} of ${prettyBytes(bytes)}`, `${prettyBytes(rate)}/s`, left];
-  return `${name} ${bar(share)} ${facts.filter((fact) => fact !== '').join(', ')}`;
+  const shown = facts.slice(0, layout.shown).filter((fact) => fact !== '');
+  const parts = [labelIn(layout.label, label), bar(share, layout.bar), shown.join(', ')];
+  return truncated(parts.filter((part) => part !== '').join(' '), layout.room);
 }
 
 /**
- * A bar for each file in flight, after one for all. Pure.
+ * A bar for each file in flight, after one for all. No line is wider than the terminal, whatever the names are. Pure.
+ * @param columns of the terminal
  * @param now milliseconds since the epoch
  */
-export function transferLines(all: Transfer, inFlight: readonly Transfer[], now: number): string[] {
-  return [line(all, now), ...inFlight.map((transfer) => line(transfer, now))];
+export function transferLines(all: Transfer, inFlight: readonly Transfer[], columns: number, now: number): string[] {
+  const layout = layoutOf(columns);
+  const [first = '', ...others] = [all, ...inFlight].map((transfer) => line(transfer, layout, now));
+  return [first, ...others.map((other) => INDENT + other)];
 }

@@ -81,7 +81,7 @@ class Upload {
   }
 
   async run(): Promise<UploadOutcome> {
-    const settled = await this.settledBefore();
+    const settled = await this.settledBefore(true);
     if (settled) return settled;
     const beforeLast = (sha256: string, sending: Sending) => this.announce(sha256, sending);
     let id: string;
@@ -103,8 +103,11 @@ class Upload {
     return uploadHistory(records.filter((record) => record.key === key));
   }
 
-  /** Spares a file that the state file knows the way to the service. */
-  async settledBefore(): Promise<UploadOutcome | undefined> {
+  /**
+   * Spares a file that the state file knows the way to the service.
+   * @param remembers whether a file that had to be read to be known is to be known without that the next time
+   */
+  async settledBefore(remembers: boolean): Promise<UploadOutcome | undefined> {
     if (this.options.force) return undefined;
     const { origin, kind, ledger, ended } = this.parts;
     const records = await ledger.read(this.source.filename);
@@ -114,7 +117,7 @@ class Upload {
     const known = stamped && 'sha256' in stamped && this.source.stamp !== null ? stamped.sha256 : undefined;
     const sha256 = known ?? (await hashOf(this.source, ended));
     const settled = await this.settledByFile(sha256);
-    if (settled?.status === 'skipped' && known === undefined && this.source.stamp !== null) {
+    if (remembers && settled?.status === 'skipped' && known === undefined && this.source.stamp !== null) {
       await this.remember(sha256, settled.id);
     }
     return settled;
@@ -252,5 +255,5 @@ export async function lookUpUpload(
   parts: UploadParts,
   options: UploadOptions,
 ): Promise<UploadOutcome | undefined> {
-  return await new Upload(source, parts, options, () => undefined).settledBefore();
+  return await new Upload(source, parts, options, () => undefined).settledBefore(false);
 }

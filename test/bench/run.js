@@ -1,27 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { makeAgent, replyDelay } from './chat.js';
 import { duplicateAnswer } from './cron.js';
 import { compare } from './measure.js';
-import { PROGRAM, startSandbox } from './sandbox.js';
+import { PROGRAM, peakMemory, startSandbox } from './sandbox.js';
+import { hasCurl, sparseArrives, uploadSpeed } from './upload.js';
 
 const results = [];
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 21);
 const here = (file) => new URL(file, import.meta.url).pathname;
-
-/** Peak memory of a command in MiB. */
-async function peakMemory(args, env) {
-  const child = spawn(process.execPath, ['--import', here('peak-memory.js'), PROGRAM, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
-  });
-  let kib = '';
-  child.stdio[3].on('data', (chunk) => {
-    kib += chunk;
-  });
-  await once(child, 'close');
-  return Number(kib) / 1024;
-}
 
 function row({ name, ours, baseline, ratio, limit }, unit) {
   const verdict = ratio <= limit ? 'within' : 'OVER';
@@ -91,4 +76,28 @@ try {
 } finally {
   await sandbox.stop();
 }
+
+/** Says a figure that has a limit of its own. */
+function figure(name, value, limit, isWithin, unit = '') {
+  process.stdout.write(
+    `${name}: ${value.toFixed(2)}${unit}, ${isWithin ? 'within' : 'OVER'} the limit of ${limit}${unit}\n`,
+  );
+  if (!isWithin) process.exitCode = 1;
+}
+
+const GIB = 1024 ** 3;
+const upload = await uploadSpeed(GIB, Math.min(ROUNDS, 5));
+if (hasCurl) {
+  const speed = upload.theirs / upload.ours;
+  const seconds = `${upload.ours.toFixed(2)} s against ${upload.theirs.toFixed(2)} s`;
+  figure(`upload of 1 GiB, throughput against curl -F (${seconds})`, speed, 0.9, speed >= 0.9);
+} else {
+  process.stdout.write('upload of 1 GiB against curl -F: skipped, there is no curl\n');
+}
+figure('memory of an upload of 1 GiB above --version', upload.client, 130, upload.client <= 130, ' MiB');
+// What the system does not tell is not held against it.
+figure('memory of the sandbox meanwhile, above idle', upload.service, 150, !(upload.service > 150), ' MiB');
+const arrives = await sparseArrives(5 * GIB);
+process.stdout.write(`a sparse file of 5 GiB: ${arrives ? 'arrives with its sha256' : 'WRONG'}\n`);
+if (!arrives) process.exitCode = 1;
 if (results.some(({ ratio, limit }) => ratio > limit)) process.exitCode = 1;

@@ -1,120 +1,463 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { hasty, type Ran, run, tempDirectory } from '../helpers/run.ts';
-import { type Service, service, write } from '../helpers/service.ts';
-import { contentOf, sha256 } from '../sandbox/uploading.ts';
+import { describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { write } from '../helpers/service.ts';
+import { ATTACHMENTS, contentOf, DOCUMENTS } from '../sandbox/uploading.ts';
+import { type UploadAnswer, uploads } from './uploads.ts';
 
-interface Said {
-  readonly file: string;
-  readonly id: string | null;
-  readonly status: string;
-  readonly sha256: string | null;
-}
-
-interface Kept {
-  readonly file_attachment_id?: string;
-  readonly document_id?: string;
-  readonly filename: string;
-  readonly sha256: string;
-  readonly fields: Record<string, unknown>;
-}
-
-interface Uploads extends Service {
-  upload(words: readonly string[], stdin?: string): Promise<Ran>;
-  kept(): Promise<readonly Kept[]>;
-}
-
-async function uploads(): Promise<Uploads> {
-  const it = await service();
-  const state = join(tempDirectory(), 'state.jsonl');
-  return {
-    ...it,
-    upload: (words, stdin) =>
-      run(['upload', ...words, '--state', state, '-o', 'json'], {
-        env: it.env,
-        random: hasty,
-        ...(stdin !== undefined && { stdin }),
-      }),
-    kept: async () => (await it.admin('GET', '/uploads')).json.uploads,
-  };
-}
-
-function statuses(ran: Ran): string[] {
-  return ran.json<Said[]>().map(({ status }) => status);
-}
+const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
 describe('upload', () => {
-  it('puts the bytes there, once, and says under which id', async () => {
+  test('sends a file as a form, and answers in the fixed shape', async () => {
     const it = await uploads();
-    const path = write('a"b\r\n日本語.txt', 'hello');
-    const first = await it.upload([path]);
-    expect(first).toMatchObject({ code: 0, stderr: expect.any(String) });
-    const [said] = first.json<Said[]>();
-    expect(said).toMatchObject({ file: path, status: 'uploaded', sha256: sha256('hello') });
-    expect(await it.kept()).toMatchObject([
-      { file_attachment_id: said?.id, filename: 'a"b\r\n日本語.txt', sha256: sha256('hello') },
+    const bytes = Buffer.from([0, 255, 13, 10, 45, 45, 120]);
+    const file = write('report.pdf', bytes, it.directory);
+    const ran = await it.upload([file, '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const [kept] = await it.kept();
+    const id = kept?.file_attachment_id ?? '';
+    expect(ran.json()).toEqual([
+      { file, as: 'attachment', id, bytes: 7, sha256: sha256(bytes), status: 'uploaded', error: null },
     ]);
-    expect((await contentOf(it, said?.id ?? '')).toString()).toBe('hello');
-    const again = await it.upload([path]);
-    expect(again.json()).toMatchObject([{ status: 'skipped', id: said?.id }]);
+    expect(kept).toMatchObject({ filename: 'report.pdf', content_type: 'application/pdf', bytes: 7, fields: {} });
+    expect(await contentOf(it, id)).toEqual(bytes);
+    expect((await it.posts()).map(({ path }) => path)).toEqual([`/v1${ATTACHMENTS}`]);
+  });
+
+  test('in every format the same', async () => {
+    const it = await uploads();
+    const file = write('a.txt', 'a', it.directory);
+    const [json, ndjson, yaml, tsv, table, query] = [
+      await it.upload([file, '-o', 'json']),
+      await it.upload([file, '-o', 'ndjson']),
+      await it.upload([file, '-o', 'yaml']),
+      await it.upload([file, '-o', 'tsv']),
+      await it.upload([file, '-o', 'table', '--color', 'never'], { columns: 200 }),
+      await it.upload([file, '--query', '[].id | [0]', '-o', 'tsv']),
+    ];
+    const [first] = json.json<UploadAnswer[]>();
+    const again = { ...first, status: 'skipped' };
+    expect(JSON.parse(ndjson.stdout)).toEqual(again);
+    expect(parseYaml(yaml.stdout)).toEqual([again]);
+    expect(tsv.stdout).toBe(`${first?.id}\tskipped\t${file}\t1\t${sha256('a')}\n`);
+    const [heading, row] = table.stdout.split('\n');
+    expect(heading).toMatch(/^ID +STATUS +FILE +BYTES +SHA-256$/);
+    expect(row?.split(/ +/)).toEqual([first?.id, 'skipped', file, '1', sha256('a')]);
+    expect(table.stderr).toBe('1 skipped.\n');
+    expect(query.stdout).toBe(`${first?.id}\n`);
     expect(await it.kept()).toHaveLength(1);
   });
 
-  it('sends files of the same name and content once, however many at a time', async () => {
+  test('JSON and tables are in the order of the words, however the files come through', async () => {
     const it = await uploads();
-    const directory = tempDirectory();
-    for (let index = 0; index < 12; index += 1) {
-      mkdirSync(join(directory, `d${index}`));
-      writeFileSync(join(directory, `d${index}`, '__init__.py'), '');
-      writeFileSync(join(directory, `d${index}`, 'x.txt'), index % 2 === 0 ? 'even' : 'odd!');
-    }
-    const ran = await it.upload([directory, '-r', '--concurrency', '8']);
-    expect({ code: ran.code, statuses: statuses(ran).toSorted() }).toEqual({
-      code: 0,
-      statuses: [...Array.from({ length: 21 }, () => 'skipped'), 'uploaded', 'uploaded', 'uploaded'],
+    const files = ['c', 'a', 'b', 'd'].map((name) => write(name, name, it.directory));
+    await it.faults({ kind: 'delay', ms: 200, on: 'POST', times: 1 });
+    const ran = await it.upload([...files, '-o', 'json']);
+    expect(ran.json<UploadAnswer[]>().map(({ file }) => file)).toEqual(files);
+  });
+
+  test.each([0, 1, 262_143, 262_144, 262_145])('%i bytes arrive', async (bytes) => {
+    const it = await uploads();
+    const content = Buffer.alloc(bytes, 'abcdefg');
+    const ran = await it.upload([write('x', content, it.directory), '-o', 'json']);
+    expect(ran.code).toBe(0);
+    expect(await it.kept()).toMatchObject([{ bytes, sha256: sha256(content) }]);
+    expect(ran.json()).toMatchObject([{ bytes, sha256: sha256(content) }]);
+  });
+
+  test('documents, extra fields and types', async () => {
+    const it = await uploads();
+    const file = write('notes.md', '# Notes', it.directory);
+    const fields = ['--field', 'purpose=help', '--field', 'purpose=', '--field', 'a"b=x=y\r\n'];
+    const one = await it.upload([file, '--as', 'document', ...fields, '-o', 'json']);
+    expect(one.json()).toMatchObject([{ as: 'document', status: 'uploaded', id: expect.stringMatching(/^doc_/) }]);
+    const two = await it.upload([file, '--content-type', 'text/plain; charset=utf-8']);
+    expect(two.code).toBe(0);
+    const three = await it.upload([write('blob', 'x', it.directory)]);
+    expect(three.code).toBe(0);
+    expect(await it.kept()).toMatchObject([
+      { name: 'notes.md', content_type: 'text/markdown', fields: { purpose: ['help', ''], 'a"b': 'x=y\r\n' } },
+      { filename: 'notes.md', content_type: 'text/plain; charset=utf-8' },
+      { filename: 'blob', content_type: 'application/octet-stream' },
+    ]);
+  });
+
+  test('a document out of a text goes as JSON, and once', async () => {
+    const it = await uploads();
+    const text = 'Opening hours:\n"9 to 5" \u2028 日本 \\ \u0000';
+    const words = ['--as', 'document', '--name', 'faq "1".md', '--text', text, '-o', 'json'];
+    const ran = await it.upload(words);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const [kept] = await it.kept();
+    expect(kept).toMatchObject({ name: 'faq "1".md', bytes: Buffer.byteLength(text), sha256: sha256(text) });
+    expect(ran.json()).toMatchObject([{ file: 'faq "1".md', bytes: kept?.bytes, sha256: kept?.sha256 }]);
+    expect(String(await contentOf(it, kept?.document_id ?? ''))).toBe(text);
+    expect((await it.upload(words)).json()).toMatchObject([{ status: 'skipped', id: kept?.document_id }]);
+    expect(await it.kept()).toHaveLength(1);
+  });
+
+  test('standard input needs a name, and leaves nothing behind', async () => {
+    const it = await uploads();
+    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('partnerctl-upload-'));
+    const words = ['-', '--filename', 'dump.sql', '-o', 'json'];
+    const ran = await it.upload(words, { stdin: 'select 1;' });
+    expect(ran.json()).toMatchObject([{ file: '-', bytes: 9, sha256: sha256('select 1;'), status: 'uploaded' }]);
+    expect(await it.kept()).toMatchObject([{ filename: 'dump.sql', content_type: 'application/sql' }]);
+    expect((await it.upload(words, { stdin: 'select 1;' })).json()).toMatchObject([{ status: 'skipped' }]);
+    expect((await it.upload(words, { stdin: 'select 2;' })).json()).toMatchObject([{ status: 'uploaded' }]);
+    const after = readdirSync(tmpdir()).filter((name) => name.startsWith('partnerctl-upload-'));
+    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+  });
+
+  test('a token and a file cannot both come from standard input', async () => {
+    const it = await uploads();
+    const words = ['-', '--filename', 'x', '--token-file', '-', '-o', 'json'];
+    const ran = await it.upload(words, { stdin: 'x', env: { PARTNER_TOKEN: undefined } });
+    expect(ran.code).toBe(2);
+    expect(ran.error().message).toBe('Standard input cannot be both the file and the token.');
+  });
+
+  test.each([
+    [[], /No file is named/],
+    [['x', '--as', 'picture'], /--as/],
+    [['x', '--concurrency', '0'], /--concurrency/],
+    [['x', '--concurrency', '33'], /--concurrency/],
+    [['x', '--concurrency', 'many'], /--concurrency/],
+    [['x', '--field', 'novalue'], /--field takes name=value/],
+    [['x', '--field', '=v'], /--field takes name=value/],
+    [['x', '--field', 'file=v'], /holds the file itself/],
+    [['x', '--content-type', 'pdf'], /--content-type takes a type/],
+    [['x', '--content-type', 'a/b\r\nX: y'], /--content-type takes a type/],
+    [['x', '--filename', 'y'], /--filename goes with standard input/],
+    [['x', '--name', 'y'], /--name goes with --text/],
+    [['x', '--include', '*'], /add --recursive/],
+    [['x', '--exclude', '*'], /add --recursive/],
+    [['-'], /Give it one with --filename|Standard input has no name/],
+    [['-', '--filename', ''], /Standard input has no name/],
+    [['-', 'x', '--filename', 'y'], /Standard input is uploaded alone/],
+    [['--text', 'x', '--name', 'y'], /add --as document/],
+    [['--text', 'x', '--as', 'document'], /--text needs the name/],
+    [['--text', 'x', '--as', 'document', '--name', 'y', 'z'], /exclude each other/],
+    [['--text', 'x', '--as', 'document', '--name', 'y', '--field', 'a=b'], /--field goes with files/],
+    [['--text', 'x', '--as', 'document', '--name', 'y', '--content-type', 'a/b'], /--content-type goes with files/],
+    [['--text', 'x', '--as', 'document', '--name', 'y', '--filename', 'z'], /--filename goes with standard input/],
+    [['--text', 'x', '--as', 'document', '--name', 'y', '--recursive'], /--recursive goes with directories/],
+    [['--text', 'x', '--as', 'document', '--name', 'y', '--include', '*'], /--include goes with directories/],
+    [['-', '--filename', 'y', '--recursive'], /--recursive goes with directories/],
+    [['-', '--filename', 'y', '--exclude', '*'], /--exclude goes with directories/],
+  ])('%j is refused with 2, and nothing is received', async (words, said) => {
+    const it = await uploads();
+    const ran = await it.upload([...words, '-o', 'json'], { stdin: 'x' });
+    expect(ran.code).toBe(2);
+    const { message, hint } = ran.error();
+    expect(`${message} ${hint}`).toMatch(said);
+    expect(await it.received()).toEqual([]);
+    expect(existsSync(it.state)).toBe(false);
+  });
+});
+
+describe('what cannot be uploaded is named before anything is sent', () => {
+  test('a directory, a pipe, a device, a dangling link and what is not there, all at once', async () => {
+    const it = await uploads();
+    const good = write('good', 'good', it.directory);
+    const pipe = join(it.directory, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const link = join(it.directory, 'link');
+    symlinkSync('nowhere', link);
+    const words = [good, it.directory, pipe, '/dev/null', link, join(it.directory, 'gone\u001b[2J')];
+    const ran = await it.upload([...words, '-o', 'json']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      type: 'invalid_input',
+      message: '5 files cannot be uploaded.',
+      details: {
+        problems: [
+          { file: it.directory, why: expect.stringContaining('--recursive') },
+          { file: pipe, why: expect.stringContaining('FIFO') },
+          { file: '/dev/null', why: expect.stringContaining('device') },
+          { file: link, why: expect.stringContaining('link') },
+          { file: words[5], why: expect.any(String) },
+        ],
+      },
     });
-    expect(await it.kept()).toHaveLength(3);
+    expect(await it.received()).toEqual([]);
+    const shown = await it.upload([words[5] ?? '']);
+    expect(shown.stderr).toContain('gone\\x1b[2J');
   });
 
-  it('keeps standard input under the name that is given', async () => {
+  test.skipIf(process.getuid?.() === 0)('a file that may not be read', async () => {
     const it = await uploads();
-    const ran = await it.upload(['-', '--filename', '../../x', '--field', 'kind=a=b'], 'piped');
-    expect(ran.json()).toMatchObject([{ file: '-', status: 'uploaded', sha256: sha256('piped') }]);
-    expect(await it.kept()).toMatchObject([{ filename: '../../x', sha256: sha256('piped'), fields: { kind: 'a=b' } }]);
-    expect(statuses(await it.upload(['-', '--filename', '../../x'], 'piped'))).toEqual(['skipped']);
+    const file = write('secret', 'x', it.directory);
+    chmodSync(file, 0o000);
+    const ran = await it.upload([file, write('good', 'x', it.directory), '-o', 'json']);
+    expect(ran.code).toBe(2);
+    expect(await it.received()).toEqual([]);
   });
 
-  it('makes a document out of a text', async () => {
+  test('a pattern that leaves nothing', async () => {
     const it = await uploads();
-    const text = 'Opening hours: "9" to 5\n日本語 🎉 \u2028';
-    const ran = await it.upload(['--as', 'document', '--name', 'faq.md', '--text', text]);
-    expect(ran.json()).toMatchObject([{ status: 'uploaded', sha256: sha256(text) }]);
-    expect(await it.kept()).toMatchObject([{ name: 'faq.md', sha256: sha256(text) }]);
+    write('a.txt', 'a', it.directory);
+    const ran = await it.upload([it.directory, '-r', '--include', '*.pdf', '-o', 'json']);
+    expect(ran.code).toBe(2);
+    expect(await it.received()).toEqual([]);
+  });
+});
+
+describe('directories', () => {
+  test('everything below, or what the patterns leave, each file once', async () => {
+    const it = await uploads();
+    mkdirSync(join(it.directory, 'sub', 'deep'), { recursive: true });
+    const texts = { 'a.pdf': 'a', 'b.txt': 'b', '.hidden.pdf': 'h', 'sub/c.pdf': 'c', 'sub/deep/d.pdf': 'd' };
+    for (const [name, text] of Object.entries(texts)) write(name, text, it.directory);
+    const taken = async (...words: string[]): Promise<string[]> => {
+      const ran = await it.upload(['-r', '--dry-run', '-o', 'json', it.directory, ...words]);
+      return ran.json<UploadAnswer[]>().map(({ file }) => file.slice(it.directory.length + 1));
+    };
+    expect(await taken()).toEqual(['.hidden.pdf', 'a.pdf', 'b.txt', 'sub/c.pdf', 'sub/deep/d.pdf']);
+    expect(await taken('--include', '*.pdf', '--exclude', '.*')).toEqual(['a.pdf', 'sub/c.pdf', 'sub/deep/d.pdf']);
+    expect(await taken('--include', 'sub/*')).toEqual(['sub/c.pdf']);
+    expect(await taken('--include', 'sub/**', '--include', 'b.*')).toEqual(['b.txt', 'sub/c.pdf', 'sub/deep/d.pdf']);
+    expect(await taken('--exclude', '**/deep/**')).toHaveLength(4);
+    expect(await taken(join(it.directory, 'a.pdf'), `${it.directory}/sub/../b.txt`)).toHaveLength(5);
+    const ran = await it.upload(['-r', it.directory]);
+    expect(ran.code).toBe(0);
+    const kept = await it.kept();
+    expect(kept.map(({ filename }) => filename).sort()).toEqual(
+      ['.hidden.pdf', 'a.pdf', 'b.txt', 'c.pdf', 'd.pdf'].sort(),
+    );
+  });
+});
+
+describe('what was uploaded', () => {
+  test('is known again after a touch, under another path, not under another name or as another kind', async () => {
+    const it = await uploads();
+    const file = write('a.txt', 'a', it.directory);
+    const [first] = (await it.upload([file, '-o', 'json'])).json<UploadAnswer[]>();
+    const skipped = { status: 'skipped', id: first?.id, sha256: first?.sha256 };
+    expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([skipped]);
+    utimesSync(file, new Date(0), new Date(0));
+    expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([skipped]);
+    mkdirSync(join(it.directory, 'other'));
+    const moved = join(it.directory, 'other', 'a.txt');
+    renameSync(file, moved);
+    expect((await it.upload([moved, '-o', 'json'])).json()).toMatchObject([skipped]);
+    expect(await it.kept()).toHaveLength(1);
+
+    const renamed = join(it.directory, 'b.txt');
+    renameSync(moved, renamed);
+    expect((await it.upload([renamed, '-o', 'json'])).json()).toMatchObject([{ status: 'uploaded' }]);
+    expect((await it.upload([renamed, '--as', 'document', '-o', 'json'])).json()).toMatchObject([
+      { status: 'uploaded' },
+    ]);
+    appendFileSync(renamed, '!');
+    expect((await it.upload([renamed, '-o', 'json'])).json()).toMatchObject([{ status: 'uploaded', bytes: 2 }]);
+    expect(await it.kept()).toHaveLength(4);
   });
 
-  it('takes the same file as an attachment and as a document for two things', async () => {
+  test('goes up again with --force, and that one counts from then on', async () => {
     const it = await uploads();
-    const path = write('a.txt', 'one');
-    expect(statuses(await it.upload([path]))).toEqual(['uploaded']);
-    expect(statuses(await it.upload([path, '--as', 'document']))).toEqual(['uploaded']);
+    const file = write('a.txt', 'a', it.directory);
+    const [first] = (await it.upload([file, '-o', 'json'])).json<UploadAnswer[]>();
+    const [second] = (await it.upload([file, '--force', '-o', 'json'])).json<UploadAnswer[]>();
+    expect(second).toMatchObject({ status: 'uploaded' });
+    expect(second?.id).not.toBe(first?.id);
+    expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'skipped', id: second?.id }]);
     expect(await it.kept()).toHaveLength(2);
   });
 
-  it('sends nothing where one of the files cannot be uploaded', async () => {
+  test('two files of the same content and name in one run go up once', async () => {
     const it = await uploads();
-    const ran = await it.upload([write('a.txt', 'one'), join(tempDirectory(), 'none.txt')]);
-    expect(ran.code).toBe(2);
-    expect(ran.stderr).toContain('none.txt');
-    expect(await it.received()).toEqual([]);
+    mkdirSync(join(it.directory, 'x'));
+    const files = [write('a.txt', 'a', it.directory), write('x/a.txt', 'a', it.directory)];
+    const ran = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
+    expect(ran.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['uploaded', 'skipped']);
+    expect(await it.kept()).toHaveLength(1);
   });
 
-  it('only shows with --dry-run what it would do', async () => {
+  test('a dry run says what would be done, sends nothing and writes nothing', async () => {
     const it = await uploads();
-    const [one, two] = [write('a.txt', 'one'), write('b.txt', 'two')];
-    await it.upload([one]);
+    const [known, fresh] = [write('a.txt', 'a', it.directory), write('b.txt', 'b', it.directory)];
+    await it.upload([known]);
     await it.forget();
-    expect(statuses(await it.upload([one, two, '--dry-run']))).toEqual(['skipped', 'planned']);
+    const before = readFileSync(it.state, 'utf8');
+    utimesSync(known, new Date(0), new Date(0));
+    const ran = await it.upload([known, fresh, '--dry-run', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toMatchObject([
+      { status: 'skipped', id: expect.stringMatching(/^att_/) },
+      { status: 'planned', id: null, bytes: 1, error: null },
+    ]);
     expect(await it.received()).toEqual([]);
+    expect(readFileSync(it.state, 'utf8')).toBe(before);
+  });
+
+  test('the state file holds ids and hashes, not paths, contents or the token', async () => {
+    const it = await uploads();
+    await it.upload([write('name.txt', 'the content itself', it.directory), '--field', 'secret=value-of-a-field']);
+    const text = readFileSync(it.state, 'utf8');
+    expect(text).toContain('name.txt');
+    for (const never of ['the content itself', it.directory, 'value-of-a-field', it.token]) {
+      expect(text).not.toContain(never);
+    }
+  });
+});
+
+describe('names', () => {
+  test.each(['a"b\r\nX: y.txt', '日本語.pdf', 'a\\b%22.txt', '\u001b[31mred\u202e.txt', ' spaces .txt', '-dash.txt'])(
+    '%j arrives as it is, exact in JSON and harmless in the table',
+    async (name) => {
+      const it = await uploads();
+      const file = write(name, 'x', it.directory);
+      const ran = await it.upload([file, '-o', 'json']);
+      expect(ran.code).toBe(0);
+      expect(ran.json()).toMatchObject([{ file }]);
+      const [kept] = await it.kept();
+      // Quotes and line breaks are percent-encoded on the way, as browsers do.
+      expect(kept?.filename?.replaceAll('%22', '"')).toBe(name.replaceAll('%22', '"'));
+      const shown = await it.upload([file, '-o', 'table', '--color', 'never'], { columns: 200 });
+      expect(shown.stdout).not.toMatch(/[\u001b\u202e\r]/);
+      const rows = await it.upload([file, '-o', 'tsv']);
+      expect(rows.stdout.split('\t')).toHaveLength(5);
+    },
+  );
+
+  test('of a path only the last part is told to the service', async () => {
+    const it = await uploads();
+    mkdirSync(join(it.directory, 'a', 'b'), { recursive: true });
+    write('x', 'x', it.directory);
+    const ran = await it.upload([`${it.directory}/a/b/../../x`, '-o', 'json']);
+    expect(ran.json()).toMatchObject([{ file: expect.stringMatching(/\.\.\/\.\.\/x$/), status: 'uploaded' }]);
+    expect(await it.kept()).toMatchObject([{ filename: 'x' }]);
+  });
+
+  test('--filename is taken as it is given', async () => {
+    const it = await uploads();
+    await it.upload(['-', '--filename', '../../x'], { stdin: 'x' });
+    expect(await it.kept()).toMatchObject([{ filename: '../../x' }]);
+  });
+});
+
+describe('failures', () => {
+  test('a single one has its own exit code; some of several are 10, with each named', async () => {
+    const it = await uploads();
+    const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
+    await it.set({ max_file_attachment_bytes: 1_000 });
+    const large = write('large', Buffer.alloc(200_000), it.directory);
+    const alone = await it.upload([large, '-o', 'json']);
+    expect(alone.code).toBe(1);
+    expect(alone.error()).toMatchObject({ status: 413 });
+    expect(alone.json()).toMatchObject([{ status: 'failed', id: null, error: { status: 413 } }]);
+    await it.faults({ kind: 'status', status: 422, on: 'POST', times: 1 });
+    const several = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
+    expect(several.code).toBe(10);
+    expect(several.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['failed', 'uploaded', 'uploaded']);
+    expect(several.error()).toMatchObject({
+      message: '1 of 3 files failed.',
+      details: { uploaded: 2, skipped: 0, planned: 0, unknown: 0, failed: 1 },
+    });
+    const again = await it.upload([...files, '-o', 'json']);
+    expect(again.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['uploaded', 'skipped', 'skipped']);
+  });
+
+  test.each([
+    [402, 6],
+    [401, 3],
+  ])('%i stops the rest', async (status, code) => {
+    const it = await uploads();
+    const files = ['a', 'b', 'c', 'd'].map((name) => write(`${name}.txt`, name, it.directory));
+    await it.faults({ kind: 'status', status, on: 'POST' });
+    const ran = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
+    expect(ran.code).toBe(code);
+    expect(await it.posts()).toHaveLength(1);
+    expect(ran.json<UploadAnswer[]>().map(({ status: each }) => each)).toEqual(Array(4).fill('failed'));
+  });
+
+  test('a lost answer is unknown, ends with 9, and only --retry-unknown repeats it', async () => {
+    const it = await uploads();
+    const file = write('a.txt', 'a', it.directory);
+    await it.faults({ kind: 'reset', stage: 'after', on: 'POST', times: 1 });
+    const lost = await it.upload([file, '-o', 'json']);
+    expect(lost.code).toBe(9);
+    expect(lost.json()).toMatchObject([{ status: 'unknown', id: null, sha256: sha256('a') }]);
+    expect(lost.error().hint).toContain('--retry-unknown');
+    const blocked = await it.upload([file, '-o', 'json']);
+    expect(blocked.code).toBe(9);
+    expect(blocked.error().message).toContain('may have been uploaded before');
+    expect(await it.kept()).toHaveLength(1);
+    const retried = await it.upload([file, '--retry-unknown', '-o', 'json']);
+    expect(retried.json()).toMatchObject([{ status: 'uploaded' }]);
+    expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'skipped' }]);
+    expect(await it.kept()).toHaveLength(2);
+  });
+
+  test('of several, what is unknown says how to go on', async () => {
+    const it = await uploads();
+    const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
+    await it.faults({ kind: 'reset', stage: 'after', on: 'POST', times: 1 });
+    const ran = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
+    expect(ran.code).toBe(10);
+    expect(ran.error().hint).toContain('--retry-unknown');
+    const plain = await it.upload([...files, '--concurrency', '1']);
+    expect(plain).toMatchObject({ code: 10, stdout: expect.stringMatching(/\tskipped\t/) });
+  });
+
+  test('a state file that cannot be written keeps a file from being completed at the service', async () => {
+    const it = await uploads();
+    const file = write('a.txt', 'a', it.directory);
+    for (const state of [join(write('file', 'x'), 'state.jsonl'), it.directory]) {
+      const ran = await it.upload([file, '--state', state, '-o', 'json']);
+      expect(ran.code).toBe(1);
+      expect(ran.error().message).toMatch(/state file/i);
+      expect(await it.kept()).toEqual([]);
+    }
+  });
+
+  test('damaged lines are said once, and do not keep sound ones from counting', async () => {
+    const it = await uploads();
+    const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
+    await it.upload([files[0] ?? '']);
+    appendFileSync(
+      it.state,
+      `\n${readFileSync(it.state, 'utf8').trim().split('\n').at(-1)?.replace(/att_./, 'att_?')}\n`,
+    );
+    const ran = await it.upload([...files, '-o', 'json']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr.match(/is left out/g)).toHaveLength(1);
+    expect(ran.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['skipped', 'uploaded']);
+  });
+
+  test('without a network nothing is sent and the next run uploads', async () => {
+    const it = await uploads();
+    const file = write('a.txt', 'a', it.directory);
+    const away = await it.upload([file, '--retries', '0', '-o', 'json'], {
+      env: { PARTNER_BASE_URL: 'http://127.0.0.1:9/v1' },
+    });
+    expect(away.code).toBe(8);
+    expect(away.error().message).toMatch(/^Could not reach/);
+    expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'uploaded' }]);
+  });
+
+  test('a token that may not upload', async () => {
+    const it = await uploads();
+    const ran = await it.upload([write('a.txt', 'a', it.directory), '--as', 'document', '-o', 'json'], {
+      env: await it.envFor(['file_attachments.write']),
+    });
+    expect(ran.code).toBe(3);
+    expect(ran.error()).toMatchObject({ status: 403 });
+    expect((await it.posts()).map(({ path }) => path)).toEqual([`/v1${DOCUMENTS}`]);
   });
 });

@@ -108,6 +108,8 @@ const COMMANDS = (file: string): readonly (readonly string[])[] => [
   ['cron', 'adopt', 'cron_1', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
   ['cron', 'reconcile'],
   ['cron', 'forget', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
+  ['upload', file],
+  ['upload', file, '--as', 'document'],
 ];
 
 interface Places {

@@ -65,7 +65,12 @@ describe('an early refusal of a large file stops the sending, and is reported as
     const { upload, records } = uploader(server.baseUrl);
     const ran = await upload([large()]);
     expect(ran.code).toBe(exit);
-    expect(ran.error()).toMatchObject({ type, status, code: 'the_code', details: { why: expect.stringMatching('Not this') } });
+    expect(ran.error()).toMatchObject({
+      type,
+      status,
+      code: 'the_code',
+      details: { why: expect.stringMatching('Not this') },
+    });
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed', error: { type, status } }]);
     expect(server.requests).toHaveLength(1);
     const [request] = server.requests;

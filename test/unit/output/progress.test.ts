@@ -93,6 +93,18 @@ describe('progress', () => {
     progress.stop();
   });
 
+  it('adds the detail to several lines as a line of its own', async () => {
+    const screen = new Screen();
+    const { clock, pass } = handClock();
+    const progress = createProgress(screen, { enabled: true, clock });
+    progress.start('');
+    progress.update(['all', '  one']);
+    progress.detail('waiting 5 s');
+    pass();
+    await screen.until('all\n  one\n  (waiting 5 s)');
+    progress.stop();
+  });
+
   it('shows nothing when it was stopped in time, even while the spinner was being loaded', async () => {
     const screen = new Screen();
     const early = handClock();

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { type Service, service } from '../helpers/service.ts';
+
+/** A result as `upload -o json` writes it. */
+export interface UploadAnswer {
+  readonly file: string;
+  readonly as: string;
+  readonly id: string | null;
+  readonly bytes: number;
+  readonly sha256: string | null;
+  readonly status: string;
+  readonly error: { readonly type: string; readonly message: string } | null;
+}
+
+/** What the sandbox keeps. */
+interface Kept {
+  readonly file_attachment_id?: string;
+  readonly document_id?: string;
+  readonly filename?: string;
+  readonly name?: string;
+  readonly content_type: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly fields: Record<string, unknown>;
+}
+
+export interface Uploads extends Service {
+  /** Where the files of the test are. */
+  readonly directory: string;
+  readonly state: string;
+  /** Runs `partnerctl upload …` with the state file. */
+  upload(words: readonly string[], options?: RunOptions): Promise<Ran>;
+  /** What is at the service, in the order in which it came. */
+  kept(): Promise<readonly Kept[]>;
+}
+
+/** A service to upload to, for one test. */
+export async function uploads(): Promise<Uploads> {
+  const it = await service();
+  const directory = tempDirectory();
+  const state = join(tempDirectory(), 'state.jsonl');
+  return {
+    ...it,
+    directory,
+    state,
+    upload: (words, options = {}) =>
+      run(['upload', '--state', state, ...words], { random: hasty, ...options, env: { ...it.env, ...options.env } }),
+    kept: async () => (await it.admin('GET', '/uploads')).json.uploads,
+  };
+}

@@ -1,0 +1,80 @@
+import { truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { tempDirectory } from '../helpers/run.ts';
+import { type Service, service, write } from '../helpers/service.ts';
+import { start, until } from './program.ts';
+import { hasTmux, inTmux } from './tmux.ts';
+
+/** More than the system takes on its way to a service that does not read. */
+const LARGE = 40_000_000;
+
+function largeFile(name: string, directory: string): string {
+  const path = write(name, '', directory);
+  truncateSync(path, LARGE);
+  return path;
+}
+
+/** A service that begins to read what it is sent only after a while. */
+async function slowService(): Promise<{ it: Service; directory: string; state: string[] }> {
+  const it = await service();
+  await it.faults({ kind: 'delay', ms: 2_500, on: 'POST' });
+  const directory = tempDirectory();
+  return { it, directory, state: ['--state', join(directory, 'state.jsonl')] };
+}
+
+describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
+  test('a bar for all and for each file, within 60 columns; at the end the result is all that is left', async () => {
+    const { it, directory, state } = await slowService();
+    const names = [
+      'a.bin',
+      `${'long-'.repeat(20)}name.bin`,
+      '日本語'.repeat(12),
+      'c\u001b[2J\u001b]0;stolen\u0007.bin',
+    ];
+    for (const name of names) largeFile(name, directory);
+    const terminal = await inTmux(['upload', '-r', directory, '--exclude', '*.jsonl', ...state], it.env);
+    const shown = await terminal.screen(/0 of 4 files +█+░+ [\d.]+ MB of 160 MB.*(\n.* of 40 MB.*){4}/);
+    // One line each: none was wrapped.
+    expect(shown.split('\n')).toHaveLength(5);
+    expect(shown).toMatch(/^ {2}\S*a\.bin /m);
+    expect(shown).toContain('name.bin ');
+    const ended = await terminal.screen(/ended with 0/);
+    expect(ended).not.toMatch(/ of 40 MB/);
+    const all = await terminal.everything();
+    expect(all).not.toMatch(/ of \d+ files|░/);
+    expect(all.replaceAll(/\n */g, '')).toContain('c\\x1b[2J\\x1b]0;stolen\\x07.bin');
+    expect(all).toContain('4 uploaded.');
+    expect(await terminal.title()).not.toContain('stolen');
+  }, 30_000);
+
+  test('a wide terminal gets bars, and Ctrl-C takes them away', async () => {
+    const { it, directory, state } = await slowService();
+    const terminal = await inTmux(['upload', largeFile('big.bin', directory), ...state], it.env);
+    await terminal.resize(120);
+    await terminal.screen(/big\.bin +█*░+ .* of 40 MB/);
+    await terminal.keys('C-c');
+    const ended = await terminal.screen(/ended with 130/);
+    expect(ended).not.toMatch(/░/);
+    expect((await it.admin('GET', '/uploads')).json.uploads).toEqual([]);
+  }, 30_000);
+});
+
+test('a pipe gets no trace of bars: a line for each file on stdout, and nothing on stderr', async () => {
+  const { it, directory, state } = await slowService();
+  const ran = await start(['upload', largeFile('a.bin', directory), ...state], { env: it.env });
+  expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t40000000\t[0-9a-f]{64}\n$/);
+}, 30_000);
+
+test('a line is written as soon as its file is there', async () => {
+  const it = await service();
+  await it.faults({ kind: 'stall', on: 'POST', skip: 1, times: 1 });
+  const directory = tempDirectory();
+  const files = ['a.txt', 'b.txt'].map((name) => write(name, name, directory));
+  const state = ['--state', join(directory, 'state.jsonl')];
+  const child = start(['upload', ...files, '--concurrency', '1', ...state], { env: it.env });
+  expect(await until(child.stdout, /\n/)).toMatch(/^att_\w+\tuploaded\t\S+a\.txt\t5\t/);
+  child.kill('SIGINT');
+  expect((await child).exitCode).toBe(130);
+});
