@@ -44,6 +44,11 @@ function ending(ends: Ending, says: string, words: readonly string[]): Step {
   return { ...step(says, words), ends };
 }
 
+const FAQ = `# Questions that come often
+
+Invoices are sent on the first day of the month.
+`;
+
 const JOB = [
   ['cron', 'create', '--agent', 'name:Support', '--space', 'ext:acme-001', '--name', 'daily'],
   ['--instructions', 'Sum up the day.', '--schedule', '0 18 * * 1-5', '--timezone', 'Europe/Berlin'],
@@ -76,6 +81,8 @@ const STEPS: readonly Step[] = [
     'My invoice is missing.',
   ]),
   step('The conversation so far.', ['chat', 'tail', '--source', '$SOURCE', '--session', 'ticket-42', '--no-follow']),
+  step('Upload a file; agents refer to it by its id.', ['upload', 'faq.md', '--as', 'document']),
+  step('The same again is known, and skipped.', ['upload', 'faq.md', '--as', 'document']),
   step('Schedule a job: on weekdays at six.', JOB),
   ending({ code: 5, means: 'the job exists, and nothing was posted' }, 'The same again makes no second job.', JOB),
   step('With --ensure a job that is there already is a success.', [...JOB, '--ensure']),
@@ -137,6 +144,7 @@ async function tour(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-tour-'));
   try {
     await writeFile(join(directory, 'acme.yaml'), MANIFEST);
+    await writeFile(join(directory, 'faq.md'), FAQ);
     process.stdout.write(`acme.yaml:\n\n${MANIFEST.replace(/^/gm, '  ').trimEnd()}\n`);
     const own = { PARTNER_CONFIG_DIR: join(directory, 'config'), PARTNER_PROFILE: '' };
     const inside = [PROGRAM, 'sandbox', 'run', '--', process.execPath, fileURLToPath(import.meta.url), 'steps'];

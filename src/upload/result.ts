@@ -75,8 +75,11 @@ function summarise(results: readonly UploadResult[]): Summary {
 
 /** What became of all files, in words: `2 uploaded, 1 failed.` */
 export function summaryText(results: readonly UploadResult[]): string {
-  const parts = Object.entries(summarise(results)).filter(([, count]) => count > 0);
-  return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
+  const { failed, ...others } = summarise(results);
+  const interrupted = results.filter(({ error }) => error instanceof InterruptedError).length;
+  const counts = Object.entries({ ...others, failed: failed - interrupted, 'not uploaded': interrupted });
+  const parts = counts.filter(([, count]) => count > 0).map(([what, count]) => `${count} ${what}`);
+  return `${parts.join(', ')}.`;
 }
 
 /**

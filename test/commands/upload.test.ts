@@ -15,6 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { InterruptedError } from '../../src/errors.ts';
+import { handSignals } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { ATTACHMENTS, contentOf, DOCUMENTS } from '../sandbox/uploading.ts';
 import { type UploadAnswer, uploads } from './uploads.ts';
@@ -449,6 +451,21 @@ describe('failures', () => {
     expect(away.code).toBe(8);
     expect(away.error().message).toMatch(/^Could not reach/);
     expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'uploaded' }]);
+  });
+
+  test('an interruption in the middle of a file completes nothing, and says what is left', async () => {
+    const it = await uploads();
+    const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
+    await it.faults({ kind: 'stall', on: 'POST', skip: 1 });
+    const signals = handSignals();
+    const running = it.upload([...files, '--concurrency', '1', '-o', 'json'], { signals });
+    while ((await it.posts()).length < 2) await new Promise(setImmediate);
+    signals.abort(new InterruptedError('Interrupted.'));
+    const ran = await running;
+    expect(ran.code).toBe(130);
+    expect(await it.kept()).toHaveLength(1);
+    expect(ran.json<UploadAnswer[]>()[0]).toMatchObject({ status: 'uploaded' });
+    expect(ran.error().hint).toContain('Run it again to go on');
   });
 
   test('a token that may not upload', async () => {

@@ -13,22 +13,19 @@ function commandsOf(heading: string): string {
   return [...own.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block).join('\n');
 }
 
-test('the commands of "Scheduled jobs" work as written, one after the other', async () => {
+test.each([
+  ['Scheduled jobs', /cron_\w+\tcreated\t/],
+  ['Upload', /doc_\w+\tuploaded\t.*hours\.md\t/],
+])('the commands of "%s" work as written, one after the other', async (section, wanted) => {
   const directory = tempDirectory();
   write('space.yaml', manifest('acme-001'), directory);
   const program = `partnerctl() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
-  const lines = [
-    program,
-    `cd ${directory}`,
-    'partnerctl provision space.yaml',
-    commandsOf('Scheduled jobs'),
-    'echo all',
-  ];
+  const lines = [program, `cd ${directory}`, 'partnerctl provision space.yaml', commandsOf(section), 'echo all'];
   const script = write('readme.sh', lines.join('\n'), directory);
   const words = ['sandbox', 'run', '--', 'bash', '-e', script];
   const ran = await startFile(process.execPath, [PROGRAM, ...words], { env: { HOME: directory } });
   expect(ran.stderr).not.toContain('error:');
   expect(ran).toMatchObject({ exitCode: 0 });
   expect(ran.stdout.split('\n').at(-2)).toBe('all');
-  expect(ran.stdout).toMatch(/cron_\w+\tcreated\t/);
+  expect(ran.stdout).toMatch(wanted);
 });

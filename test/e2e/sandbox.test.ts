@@ -191,4 +191,6 @@ test('npm start goes through the tour, shows each command, and ends with 0', asy
   expect(ran.stdout).toContain('agents list ext:acme-001');
   expect(ran.stdout).toMatch(/ acme-001 +spc_\w+ +created +1 created/);
   expect(ran.stdout).toMatch(/ acme-001 +spc_\w+ +unchanged +1 unchanged/);
+  const [, id] = /(doc_\w+) +uploaded +faq\.md /.exec(ran.stdout) ?? [];
+  expect(ran.stdout).toMatch(new RegExp(`${id} +skipped +faq\\.md `));
 });
