@@ -268,7 +268,7 @@ export class Http {
   ): Promise<void> {
     for (let now = this.options.clock.now(); this.pausedUntil > now; now = this.options.clock.now()) {
       if (this.pausedUntil > deadline) {
-        const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '', early: true };
+        const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '', early: true, premature: true };
         const call = {
           operation,
           baseUrl: this.baseUrl,
@@ -286,9 +286,9 @@ export class Http {
   }
 }
 
-/** What comes before the request was whole cannot be about it, whatever its status. */
-function isSuccess({ status, early }: Extract<Reply, { kind: 'response' }>): boolean {
-  return status >= 200 && status < 300 && !early;
+/** What comes before the service can have all that matters of a request is not about it, whatever its status. */
+function isSuccess({ status, premature }: Extract<Reply, { kind: 'response' }>): boolean {
+  return status >= 200 && status < 300 && !premature;
 }
 
 /** How long one attempt may take when so many milliseconds are left. */

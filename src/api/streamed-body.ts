@@ -3,6 +3,8 @@ export interface StreamedBody {
   readonly contentType: string;
   /** Exactly as many as the chunks come to. */
   readonly bytes: number;
+  /** How many of them, at the end, only close the form: without them a service has all that matters. */
+  readonly closing: number;
   /** @param sending tells how the attempt goes; what the chunks throw ends the call, and is what it throws */
   chunks(sending: Sending): AsyncIterable<Uint8Array>;
 }
@@ -22,6 +24,8 @@ export interface Sending {
 export class BodyInFlight {
   /** Whether all of it may have left this machine. */
   isWhole = false;
+  /** Whether all of it but what closes the form may have. */
+  hasContent = false;
   /** What its source failed with. */
   failure: unknown;
   private readonly body: StreamedBody;
@@ -52,6 +56,7 @@ export class BodyInFlight {
       for await (const chunk of this.body.chunks({ over: this.ended.signal, connectMs })) {
         sent += chunk.length;
         this.isWhole = sent >= this.body.bytes;
+        this.hasContent = sent >= this.body.bytes - this.body.closing;
         yield chunk;
         this.onChunk();
       }

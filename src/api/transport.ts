@@ -23,8 +23,10 @@ export type Reply =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
-      /** Whether the answer came before all of the request was sent, so that it can only be a refusal. */
+      /** Whether the answer came before all of the request was sent, so that nothing can have been done with it. */
       readonly early: boolean;
+      /** Whether it came before all that matters of it was sent, so that it cannot be about it. */
+      readonly premature: boolean;
     }
   | {
       readonly kind: 'failure';
@@ -227,10 +229,18 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
       const response = await unlessAborted(answering, attempt.signal);
       status = response.statusCode;
       const early = stream?.isWhole === false;
+      const premature = stream?.hasContent === false;
       stream?.end();
       const headers = flatten(response.headers);
       const read = status < 300 ? readBody : readRefusal;
-      return { kind: 'response', status, headers, body: await read(response, headers['content-encoding']), early };
+      return {
+        kind: 'response',
+        status,
+        headers,
+        body: await read(response, headers['content-encoding']),
+        early,
+        premature,
+      };
     } catch (error) {
       return failureOf(error, attempt, stream ? stream.isWhole : began, status);
     } finally {

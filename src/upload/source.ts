@@ -31,6 +31,7 @@ export interface BodyForm {
 }
 
 const CHUNK_BYTES = 256 * 1024;
+const NOTHING = new Uint8Array();
 
 /** A file as it was when it was looked at. */
 export interface LookedAt {
@@ -134,17 +135,21 @@ export function bodyOf({ body, content }: UploadSource, { onProgress, beforeLast
   return {
     contentType,
     bytes: head.length + bytes + tail.length,
+    closing: tail.length,
     async *chunks(sending: Sending): AsyncGenerator<Uint8Array> {
       const hash = createHash('sha256');
       let sent = 0;
       onProgress(0);
-      yield head;
+      // With the first of the content: a small file goes with the headers, before a service can answer to those alone.
+      let before = head;
       for await (const chunk of content(sending.over)) {
         hash.update(chunk);
-        yield encode(chunk);
+        yield before.length > 0 ? Buffer.concat([before, encode(chunk)]) : encode(chunk);
+        before = NOTHING;
         sent += chunk.length;
         onProgress(sent);
       }
+      if (before.length > 0) yield before;
       if (sending.over.aborted) return;
       await beforeLast(hash.digest('hex'), sending);
       if (sending.over.aborted) return;

@@ -27,7 +27,7 @@ export interface UploadParts {
   readonly owner: Owner;
   /** Undefined where it cannot be told from here. */
   readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
-  /** Resolves only after all of the body was taken. @throws OutcomeUnknownError where it may have been created; any other PartnerctlError is proof that it was not */
+  /** @throws OutcomeUnknownError where it may have been created; any other PartnerctlError is proof that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
   /** Ends the reading of a file that is only to be known. */
   readonly ended: AbortSignal;
@@ -220,13 +220,13 @@ class Upload {
   }
 
   private async uploaded(id: string): Promise<UploadOutcome> {
-    const { sent } = this;
-    if (!sent) throw new Error(`${id} was answered to a body that was not whole`);
     const { stamp } = this.source;
-    const done = { ...this.head('upload.done', sent.sha256), ...this.identity(sent.sha256) };
-    const uploaded = { status: 'uploaded', sha256: sent.sha256, id } as const;
+    // A service may answer before the form is closed, and so before the state file was told.
+    const sha256 = this.sent?.sha256 ?? (await hashOf(this.source, this.parts.ended));
+    const done = { ...this.head('upload.done', sha256), ...this.identity(sha256) };
+    const uploaded = { status: 'uploaded', sha256, id } as const;
     try {
-      await this.parts.ledger.append({ ...done, sent: sent.id, upload_id: id, stamp });
+      await this.parts.ledger.append({ ...done, sent: this.sent?.id ?? null, upload_id: id, stamp });
       return uploaded;
     } catch (error) {
       return { ...uploaded, unrecorded: error };

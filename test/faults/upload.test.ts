@@ -240,6 +240,15 @@ it('an id that comes before the service has all of the file is not taken for an 
   expect(await records()).toEqual([]);
 });
 
+it('an id that comes when only the end of the form is missing is kept', async () => {
+  const server = await uploadServer((_, response) => sendJson(response, { file_attachment_id: 'att_quick' }, 201));
+  const { upload, records } = uploader(server.baseUrl);
+  const ran = await upload([small()]);
+  expect(ran.code).toBe(0);
+  expect(ran.json()).toMatchObject([{ id: 'att_quick', status: 'uploaded', sha256: expect.any(String) }]);
+  expect((await records()).at(-1)).toBe('done');
+});
+
 describe('Ctrl-C', () => {
   it('in the middle of a file ends at once with 130, and leaves nothing open', async () => {
     const signals = handSignals();
@@ -296,6 +305,7 @@ describe('a service that is slow to read', () => {
       body: {
         contentType: 'application/octet-stream',
         bytes: chunks * MB,
+        closing: 0,
         async *chunks() {
           for (; taken < chunks; taken += 1) yield CHUNK;
         },

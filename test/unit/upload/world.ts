@@ -157,7 +157,7 @@ export class Process {
       if (bytes !== body.bytes) throw new TypeError(`a body of ${bytes} bytes in place of ${body.bytes}`);
       if (meets === 'refused whole') throw new RefusedError('Not that.', { status: 422 });
       if (meets === 'lost on the way') throw new OutcomeUnknownError('Lost.');
-      const content = Buffer.concat(taken.slice(1));
+      const content = Buffer.concat(taken).subarray(source.body.head.length);
       const id = this.world.make(this.key(source, sha256(content)), this);
       await this.step();
       if (meets === 'lost') throw new OutcomeUnknownError('Lost.');
