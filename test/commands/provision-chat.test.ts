@@ -69,8 +69,8 @@ describe('agents[].chat', () => {
       asking('two', { Support: 'chat: {}', Quiet: 'auto_create_api_chat: false', Sales: 'chat: {}' }),
     );
     const wide = await run(['provision', two, '--color', 'never'], { env, columns: 200 });
-    expect(wide.stdout).toMatch(/^SOURCE .* CHAT$/m);
-    expect(wide.stdout).toMatch(new RegExp(` Support ${source}, Sales ${source}$`, 'm'));
+    expect(wide.stdout).toMatch(/^SOURCE .* CHAT +JOBS$/m);
+    expect(wide.stdout).toMatch(new RegExp(` Support ${source}, Sales ${source} *$`, 'm'));
     const card = await run(['provision', two, '--color', 'never'], { env, columns: 60 });
     expect(card.stdout.replaceAll(/\n +/g, '')).toMatch(new RegExp(`^CHAT: +Support ${source}, Sales ${source}$`, 'm'));
   });
