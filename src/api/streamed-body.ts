@@ -31,13 +31,18 @@ export class BodyInFlight {
   private readonly body: StreamedBody;
   private readonly onChunk: () => void;
   private readonly ended = new AbortController();
-  private readonly startedAt = performance.now();
+  private connectingAt = performance.now();
   private connectedAt: number | undefined;
 
   /** @param onChunk told whenever the connection takes a part of it */
   constructor(body: StreamedBody, onChunk: () => void) {
     this.body = body;
     this.onChunk = onChunk;
+  }
+
+  /** All that takes time on this machine is done: what follows is the network's. */
+  connecting(): void {
+    this.connectingAt = performance.now();
   }
 
   connected(): void {
@@ -51,7 +56,7 @@ export class BodyInFlight {
 
   async *chunks(): AsyncGenerator<Uint8Array> {
     let sent = 0;
-    const connectMs = () => (this.connectedAt ?? performance.now()) - this.startedAt;
+    const connectMs = () => (this.connectedAt ?? performance.now()) - this.connectingAt;
     try {
       for await (const chunk of this.body.chunks({ over: this.ended.signal, connectMs })) {
         sent += chunk.length;

@@ -215,6 +215,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
       stream?.connected();
     });
     let status: number | undefined;
+    stream?.connecting();
     try {
       const answering = dispatchRequest(dispatcher, {
         origin,
