@@ -1,6 +1,4 @@
 import { batchFailure } from '../batch-failure.ts';
-import { commandLine } from '../command-line.ts';
-import type { GlobalFlags } from '../config/settings.ts';
 import {
   amplified,
   errorObject,
@@ -31,13 +29,9 @@ export function resultJson({ file, as, id, bytes, sha256, status, error }: Uploa
   return { file, as, id, bytes, sha256, status, error: error === undefined ? null : errorObject(error) };
 }
 
-function unknownFailure(
-  file: string,
-  { since, error }: { since: string; error?: unknown },
-  flags: GlobalFlags,
-): unknown {
-  const retry = commandLine(['upload', file, '--retry-unknown'], flags);
-  const hint = `Uploading it again may make it twice. If that is better than not at all: ${retry}`;
+function unknownFailure(file: string, { since, error }: { since: string; error?: unknown }): unknown {
+  const hint =
+    'Uploading it again may make it twice. If that is better than not at all, run the same command again with --retry-unknown.';
   if (error instanceof PartnerctlError) {
     const why = [error.message, error.facts.why].filter((line) => line !== undefined).join('\n');
     return new OutcomeUnknownError(`${file} may have been uploaded.`, { ...error.facts, why, hint, cause: error });
@@ -50,8 +44,8 @@ function unknownFailure(
 }
 
 /** What there is to report of an outcome; undefined where all is as it should be. */
-export function failureOf(file: string, outcome: UploadOutcome, flags: GlobalFlags): unknown {
-  if (outcome.status === 'unknown') return unknownFailure(file, outcome, flags);
+export function failureOf(file: string, outcome: UploadOutcome): unknown {
+  if (outcome.status === 'unknown') return unknownFailure(file, outcome);
   if (outcome.status === 'failed') {
     const { error } = outcome;
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;

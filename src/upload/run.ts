@@ -95,7 +95,7 @@ export async function* uploadAll(
     try {
       const outcome = await outcomeOf(source);
       if (!outcome) return { ...notBegun(source, index, as, undefined), status: 'planned' };
-      const error = failureOf(source.label, outcome, context.flags);
+      const error = failureOf(source.label, outcome);
       if (isBalanceTooLow(error) || isTokenRefused(error)) stopped = error;
       return { ...resultOf(source, outcome, index, as), error };
     } catch (error) {

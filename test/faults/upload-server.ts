@@ -85,7 +85,8 @@ export const accept: Reaction = async (coming, response, count) => {
 
 /** The first requests meet this, the others are accepted. */
 export function atFirst(react: Reaction, times = 1): Reaction {
-  return (coming, response, count) => (count <= times ? react(coming, response, count) : accept(coming, response, count));
+  return (coming, response, count) =>
+    count <= times ? react(coming, response, count) : accept(coming, response, count);
 }
 
 /** A clock of which every wait takes long enough for an answer to come, however busy this machine is. */

@@ -65,7 +65,12 @@ describe('an early refusal of a large file stops the sending, and is reported as
     const { upload, records } = uploader(server.baseUrl);
     const ran = await upload([large()]);
     expect(ran.code).toBe(exit);
-    expect(ran.error()).toMatchObject({ type, status, code: 'the_code', details: { why: expect.stringMatching('Not this') } });
+    expect(ran.error()).toMatchObject({
+      type,
+      status,
+      code: 'the_code',
+      details: { why: expect.stringMatching('Not this') },
+    });
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed', error: { type, status } }]);
     expect(server.requests).toHaveLength(1);
     const [request] = server.requests;
@@ -322,6 +327,24 @@ describe('a service that is slow to read', () => {
     seen?.resume();
     expect(await uploading).toBe('att_1');
     expect(seen?.bytes()).toBe(200 * MB);
+  });
+
+  it('but steady is given up all the same once the time of the whole command is up', async () => {
+    const server = await uploadServer(async (coming) => {
+      for (let isOver = false; !isOver; ) {
+        coming.pause();
+        isOver = await Promise.race([coming.closed.then(() => true), systemClock.sleep(100).then(() => false)]);
+        coming.resume();
+        await coming.reached(coming.bytes() + 4 * MB);
+      }
+    });
+    const { upload, records } = uploader(server.baseUrl);
+    const startedAt = performance.now();
+    const ran = await upload([large(300 * MB), '--timeout', '1s']);
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
+    expect(server.requests.map((request) => request.isWhole())).toEqual([false]);
+    expect(await records()).toEqual([]);
   });
 
   it('and stops altogether is given up within --timeout, with nothing left open', async () => {

@@ -112,10 +112,8 @@ test('500 small files through resets, 503s, 429s and delays before they were acc
   ]);
   const ran = await here.run('--concurrency', '8', '--retries', '8');
   const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
-  expect({ exitCode: ran.exitCode, counts: count(ran.said), stderr: ran.stderr }).toMatchObject({
-    exitCode: 0,
-    counts: { uploaded: 500 },
-  });
+  expect(ran.said.filter(({ status }) => status !== 'uploaded')).toEqual([]);
+  expect({ exitCode: ran.exitCode, counts: count(ran.said) }).toEqual({ exitCode: 0, counts: { uploaded: 500 } });
   const kept = await here.kept();
   expectTrue(ran.said, kept);
   expect(named(kept)).toEqual(here.wanted);
@@ -159,7 +157,7 @@ test('500 small files of which some answers are lost: those are unknown, and non
 });
 
 const KILLS = 40;
-const KILLED_FILES = 120;
+const KILLED_FILES = 240;
 
 test(`killed ${KILLS} times at random moments, nothing that was finished goes up twice`, async () => {
   const startedAt = performance.now();
@@ -196,7 +194,7 @@ test(`killed ${KILLS} times at random moments, nothing that was finished goes up
   // Only those of which nobody could know went up again, as they were told to.
   expect(kept.length).toBeLessThanOrEqual(KILLED_FILES + unknown);
   expect((await here.run()).said.every(({ status }) => status === 'skipped')).toBe(true);
-  expect(killed).toBeGreaterThan(KILLS / 4);
+  expect(killed).toBeGreaterThan(KILLS / 2);
   const twice = kept.length - KILLED_FILES;
   report(`killed ${killed} of ${KILLS} runs: ${unknown} unknown, of which ${twice} had arrived`, startedAt);
 });

@@ -20,7 +20,10 @@ const FILES = [
 const anyFate: fc.Arbitrary<Fate> = fc.record({
   meets: fc.array(fc.constantFrom(...MEETINGS), { maxLength: 3 }),
   diesAt: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constant(Number.POSITIVE_INFINITY)),
-  failsAt: fc.oneof({ weight: 4, arbitrary: fc.constant(-1) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) }),
+  failsAt: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(-1) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) },
+  ),
   isKept: fc.boolean(),
 });
 

@@ -109,7 +109,9 @@ describe('a multipart body', () => {
   const anyName = anyText.filter((text) => text.trim() !== '' && text.isWellFormed());
   const anyContent = fc.oneof(
     fc.uint8Array({ maxLength: 3_000 }),
-    fc.array(fc.constantFrom('\r\n', '--', 'x-boundary', '-', '\r', '\n', '--x-boundary--')).map((parts) => Buffer.from(parts.join(''))),
+    fc
+      .array(fc.constantFrom('\r\n', '--', 'x-boundary', '-', '\r', '\n', '--x-boundary--'))
+      .map((parts) => Buffer.from(parts.join(''))),
   );
 
   it('is read back by another implementation as what was given', async () => {

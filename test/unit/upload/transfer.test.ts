@@ -5,7 +5,11 @@ const MB = 1_000_000;
 
 function lineOf(transfer: Partial<Transfer>, now: number): string {
   const all = { label: 'all', bytes: 0, sent: 0, startedAt: 0 };
-  const [, line = ''] = transferLines(all, [{ label: 'report.pdf', bytes: 40 * MB, sent: 0, startedAt: 0, ...transfer }], now);
+  const [, line = ''] = transferLines(
+    all,
+    [{ label: 'report.pdf', bytes: 40 * MB, sent: 0, startedAt: 0, ...transfer }],
+    now,
+  );
   return line;
 }
 

@@ -22,7 +22,10 @@ describe('a file that is uploaded', () => {
     const world = new World();
     expect(await world.process().upload(FILE)).toEqual({ status: 'uploaded', sha256: HASH, id: 'att_1' });
     expect(world.types()).toEqual(['sent', 'done']);
-    expect(world.records).toMatchObject([{ sha256: HASH, filename: 'a.txt' }, { upload_id: 'att_1', stamp: 'stamp-1' }]);
+    expect(world.records).toMatchObject([
+      { sha256: HASH, filename: 'a.txt' },
+      { upload_id: 'att_1', stamp: 'stamp-1' },
+    ]);
     expect(world.wrongs).toEqual([]);
   });
 

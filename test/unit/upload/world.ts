@@ -4,10 +4,15 @@ import { uploadKey } from '../../../src/domain/upload/identity.ts';
 import type { UploadRecord } from '../../../src/domain/upload/ledger.ts';
 import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
 import { textSource, type UploadSource } from '../../../src/upload/source.ts';
-import { type UploadOptions, type UploadOutcome, type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';
+import {
+  type UploadOptions,
+  type UploadOutcome,
+  type UploadParts,
+  uploadOnce,
+} from '../../../src/upload/upload-once.ts';
 import { sha256 } from '../../sandbox/uploading.ts';
 
-export const ORIGIN = 'https://api.partner.test/v1';
+const ORIGIN = 'https://api.partner.test/v1';
 
 /** What an attempt meets. Before the service has all of it: */
 const BEFORE = ['reset', 'given up', 'refused'] as const;
