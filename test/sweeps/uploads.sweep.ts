@@ -6,6 +6,8 @@ import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { sha256 } from '../sandbox/uploading.ts';
 
+const LATE_REFUSALS = 5;
+
 const UPLOADS = 'POST /automation/file-attachments/';
 
 interface Said {
@@ -112,11 +114,21 @@ test('500 small files through resets, 503s, 429s and delays before they were acc
   ]);
   const ran = await here.run('--concurrency', '8', '--retries', '8');
   const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
-  expect(ran.said.filter(({ status }) => status !== 'uploaded')).toEqual([]);
-  expect({ exitCode: ran.exitCode, counts: count(ran.said) }).toEqual({ exitCode: 0, counts: { uploaded: 500 } });
-  const kept = await here.kept();
-  expectTrue(ran.said, kept);
-  expect(named(kept)).toEqual(here.wanted);
+  // A refusal that comes later than it is waited for, as this machine is busy, cannot be told from a lost answer.
+  const { uploaded = 0, unknown = 0 } = count(ran.said);
+  expect({ exitCode: ran.exitCode, sum: uploaded + unknown }).toEqual({ exitCode: unknown > 0 ? 10 : 0, sum: 500 });
+  expect(unknown).toBeLessThanOrEqual(LATE_REFUSALS);
+  const first = await here.kept();
+  expectTrue(ran.said, first);
+  expect(first).toHaveLength(uploaded);
+
+  await here.it.faults();
+  const finished = await here.run('--retry-unknown');
+  expect({ exitCode: finished.exitCode, skipped: count(finished.said).skipped }).toEqual({
+    exitCode: 0,
+    skipped: uploaded,
+  });
+  expect(named(await here.kept())).toEqual(here.wanted);
   expect(struck).toBeGreaterThan(50);
   report(`500 files, ${struck} faults before they were accepted: ${JSON.stringify(count(ran.said))}`, startedAt);
 });
