@@ -46,7 +46,10 @@ export interface CallOptions {
   /** Query parameters of the operation's own path; those that are undefined are left out. Not added to a `link`. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly json?: unknown;
-  /** In place of `json`. The time limits of a call do not hold for it then, only one for how long nothing of it is taken. */
+  /**
+   * In place of `json`. The time limits of a call do not hold for it then, only one for how long nothing of it is taken; the
+   * command's deadline does.
+   */
   readonly body?: StreamedBody;
   /** Repeats after the first attempt, in place of the configured number. */
   readonly retries?: number;
@@ -190,8 +193,13 @@ export class Http {
     if (deadline <= clock.now()) return unsent(new TimeUp());
     const control = new AbortController();
     const ended = new AbortController();
-    const timeUp = setTimeout(() => control.abort(new TimeUp()), attemptMs(deadline - clock.now()));
-    const inFlight = body && new BodyInFlight(body, () => timeUp.refresh());
+    let timeUp: NodeJS.Timeout | undefined;
+    const allowTime = (): void => {
+      clearTimeout(timeUp);
+      timeUp = setTimeout(() => control.abort(new TimeUp()), attemptMs(deadline - clock.now()));
+    };
+    allowTime();
+    const inFlight = body && new BodyInFlight(body, allowTime);
     const request = { ...prepared, ...(inFlight && { body: inFlight }), signal: control.signal };
     const stop = (): void => control.abort(new InterruptedError('Interrupted.'));
     const onInterrupt = (): void => {

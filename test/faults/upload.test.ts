@@ -339,6 +339,24 @@ describe('a service that is slow to read', () => {
     expect(seen?.bytes()).toBe(200 * MB);
   });
 
+  it('but steady is given up all the same once the time of the whole command is up', async () => {
+    const server = await uploadServer(async (coming) => {
+      for (let isOver = false; !isOver; ) {
+        coming.pause();
+        isOver = await Promise.race([coming.closed.then(() => true), systemClock.sleep(100).then(() => false)]);
+        coming.resume();
+        await coming.reached(coming.bytes() + 4 * MB);
+      }
+    });
+    const { upload, records } = uploader(server.baseUrl);
+    const startedAt = performance.now();
+    const ran = await upload([large(300 * MB), '--timeout', '1s']);
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
+    expect(server.requests.map((request) => request.isWhole())).toEqual([false]);
+    expect(await records()).toEqual([]);
+  });
+
   it('and stops altogether is given up within --timeout, with nothing left open', async () => {
     const server = await uploadServer(async (coming) => {
       await coming.reached(1);

@@ -6,6 +6,8 @@ import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { sha256 } from '../sandbox/uploading.ts';
 
+const LATE_REFUSALS = 5;
+
 const UPLOADS = 'POST /automation/file-attachments/';
 
 interface Said {
@@ -112,13 +114,21 @@ test('500 small files through resets, 503s, 429s and delays before they were acc
   ]);
   const ran = await here.run('--concurrency', '8', '--retries', '8');
   const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
-  expect({ exitCode: ran.exitCode, counts: count(ran.said), stderr: ran.stderr }).toMatchObject({
+  // A refusal that comes later than it is waited for, as this machine is busy, cannot be told from a lost answer.
+  const { uploaded = 0, unknown = 0 } = count(ran.said);
+  expect({ exitCode: ran.exitCode, sum: uploaded + unknown }).toEqual({ exitCode: unknown > 0 ? 10 : 0, sum: 500 });
+  expect(unknown).toBeLessThanOrEqual(LATE_REFUSALS);
+  const first = await here.kept();
+  expectTrue(ran.said, first);
+  expect(first).toHaveLength(uploaded);
+
+  await here.it.faults();
+  const finished = await here.run('--retry-unknown');
+  expect({ exitCode: finished.exitCode, skipped: count(finished.said).skipped }).toEqual({
     exitCode: 0,
-    counts: { uploaded: 500 },
+    skipped: uploaded,
   });
-  const kept = await here.kept();
-  expectTrue(ran.said, kept);
-  expect(named(kept)).toEqual(here.wanted);
+  expect(named(await here.kept())).toEqual(here.wanted);
   expect(struck).toBeGreaterThan(50);
   report(`500 files, ${struck} faults before they were accepted: ${JSON.stringify(count(ran.said))}`, startedAt);
 });
@@ -159,7 +169,7 @@ test('500 small files of which some answers are lost: those are unknown, and non
 });
 
 const KILLS = 40;
-const KILLED_FILES = 120;
+const KILLED_FILES = 240;
 
 test(`killed ${KILLS} times at random moments, nothing that was finished goes up twice`, async () => {
   const startedAt = performance.now();
@@ -196,7 +206,7 @@ test(`killed ${KILLS} times at random moments, nothing that was finished goes up
   // Only those of which nobody could know went up again, as they were told to.
   expect(kept.length).toBeLessThanOrEqual(KILLED_FILES + unknown);
   expect((await here.run()).said.every(({ status }) => status === 'skipped')).toBe(true);
-  expect(killed).toBeGreaterThan(KILLS / 4);
+  expect(killed).toBeGreaterThan(KILLS / 2);
   const twice = kept.length - KILLED_FILES;
   report(`killed ${killed} of ${KILLS} runs: ${unknown} unknown, of which ${twice} had arrived`, startedAt);
 });

@@ -25,7 +25,7 @@ export interface Sent extends Head, UploadIdentity {
 }
 
 /** An answered id. */
-export interface Uploaded extends Head, UploadIdentity {
+interface Uploaded extends Head, UploadIdentity {
   readonly type: 'upload.done';
   /** The record that it ends. */
   readonly sent: string | null;
@@ -35,7 +35,7 @@ export interface Uploaded extends Head, UploadIdentity {
 }
 
 /** How a sent file ended without an id: on proof that nothing was made (`released`), or with an open end (`unknown`). */
-export interface Ended extends Head {
+interface Ended extends Head {
   readonly type: 'upload.released' | 'upload.unknown';
   readonly sent: string;
   /** For the look-up by name. */

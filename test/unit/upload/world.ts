@@ -12,7 +12,7 @@ import {
 } from '../../../src/upload/upload-once.ts';
 import { sha256 } from '../../sandbox/uploading.ts';
 
-export const ORIGIN = 'https://api.partner.test/v1';
+const ORIGIN = 'https://api.partner.test/v1';
 
 /** What an attempt meets. Before the service has all of it: */
 const BEFORE = ['reset', 'given up', 'refused'] as const;
