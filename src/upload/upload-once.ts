@@ -49,7 +49,7 @@ export type UploadOutcome = { readonly sha256: string | null } & (
 );
 
 /** Before the last bytes it is given a moment in which a refusal may come: longer than the way there and back. */
-const LEAST_HOLD_MS = 10;
+const LEAST_HOLD_MS = 25;
 const LONGEST_HOLD_MS = 300;
 
 /** Keeps the last bytes of a body back, because the file turns out to be there, or is being uploaded by another process. */

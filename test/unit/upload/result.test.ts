@@ -84,7 +84,7 @@ describe('what there is to report of a file', () => {
     const error = found(failureOf("it's here.txt", outcome));
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error.message).toContain("it's here.txt");
-    expect(error.facts.hint).toContain('the same command again with --retry-unknown');
+    expect(error.facts.hint).toContain('the same command with --retry-unknown');
     // A line made of the file's name alone would leave out what it is uploaded as, its fields and its type.
     expect(error.facts.hint).not.toContain('partnerctl');
   });
@@ -124,7 +124,7 @@ describe('all files', () => {
   it('say how many of each when they end with Ctrl-C', () => {
     const interruption = new InterruptedError('Interrupted.');
     const end = uploadFailure([UPLOADED, failed(interruption)], interruption);
-    expect(end).toMatchObject({ exitCode: 130, message: 'Interrupted: 1 uploaded, 1 failed.' });
+    expect(end).toMatchObject({ exitCode: 130, message: 'Interrupted: 1 uploaded, 1 not uploaded.' });
     expect(uploadFailure([UPLOADED], interruption)).toBeUndefined();
   });
 
