@@ -31,23 +31,43 @@ function countNewlines(bytes: Buffer): number {
   return count;
 }
 
+/** How far a file was read: where its first line that was not begins. */
+export interface Place {
+  offset: number;
+  /** The number of that line, counted from 1. */
+  line: number;
+}
+
+/** The beginning of a file. */
+export function beginning(): Place {
+  return { offset: 0, line: 1 };
+}
+
 /**
- * Reads a file from where it stands to its end in blocks of whole lines, in constant memory.
+ * Reads a file to its end in blocks of whole lines, in constant memory.
  * @param maxLine the bytes that a line may have before its newline.
+ * @param place where to begin; it is moved on past every line that has its end
  */
-export async function* blocksOf(file: FileHandle, maxLine: number): AsyncGenerator<Block | TooLong, void, void> {
+export async function* blocksOf(
+  file: FileHandle,
+  maxLine: number,
+  place: Place = beginning(),
+): AsyncGenerator<Block | TooLong, void, void> {
   const buffer = Buffer.allocUnsafe(maxLine + '\n'.length);
   let held = 0;
-  let line = 1;
+  let { line, offset } = place;
   let skipping = false;
   for (;;) {
-    const { bytesRead } = await file.read(buffer, held, buffer.length - held, null);
+    const { bytesRead } = await file.read(buffer, held, buffer.length - held, offset + held);
     if (bytesRead === 0) break;
     const filled = held + bytesRead;
     let start = 0;
     if (skipping) {
       const lineEnd = buffer.subarray(0, filled).indexOf(NEWLINE);
-      if (lineEnd === -1) continue;
+      if (lineEnd === -1) {
+        offset += filled;
+        continue;
+      }
       skipping = false;
       line += 1;
       start = lineEnd + 1;
@@ -60,11 +80,14 @@ export async function* blocksOf(file: FileHandle, maxLine: number): AsyncGenerat
     }
     buffer.copyWithin(0, end, filled);
     held = filled - end;
+    offset += end;
     if (held === buffer.length) {
       yield { kind: 'tooLong', line };
       skipping = true;
+      offset += held;
       held = 0;
     }
+    if (!skipping) Object.assign(place, { offset, line });
   }
   if (held > 0) yield { kind: 'lines', line, bytes: buffer.subarray(0, held) };
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { explained, notRegularFile, recordTooLong, shortWrite } from './failure.ts';
-import { blocksOf, linesOf } from './lines.ts';
+import { beginning, blocksOf, linesOf, type Place } from './lines.ts';
 import { decodeLine, encodeRecord, type LogRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
 /** What a line of the file holds. `line` counts from 1, as editors do. */
@@ -121,9 +121,24 @@ async function openToRead(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-async function* entriesOf(file: FileHandle, containing: readonly string[] | undefined): AsyncGenerator<LogEntry> {
-  const seen = new Set<string>();
-  for await (const block of blocksOf(file, MAX_LINE_BYTES + '\r'.length)) {
+/** How far a log was read, and the checksums of what was found there. */
+interface Progress {
+  /** Which file it was. */
+  inode: number | undefined;
+  place: Place;
+  seen: Set<string>;
+}
+
+function fromTheBeginning(): Progress {
+  return { inode: undefined, place: beginning(), seen: new Set() };
+}
+
+async function* entriesOf(
+  file: FileHandle,
+  containing: readonly string[] | undefined,
+  { place, seen }: Progress,
+): AsyncGenerator<LogEntry> {
+  for await (const block of blocksOf(file, MAX_LINE_BYTES + '\r'.length, place)) {
     if (block.kind === 'tooLong') {
       yield { kind: 'damaged', line: block.line, why: `longer than ${MAX_LINE_BYTES} bytes` };
       continue;
@@ -148,14 +163,33 @@ async function* entriesOf(file: FileHandle, containing: readonly string[] | unde
  * it is reported where it is, and everything sound around it is read. CRLF line ends are accepted.
  * @throws LocalError when the file is there and cannot be read.
  */
-export async function* readLog(path: string, { containing }: ReadOptions = {}): AsyncGenerator<LogEntry, void, void> {
+export async function* readLog(path: string, options: ReadOptions = {}): AsyncGenerator<LogEntry, void, void> {
+  yield* readOn(path, options, fromTheBeginning());
+}
+
+/**
+ * Reads a log as `readLog` does, and, when it is called again, only what came since. Another file in its place, or one
+ * that has become shorter, is read from its beginning.
+ */
+export function logReader(path: string, options: ReadOptions = {}): () => AsyncGenerator<LogEntry, void, void> {
+  const progress = fromTheBeginning();
+  return () => readOn(path, options, progress);
+}
+
+async function* readOn(
+  path: string,
+  { containing }: ReadOptions,
+  progress: Progress,
+): AsyncGenerator<LogEntry, void, void> {
   try {
     const file = await openToRead(path);
     if (file === undefined) return;
     try {
       const status = await file.stat();
       if (!status.isFile() && !status.isDirectory()) throw notRegularFile(path, 'read');
-      yield* entriesOf(file, containing);
+      const isOther = status.ino !== progress.inode || status.size < progress.place.offset;
+      if (isOther) Object.assign(progress, fromTheBeginning(), { inode: status.ino });
+      yield* entriesOf(file, containing, progress);
     } finally {
       await file.close();
     }

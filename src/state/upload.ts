@@ -1,16 +1,23 @@
 import { isJsonObject } from '../contract/json.ts';
 import type { Owner } from '../domain/cron/ledger.ts';
 import type { UploadIdentity, UploadRecord } from '../domain/upload/ledger.ts';
-import { appendRecord, readLog } from './log.ts';
+import { appendRecord, logReader } from './log.ts';
 import { fieldText, type LogRecord } from './record.ts';
 import { type UnusableLine, unusableLine } from './unusable.ts';
 
 export interface UploadLog {
-  /** Those of the file name, in the order of the file. */
+  /** Those of a file name, in the order of the file. */
   readonly records: readonly UploadRecord[];
-  /** Lines that may concern it and cannot be used. */
+  /** Lines that cannot be used, of those that were read for the first time. */
   readonly unusable: readonly UnusableLine[];
 }
+
+const TYPES = [
+  'upload.sent',
+  'upload.done',
+  'upload.released',
+  'upload.unknown',
+] as const satisfies readonly UploadRecord['type'][];
 
 /** Appends a record of an upload; resolves once it is on disk. @throws LocalError; it may be in the file all the same */
 export async function appendUploadRecord(path: string, record: UploadRecord): Promise<void> {
@@ -50,19 +57,34 @@ function uploadRecordOf(record: LogRecord): UploadRecord | undefined {
 }
 
 /**
- * What the state file says of uploads under a file name.
- * @throws LocalError when it is there and cannot be read
+ * Opens the state file for the uploads of some file names. However often it is asked, a line is read once, and once more
+ * only where it had no end yet.
+ * @param filenames those that will be asked for
+ * @returns what it says of one of them; damaged lines are told of once
  */
-export async function readUploadLog(path: string, filename: string): Promise<UploadLog> {
-  const records: UploadRecord[] = [];
-  const unusable: UnusableLine[] = [];
-  for await (const entry of readLog(path, { containing: [fieldText('filename', filename)] })) {
-    const trouble = unusableLine(entry);
-    if (trouble) unusable.push(trouble);
-    if (entry.kind !== 'record' || !entry.record.type.startsWith('upload.')) continue;
-    const record = uploadRecordOf(entry.record);
-    if (record === undefined) unusable.push({ line: entry.line, why: 'not a whole record of an upload' });
-    else if (record.filename === filename) records.push(record);
+export function openUploadLog(path: string, filenames: readonly string[]): (filename: string) => Promise<UploadLog> {
+  const wanted = new Map<string, UploadRecord[]>(filenames.map((filename) => [filename, []]));
+  const readOn = logReader(path, { containing: TYPES.map((type) => fieldText('type', type)) });
+  let reading: Promise<unknown> = Promise.resolve();
+
+  async function catchUp(): Promise<UnusableLine[]> {
+    const unusable: UnusableLine[] = [];
+    for await (const entry of readOn()) {
+      const trouble = unusableLine(entry);
+      if (trouble) unusable.push(trouble);
+      if (entry.kind !== 'record' || !entry.record.type.startsWith('upload.')) continue;
+      const record = uploadRecordOf(entry.record);
+      if (record === undefined) unusable.push({ line: entry.line, why: 'not a whole record of an upload' });
+      else wanted.get(record.filename)?.push(record);
+    }
+    return unusable;
   }
-  return { records, unusable };
+
+  return async (filename) => {
+    // One after the other: two readers would each take a part.
+    const mine = reading.then(catchUp);
+    reading = mine.catch(() => undefined);
+    const unusable = await mine;
+    return { records: [...(wanted.get(filename) ?? [])], unusable };
+  };
 }

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRefused } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import { appendUploadRecord, readUploadLog } from '../state/upload.ts';
+import { appendUploadRecord, openUploadLog } from '../state/upload.ts';
 import { failureOf, type UploadKindName, type UploadResult } from './result.ts';
 import type { UploadSource } from './source.ts';
 import { lookUpUpload, type UploadOptions, type UploadOutcome, type UploadParts, uploadOnce } from './upload-once.ts';
@@ -24,15 +24,24 @@ export interface UploadWatch {
   ended(source: UploadSource): void;
 }
 
-async function openParts(context: Context, http: Http, kind: UploadKindName): Promise<UploadParts> {
+async function openParts(
+  context: Context,
+  http: Http,
+  kind: UploadKindName,
+  sources: readonly UploadSource[],
+): Promise<UploadParts> {
   const path = await context.statePath();
   const said = new Set<number>();
+  const look = openUploadLog(
+    path,
+    sources.map(({ filename }) => filename),
+  );
   return {
     origin: http.baseUrl,
     kind,
     ledger: {
       async read(filename) {
-        const { records, unusable } = await readUploadLog(path, filename);
+        const { records, unusable } = await look(filename);
         for (const { line, why } of unusable) {
           if (!said.has(line)) await context.warn(`${path}:${line} is left out: ${why}`);
           said.add(line);
@@ -79,7 +88,7 @@ export async function* uploadAll(
   const { default: pLimit } = await import('p-limit');
   const limit = pLimit(options.concurrency);
   const { as, dryRun } = options;
-  const parts = await openParts(context, http, as);
+  const parts = await openParts(context, http, as, sources);
   const { interrupt } = context.signals;
   let stopped: unknown;
 
