@@ -86,15 +86,15 @@ function figure(name, value, limit, isWithin, unit = '') {
 }
 
 const GIB = 1024 ** 3;
-const upload = await uploadSpeed(GIB, Math.min(ROUNDS, 5));
+const upload = await uploadSpeed(2 * GIB, Math.min(ROUNDS, 3));
 if (hasCurl) {
   const speed = upload.theirs / upload.ours;
   const seconds = `${upload.ours.toFixed(2)} s against ${upload.theirs.toFixed(2)} s`;
-  figure(`upload of 1 GiB, throughput against curl -F (${seconds})`, speed, 0.9, speed >= 0.9);
+  figure(`upload of 2 GiB, throughput against curl -F (${seconds})`, speed, 0.9, speed >= 0.9);
 } else {
-  process.stdout.write('upload of 1 GiB against curl -F: skipped, there is no curl\n');
+  process.stdout.write('upload of 2 GiB against curl -F: skipped, there is no curl\n');
 }
-figure('memory of an upload of 1 GiB above --version', upload.client, 130, upload.client <= 130, ' MiB');
+figure('memory of an upload of 2 GiB above --version', upload.client, 130, upload.client <= 130, ' MiB');
 // What the system does not tell is not held against it.
 figure('memory of the sandbox meanwhile, above idle', upload.service, 150, !(upload.service > 150), ' MiB');
 const arrives = await sparseArrives(5 * GIB);
