@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, type Dirent } from 'node:fs';
 import { access, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { InputError } from '../errors.ts';
@@ -53,7 +53,7 @@ async function look(path: string): Promise<FoundFile | Complaint> {
     await access(path, constants.R_OK);
     if (status.size > BigInt(Number.MAX_SAFE_INTEGER)) return { file: path, why: 'it is too large' };
     const facts = { bytes: Number(status.size), inode: status.ino, modified: status.mtimeNs };
-    return { label: path, filename: basename(path), path, ...facts };
+    return { label: path, filename: basename(path), path: await realpath(path), ...facts };
   } catch (error) {
     return { file: path, why: await reasonOf(path, error) };
   }
@@ -68,9 +68,15 @@ async function reasonOf(path: string, error: unknown): Promise<string> {
   return fileReason(error);
 }
 
-/** Everything below a directory, by name. Links to directories are not followed: they may lead in a circle. */
-async function* below(directory: string): AsyncGenerator<string> {
-  const entries = await readdir(directory, { withFileTypes: true });
+/** Everything below a directory, by name, and the directories that cannot be read. */
+async function* below(directory: string): AsyncGenerator<string | Complaint> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(directory, { withFileTypes: true });
+  } catch (error) {
+    yield { file: directory, why: fileReason(error) };
+    return;
+  }
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(directory, entry.name);
     if (entry.isDirectory()) yield* below(path);
@@ -78,14 +84,17 @@ async function* below(directory: string): AsyncGenerator<string> {
   }
 }
 
+/** Links to directories are not followed: they may lead in a circle. */
+async function lookBelow(path: string): Promise<FoundFile | Complaint> {
+  if (!(await isDirectory(path))) return await look(path);
+  return { file: path, why: 'it is a link to a directory, which is not followed; --exclude leaves it out' };
+}
+
 async function findBelow(directory: string, isTaken: Matcher): Promise<(FoundFile | Complaint)[]> {
   const found: (FoundFile | Complaint)[] = [];
-  try {
-    for await (const path of below(directory)) {
-      if (isTaken(relative(directory, path).split(sep).join('/'))) found.push(await look(path));
-    }
-  } catch (error) {
-    found.push({ file: directory, why: fileReason(error) });
+  for await (const entry of below(directory)) {
+    if (typeof entry !== 'string') found.push(entry);
+    else if (isTaken(relative(directory, entry).split(sep).join('/'))) found.push(await lookBelow(entry));
   }
   return found.length > 0 ? found : [{ file: directory, why: 'there is no file in it that is asked for' }];
 }
@@ -110,10 +119,14 @@ export async function findFiles(words: readonly string[], options: FindOptions):
     const goesThrough = options.recursive && (await isDirectory(word));
     for (const found of goesThrough ? await findBelow(word, isTaken) : [await look(word)]) {
       if ('why' in found) complaints.push(found);
-      else files.set(await realpath(found.path), found);
+      else {
+        // Under another name it is another upload.
+        const key = JSON.stringify([found.path, found.filename]);
+        if (!files.has(key)) files.set(key, found);
+      }
     }
   }
-  if (complaints.length === 0) return [...files].map(([path, found]) => ({ ...found, path }));
+  if (complaints.length === 0) return [...files.values()];
   throw new InputError(
     complaints.length === 1 ? 'A file cannot be uploaded.' : `${complaints.length} files cannot be uploaded.`,
     {

@@ -163,6 +163,12 @@ describe('files', () => {
     expect(await names([directory], RECURSIVE)).toEqual(['a.txt', 'b.txt']);
   });
 
+  it('that are named by a link, too, go under both names', async () => {
+    const directory = tree('a.txt');
+    symlinkSync('a.txt', join(directory, 'current'));
+    expect(await names([directory], RECURSIVE)).toEqual(['a.txt', 'current']);
+  });
+
   it('of 0 and of 5 GiB have their length', async () => {
     const directory = tree('empty', 'sparse');
     truncateSync(join(directory, 'empty'), 0);
@@ -218,7 +224,9 @@ describe('of the files of a directory', () => {
   it('links to directories are refused by name, so that they lead nobody in a circle', async () => {
     const directory = tree('docs/a.txt');
     symlinkSync('..', join(directory, 'docs', 'up'));
-    expect(await complaints([directory], RECURSIVE)).toEqual([expect.stringMatching(/^up: it is a directory/)]);
+    expect(await complaints([directory], RECURSIVE)).toEqual([
+      expect.stringMatching(/^up: it is a link to a directory/),
+    ]);
     const [found] = await findFiles([join(directory, 'docs')], { ...RECURSIVE, exclude: ['up'] });
     expect(found?.filename).toBe('a.txt');
   });
