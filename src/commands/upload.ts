@@ -172,7 +172,7 @@ export default command<Input>({
       line: "partnerctl upload manuals/ --recursive --include '*.pdf' --as document",
       does: 'a directory of documents',
     },
-    { line: 'pg_dump acme | partnerctl upload - --filename acme.sql', does: 'what another command writes' },
+    { line: 'partnerctl upload - --filename acme.sql < acme.sql', does: 'standard input, under a name' },
     {
       line: "partnerctl upload --as document --name faq.md --text 'Opening hours: 9 to 5'",
       does: 'a document out of a text',
