@@ -44,11 +44,10 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/^… half a wo$/m);
     const before = await cursor();
     await reply('**Good** morning');
-    const shown = await screen(/Good morning/);
-    expect(shown).toMatch(/assistant\n {2}Good morning\n\n› half a wo$/);
-    const [column, row] = (await cursor()).split(',').map(Number);
-    expect(column).toBe(Number(before.split(',')[0]));
-    expect(row).toBe(shown.split('\n').length - 1);
+    const shown = await screen(/assistant\n {2}Good morning\n\n› half a wo$/);
+    // The line is drawn first, and then the cursor goes to its place.
+    const place = [before.split(',')[0], shown.split('\n').length - 1].join(',');
+    await expect.poll(cursor).toBe(place);
     await keys('X');
     await screen(/^› half a Xwo$/m);
   });
@@ -63,8 +62,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await resize(40);
     await screen(/go on ov\ner the edge of the terminal, and further$/);
     await keys('!');
-    const narrow = (await screen(/!/)).replaceAll('\n', '');
-    expect(narrow).toContain('furth!er');
+    const narrow = (await screen(/f\n?u\n?r\n?t\n?h\n?!\n?e\n?r$/)).replaceAll('\n', '');
     expect(narrow.match(/a line that/g)).toHaveLength(1);
     await resize(90);
     await screen(/over the edge of the terminal, and furth!er$/);
@@ -79,9 +77,8 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await keys('typing');
     await screen(/^› typing$/m);
     await reply('\u001b[2J\u001b[H\u001b]0;title\u0007gone?\rover\u202e\u0008');
-    const shown = await screen(/gone\?/);
+    const shown = await screen(/gone\?[\s\S]*^› typing$/m);
     expect(shown).toMatch(/\\x1b\[2J/);
-    expect(shown).toMatch(/^› typing$/m);
     await keys('C-u');
     await reply(`${'x'.repeat(100_000)}\u001b[2J\rEND`);
     await screen(/x\\x1b\[2J\\rEND\n\n›$/);
