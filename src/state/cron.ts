@@ -1,6 +1,7 @@
 import { isJsonObject } from '../contract/json.ts';
-import type { CronRecord, JobFacts, Owner } from '../domain/cron/ledger.ts';
+import type { CronRecord, JobFacts } from '../domain/cron/ledger.ts';
 import type { CronSchedule } from '../domain/cron/schedule.ts';
+import { isOwner, isText, isTextOrNull, isTexts } from './guards.ts';
 import { appendRecord, readLog } from './log.ts';
 import { fieldsText, fieldText, type LogRecord } from './record.ts';
 import { type UnusableLine, unusableLine } from './unusable.ts';
@@ -35,24 +36,8 @@ export async function appendCronRecord(path: string, record: CronRecord): Promis
   await appendRecord(path, record);
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || isText(value);
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isText);
-}
-
 function isSchedule(value: unknown): value is CronSchedule {
   return isJsonObject(value) && [value.minute, value.hour, value.day_of_week, value.timezone].every(isText);
-}
-
-function isOwner(value: unknown): value is Owner {
-  return isJsonObject(value) && isText(value.machine) && typeof value.pid === 'number' && isTextOrNull(value.started);
 }
 
 function factsOf(record: LogRecord): JobFacts | undefined {

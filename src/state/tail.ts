@@ -1,5 +1,6 @@
 import { throttleMs } from '../domain/throttle.ts';
 import type { Clock } from '../io.ts';
+import { isText } from './guards.ts';
 import { appendRecord, readLog } from './log.ts';
 import { encodeRecord, fieldText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
 import { openSlot, readSlot, type Slot } from './slot.ts';
@@ -47,10 +48,6 @@ export async function recordTail(
 
 function slotName({ origin, source_id }: TailOf, session_id: string): string {
   return JSON.stringify([origin, source_id, session_id]);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }
 
 function placeOf({ message_id, recent }: LogRecord): TailPlace | undefined {

@@ -1,6 +1,5 @@
-import { isJsonObject } from '../contract/json.ts';
-import type { Owner } from '../domain/cron/ledger.ts';
 import type { UploadIdentity, UploadRecord } from '../domain/upload/ledger.ts';
+import { isOwner, isText, isTextOrNull } from './guards.ts';
 import { appendRecord, logReader } from './log.ts';
 import { fieldText, type LogRecord } from './record.ts';
 import { type UnusableLine, unusableLine } from './unusable.ts';
@@ -22,18 +21,6 @@ const TYPES = [
 /** Appends a record of an upload; resolves once it is on disk. @throws LocalError; it may be in the file all the same */
 export async function appendUploadRecord(path: string, record: UploadRecord): Promise<void> {
   await appendRecord(path, record);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || isText(value);
-}
-
-function isOwner(value: unknown): value is Owner {
-  return isJsonObject(value) && isText(value.machine) && typeof value.pid === 'number' && isTextOrNull(value.started);
 }
 
 function identityOf({ origin, kind, sha256, filename }: LogRecord): UploadIdentity | undefined {
