@@ -175,6 +175,7 @@ describe('a job whose answer is lost, by', () => {
     const lost = await run(cron.create('daily'), { signals });
     front.meet(undefined);
     expect(lost.code).toBe(9);
+    expect(lost.stderr).toContain('its answer is waited for a moment');
     expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown' });
     expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
     const ids = await cron.idsOf('daily');
@@ -467,4 +468,23 @@ describe('what is changed by hand', () => {
     expect(ran.stderr).toContain('has changed meanwhile');
     expect((await logContent(path)).records.map(({ type }) => type)).not.toContain('cron.adopted');
   });
+});
+
+it('a job that the list shows without its agent blocks one of its name and content, until it is said whose it is', async () => {
+  const { cron, front, run, make, listed } = await place();
+  const id = await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduled('0 9 1-5') });
+  const { results } = (await listed()) as { readonly results: readonly Record<string, unknown>[] };
+  front.meetList((response) => {
+    sendJson(
+      response,
+      results.map(({ agent_id: _, ...job }) => job),
+    );
+  });
+  const blocked = await run(cron.create('daily'));
+  expect(blocked.code).toBe(5);
+  expect(blocked.json()).toMatchObject({ cron_job_id: null, status: 'blocked' });
+  expect(blocked.stderr).toContain(`cron adopt ${id} --agent ${cron.agent_id} --name daily`);
+  expect(front.posts()).toEqual([]);
+  expect((await run(['cron', 'adopt', id, '--agent', cron.agent_id, '--name', 'daily', '--yes'])).code).toBe(0);
+  expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ cron_job_id: id, status: 'exists' });
 });
