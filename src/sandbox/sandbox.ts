@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type * as v from 'valibot';
@@ -102,6 +102,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   // A large body may take longer than the five minutes that are allowed otherwise.
   const server = createServer({ requestTimeout: 0 });
   const closing = new AbortController();
+  // Every request that is delayed listens to it; Node takes more than ten for a leak and says so.
+  setMaxListeners(0, closing.signal);
   try {
     const adminKey = options.adminKey ?? (dataDir === undefined ? makeAdminKey() : await keptAdminKey(dataDir));
     const origin = `http://${host === '::1' ? '[::1]' : host}:${await listen(server, host, port)}`;

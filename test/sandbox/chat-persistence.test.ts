@@ -1,23 +1,13 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { readLines, writeLine } from '../../src/sandbox/store/lines.ts';
 import { type Bench, bench, over, overChild } from './harness.ts';
-import { bundleChild, type ChildSandbox, startChild, temporaryDirectory } from './process.ts';
+import { type ChildSandbox, childSandboxes, temporaryDirectory } from './process.ts';
 import { type Chat, chatOn, type Entry, manualClock } from './talk.ts';
 
-let workshop = '';
-let bundle = '';
-
-beforeAll(async () => {
-  workshop = await mkdtemp(join(tmpdir(), 'sandbox-bundle-'));
-  bundle = join(workshop, 'child.mjs');
-  await bundleChild(bundle);
-});
-
-afterAll(() => rm(workshop, { recursive: true, force: true }));
+const startChild = childSandboxes();
 
 /** Ways to a sandbox that the test itself ends. */
 async function open(options: SandboxOptions): Promise<Bench> {
@@ -175,7 +165,7 @@ describe('kill -9', () => {
       const acknowledged: Sent[] = [];
       // Rounds of different lengths end at different moments between a message and its reply.
       for (const [round, enough] of [1, 20, 60, 150, 90].entries()) {
-        const child = await startChild(bundle, dataDir);
+        const child = await startChild(dataDir);
         const chat = await chatOn(overChild(child), mode);
         acknowledged.push(...(await load(chat, child, `r${round}`, enough)));
       }
@@ -206,7 +196,7 @@ describe('kill -9', () => {
 
   test('what a reader was shown stays as it was', { timeout: 60_000 }, async () => {
     const dataDir = await temporaryDirectory();
-    const child = await startChild(bundle, dataDir);
+    const child = await startChild(dataDir);
     const chat = await chatOn(overChild(child));
     let shown: Entry[] = [];
     let sent = 0;

@@ -1,27 +1,17 @@
-import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { readLines, writeLine } from '../../src/sandbox/store/lines.ts';
 import { bench, over, overChild } from './harness.ts';
-import { bundleChild, startChild, temporaryDirectory } from './process.ts';
+import { childSandboxes, temporaryDirectory } from './process.ts';
 import { type Job, type Plan, planOn } from './scheduled.ts';
 import { type Entry, manualClock } from './talk.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-let workshop = '';
-let bundle = '';
-
-beforeAll(async () => {
-  workshop = await mkdtemp(join(tmpdir(), 'sandbox-bundle-'));
-  bundle = join(workshop, 'child.mjs');
-  await bundleChild(bundle);
-});
-
-afterAll(() => rm(workshop, { recursive: true, force: true }));
+const startChild = childSandboxes();
 
 /** Uses a data directory for a while, from a moment of the machine's clock on, and closes it properly. */
 async function spell<Result>(
@@ -192,7 +182,7 @@ describe('kill -9', () => {
     let job: Job | undefined;
     const kept: string[] = [];
     for (const pause of [0, 1, 3, 6]) {
-      const child = await startChild(bundle, dataDir);
+      const child = await startChild(dataDir);
       const on = overChild(child);
       const { make, clock, jobs } = await planOn(on);
       if (!job) {
@@ -230,7 +220,7 @@ describe('kill -9', () => {
     const dataDir = await temporaryDirectory();
     const made: string[] = [];
     for (let round = 0; round < 3; round += 1) {
-      const child = await startChild(bundle, dataDir);
+      const child = await startChild(dataDir);
       const { post } = await planOn(overChild(child));
       const answers = Array.from({ length: 20 }, () =>
         post().then(
@@ -251,7 +241,7 @@ describe('kill -9', () => {
     timeout: 60_000,
   }, async () => {
     const dataDir = await temporaryDirectory();
-    const child = await startChild(bundle, dataDir);
+    const child = await startChild(dataDir);
     const { make, clock, runs } = await planOn(overChild(child));
     const job = await make('0 12 *');
     const day = new Date(Date.now() + 24 * HOUR).toISOString().slice(0, 10);

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
 import { type Bench, bench, PROVISION, provisioning, SPACES } from './harness.ts';
@@ -196,6 +196,16 @@ describe('delay, html, garbage', () => {
     const started = performance.now();
     expect((await provision(on)).status).toBe(201);
     expect(performance.now() - started).toBeGreaterThanOrEqual(75);
+  });
+
+  test('delay: of many requests at once is no leak to Node', async () => {
+    const warnings: string[] = [];
+    const keep = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', keep);
+    onTestFinished(() => void process.off('warning', keep));
+    const on = await struck({ on: POST, kind: 'delay', ms: 80 });
+    await Promise.all(Array.from({ length: 12 }, () => provision(on)));
+    expect(warnings).toEqual([]);
   });
 
   test("html: a proxy's page", async () => {

@@ -1,22 +1,12 @@
-import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { writeLine } from '../../src/sandbox/store/lines.ts';
 import { bench, call, PROVISION, provisioning, SPACES } from './harness.ts';
-import { bundleChild, type ChildSandbox, startChild, temporaryDirectory } from './process.ts';
+import { type ChildSandbox, childSandboxes, temporaryDirectory } from './process.ts';
 
-let workshop = '';
-let bundle = '';
-
-beforeAll(async () => {
-  workshop = await mkdtemp(join(tmpdir(), 'sandbox-bundle-'));
-  bundle = join(workshop, 'child.mjs');
-  await bundleChild(bundle);
-});
-
-afterAll(() => rm(workshop, { recursive: true, force: true }));
+const startChild = childSandboxes();
 
 interface Provisioned {
   readonly space: { space_id: string };
@@ -137,7 +127,7 @@ describe('kill -9', () => {
     const dataDir = await temporaryDirectory();
     const answered: Answers = new Map();
     for (const [round, enough] of [1, 40, 133, 200].entries()) {
-      const child = await startChild(bundle, dataDir);
+      const child = await startChild(dataDir);
       const answers = await load(child, `r${round}`, enough, () => child.kill());
       expect(answers.size).toBeGreaterThanOrEqual(enough);
       for (const [id, answer] of answers) answered.set(id, answer);
@@ -147,7 +137,7 @@ describe('kill -9', () => {
 
   test('leaves the data directory free at once', async () => {
     const dataDir = await temporaryDirectory();
-    const child = await startChild(bundle, dataDir);
+    const child = await startChild(dataDir);
     await expect(startSandbox({ dataDir })).rejects.toThrow(/is in use by another sandbox/);
     await child.kill();
     const { partner } = await bench({ dataDir });
@@ -161,7 +151,7 @@ describe('a disk that takes no more', () => {
   }, async () => {
     const dataDir = await temporaryDirectory();
     // 32 blocks of 512 bytes (of 1024 in some shells): room for a few dozen spaces.
-    const child = await startChild(bundle, dataDir, 'ulimit -f 32');
+    const child = await startChild(dataDir, 'ulimit -f 32');
     const answers: Answers = new Map();
     let status = 0;
     for (let number = 0; number < 1_000; number += 1) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 /** A directory of its own for one test, gone when the test ends. */
 export async function temporaryDirectory(): Promise<string> {
@@ -15,7 +15,7 @@ export async function temporaryDirectory(): Promise<string> {
 }
 
 /** Makes one runnable file of `child.ts`; Node 20 does not read TypeScript. */
-export async function bundleChild(outfile: string): Promise<void> {
+async function bundleChild(outfile: string): Promise<void> {
   await build({
     entryPoints: [join(import.meta.dirname, 'child.ts')],
     outfile,
@@ -45,8 +45,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
   throw new Error('The child ended before it listened.');
 }
 
-/** Starts the bundled child on a data directory, through a shell with `limits` where they are given. */
-export async function startChild(bundle: string, dataDir: string, limits?: string): Promise<ChildSandbox> {
+async function startChild(bundle: string, dataDir: string, limits?: string): Promise<ChildSandbox> {
   const script = `${limits ?? ':'} && exec "$0" "$@"`;
   const child = spawn('/bin/sh', ['-c', script, process.execPath, bundle, dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,4 +57,19 @@ export async function startChild(bundle: string, dataDir: string, limits?: strin
   };
   onTestFinished(kill);
   return { ...JSON.parse(await firstLine(child)), pid: child.pid, kill };
+}
+
+/**
+ * Makes the child ready before the first test of a file.
+ * @returns what starts it on a data directory, through a shell with `limits` where they are given
+ */
+export function childSandboxes(): (dataDir: string, limits?: string) => Promise<ChildSandbox> {
+  let workshop = '';
+  const bundle = (): string => join(workshop, 'child.mjs');
+  beforeAll(async () => {
+    workshop = await mkdtemp(join(tmpdir(), 'sandbox-bundle-'));
+    await bundleChild(bundle());
+  });
+  afterAll(() => rm(workshop, { recursive: true, force: true }));
+  return (dataDir, limits) => startChild(bundle(), dataDir, limits);
 }

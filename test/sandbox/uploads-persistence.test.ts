@@ -1,23 +1,13 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { writeLine } from '../../src/sandbox/store/lines.ts';
 import { type Bench, bench, over, overChild } from './harness.ts';
-import { bundleChild, startChild, temporaryDirectory } from './process.ts';
+import { childSandboxes, temporaryDirectory } from './process.ts';
 import { ATTACHMENTS, contentOf, DOCUMENTS, fileForm, filesIn, post, sha256, stream } from './uploading.ts';
 
-let workshop = '';
-let bundle = '';
-
-beforeAll(async () => {
-  workshop = await mkdtemp(join(tmpdir(), 'sandbox-bundle-'));
-  bundle = join(workshop, 'child.mjs');
-  await bundleChild(bundle);
-});
-
-afterAll(() => rm(workshop, { recursive: true, force: true }));
+const startChild = childSandboxes();
 
 interface Listed {
   readonly sha256: string;
@@ -129,7 +119,7 @@ describe('the files', () => {
 describe('kill -9', () => {
   test('while files come leaves every upload that was answered whole, and nothing of the others', async () => {
     const dataDir = await temporaryDirectory();
-    const child = await startChild(bundle, dataDir);
+    const child = await startChild(dataDir);
     const on = overChild(child);
     const answered = new Set<string>();
     const lane = async (name: string): Promise<void> => {
@@ -164,7 +154,7 @@ describe('a disk that takes no more', () => {
   test('turns an upload into a 500, leaves nothing of it, and small ones go on', async () => {
     const dataDir = await temporaryDirectory();
     // 200 blocks of 512 bytes (of 1024 in some shells).
-    const on = overChild(await startChild(bundle, dataDir, 'ulimit -f 200'));
+    const on = overChild(await startChild(dataDir, 'ulimit -f 200'));
     const { status } = await post(on, ATTACHMENTS, fileForm('x'.repeat(2_000_000)));
     expect(status).toBe(500);
     expect(await filesIn(dataDir)).toEqual([]);

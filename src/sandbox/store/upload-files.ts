@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
 import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { namesIn, PRIVATE_DIRECTORY, PRIVATE_FILE, syncDirectory } from './files.ts';
 
 /** Its name in the data directory. */
 export const UPLOADS_DIRECTORY = 'sandbox-uploads';
+
+const WRITE_AHEAD_BYTES = 1024 * 1024;
 
 /** Nothing with another name is ours to remove. */
 const UPLOAD_ID = /^(doc|att)_[0-9a-f]{20}$/;
@@ -41,23 +45,28 @@ export class UploadFiles {
    */
   async write(uploadId: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<StoredBytes> {
     const directory = await this.#made();
-    const file = await open(join(directory, uploadId), 'wx', PRIVATE_FILE);
-    try {
-      const hash = createHash('sha256');
-      let bytes = 0;
+    const { isDurable } = this.#place;
+    const hash = createHash('sha256');
+    let bytes = 0;
+    async function* hashed(): AsyncGenerator<Uint8Array> {
       for await (const chunk of chunks) {
         hash.update(chunk);
         bytes += chunk.length;
-        await file.appendFile(chunk);
+        yield chunk;
       }
-      if (this.#place.isDurable) {
-        await file.sync();
-        await syncDirectory(directory);
-      }
-      return { bytes, sha256: hash.digest('hex') };
-    } finally {
-      await file.close();
     }
+    // What comes while one part is being written is written in one go after it.
+    const options = { flags: 'wx', mode: PRIVATE_FILE, highWaterMark: WRITE_AHEAD_BYTES, flush: isDurable };
+    const file = createWriteStream(join(directory, uploadId), options);
+    const closed = new Promise<void>((resolve) => file.once('close', resolve));
+    try {
+      await pipeline(hashed(), file);
+    } finally {
+      // One that fails while it is being opened would appear after it was removed.
+      await closed;
+    }
+    if (isDurable) await syncDirectory(directory);
+    return { bytes, sha256: hash.digest('hex') };
   }
 
   /** Opens a file that is there for reading. */

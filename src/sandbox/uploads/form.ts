@@ -12,7 +12,7 @@ const MAX_AROUND = 64 * 1024;
 
 const MAX_FIELDS = 100;
 
-/** The boundary of a multipart body, or undefined for another content type. @throws Problem 400 when it is not named. */
+/** The boundary of a multipart body, or undefined for another content type. @throws Problem 400 when it is not named or too long. */
 export function boundaryOf(contentType: string | undefined): string | undefined {
   if (!/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) return undefined;
   const [, quoted, bare] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s";]{1,70}))/i.exec(contentType ?? '') ?? [];
@@ -63,6 +63,7 @@ class FormReader {
     if (part.filename === undefined) return this.#takeField(part);
     const problem = fileProblem(part, this.#hasFile);
     if (problem) throw invalidInput([problem]);
+    // Known at once: while this file is put on disk the next part may come.
     this.#hasFile = true;
     this.#file = { part, stored: await this.#store(atMost(this.#maxBytes, 'The file is', part.body)) };
   }
@@ -97,7 +98,7 @@ class FormReader {
 }
 
 /**
- * Receives a form with one file in the field `file`; its memory does not depend on the size of the file.
+ * Receives a form with one file in the field `file` (the spec leaves it open, §4.7); its memory does not depend on the size of the file.
  * @param id where the file is stored.
  * @param maxBytes the largest file. A declared length that no such file can have is refused before anything is read.
  * @throws Problem 400 for a body that is no form or ends early, 413 for one that is too large, 422 for other fields
