@@ -25,6 +25,8 @@ export interface Words {
   on(flag: string): boolean;
   /** The value of a flag, or undefined when it was not given. */
   text(flag: string): string | undefined;
+  /** The value of a flag that has to be given. A UsageError names the flag where it is missing or empty. */
+  required(flag: string): string;
   /** Every value of a repeatable flag, in order. */
   texts(flag: string): readonly string[];
   /** A flag's value as a whole number within bounds. Anything else is a UsageError that names the flag. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
 import type { Transport } from './api/transport.ts';
 import { configDirectory } from './config/location.ts';
@@ -8,7 +9,7 @@ import { EXIT, InterruptedError, LocalError } from './errors.ts';
 import type { Clock, Environment, Io } from './io.ts';
 import { wantsColor } from './output/color.ts';
 import type { Progress } from './output/progress.ts';
-import { cleanLine, cleanText } from './output/sanitise.ts';
+import { cleanLine } from './output/sanitise.ts';
 import { connect, findService, type ServiceParts } from './service.ts';
 
 /** What the process (or a test) supplies. */
@@ -69,13 +70,16 @@ export function createContext(
   );
   if (deadline === undefined) clearTimeout(timer);
   const ended = AbortSignal.any([signals.interrupt, timeUp.signal]);
+  // As many things wait under it as run at a time; Node takes more than ten for a leak and says so.
+  setMaxListeners(0, ended);
   const transports: Transport[] = [];
   let profiles: Promise<Profiles> | undefined;
   const gone = new AbortController();
   let watching: Promise<() => void> | undefined;
 
+  /** One line, whatever file names and services put into it. */
   async function say(text: string): Promise<void> {
-    await progress.around(() => io.stderr.write(`${cleanText(text)}\n`));
+    await progress.around(() => io.stderr.write(`${cleanLine(text)}\n`));
   }
 
   const parts: ServiceParts = {
@@ -92,7 +96,7 @@ export function createContext(
     say,
     show({ lines, progress: doing }) {
       if (doing !== undefined) progress.detail(doing);
-      for (const line of lines) void say(cleanLine(line));
+      for (const line of lines) void say(line);
     },
   };
 

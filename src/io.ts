@@ -8,6 +8,19 @@ export interface Sink {
   readonly columns: number;
 }
 
+/** A sink that writes in another way. It is as wide as the first one, also once its window has changed. */
+export function writingBy(write: Sink['write'], sink: Sink): Sink {
+  return {
+    write,
+    get isTTY() {
+      return sink.isTTY;
+    },
+    get columns() {
+      return sink.columns;
+    },
+  };
+}
+
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Sink;

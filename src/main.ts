@@ -1,10 +1,10 @@
 import type { Surroundings } from './create-context.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
-import { type Environment, lazyIo, type Sink } from './io.ts';
+import { type Environment, lazyIo, type Sink, writingBy } from './io.ts';
 import { wantsColor } from './output/color.ts';
 import { isReaderGone } from './output/reader-gone.ts';
 import { createRedactor, redactingSink } from './output/redact.ts';
-import { type CommandLine, parse } from './program.ts';
+import { type CommandLine, parse } from './parse.ts';
 
 /** Whether argv asks for JSON, as far as can be told while its words may be wrong. */
 function seemsJson(argv: readonly string[], env: Environment): boolean {
@@ -19,15 +19,7 @@ function seemsJson(argv: readonly string[], env: Environment): boolean {
 
 /** The sink with something else done where a write fails. */
 function onFailure(sink: Sink, handle: (error: unknown) => void): Sink {
-  return {
-    write: (text) => sink.write(text).catch(handle),
-    get isTTY() {
-      return sink.isTTY;
-    },
-    get columns() {
-      return sink.columns;
-    },
-  };
+  return writingBy((text) => sink.write(text).catch(handle), sink);
 }
 
 /** A notice that nobody can read must not end the work that it is about. */

@@ -10,7 +10,7 @@ import { besideProgress, createProgress } from './output/progress.ts';
 import { isReaderGone } from './output/reader-gone.ts';
 import { createRedactor, redactingSink } from './output/redact.ts';
 import { render } from './output/render.ts';
-import type { CommandLine } from './program.ts';
+import type { CommandLine } from './parse.ts';
 
 /** A terminal that says it has no columns, as those without a window do: the spinner would clear lines without end. */
 function hasWidth(terminal: NodeJS.WritableStream): boolean {

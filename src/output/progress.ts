@@ -1,5 +1,5 @@
 import type { Ora } from 'ora';
-import type { Clock, Sink } from '../io.ts';
+import { type Clock, type Sink, writingBy } from '../io.ts';
 import { cleanLine } from './sanitise.ts';
 
 /** Quick commands show nothing at all. */
@@ -11,7 +11,7 @@ export interface Progress {
   start(text: string): void;
   /** Replaces the text, of one line or several; does nothing when nothing was started. */
   update(text: string | readonly string[]): void;
-  /** Adds what is being waited for to the text, until the next update or detail; an empty one removes it. */
+  /** Adds what is being waited for to the text, until the next detail; an empty one removes it. */
   detail(text: string): void;
   /** Takes the text away. */
   stop(): void;
@@ -86,7 +86,8 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
       });
     },
     update(text) {
-      show(typeof text === 'string' ? harmless(text) : text.map(harmless).join('\n'), '');
+      const harmlessText = typeof text === 'string' ? harmless(text) : text.map(harmless).join('\n');
+      show(harmlessText, current?.detail ?? '');
     },
     detail(text) {
       if (current) show(current.text, harmless(text));
@@ -111,13 +112,5 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 
 /** A sink whose writes do not tear the spinner where both go to a terminal; a file or a pipe is written to directly. */
 export function besideProgress(sink: Sink, progress: Progress): Sink {
-  return {
-    write: (text) => (sink.isTTY ? progress.around(() => sink.write(text)) : sink.write(text)),
-    get isTTY() {
-      return sink.isTTY;
-    },
-    get columns() {
-      return sink.columns;
-    },
-  };
+  return writingBy((text) => (sink.isTTY ? progress.around(() => sink.write(text)) : sink.write(text)), sink);
 }

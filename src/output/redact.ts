@@ -1,4 +1,4 @@
-import type { Sink } from '../io.ts';
+import { type Sink, writingBy } from '../io.ts';
 import { jsonText } from './formats/json-text.ts';
 import { cleanLine } from './sanitise.ts';
 
@@ -115,15 +115,7 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
  * found, so writers hand over whole lines.
  */
 export function redactingSink(sink: Sink, redactor: Redactor): Sink {
-  return {
-    write: (text) => sink.write(redactor.redact(text)),
-    get isTTY() {
-      return sink.isTTY;
-    },
-    get columns() {
-      return sink.columns;
-    },
-  };
+  return writingBy((text) => sink.write(redactor.redact(text)), sink);
 }
 
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);

@@ -72,8 +72,10 @@ describe('progress', () => {
     await screen.until('page 2');
     progress.detail('waiting 5 s');
     await screen.until('page 2 (waiting 5 s)');
+    progress.update('page 3');
+    await screen.until('page 3 (waiting 5 s)');
     progress.stop();
-    await screen.until('page 2 (waiting 5 s)\x1b[?2026l\x1b[1G\x1b[0K');
+    await screen.until('page 3 (waiting 5 s)\x1b[?2026l\x1b[1G\x1b[0K');
   });
 
   it('shows the latest text and detail when it appears', async () => {
