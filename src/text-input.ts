@@ -1,13 +1,39 @@
-import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { InputError } from './errors.ts';
-import { fileReason, readUntil } from './input.ts';
+import { InputError, UsageError } from './errors.ts';
+import { chunksOf, fileReason, readAtMost, readUntil } from './input.ts';
 
 /** Where a text comes from: the words typed, standard input, or a file. */
 export type TextSource =
   | { readonly from: 'words'; readonly text: string }
   | { readonly from: 'stdin' }
   | { readonly from: 'file'; readonly path: string };
+
+/** What Node puts in the place of bytes of an argument that are not UTF-8. */
+const REPLACED = '\ufffd';
+
+/**
+ * A text that was typed.
+ * @param what names it at the beginning of an error: `The text`
+ * @param otherwise how it can be given in place of that: `with --file <path>`
+ * @throws UsageError when it is, or may be, not the text that was meant
+ */
+export function typedText(what: string, text: string, otherwise: string): TextSource {
+  if (!text.includes(REPLACED)) return { from: 'words', text };
+  throw new UsageError(`${what} is not UTF-8, or holds the character U+FFFD, which stands for what is not.`, {
+    hint: `Give it ${otherwise}: there every byte counts as it is.`,
+  });
+}
+
+/**
+ * What the value `<text|@file|->` of a flag means.
+ * @throws UsageError when the file has no name, or the text is not what was meant
+ */
+export function textArgument(flag: string, text: string): TextSource {
+  if (text === '-') return { from: 'stdin' };
+  if (!text.startsWith('@')) return typedText(flag, text, 'as @<file>, or as - for standard input');
+  if (text === '@') throw new UsageError(`${flag} @<file> lacks the name of the file.`);
+  return { from: 'file', path: text.slice(1) };
+}
 
 /** Far more than a text for an agent can be; it keeps a wrong file or an endless stream out of memory. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -17,17 +43,11 @@ function unusable(what: string, name: string, why: string): InputError {
 }
 
 async function readAll(what: string, name: string, chunks: AsyncIterable<Buffer | string>): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    const part = Buffer.from(chunk);
-    size += part.length;
-    if (size > MAX_BYTES) throw unusable(what, name, `it is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
-    parts.push(part);
-  }
+  const bytes = await readAtMost(MAX_BYTES, chunks);
+  if (!bytes) throw unusable(what, name, `it is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
   try {
     // A byte order mark is part of the text like everything else.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw unusable(what, name, 'it is not UTF-8 text');
   }
@@ -35,12 +55,7 @@ async function readAll(what: string, name: string, chunks: AsyncIterable<Buffer 
 
 async function readFile(what: string, path: string): Promise<string> {
   try {
-    const file = await open(path);
-    try {
-      return await readAll(what, path, file.createReadStream({ autoClose: false }));
-    } finally {
-      await file.close();
-    }
+    return await readAll(what, path, chunksOf(path));
   } catch (error) {
     throw error instanceof InputError ? error : unusable(what, path, fileReason(error));
   }

@@ -1,10 +1,10 @@
-import { open, readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { LIMITS } from './domain/yaml-input/limits.ts';
 import type { YamlSource } from './domain/yaml-input/source-text.ts';
 import { InputError } from './errors.ts';
-import { fileReason, readUntil } from './input.ts';
+import { chunksOf, fileReason, readAtMost, readUntil } from './input.ts';
 
 const YAML_FILE = /\.ya?ml$/i;
 /** UTF-8 takes at most three bytes for one UTF-16 unit. */
@@ -17,20 +17,8 @@ interface Complaint {
 
 type Found = YamlSource | Complaint;
 
-async function readBounded(chunks: AsyncIterable<Buffer | string>): Promise<Buffer | undefined> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    const part = Buffer.from(chunk);
-    size += part.length;
-    if (size > MAX_BYTES) return undefined;
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
-}
-
 async function readSource(name: string, chunks: AsyncIterable<Buffer | string>): Promise<Found> {
-  const bytes = await readBounded(chunks);
+  const bytes = await readAtMost(MAX_BYTES, chunks);
   if (!bytes) return { source: name, message: `it is larger than ${MAX_BYTES / 1024 / 1024} MiB` };
   try {
     return { name, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
@@ -41,12 +29,7 @@ async function readSource(name: string, chunks: AsyncIterable<Buffer | string>):
 
 async function readPath(path: string): Promise<Found> {
   try {
-    const file = await open(path);
-    try {
-      return await readSource(path, file.createReadStream({ autoClose: false }));
-    } finally {
-      await file.close();
-    }
+    return await readSource(path, chunksOf(path));
   } catch (error) {
     return { source: path, message: fileReason(error) };
   }
