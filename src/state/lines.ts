@@ -11,6 +11,8 @@ export interface Block {
   /** The number of its first line, counted from 1. */
   readonly line: number;
   readonly bytes: Buffer;
+  /** Whether it is a last line without its end: torn, or being written at this moment. */
+  readonly isOpen: boolean;
 }
 
 /** A line that has more bytes than allowed; its content is skipped. */
@@ -75,7 +77,7 @@ export async function* blocksOf(
     const end = Math.max(start, buffer.subarray(0, filled).lastIndexOf(NEWLINE) + 1);
     if (end > start) {
       const bytes = buffer.subarray(start, end);
-      yield { kind: 'lines', line, bytes };
+      yield { kind: 'lines', line, bytes, isOpen: false };
       line += countNewlines(bytes);
     }
     buffer.copyWithin(0, end, filled);
@@ -89,7 +91,7 @@ export async function* blocksOf(
     }
     if (!skipping) Object.assign(place, { offset, line });
   }
-  if (held > 0) yield { kind: 'lines', line, bytes: buffer.subarray(0, held) };
+  if (held > 0) yield { kind: 'lines', line, bytes: buffer.subarray(0, held), isOpen: true };
 }
 
 /** Whether a stretch of the block contains one of the texts. To be asked for stretches in rising order. */

@@ -1,6 +1,6 @@
-import type { UploadIdentity, UploadRecord } from '../domain/upload/ledger.ts';
+import type { UploadRecord } from '../domain/upload/ledger.ts';
 import { isOwner, isText, isTextOrNull } from './guards.ts';
-import { appendRecord, logReader } from './log.ts';
+import { appendRecord, logReader, prepareLog } from './log.ts';
 import { fieldText, type LogRecord } from './record.ts';
 import { type UnusableLine, unusableLine } from './unusable.ts';
 
@@ -23,24 +23,35 @@ export async function appendUploadRecord(path: string, record: UploadRecord): Pr
   await appendRecord(path, record);
 }
 
-function identityOf({ origin, kind, sha256, filename }: LogRecord): UploadIdentity | undefined {
-  if (!isText(origin) || !isText(sha256) || !isText(filename)) return undefined;
-  return kind === 'attachment' || kind === 'document' ? { origin, kind, sha256, filename } : undefined;
+/**
+ * To be asked before an upload begins: a file that was sent almost whole, only to find then that this cannot be recorded,
+ * was sent for nothing. However often it is asked, it looks once.
+ * @returns what throws LocalError when records of uploads cannot be appended
+ */
+export function uploadLogCheck(path: string): () => Promise<void> {
+  let checked: Promise<void> | undefined;
+  return () => {
+    checked ??= prepareLog(path);
+    return checked;
+  };
 }
 
-/** A record of the log as one of an upload; undefined where it lacks what it should have. */
+/**
+ * A record of the log as one of an upload; undefined where it lacks what it should have. Each is written out: a spread
+ * would cost three times the memory, and a run may have as many as it has files.
+ */
 function uploadRecordOf(record: LogRecord): UploadRecord | undefined {
-  const { id, at, type, key, sent, upload_id, why, owner, stamp, filename } = record;
-  if (!isText(key)) return undefined;
-  const head = { id, at, key };
+  const { id, at, type, key, origin, kind, sha256, filename, sent, upload_id, why, owner, stamp } = record;
+  if (!isText(key) || !isText(filename)) return undefined;
   if (type === 'upload.released' || type === 'upload.unknown') {
-    return isText(sent) && isText(why) && isText(filename) ? { ...head, type, sent, why, filename } : undefined;
+    return isText(sent) && isText(why) ? { id, at, key, type, sent, why, filename } : undefined;
   }
-  const identity = identityOf(record);
-  if (identity === undefined) return undefined;
-  if (type === 'upload.sent') return isOwner(owner) ? { ...head, type, ...identity, owner } : undefined;
+  if (!isText(origin) || !isText(sha256) || (kind !== 'attachment' && kind !== 'document')) return undefined;
+  if (type === 'upload.sent') {
+    return isOwner(owner) ? { id, at, key, type, origin, kind, sha256, filename, owner } : undefined;
+  }
   if (type !== 'upload.done' || !isTextOrNull(sent) || !isText(upload_id) || !isTextOrNull(stamp)) return undefined;
-  return { ...head, type, ...identity, sent, upload_id, stamp };
+  return { id, at, key, type, origin, kind, sha256, filename, sent, upload_id, stamp };
 }
 
 /**

@@ -53,8 +53,12 @@ export interface UploadHistory {
   readonly open: readonly { readonly sent: Sent; readonly unknown: Ended | undefined }[];
 }
 
-/** What the records of one key say, in the order of the file. An answered id counts, whatever else was recorded. */
-export function uploadHistory(records: readonly UploadRecord[]): UploadHistory {
+/**
+ * What records say of one key. An answered id counts, whatever else was recorded.
+ * @param all of the records of a file name, or more, in the order of the file
+ */
+export function uploadHistory(all: readonly UploadRecord[], key: string): UploadHistory {
+  const records = all.filter((record) => record.key === key);
   const ended = new Set<string>();
   const unknown = new Map<string, Ended>();
   for (const record of records) {

@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { logReader } from '../../../src/state/log.ts';
+import { logReader, readLog } from '../../../src/state/log.ts';
 import { encodeRecord } from '../../../src/state/record.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
@@ -26,14 +26,36 @@ test('reads on where it stopped, with the numbers of the lines', async () => {
   expect(await read(readOn)).toEqual(['6 c', '7 duplicate']);
 });
 
-test('reads a line again that had no end yet', async () => {
+test('judges a line that comes later once it has its end: it may be in the middle of being written', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const readOn = logReader(path);
   const whole = line('b');
-  writeFileSync(path, line('a') + whole.slice(0, 40));
-  expect(await read(readOn)).toEqual(['1 a', '2 damaged']);
+  writeFileSync(path, line('a'));
+  expect(await read(readOn)).toEqual(['1 a']);
+  appendFileSync(path, whole.slice(0, 40));
+  expect(await read(readOn)).toEqual([]);
   appendFileSync(path, whole.slice(40));
   expect(await read(readOn)).toEqual(['2 b']);
+  appendFileSync(path, `{"torn${line('c')}\n${line('d')}`);
+  expect(await read(readOn)).toEqual(['3 damaged', '5 d']);
+  expect(await read(readOn)).toEqual([]);
+});
+
+test('tells of a torn last line that was there from the beginning', async () => {
+  const path = join(tempDirectory(), 'state.jsonl');
+  const readOn = logReader(path);
+  writeFileSync(path, line('a') + line('b').slice(0, 40));
+  expect(await read(readOn)).toEqual(['1 a', '2 damaged']);
+  expect(await read(readOn)).toEqual([]);
+  appendFileSync(path, `\n${line('c')}`);
+  expect(await read(readOn)).toEqual(['2 damaged', '3 c']);
+});
+
+test('takes a last line without its end that is whole', async () => {
+  const path = join(tempDirectory(), 'state.jsonl');
+  const readOn = logReader(path);
+  writeFileSync(path, line('a') + line('b').trimEnd());
+  expect(await read(readOn)).toEqual(['1 a', '2 b']);
 });
 
 test('goes on behind a line that is too long', async () => {
@@ -54,4 +76,15 @@ test('reads another file in its place from the beginning', async () => {
   writeFileSync(join(directory, 'other'), line('a') + line('c') + line('d'));
   renameSync(join(directory, 'other'), path);
   expect(await read(readOn)).toEqual(['1 a', '2 c', '3 d']);
+});
+
+test('of a file that is read once a last line without its end is looked at again a moment later', async () => {
+  const path = join(tempDirectory(), 'state.jsonl');
+  const whole = line('b');
+  const half = line('a') + whole.slice(0, 40);
+  writeFileSync(path, half);
+  const written = async (): Promise<void> => appendFileSync(path, whole.slice(40) + line('c'));
+  expect(await read(() => readLog(path, { written }))).toEqual(['1 a', '2 b', '3 c']);
+  writeFileSync(path, half);
+  expect(await read(() => readLog(path))).toEqual(['1 a', '2 damaged']);
 });

@@ -2,11 +2,45 @@ import { appendFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { appendRecord, readLog } from '../../../src/state/log.ts';
+import { appendRecord, prepareLog, readLog } from '../../../src/state/log.ts';
 import { fieldText, MAX_LINE_BYTES } from '../../../src/state/record.ts';
 import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 
 const head = { type: 'note', at: '2026-01-02T03:04:05.000Z' };
+
+describe('preparing', () => {
+  it('makes an empty file and its directories for this user alone', async () => {
+    const directory = join(await temporaryDirectory(), 'made', 'deep');
+    const path = join(directory, 'state.jsonl');
+    await prepareLog(path);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+    expect(await text(path)).toBe('');
+    expect(await entries(path)).toEqual([]);
+  });
+
+  it('leaves what is in the file as it is', async () => {
+    const path = join(await temporaryDirectory(), 'state.jsonl');
+    await appendRecord(path, { ...head, id: '1' });
+    const before = await text(path);
+    await prepareLog(path);
+    expect(await text(path)).toBe(before);
+  });
+
+  it('refuses what no record can be appended to, as appending does', async () => {
+    const directory = await temporaryDirectory();
+    const dangling = join(directory, 'dangling');
+    await symlink(join(directory, 'nowhere', 'state.jsonl'), dangling);
+    for (const path of [dangling, directory, '/dev/null']) {
+      const refusal = await appendRecord(path, { ...head, id: '1' }).catch((error) => error);
+      expect(refusal).toMatchObject({ type: 'local', message: `The state file could not be written: ${path}` });
+      await expect(prepareLog(path)).rejects.toMatchObject({
+        message: refusal.message,
+        facts: { why: refusal.facts.why },
+      });
+    }
+  });
+});
 
 describe('appending', () => {
   it('makes the file and its directories for this user alone', async () => {

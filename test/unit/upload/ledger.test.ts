@@ -31,7 +31,7 @@ const ended = (id: string, ends: string, type: 'upload.released' | 'upload.unkno
 });
 
 function said(...records: UploadRecord[]): { done: string | undefined; open: string[] } {
-  const history = uploadHistory(records);
+  const history = uploadHistory(records, HEAD.key);
   const open = history.open.map((each) => `${each.sent.id}${each.unknown ? ' unknown' : ''}`);
   return { done: history.done?.upload_id, open };
 }
