@@ -92,6 +92,11 @@ export function isTokenRefused(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && error.exitCode === EXIT.credentials && error.facts.status === 401;
 }
 
+/** Whether it was a 429, whatever more was said about it since. */
+export function isRateLimited(error: unknown): error is PartnerctlError {
+  return error instanceof PartnerctlError && error.exitCode === EXIT.rateLimited;
+}
+
 /** 429, and waiting for the limit to pass would have taken longer than the deadline allows. */
 export class RateLimitError extends PartnerctlError {
   readonly type = 'rate_limited';
@@ -109,6 +114,12 @@ export class ShapeError extends PartnerctlError {
   readonly type = 'unexpected_shape';
   readonly exitCode = EXIT.service;
 }
+
+/** What came is no JSON. Mostly a gateway put it in place of the answer, or it was cut; it says nothing of the service's shapes. */
+export class NotJsonError extends ShapeError {}
+
+/** The body says that the call failed, though its status does not: that may pass, and says nothing of the service's shapes. */
+export class SaidFailedError extends ShapeError {}
 
 /**
  * A write may or may not have happened. Every open end of a `once` call is one: it left, and no answer came that tells
@@ -157,15 +168,15 @@ export class PartialFailure extends PartnerctlError {
   readonly exitCode = EXIT.partial;
 }
 
-/** Every one of several items failed: the run ends as the first of them did. */
+/** Several items failed, and one of them decides how the run ends. */
 export class RunFailure extends PartnerctlError {
   readonly type: string;
   readonly exitCode: ExitCode;
 
-  constructor(message: string, first: PartnerctlError, facts: ErrorFacts) {
-    super(message, { ...first.facts, ...facts });
-    this.type = first.type;
-    this.exitCode = first.exitCode;
+  constructor(message: string, decisive: PartnerctlError, facts: ErrorFacts) {
+    super(message, { ...decisive.facts, ...facts });
+    this.type = decisive.type;
+    this.exitCode = decisive.exitCode;
   }
 }
 
@@ -197,11 +208,12 @@ class AmplifiedError extends PartnerctlError {
  */
 export function amplified(
   error: PartnerctlError,
-  more: { readonly hint: string; readonly details: Readonly<Record<string, unknown>> },
+  more: { readonly hint?: string; readonly details: Readonly<Record<string, unknown>> },
 ): PartnerctlError {
   const { facts } = error;
   const own = typeof facts.details === 'object' && facts.details !== null ? facts.details : {};
-  const hint = facts.hint === undefined ? more.hint : `${facts.hint}\n${more.hint}`;
+  const hints = [facts.hint, more.hint].filter((hint) => hint !== undefined);
+  const hint = hints.length === 0 ? undefined : hints.join('\n');
   const all: ErrorFacts = { ...facts, hint, details: { ...own, ...more.details }, cause: error };
   if (error instanceof InterruptedError) return new InterruptedError(error.message, error.exitCode, all);
   return new AmplifiedError(error, all);

@@ -1,7 +1,7 @@
-import { ASSUMPTIONS, type AssumptionName, UnknownShape } from '../contract/assumptions.ts';
+import { ASSUMPTIONS, type AssumptionName, SaidFailed, UnknownShape } from '../contract/assumptions.ts';
 import { parseJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
-import { type PartnerctlError, ShapeError } from '../errors.ts';
+import { NotJsonError, type PartnerctlError, SaidFailedError, ShapeError } from '../errors.ts';
 import { describeBody, openEnd } from './failures.ts';
 import type { Attempt, Reply } from './transport.ts';
 
@@ -23,7 +23,7 @@ export interface Answer {
 /**
  * The answer to a call that succeeded; its body is read when it is asked for.
  * @param attempts how many it took
- * @param redact takes secrets out of a text before a part of it is quoted
+ * @param redact takes secrets out of a text before a part of it is quoted, or kept
  */
 export function createAnswer(
   operation: Operation,
@@ -33,8 +33,13 @@ export function createAnswer(
   redact: (text: string) => string,
 ): Answer {
   const requestId = headers['x-request-id'] ?? request.requestId;
-  const unexpected = (assumption: AssumptionName | undefined, message: string, seen: string): PartnerctlError => {
-    const failure = new ShapeError(message, {
+  const unexpected = (
+    Kind: typeof ShapeError,
+    assumption: AssumptionName | undefined,
+    message: string,
+    seen: string,
+  ): PartnerctlError => {
+    const failure = new Kind(message, {
       why: `${operation.name} answered ${status} with ${seen}.`,
       hint: `${assumption ? `Assumed (${assumption}): ${ASSUMPTIONS[assumption]}. ` : ''}Run it again with --debug to see the whole answer.`,
       status,
@@ -44,13 +49,18 @@ export function createAnswer(
     // A gateway may have put its own page in place of the answer, so not even the status is proof.
     return openEnd(failure, operation);
   };
+  // What a write gives back is recorded, and people pass the state file on.
+  const known = operation.safety === 'safe' ? body : redact(body);
   let parsed: { readonly value: unknown } | undefined;
   const json = (): unknown => {
     try {
-      parsed ??= { value: parseJson(body) };
+      parsed ??= { value: parseJson(known) };
       return parsed.value;
     } catch {
-      throw unexpected(undefined, 'The answer is not JSON.', describeBody(redact(body), headers['content-type']));
+      // Nothing at all is no other's page, and no part of an answer.
+      const Kind = body.trim() === '' ? ShapeError : NotJsonError;
+      const seen = describeBody(redact(body), headers['content-type']);
+      throw unexpected(Kind, undefined, 'The answer is not JSON.', seen);
     }
   };
   return {
@@ -65,8 +75,9 @@ export function createAnswer(
       try {
         return reader(value);
       } catch (error) {
-        if (error instanceof UnknownShape) throw unexpected(error.assumption, error.message, error.seen);
-        throw error;
+        if (!(error instanceof UnknownShape)) throw error;
+        const Kind = error instanceof SaidFailed ? SaidFailedError : ShapeError;
+        throw unexpected(Kind, error.assumption, error.message, error.seen);
       }
     },
   };

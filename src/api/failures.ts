@@ -67,8 +67,19 @@ function rateLimited(facts: ErrorFacts, call: CallFacts): PartnerctlError {
   const later = facts.retryAt ? `Run it again after ${facts.retryAt}` : 'Run it again later';
   // A call that must happen once is not repeated after a 429, however much time there is.
   const hint =
-    call.operation.safety === 'once' ? `${later}; nothing was done.` : `${later}, or allow more time with --timeout.`;
+    call.operation.safety === 'once'
+      ? `${later}; the call was not processed.`
+      : `${later}, or allow more time with --timeout.`;
   return new RateLimitError(`The service's rate limit is reached${attempted(call)} (429).`, { ...facts, hint });
+}
+
+/** What an attempt before did is not known to the answer of the last one, where it was sent again after it had left. */
+function balanceTooLow(facts: ErrorFacts, { operation, attempts }: CallFacts): PartnerctlError {
+  const said = operation.safety === 'idempotent' && attempts > 1 ? '' : ' The call was not processed.';
+  return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
+    ...facts,
+    hint: `Top up the balance (the minimum is 1 USD), then run the command again.${said}`,
+  });
 }
 
 function serverFailed(response: Response, facts: ErrorFacts, call: CallFacts): PartnerctlError {
@@ -130,10 +141,7 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
         hint: `Check that the token belongs to ${call.baseUrl}; \`partnerctl login\` stores another one.`,
       });
     case status === 402:
-      return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
-        ...facts,
-        hint: 'Top up the balance (the minimum is 1 USD), then run the command again. Nothing was processed.',
-      });
+      return balanceTooLow(facts, call);
     case status === 403:
       return new CredentialsError(`The token may not do this (403).`, {
         ...facts,
@@ -156,6 +164,11 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
       return response.early
         ? serverFailed(response, facts, call)
         : openEnd(serverFailed(response, facts, call), call.operation);
+    case status === 413:
+      return new RefusedError('It is larger than the service takes (413).', {
+        ...facts,
+        hint: 'Send a smaller one; what the limit is only the service can say.',
+      });
     case status === 408:
       return serverFailed(response, facts, call);
     default:
@@ -169,6 +182,10 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
 function hintFor(failure: Failure, call: CallFacts): string {
   if (failure.code?.startsWith('BODY_'))
     return `The tool cannot read such an answer; check the base address ${call.baseUrl}.`;
+  if (failure.code === 'PROXY_REFUSED')
+    return 'HTTPS_PROXY names the proxy; one that wants a name and a password gets them as http://name:password@host:port.';
+  if (failure.code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return `Check the scheme and the port of the base address ${call.baseUrl}.`;
   if (!failure.transient) {
     return 'Check the certificate of the service; NODE_EXTRA_CA_CERTS names a file with further authorities.';
   }
@@ -192,7 +209,10 @@ export function networkFailure(failure: Failure, call: CallFacts): PartnerctlErr
     },
     cause: failure.cause,
   };
-  if (!failure.left) return new ServiceFailure(`Could not reach ${call.baseUrl}${attempted(call)}.`, facts);
+  if (!failure.began) return new ServiceFailure(`Could not reach ${call.baseUrl}${attempted(call)}.`, facts);
+  if (!failure.left) {
+    return new ServiceFailure(`Not all of the request could be sent to ${call.baseUrl}${attempted(call)}.`, facts);
+  }
   const lost = new ServiceFailure(`No complete answer came from ${call.baseUrl}${attempted(call)}.`, facts);
   return openEnd(lost, call.operation);
 }

@@ -70,7 +70,10 @@ interface CallEnd {
   readonly retryAt: number | undefined;
 }
 
-/** A call without a deadline of its own ends after this long, waits and retries included; one attempt always does. */
+/**
+ * A call without a deadline of its own ends after this long, waits and retries included; one attempt always does. Where what
+ * is sent may take any time, it is the longest single wait.
+ */
 const CALL_TIMEOUT_MS = 120_000;
 const READ_HEADERS_TIMEOUT_MS = 30_000;
 const PAUSE_SPREAD_MS = 1_000;
@@ -128,6 +131,11 @@ export class Http {
     return deadline === undefined ? CALL_TIMEOUT_MS : deadline - clock.now();
   }
 
+  /** The longest wait where so many milliseconds are left. */
+  private waitMs(timeLeft: number): number {
+    return this.options.deadline === undefined ? Math.min(CALL_TIMEOUT_MS, timeLeft) : timeLeft;
+  }
+
   /** Whether another attempt follows, and when. A 429 holds back every call, and costs nothing of the retry budget. */
   private afterFailure(
     reply: Reply,
@@ -137,7 +145,7 @@ export class Http {
     const { clock, random } = this.options;
     const outcome = this.outcomeOf(reply);
     const now = clock.now();
-    const question = { safety, attempt, retries, outcome, timeLeftMs: deadline - now, random: random() };
+    const question = { safety, attempt, retries, outcome, timeLeftMs: this.waitMs(deadline - now), random: random() };
     const decision = decideRetry(question);
     const floor = outcome.kind === 'response' ? outcome.retryAfterMs : undefined;
     const retryAt = floor === undefined ? undefined : now + floor;
@@ -190,7 +198,7 @@ export class Http {
     if (interrupt.aborted) throw new InterruptedError('Interrupted.');
     signal?.throwIfAborted();
     // Sent all the same, it could be carried out before the timer goes off.
-    if (deadline <= clock.now()) return unsent(new TimeUp());
+    if (deadline <= clock.now()) return unsent(new TimeUp(), false);
     const control = new AbortController();
     const ended = new AbortController();
     let timeUp: NodeJS.Timeout | undefined;
@@ -204,7 +212,14 @@ export class Http {
     const stop = (): void => control.abort(new InterruptedError('Interrupted.'));
     const onInterrupt = (): void => {
       if (operation.safety !== 'once' || inFlight?.isWhole === false) stop();
-      else clock.sleep(INTERRUPT_GRACE_MS, ended.signal).then(stop, () => undefined);
+      else {
+        trace({
+          kind: 'wait',
+          ms: INTERRUPT_GRACE_MS,
+          why: 'at most for the answer; interrupted again, it ends at once',
+        });
+        clock.sleep(INTERRUPT_GRACE_MS, ended.signal).then(stop, () => undefined);
+      }
     };
     const onSignal = (): void => {
       if (operation.safety === 'safe') control.abort(signal?.reason);
@@ -223,8 +238,12 @@ export class Http {
       if (operation.safety === 'safe') signal?.throwIfAborted();
       return reply;
     } catch (reason) {
-      if (!(reason instanceof TimeUp)) throw reason;
-      return unsent(reason);
+      const reply = unsent(reason, inFlight?.hasBegun === true);
+      const isLate = reason instanceof TimeUp;
+      const shown = isLate ? reply : { ...reply, left: true, message: 'it was broken off' };
+      trace({ kind: 'reply', request, url, reply: shown, ms: clock.now() - started });
+      if (!isLate) throw reason;
+      return reply;
     } finally {
       clearTimeout(timeUp);
       ended.abort();
@@ -275,7 +294,7 @@ export class Http {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     for (let now = this.options.clock.now(); this.pausedUntil > now; now = this.options.clock.now()) {
-      if (this.pausedUntil > deadline) {
+      if (this.pausedUntil - now > this.waitMs(deadline - now)) {
         const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '', early: true, premature: true };
         const call = {
           operation,
@@ -304,10 +323,10 @@ function attemptMs(timeLeft: number): number {
   return Math.min(CALL_TIMEOUT_MS, Math.max(0, timeLeft));
 }
 
-/** The end of an attempt whose time was up before anything of it left. */
-function unsent(cause: TimeUp): Reply {
-  const { message } = cause;
-  return { kind: 'failure', left: false, transient: true, message, code: undefined, status: undefined, cause };
+/** The end of an attempt whose time was up before all of it left, or any of it. */
+function unsent(cause: unknown, began: boolean): Extract<Reply, { kind: 'failure' }> {
+  const message = began ? 'no more of it was taken in time' : 'nothing could be sent in time';
+  return { kind: 'failure', began, left: false, transient: true, message, code: undefined, status: undefined, cause };
 }
 
 class TimeUp extends Error {

@@ -45,8 +45,14 @@ export class BodyInFlight {
     this.connectingAt = performance.now();
   }
 
+  /** The connection is there: from now on the request may leave. */
   connected(): void {
     this.connectedAt = performance.now();
+  }
+
+  /** Whether any of the request may have left. */
+  get hasBegun(): boolean {
+    return this.connectedAt !== undefined;
   }
 
   /** The attempt is over; what still makes the body may stop. */
@@ -54,6 +60,7 @@ export class BodyInFlight {
     this.ended.abort();
   }
 
+  /** What goes over the connection, for one reader. @throws what the body's own chunks throw, which stays in `failure` */
   async *chunks(): AsyncGenerator<Uint8Array> {
     let sent = 0;
     const connectMs = () => (this.connectedAt ?? performance.now()) - this.connectingAt;

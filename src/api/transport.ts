@@ -30,6 +30,8 @@ export type Reply =
     }
   | {
       readonly kind: 'failure';
+      /** Whether any of the request may have left this machine. */
+      readonly began: boolean;
       /** Whether the service may have the request: any of it, or, where the body is streamed, all of it. */
       readonly left: boolean;
       readonly transient: boolean;
@@ -72,8 +74,12 @@ function tooLarge(): UnreadableBody {
   return new UnreadableBody('BODY_TOO_LARGE', `the answer is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
 }
 
-/** The subset of certificate and handshake failures that no repeat can mend. */
-const TLS_CODE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+/** Failures of certificates, handshakes and proxies that no repeat can mend. */
+const LASTING_CODE =
+  /^(PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+
+/** What OpenSSL says holds addresses of its own source; the reason is one part of it. */
+const OPENSSL = /^[0-9A-F]*:?error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
 
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
@@ -84,6 +90,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'the connection timed out',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'no TLS is spoken there',
   UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
   UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
   UND_ERR_BODY_TIMEOUT: 'the answer stopped half-way',
@@ -100,13 +107,16 @@ function firstCause(error: unknown): unknown {
   return error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
 }
 
-function failure(thrown: unknown, left: boolean, status: number | undefined): Reply {
+/** How much of a request may have left, and the status of its answer, where that began. */
+type Progress = Pick<Extract<Reply, { kind: 'failure' }>, 'began' | 'left' | 'status'>;
+
+function failure(thrown: unknown, progress: Progress): Extract<Reply, { kind: 'failure' }> {
   const cause = firstCause(thrown);
   const code = codeOf(cause) ?? codeOf(thrown);
   const said = cause instanceof Error ? cause.message : String(cause);
-  const message = (code !== undefined && WORDS[code]) || said;
-  const transient = !(cause instanceof UnreadableBody) && !(code !== undefined && TLS_CODE.test(code));
-  return { kind: 'failure', left, transient, message, code, status, cause };
+  const message = (code !== undefined && WORDS[code]) || (OPENSSL.exec(said)?.[1] ?? said);
+  const transient = !(cause instanceof UnreadableBody) && !(code !== undefined && LASTING_CODE.test(code));
+  return { kind: 'failure', ...progress, transient, message, code, cause };
 }
 
 function flatten(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
@@ -195,15 +205,19 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
   async function createDispatcher(): Promise<Dispatcher> {
     const { createAgent, createProxyAgent } = await import('./undici.ts');
     if (proxy) return createProxyAgent({ httpsProxy: proxy.url, noProxy: proxy.noProxy, connect });
-    return createAgent({ connect });
+    return createAgent(connect);
   }
 
   /** What undici made of one attempt, in our terms. */
-  function failureOf(error: unknown, { signal, body }: Attempt, left: boolean, status: number | undefined): Reply {
+  function failureOf(error: unknown, { signal, body }: Attempt, progress: Progress): Reply {
     if (body instanceof BodyInFlight && body.failure !== undefined) throw body.failure;
-    if (!signal.aborted) return failure(error, left, status);
-    if (!left) throw signal.reason;
-    return failure(signal.reason, true, status);
+    if (!signal.aborted) {
+      const reply = failure(error, progress);
+      // What could not be reached may be the proxy.
+      return proxy && !progress.began ? { ...reply, message: `${reply.message} (HTTPS_PROXY is set)` } : reply;
+    }
+    if (!progress.left) throw signal.reason;
+    return failure(signal.reason, progress);
   }
 
   async function exchange(attempt: Attempt, dispatcher: Dispatcher): Promise<Reply> {
@@ -243,7 +257,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
         premature,
       };
     } catch (error) {
-      return failureOf(error, attempt, stream ? stream.isWhole : began, status);
+      return failureOf(error, attempt, { began, left: stream ? stream.isWhole : began, status });
     } finally {
       stream?.end();
       underWay.delete(attempt.requestId);

@@ -3,6 +3,11 @@ declare module 'undici/lib/dispatcher/agent.js' {
   export default Agent;
 }
 
+declare module 'undici/lib/core/connect.js' {
+  import { buildConnector } from 'undici';
+  export default buildConnector;
+}
+
 declare module 'undici/lib/api/api-request.js' {
   import type { Dispatcher } from 'undici';
 

@@ -43,3 +43,10 @@ export class UnknownShape extends Error {
     this.seen = seen;
   }
 }
+
+/** An answer whose body says that the call failed, though its status does not. */
+export class SaidFailed extends UnknownShape {
+  constructor(assumption: AssumptionName, seen: string) {
+    super(assumption, 'The answer says that the call failed, though its status does not.', seen);
+  }
+}

@@ -1,6 +1,6 @@
-import { UnknownShape } from './assumptions.ts';
+import { SaidFailed, UnknownShape } from './assumptions.ts';
 import { findId, readId } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
 
 /** When a job runs: cron fields and a timezone, as the service writes them. */
 export interface WireSchedule {
@@ -96,12 +96,6 @@ export function readCronJob(item: JsonObject): ListedCronJob {
   };
 }
 
-/** Whether an envelope says that the call failed; an id in it is then not sure to be a job's. */
-function saysFailed({ success, ok, error, errors }: JsonObject): boolean {
-  const isSaid = (value: unknown) => (Array.isArray(value) ? value.length > 0 : Boolean(value));
-  return success === false || ok === false || isSaid(error) || isSaid(errors);
-}
-
 /**
  * The id in the answer to creating a job (spec §4.5): at the top, or under data, result, job or the resource's name.
  * @throws UnknownShape when none can be made out, or the answer speaks of a failure
@@ -109,13 +103,8 @@ function saysFailed({ success, ok, error, errors }: JsonObject): boolean {
 export function readCreatedCronJob(body: unknown): string {
   const top = isJsonObject(body) ? body : {};
   const envelopes = [top, top.data, top.result].filter(isJsonObject);
-  if (envelopes.some(saysFailed)) {
-    throw new UnknownShape(
-      'cron.fields',
-      'The answer says that the call failed, though its status does not.',
-      describeJson(body),
-    );
-  }
+  // An id in it is then not sure to be a job's.
+  if (envelopes.some(saysFailed)) throw new SaidFailed('cron.fields', describeJson(body));
   const places = envelopes.flatMap((place) => [place, place.cron_job, place.partner_cron_job, place.job]);
   const objects = places.filter(isJsonObject);
   // A plain id beside a nested job is the envelope's own, so the innermost object that has one counts.

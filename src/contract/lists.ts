@@ -1,5 +1,5 @@
-import { UnknownShape } from './assumptions.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { SaidFailed, UnknownShape } from './assumptions.ts';
+import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
 
 /** Names under which a list may stand, tried in this order before its own name. */
 const ENVELOPES = ['results', 'data', 'items'] as const;
@@ -79,11 +79,15 @@ function onlyArrayOfObjects(body: JsonObject): readonly unknown[] | undefined {
 /**
  * The items of a list answer (assumption `list.envelope`).
  * @param resource the plural name of what is listed, as the service spells it: `spaces`, `agents`.
- * @throws UnknownShape when no list can be made out, naming the keys seen.
+ * @throws UnknownShape when no list can be made out, naming the keys seen, and for an answer that speaks of a failure.
  */
 export function readList(body: unknown, resource: string): readonly JsonObject[] {
   if (Array.isArray(body)) return objects(body, resource);
   if (isJsonObject(body)) {
+    // An empty list in it says nothing then.
+    if ([body, body.data, body.result].filter(isJsonObject).some(saysFailed)) {
+      throw new SaidFailed('list.envelope', describeJson(body));
+    }
     const found = arrayAt(body, resource) ?? nestedArray(body, resource) ?? onlyArrayOfObjects(body);
     if (found) return objects(found, resource);
   }

@@ -7,13 +7,20 @@ export type UploadKind = 'attachment' | 'document';
 
 const RESOURCES = { attachment: 'file_attachment', document: 'document' } as const;
 
+/** The field of a form that holds the file itself (assumption `upload.multipart`). */
+export const FILE_FIELD = 'file';
+
 /** Where an answer may keep what it is about. */
 const LAYERS = ['data', 'result', 'results', 'file_attachments', 'documents', 'attachments', 'files'] as const;
 
-function layersOf(body: unknown): readonly JsonObject[] {
-  if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0]) : [];
+/** Deeper than any answer that says one thing; what is deeper still would take more stack than there is. */
+const DEEPEST = 8;
+
+function layersOf(body: unknown, depth = 0): readonly JsonObject[] {
+  if (depth > DEEPEST) return [];
+  if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], depth + 1) : [];
   if (!isJsonObject(body)) return [];
-  return [body, ...LAYERS.flatMap((name) => layersOf(body[name]))];
+  return [body, ...LAYERS.flatMap((name) => layersOf(body[name], depth + 1))];
 }
 
 /**

@@ -29,6 +29,18 @@ function hintFor(error: unknown, hint: string | null, command: string | undefine
   return `Run "partnerctl ${command} --help" for its words and flags.`;
 }
 
+const INDENT = '  ';
+
+/** File names and what a service says may hold lines that look like ours: those alone stand at the left margin. */
+function indented(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, INDENT);
+}
+
+/** The same for what begins behind a word of ours. */
+function continued(text: string): string {
+  return text.replaceAll(/\n(?=[^\n])/g, `\n${INDENT}`);
+}
+
 /**
  * An error as one block of lines for people: what failed, why, what the service said, what to do next.
  * `why` keeps its layout, carets and all. No colour codes but its own: text from outside is cleaned.
@@ -40,12 +52,12 @@ export async function errorText(error: unknown, { color, debug, command }: Error
   const answered = serviceLine(status, code, requestId);
   const next = hintFor(error, hint, command);
   const blocks = [
-    `${paint('error:', 'bad')} ${cleanText(message)}`,
-    why === undefined ? '' : cleanText(why),
+    `${paint('error:', 'bad')} ${continued(cleanText(message))}`,
+    why === undefined ? '' : indented(cleanText(why)),
     answered === '' ? '' : paint(cleanLine(answered), 'dim'),
     retryAt === null ? '' : `retry at: ${cleanLine(moment(retryAt))}`,
-    next === null ? '' : `${paint('hint:', 'heading')} ${cleanText(next)}`,
-    debug ? paint(cleanText(inspect(error)), 'dim') : '',
+    next === null ? '' : `${paint('hint:', 'heading')} ${continued(cleanText(next))}`,
+    debug ? paint(indented(cleanText(inspect(error))), 'dim') : '',
   ];
   return blocks
     .filter((block) => block !== '')

@@ -1,6 +1,6 @@
 import type { JSONValue } from '@jmespath-community/jmespath';
 import { type Answer, type Cell, type ListAnswer, list, type ObjectAnswer, object, type Row } from '../answer.ts';
-import { UsageError } from '../errors.ts';
+import { LocalError, UsageError } from '../errors.ts';
 import { jsonText } from './formats/json-text.ts';
 import { exhaust } from './formats/sequence.ts';
 import { cleanLine } from './sanitise.ts';
@@ -8,9 +8,23 @@ import { cleanLine } from './sanitise.ts';
 type Query = (data: unknown) => JSONValue;
 
 function refused(expression: string, error: unknown): UsageError {
-  return new UsageError(`--query is not a JMESPath expression that can be applied: ${expression}`, {
+  return new UsageError(`--query is not a JMESPath expression: ${expression}`, {
     why: error instanceof Error ? error.message : String(error),
     hint: 'See https://jmespath.org/tutorial.html for the syntax. Quote the whole expression for the shell.',
+    cause: error,
+  });
+}
+
+const MOST_SHOWN = 2_000;
+
+/** By now the command has done what it was to do, so that its answer must not be lost. */
+function inapplicable(expression: string, answer: JSONValue, error: unknown): LocalError {
+  const text = jsonText(answer);
+  const shown = text.length > MOST_SHOWN ? '' : ` Its answer without --query: ${text}`;
+  return new LocalError(`--query cannot be applied to the answer: ${expression}`, {
+    why: error instanceof Error ? error.message : String(error),
+    hint: `The command itself was carried out.${shown}`,
+    details: { answer },
     cause: error,
   });
 }
@@ -30,7 +44,7 @@ function exactly(_key: string, value: unknown): unknown {
 
 /**
  * Compiles a JMESPath expression into a function over the JSON form of a value. Loads the JMESPath library.
- * Both steps throw a UsageError that says what is wrong: in the expression, or in applying it to the value.
+ * @throws UsageError when the expression is wrong; the function throws LocalError when it cannot be applied to a value
  */
 export async function prepareQuery(expression: string): Promise<Query> {
   const { compile, getRegisteredFunctions, TreeInterpreter } = await import('@jmespath-community/jmespath');
@@ -46,7 +60,7 @@ export async function prepareQuery(expression: string): Promise<Query> {
       try {
         return TreeInterpreter.search(compiled, form);
       } catch (error) {
-        throw refused(expression, error);
+        throw inapplicable(expression, form, error);
       }
     };
   } catch (error) {

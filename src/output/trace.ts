@@ -28,7 +28,8 @@ function seconds(ms: number): string {
 function outcome(event: Extract<TraceEvent, { kind: 'reply' }>): string {
   const { reply } = event;
   if (reply.kind === 'response') return String(reply.status);
-  return `${reply.left ? 'failed' : 'failed before it was sent'}: ${reply.message}`;
+  const when = reply.left ? '' : ` before ${reply.began ? 'all of it' : 'it'} was sent`;
+  return `failed${when}: ${reply.message}`;
 }
 
 /**
@@ -41,11 +42,12 @@ export function createTracer(level: TraceLevel, redact: (text: string) => string
       const text = `waiting ${seconds(event.ms)} ${event.why}`;
       return { lines: level === 'silent' ? [] : [`* ${text}`], progress: text };
     }
-    if (level === 'silent') return { lines: [] };
     if (event.kind === 'request') {
-      if (level !== 'debug') return { lines: [] };
+      // What was waited for is over.
+      if (level !== 'debug') return { lines: [], progress: '' };
       const { request } = event;
       return {
+        progress: '',
         lines: [
           `> ${request.method} ${event.url} (attempt ${event.attempt})`,
           ...headerLines('>', request.headers),
@@ -53,6 +55,7 @@ export function createTracer(level: TraceLevel, redact: (text: string) => string
         ],
       };
     }
+    if (level === 'silent') return { lines: [] };
     const { request, reply } = event;
     const line = `* ${request.method} ${event.url} → ${outcome(event)} in ${Math.round(event.ms)} ms (${request.requestId})`;
     if (level === 'verbose' || reply.kind === 'failure') return { lines: [line] };

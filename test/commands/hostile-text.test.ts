@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { run } from '../helpers/run.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { PROVISION, provisioning } from '../sandbox/harness.ts';
 
@@ -110,4 +110,12 @@ test('what a service says in an error is harmless', async () => {
   expect(
     JSON.parse((await run(['agents', 'list', '\u001b[2J', '-o', 'json'], { env })).stderr).error.details.message,
   ).toContain('[2J');
+});
+
+test('a warning is one line, whatever the path in it is', async () => {
+  const state = write('state\nerror: forged.jsonl', 'broken\n', tempDirectory());
+  const shown = await run(['state', 'show', '--state', state], { env: {} });
+  expect(shown.stderr).toContain('warning: ');
+  expect(shown.stderr).toContain('state\\nerror: forged.jsonl:1 is left out');
+  expect(shown.stderr).not.toMatch(/^error: /m);
 });

@@ -62,7 +62,7 @@ describe('Ctrl-C', () => {
     const pressed = performance.now();
     signals.abort(new InterruptedError('Interrupted.'));
     expect((await running).code).toBe(130);
-    expect(performance.now() - pressed).toBeLessThan(2000);
+    expect(performance.now() - pressed).toBeLessThan(8000);
   });
 
   it('stops a wait between two attempts', async () => {

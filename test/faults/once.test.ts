@@ -127,7 +127,7 @@ describe('an answer of 4xx proves that it did not happen', () => {
     const error = await errorOf(http);
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error.facts.retryAt).toBe(new Date(clock.now() + 1_000).toISOString());
-    expect(error.facts.hint).toContain('nothing was done');
+    expect(error.facts.hint).toContain('was not processed');
     expect(error.facts.hint).not.toContain('--timeout');
     expect(clock.slept).toEqual([]);
     expect(server.received).toHaveLength(1);

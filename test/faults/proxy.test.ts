@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
@@ -77,6 +77,13 @@ describe('a proxy from the environment', () => {
     expect(ran.stderr).not.toContain(TOKEN);
   });
 
+  it('carries 100 Continue, which nobody asked for, like any other answer', async () => {
+    const service = await tlsServer(`HTTP/1.1 100 Continue\r\n\r\n${rawJson(SPACES)}`);
+    const proxy = await proxyTo(service.port);
+    const ran = await program({ PARTNER_BASE_URL: 'https://api.partner.test/v1', HTTPS_PROXY: proxy.url }, ...LIST);
+    expect({ code: ran.exitCode, out: ran.stdout }).toMatchObject({ code: 0, out: expect.stringContaining('s1') });
+  });
+
   it('may be written without a scheme, and with a name and a password', async () => {
     const service = await tlsServer(rawJson(SPACES));
     const proxy = await proxyTo(service.port);
@@ -114,18 +121,23 @@ describe('a proxy from the environment', () => {
     const env = { HTTPS_PROXY: 'http://127.0.0.1:1' };
     const ran = await partnerctl('https://api.partner.test/v1', LIST, { env });
     expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ details: { left: false } });
+    const why = 'the connection was refused (HTTPS_PROXY is set)';
+    expect(ran.error()).toMatchObject({ details: { left: false, why } });
   });
 
-  it('that refuses the tunnel is one too', async () => {
+  it('that refuses the tunnel is one too, and is not asked again', async () => {
     const server = createServer();
     server.on('connect', (_, socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'));
     const { port } = await listen(server);
-    const ran = await partnerctl('https://api.partner.test/v1', LIST, {
+    const ran = await partnerctl('https://api.partner.test/v1', ['spaces', 'list', '-o', 'json'], {
       env: { HTTPS_PROXY: `http://127.0.0.1:${port}` },
     });
     expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ type: 'service', details: { left: false } });
+    expect(ran.error()).toMatchObject({
+      type: 'service',
+      hint: expect.stringContaining('http://name:password@'),
+      details: { left: false, attempts: 1, why: expect.stringContaining('it answered 407') },
+    });
   });
 
   it.each(['http://[bad', 'socks5://127.0.0.1:1080', '::'])(
@@ -144,5 +156,22 @@ describe('a proxy from the environment', () => {
     const [response] = await once(request, 'connect');
     expect(response.statusCode).toBe(200);
     expect(proxy.connects.length).toBe(1);
+  });
+});
+
+describe('a proxy that closes the connection without an answer', () => {
+  it('is called once for each attempt', async () => {
+    let calls = 0;
+    const { port } = await listen(
+      createTcpServer((socket) => {
+        calls += 1;
+        socket.on('error', () => undefined).end();
+      }),
+    );
+    const env = { PARTNER_BASE_URL: 'https://api.partner.test/v1', HTTPS_PROXY: `http://127.0.0.1:${port}` };
+    const ran = await program(env, 'spaces', 'list', '--retries', '1', '--timeout', '5s');
+    expect(ran.exitCode).toBe(8);
+    expect(ran.stderr).toContain('the proxy closed the connection');
+    expect(calls).toBe(2);
   });
 });

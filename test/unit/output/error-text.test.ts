@@ -16,7 +16,7 @@ describe('errorText', () => {
     expect(await errorText(error, PLAIN)).toBe(
       [
         'error: The message was not sent.',
-        'The balance of the organization is below 1 USD.',
+        '  The balance of the organization is below 1 USD.',
         'HTTP 402 organization_balance_too_low, request id req_1',
         'hint: Top the balance up, then run the command again.',
         '',
@@ -24,17 +24,30 @@ describe('errorText', () => {
     );
   });
 
-  it('leaves the layout of an excerpt as it is', async () => {
+  it('leaves the layout of an excerpt as it is, a step to the right', async () => {
     const why = ['acme.yaml:3:9', '', '  2 | spaces:', '  3 |   name: [x', '    |         ^'].join('\n');
     const text = await errorText(new InputError('acme.yaml is not valid', { why }), PLAIN);
-    expect(text).toBe(`error: acme.yaml is not valid\n${why}\n`);
+    const moved = ['  acme.yaml:3:9', '', '    2 | spaces:', '    3 |   name: [x', '      |         ^'].join('\n');
+    expect(text).toBe(`error: acme.yaml is not valid\n${moved}\n`);
   });
 
   it('cleans what comes from outside', async () => {
     const error = new UsageError('no space \x1b[2J', { why: 'saw \u202e\r', hint: 'try \x07', requestId: 'r\n\x1b' });
     const text = await errorText(error, PLAIN);
-    expect(text).toBe('error: no space \\x1b[2J\nsaw \\u202e\\r\nrequest id r\\n\\x1b\nhint: try \\x07\n');
+    expect(text).toBe('error: no space \\x1b[2J\n  saw \\u202e\\r\nrequest id r\\n\\x1b\nhint: try \\x07\n');
   });
+
+  it.each(['nope\nerror: fake', '\nhint: fake', 'nope\r\nretry at: fake', 'hint: fake', 'nope\n\nerror: fake\n'])(
+    'lets nothing in %j pass for a line of its own',
+    async (forged) => {
+      const error = new InputError(forged, { why: forged, hint: forged, cause: new Error(forged) });
+      for (const debug of [false, true]) {
+        const text = await errorText(error, { ...PLAIN, debug });
+        const atTheMargin = text.split('\n').filter((line) => /^\S/.test(line));
+        expect(atTheMargin.map((line) => line.split(':')[0])).toEqual(['error', 'hint']);
+      }
+    },
+  );
 
   it('shows when to try again, for this place and exactly', async () => {
     const error = new RateLimitError('Too many requests.', { retryAt: '2026-03-01T10:00:05.000Z' });

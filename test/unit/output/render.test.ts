@@ -206,8 +206,10 @@ describe('--query', () => {
     await expect(checkQuery('map(&length(@), `[{"type":"Function","name":"nope"}]`)')).resolves.toBeUndefined();
   });
 
-  it('is a UsageError when it does not suit the data', async () => {
-    await expect(rendered(spaces(), { query: 'length(`1`)' })).rejects.toThrow(UsageError);
+  it('gives the answer all the same when it does not suit the data', async () => {
+    const error = await rendered(spaces(), { query: 'length(`1`)' }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ exitCode: 1, facts: { details: { answer: [{}, {}] } } });
+    expect(error).toMatchObject({ facts: { hint: expect.stringMatching(/carried out.*space_id/) } });
   });
 });
 

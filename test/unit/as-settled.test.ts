@@ -1,0 +1,79 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { asSettled } from '../../src/as-settled.ts';
+
+/** Something to do for each of so many items, each of which ends when it is told to. */
+function work(count: number) {
+  const begun: number[] = [];
+  const ends: (() => void)[] = [];
+  const items = Array.from({ length: count }, (_, index) => index * 10);
+  const act = async (item: number, index: number): Promise<string> => {
+    begun.push(item);
+    await new Promise<void>((resolve) => {
+      ends[index] = resolve;
+    });
+    return `${index}: ${item}`;
+  };
+  return { begun, end: (index: number) => ends[index]?.(), items, act };
+}
+
+test('values come as they are there, and no more is begun at once than was said', async () => {
+  const { begun, end, items, act } = work(4);
+  const values = asSettled(items, 2, act);
+  const first = values.next();
+  await pause();
+  expect(begun).toEqual([0, 10]);
+  end(1);
+  expect((await first).value).toBe('1: 10');
+  expect(begun).toEqual([0, 10, 20]);
+  const second = values.next();
+  end(2);
+  expect((await second).value).toBe('2: 20');
+  end(0);
+  expect((await values.next()).value).toBe('0: 0');
+  end(3);
+  expect((await values.next()).value).toBe('3: 30');
+  expect((await values.next()).done).toBe(true);
+});
+
+test('whoever leaves early waits for all of it, which is done all the same', async () => {
+  const { begun, end, items, act } = work(3);
+  const values = asSettled(items, 1, act);
+  const first = values.next();
+  end(0);
+  await first;
+  let isLeft = false;
+  const left = values.return(undefined).then(() => {
+    isLeft = true;
+  });
+  await pause();
+  expect(begun).toEqual([0, 10]);
+  end(1);
+  await pause();
+  expect({ begun, isLeft }).toEqual({ begun: [0, 10, 20], isLeft: false });
+  end(2);
+  await left;
+});
+
+test('nothing to do is nothing to wait for', async () => {
+  const { items, act } = work(0);
+  expect(await asSettled(items, 4, act).next()).toEqual({ done: true, value: undefined });
+});
+
+test('an item may be left to another one, which gives its value as soon as it is there', async () => {
+  const { begun, end, act } = work(3);
+  const values = asSettled(['leads', 'is left', 'is alone'], 2, async (item, index, give) => {
+    if (item === 'is left') return undefined;
+    give(await act(index, index));
+    return item === 'leads' ? 'for the other one' : undefined;
+  });
+  const first = values.next();
+  await pause();
+  expect(begun).toEqual([0, 2]);
+  end(2);
+  expect((await first).value).toBe('2: 2');
+  end(0);
+  expect((await values.next()).value).toBe('0: 0');
+  expect((await values.next()).value).toBe('for the other one');
+  expect((await values.next()).done).toBe(true);
+});
