@@ -10,8 +10,8 @@ import {
   liveRecords,
   type Recorded,
 } from '../domain/cron/ledger.ts';
-import type { ListedJob } from '../domain/cron/matching.ts';
-import { DuplicateError, InputError, NotFoundError, PartnerctlError, UsageError } from '../errors.ts';
+import { couldBe, type ListedJob } from '../domain/cron/matching.ts';
+import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { AgentFinder } from './agents.ts';
@@ -19,7 +19,7 @@ import { listedFacts } from './facts.ts';
 import { type OpenedLedger, openLedger } from './ledger.ts';
 import { isOver } from './reservation.ts';
 import { jobOfKey, type SelectedJob, type Selection, unknownKey } from './selection.ts';
-import { findListed } from './service-jobs.ts';
+import { findListed, isClosed } from './service-jobs.ts';
 
 /** Asks for the yes that changing the record by hand needs. @throws UsageError where it can neither be asked nor was given */
 async function demandYes(context: Context, yes: boolean, question: string): Promise<void> {
@@ -83,13 +83,16 @@ async function targetOf(context: Context, http: Http, selection: Selection): Pro
   return { selected: jobOfKey(records, cronKey(http.baseUrl, agent_id, name)), records, agent_id, name };
 }
 
-/** The job as the service lists it; undefined where its list cannot be read. @throws NotFoundError when it is not listed */
+/**
+ * The job as the service lists it; undefined where it has no list that can be read.
+ * @throws NotFoundError when it is not listed; PartnerctlError where the list could be read another time
+ */
 async function listedOf(context: Context, http: Http, cronJobId: string): Promise<ListedJob | undefined> {
   try {
     const listed = await findListed(http, cronJobId);
     if (listed) return listed;
   } catch (error) {
-    if (!(error instanceof PartnerctlError)) throw error;
+    if (!isClosed(error)) throw error;
     await context.warn(`whether the service has ${cronJobId} cannot be checked: ${error.message}`);
     return undefined;
   }
@@ -99,10 +102,7 @@ async function listedOf(context: Context, http: Http, cronJobId: string): Promis
 }
 
 function refuseOther({ agent_id, name }: Target, listed: ListedJob): void {
-  const isOther =
-    (listed.agent_id !== undefined && listed.agent_id !== agent_id) ||
-    (listed.name !== undefined && listed.name !== name);
-  if (!isOther) return;
+  if (couldBe(listed, agent_id, name) !== 'no') return;
   throw new InputError(`${listed.cron_job_id} is another job.`, {
     why: `It is ${JSON.stringify(listed.name ?? '')} of the agent ${listed.agent_id ?? ''}, not ${JSON.stringify(name)} of ${agent_id}.`,
     hint: 'Nothing was changed.',

@@ -37,6 +37,8 @@ export type Found =
       readonly at: number;
       readonly same: readonly ListedJob[];
       readonly maybe: readonly ListedJob[];
+      /** Whether it has a job of this id, whatever its name; not known where not all of it could be read. */
+      readonly isListed: (cronJobId: string) => boolean | undefined;
     }
   | { readonly kind: 'closed' };
 
@@ -62,7 +64,7 @@ export interface GuardParts extends Judge {
 
 const LOOK_AGAIN_MS = 200;
 /** A service may list a new job a little later. */
-const LISTED_WITHIN_MS = 60_000;
+export const LISTED_WITHIN_MS = 60_000;
 
 function notReadBack(): LocalError {
   return new LocalError('The reservation of the job cannot be read back from the state file.', {
@@ -170,7 +172,8 @@ class Creation {
     const found = await this.parts.find(this.job);
     // A list may have been read long ago, for another job of the same command.
     if (found.kind === 'closed' || found.at < listedBy) return false;
-    return ![...found.same, ...found.maybe].some((listed) => listed.cron_job_id === cron_job_id);
+    // By its id: under another name it is there all the same.
+    return found.isListed(cron_job_id) === false;
   }
 
   /** A job of this agent and name that the file does not know is adopted, not created again. */
@@ -199,14 +202,17 @@ class Creation {
   private async doubtfulByList(found: Found): Promise<CreateOutcome | undefined> {
     if (found.kind === 'closed') return undefined;
     const { name } = this.job;
-    const like = found.maybe.filter((each) => each.name === name && contentOf(each, this.job) !== 'different');
+    const { origin } = this.parts;
+    const like = found.maybe.filter((each) => each.name !== undefined && contentOf(each, this.job) !== 'different');
     if (like.length === 0) return undefined;
     const { records } = await this.parts.ledger.readAll();
     const histories = [...historiesOf(records).values()];
-    const recorded = new Set(histories.flatMap(({ jobs }) => jobs.map(({ cron_job_id }) => cron_job_id)));
+    const here = histories.flatMap(({ jobs }) => jobs.filter((job) => job.origin === origin));
+    const recorded = new Set(here.map(({ cron_job_id }) => cron_job_id));
     const candidates = like.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
     // Another agent's job whose answer was lost is there without being recorded, and blocks nobody but itself.
-    const rivals = histories.flatMap(({ open }) => open.filter(({ reservation }) => reservation.name === name));
+    const reserved = histories.flatMap(({ open }) => open.map(({ reservation }) => reservation));
+    const rivals = reserved.filter((other) => other.origin === origin && other.name === name);
     if (candidates.length <= rivals.length) return undefined;
     return { status: 'blocked', key: this.key, why: 'doubtful', cron_job_id: null, candidates };
   }

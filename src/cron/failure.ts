@@ -131,8 +131,8 @@ function failedFailure(
 ): unknown {
   if (!(error instanceof PartnerctlError)) return error;
   const more = isReleased
-    ? 'No job was created.'
-    : `No job was created, but that could not be recorded, so its name stays blocked until it is reconciled: ${commandLine(['cron', 'reconcile'], flags)}`;
+    ? 'The job was not created.'
+    : `The job was not created, but that could not be recorded, so its name stays blocked until it is reconciled: ${commandLine(['cron', 'reconcile'], flags)}`;
   return amplified(error, { hint: more, details: { key } });
 }
 

@@ -4,6 +4,7 @@ import { type CronRecord, historiesOf, type JobFacts, type Recorded, type Reserv
 import { nextRuns } from '../domain/cron/next-runs.ts';
 import type { CronSchedule } from '../domain/cron/schedule.ts';
 import { inWords } from '../domain/cron/words.ts';
+import { LISTED_WITHIN_MS } from './create-once.ts';
 import { wireSchedule } from './result.ts';
 import { listedJob } from './service-jobs.ts';
 
@@ -17,9 +18,10 @@ export interface JobRow {
   readonly next: string | undefined;
   /**
    * `recorded`: the service has it, and the state file knows it. `unrecorded`: the file does not. `gone`: the file knows it,
-   * and the service has it no more. `unknown`: it may have been created. `local`: the service was not asked.
+   * and the service has it no more. `unlisted`: it was recorded only just, and the service does not list it, or not yet.
+   * `unknown`: it may have been created. `local`: the service was not asked.
    */
-  readonly standing: 'recorded' | 'unrecorded' | 'gone' | 'unknown' | 'local';
+  readonly standing: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown' | 'local';
   readonly json: object;
 }
 
@@ -51,14 +53,14 @@ async function localRow(
   const { key, origin, agent_id, name, schedule } = record;
   const cron_job_id = record.type === 'cron.reserved' ? null : record.cron_job_id;
   const times = await timesOf(schedule ?? undefined, now);
-  const remote = standing === 'gone' ? false : null;
+  const remote = standing === 'local' ? null : false;
   const json = {
     cron_job_id,
     agent_id,
     name,
     schedule: schedule && wireSchedule(schedule),
     recorded: true,
-    remote: cron_job_id === null ? false : remote,
+    remote,
     status: standing,
     key,
     origin,
@@ -103,6 +105,9 @@ export async function* joinedRows(
     if (row.cron_job_id !== null) unseen.delete(row.cron_job_id);
     yield row;
   }
-  for (const job of unseen.values()) yield await localRow(job, 'gone', now);
+  for (const job of unseen.values()) {
+    const isNew = now < Date.parse(job.at) + LISTED_WITHIN_MS;
+    yield await localRow(job, isNew ? 'unlisted' : 'gone', now);
+  }
   for (const reservation of open) yield await localRow(reservation, 'unknown', now);
 }

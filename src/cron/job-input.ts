@@ -9,7 +9,7 @@ import {
 } from '../domain/cron/schedule.ts';
 import { identifierFault } from '../domain/yaml-input/text.ts';
 import { UsageError } from '../errors.ts';
-import type { TextSource } from '../text-input.ts';
+import { type TextSource, textArgument } from '../text-input.ts';
 import type { AgentInput } from './agents.ts';
 
 /** One job as typed on the command line. */
@@ -90,21 +90,12 @@ function nameInput(words: Words): string {
   throw new UsageError(`--name ${fault}.`, { hint: 'A job is known by its name, so it is taken as it stands.' });
 }
 
-/** `<text|@file|->`. @throws UsageError */
-function instructionsInput(words: Words): TextSource {
-  const text = required(words, 'instructions');
-  if (text === '-') return { from: 'stdin' };
-  if (!text.startsWith('@')) return { from: 'words', text };
-  if (text === '@') throw new UsageError('--instructions @<file> lacks the name of the file.');
-  return { from: 'file', path: text.slice(1) };
-}
-
 /** A job out of the words typed. @throws UsageError */
 export function jobInput(words: Words): JobInput {
   return {
     ...agentInput(words),
     name: nameInput(words),
-    instructions: instructionsInput(words),
+    instructions: textArgument('--instructions', required(words, 'instructions')),
     schedule: scheduleInput(words),
   };
 }

@@ -2,7 +2,8 @@ import { parseAgentReference } from '../api/find-agent.ts';
 import type { Context } from '../context.ts';
 import { cronKey } from '../domain/cron/job.ts';
 import { readJobs } from '../domain/cron/jobs-file.ts';
-import { InputError, UsageError } from '../errors.ts';
+import { InputError } from '../errors.ts';
+import { refuseTokenOnStdin } from '../input.ts';
 import { readText } from '../text-input.ts';
 import { yamlError } from '../yaml-error.ts';
 import { readSources } from '../yaml-sources.ts';
@@ -10,18 +11,12 @@ import { AgentFinder } from './agents.ts';
 import type { JobInput } from './job-input.ts';
 import type { WantedJob } from './run.ts';
 
-function refuseTwoReaders({ flags }: Context, readsStdin: boolean): void {
-  if (readsStdin && flags.tokenFile === '-') {
-    throw new UsageError('Standard input cannot be both the input and the token.');
-  }
-}
-
 /** The job that was typed. @throws InputError, UsageError; NotFoundError where its agent is not found */
 export async function jobOf(
   context: Context,
   { name, instructions, schedule, ...agent }: JobInput,
 ): Promise<WantedJob> {
-  refuseTwoReaders(context, instructions.from === 'stdin');
+  if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
   const text = await readText(instructions, 'The instructions', context.io.stdin, context.ended);
   if (text.trim() === '') {
     throw new InputError('The instructions are blank.', { hint: 'Nothing was sent. Say what the agent is to do.' });
@@ -50,7 +45,7 @@ function refuseDoubles(origin: string, wanted: readonly WantedJob[]): void {
  * @throws InputError that shows every mistake with file, line and column; NotFoundError where an agent is not found
  */
 export async function jobsOf(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
-  refuseTwoReaders(context, files.includes('-'));
+  if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');
   const sources = await readSources(files, context.io.stdin, context.ended);
   const { jobs, problems } = readJobs(sources, (name) => context.env[name]);
   if (problems.length > 0) throw yamlError(problems);

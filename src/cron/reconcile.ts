@@ -5,6 +5,7 @@ import {
   type OpenReservation,
   type Recorded,
   type Reserved,
+  recordedIds,
 } from '../domain/cron/ledger.ts';
 import { couldBe, type ListedJob } from '../domain/cron/matching.ts';
 import type { Found, GuardParts, Ledger } from './create-once.ts';
@@ -13,12 +14,14 @@ import { isOver, lastSentBy } from './reservation.ts';
 
 /** A reservation whose outcome is open, with what else is known of its key. */
 export interface OpenJob extends OpenReservation {
-  /** Ids that the file has ever recorded, under whatever key: other requests made those jobs. */
+  /** Ids that the file has ever recorded of this service, under whatever key: other requests made those jobs. */
   readonly known: ReadonlySet<string>;
   /** Whether the file knows a job of its key: then the key is guarded without the reservation. */
   readonly isGuarded: boolean;
   /** The open reservations of other keys. */
   readonly rivals: readonly Reserved[];
+  /** Those of its own key that stand before it. */
+  readonly earlier: readonly Reserved[];
   /** When it was found out before that nothing more can come of it, in milliseconds. */
   readonly settlesAt?: number | undefined;
 }
@@ -36,13 +39,15 @@ export interface Settled {
 
 /** All reservations of a service without an end, in the order of the file. */
 export function openJobs(records: readonly CronRecord[], origin: string): readonly OpenJob[] {
-  const known = new Set(records.flatMap((record) => ('cron_job_id' in record ? [record.cron_job_id] : [])));
+  const known = recordedIds(records, origin);
   const open = [...historiesOf(records).values()]
     .flatMap((history) => history.open.map((each) => ({ ...each, isGuarded: history.jobs.length > 0 })))
     .filter(({ reservation }) => reservation.origin === origin);
-  return open.map((each) => {
-    const others = open.filter(({ reservation }) => reservation.key !== each.reservation.key);
-    return { ...each, known, rivals: others.map(({ reservation }) => reservation) };
+  const reservations = open.map(({ reservation }) => reservation);
+  return open.map((each, at) => {
+    const isOfKey = ({ key }: Reserved) => key === each.reservation.key;
+    const rivals = reservations.filter((other) => !isOfKey(other));
+    return { ...each, known, rivals, earlier: reservations.slice(0, at).filter(isOfKey) };
   });
 }
 
@@ -63,8 +68,13 @@ function isLike(listed: ListedJob, reservation: Reserved): boolean {
 function isItsOwn(listed: ListedJob, { reservation, rivals }: OpenJob): boolean {
   // Where a service does not say the agent, a job of the name that was not there before is the one, unless another
   // request whose outcome is open can have made it.
-  if (listed.name !== reservation.name || reservation.seen === null) return false;
+  if (listed.name === undefined || reservation.seen === null) return false;
   return !rivals.some((rival) => isLike(listed, rival));
+}
+
+/** Whether an earlier reservation of the key, with other content, can have made a listed job: the first one sends. */
+function isOfEarlier(listed: ListedJob, { reservation, earlier }: OpenJob): boolean {
+  return earlier.some((other) => hasOtherContent(other, reservation) && isLike(listed, other));
 }
 
 /** What reconciling needs of the world. */
@@ -107,7 +117,8 @@ export async function reconcileOne(
   const { same, maybe } = newOnes(job, found);
   const candidates = [...same, ...maybe];
   const [only] = candidates;
-  if (only && candidates.length === 1 && isLike(only, reservation) && (same.length === 1 || isItsOwn(only, job))) {
+  const canBe = only && candidates.length === 1 && isLike(only, reservation) && !isOfEarlier(only, job);
+  if (canBe && (same.length === 1 || isItsOwn(only, job))) {
     const { cron_job_id } = only;
     const facts = adoptedFacts(reservation, only);
     const adopted: Recorded = { ...head, type: 'cron.adopted', ...facts, reservation: reservation.id, cron_job_id };

@@ -126,8 +126,6 @@ export async function* createJobs(
   wanted: readonly WantedJob[],
   options: CreateOptions,
 ): AsyncGenerator<CronResult> {
-  const { default: pLimit } = await import('p-limit');
-  const limit = pLimit(AT_ONCE);
   const names = wanted.map(({ job }) => job);
   const create = await openCreation(context, http, names, options);
   let stopped = false;
@@ -138,5 +136,5 @@ export async function* createJobs(
     stopped ||= endsRun(result.error);
     return result;
   }
-  yield* asSettled(wanted.map((each) => limit(() => one(each))));
+  yield* asSettled(wanted, AT_ONCE, one);
 }

@@ -4,14 +4,16 @@ import { readItem } from '../api/read-item.ts';
 import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { CronJob } from '../domain/cron/job.ts';
-import { couldBe, type ListedJob } from '../domain/cron/matching.ts';
+import { composed, couldBe, type ListedJob } from '../domain/cron/matching.ts';
 import { type CronSchedule, parseFields, parseTimezone } from '../domain/cron/schedule.ts';
 import { ScheduleError } from '../domain/cron/schedule-error.ts';
 import {
   CredentialsError,
   NotFoundError,
+  NotJsonError,
   type PartnerctlError,
   RefusedError,
+  SaidFailedError,
   ServiceError,
   ShapeError,
 } from '../errors.ts';
@@ -37,23 +39,39 @@ export function listedJob(item: JsonObject): ListedJob {
   return { ...said, schedule: scheduleOf(said.schedule) };
 }
 
-/** Whether the service has no list that this token can read, so that trying again would not help. */
-function isClosed(error: unknown): error is PartnerctlError {
+/** Refusals that speak of the moment, and not of the call: conflict, locked, too early. */
+const PASSING_REFUSALS: ReadonlySet<number | undefined> = new Set([409, 423, 425]);
+
+/**
+ * Whether the service has no list that this token can read, so that trying again would not help. Where that is not certain
+ * it is not so: what goes on without the list makes a job again that only the list knows.
+ */
+export function isClosed(error: unknown): error is PartnerctlError {
+  // An empty answer is one that cannot be read: a service may give it for want of jobs, and the first has to be created.
+  if (error instanceof NotJsonError || error instanceof SaidFailedError) return false;
+  if (error instanceof RefusedError && PASSING_REFUSALS.has(error.facts.status)) return false;
   if (error instanceof ShapeError || error instanceof NotFoundError || error instanceof RefusedError) return true;
   if (error instanceof CredentialsError) return error.facts.status === 403;
   return error instanceof ServiceError && error.facts.status === 501;
 }
 
 /**
- * What the service lists that is, or could be, one of the wanted jobs. The rest of the list is not kept.
+ * What the service lists that is, or could be, one of the wanted jobs. Of the rest of the list only the ids are kept.
+ * @param ids of all the listed jobs
  * @throws PartnerctlError as reading a list does; what was listed before that is kept
  */
-async function sift(http: Http, wanted: readonly Pick<Wanted, 'name'>[], kept: Map<string, ListedJob>): Promise<void> {
-  const names = new Set(wanted.map(({ name }) => name));
+async function sift(
+  http: Http,
+  wanted: readonly Pick<Wanted, 'name'>[],
+  kept: Map<string, ListedJob>,
+  ids: Set<string>,
+): Promise<void> {
+  const names = new Set(wanted.map(({ name }) => composed(name)));
   for await (const item of listCronJobs(http)) {
     const listed = listedJob(item);
+    ids.add(listed.cron_job_id);
     // Pages shift while a list grows, so one job may be listed twice.
-    if (listed.name === undefined || names.has(listed.name)) kept.set(listed.cron_job_id, listed);
+    if (listed.name === undefined || names.has(composed(listed.name))) kept.set(listed.cron_job_id, listed);
   }
 }
 
@@ -91,15 +109,17 @@ export function openServiceJobs(
   onClosed: (error: PartnerctlError) => Promise<void>,
 ): ServiceJobs {
   const kept = new Map<string, ListedJob>();
+  const ids = new Set<string>();
   let looking: Promise<Look> | undefined;
 
   async function look(): Promise<Look> {
     const at = clock.now();
     try {
-      await sift(http, wanted, kept);
+      await sift(http, wanted, kept, ids);
       return { at, isWhole: true };
     } catch (error) {
-      if (!isClosed(error)) throw error;
+      // A list that began is there: a further page that is refused may come another time.
+      if (!isClosed(error) || (ids.size > 0 && !(error instanceof ShapeError))) throw error;
       await onClosed(error);
       return { at, isWhole: false };
     }
@@ -113,7 +133,9 @@ export function openServiceJobs(
         [...kept.values()].filter((listed) => couldBe(listed, agent_id, name) === could);
       const same = that('yes');
       // A part of the list proves what is there, not what is missing.
-      return isWhole || same.length > 0 ? { kind: 'read', at, same, maybe: that('maybe') } : { kind: 'closed' };
+      if (!isWhole && same.length === 0) return { kind: 'closed' };
+      const isListed = (id: string) => ids.has(id) || (isWhole ? false : undefined);
+      return { kind: 'read', at, same, maybe: that('maybe'), isListed };
     },
     post: (job, timeoutMs) => createCronJob(http, job, timeoutMs),
   };

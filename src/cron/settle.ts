@@ -1,5 +1,5 @@
 import type { CronJob } from '../domain/cron/job.ts';
-import type { CronRecord, Recorded, Reserved } from '../domain/cron/ledger.ts';
+import { type CronRecord, type Recorded, type Reserved, recordedIds } from '../domain/cron/ledger.ts';
 import type { Clock } from '../io.ts';
 import type { Found, Ledger } from './create-once.ts';
 import { type OpenJob, openJobs, type ReconcileParts, reconcileOne, type Settled } from './reconcile.ts';
@@ -46,12 +46,11 @@ export async function takeUp<Each extends Left>(
 ): Promise<readonly Recorded[]> {
   if (left.length === 0) return [];
   const { records } = await ledger.readAll();
-  const known = new Set(records.flatMap((record) => ('cron_job_id' in record ? [record.cron_job_id] : [])));
   const taken: Recorded[] = [];
   for (const each of left) {
     const { record } = each;
     if (record.type !== 'cron.created') continue;
-    if (!known.has(record.cron_job_id)) {
+    if (!recordedIds(records, record.origin).has(record.cron_job_id)) {
       await ledger.append(record);
       taken.push(record);
     }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fastClock } from '../helpers/run.ts';
+import { InterruptedError } from '../../src/errors.ts';
+import { fastClock, handSignals } from '../helpers/run.ts';
 import { type JobAnswer, type Schedules, schedules } from '../helpers/scheduling.ts';
 import { CRON_JOBS } from '../sandbox/scheduled.ts';
 
@@ -71,6 +72,7 @@ describe('cron reconcile', () => {
       expect(ran.code).toBe(9);
       expect(ran.json()).toMatchObject([{ status: 'unknown', candidates: [expect.any(String), twin] }]);
       expect(ran.error().hint).toContain('partnerctl cron adopt');
+      expect(ran.error().hint).toMatch(/none of them.*partnerctl cron forget/);
     }
     const adopted = await it.cron(['adopt', twin, '--key', it.key, '--yes', '-o', 'json']);
     expect(adopted.json()).toMatchObject({ status: 'adopted', cron_job_id: twin });
@@ -162,6 +164,30 @@ describe('cron adopt', () => {
     expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ cron_job_id: 'cron_x' });
   });
 
+  test.each([
+    ['fails in passing', { kind: 'status', status: 503 }, 8],
+    ['is no list for once', { kind: 'garbage' }, 8],
+    ['is refused with the token', { kind: 'status', status: 401 }, 3],
+  ])('where the list %s, nothing is recorded', async (_, fault, code) => {
+    const it = await schedules();
+    await it.faults({ ...fault, on: 'GET' });
+    const words = ['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes'];
+    expect(await it.cron(words)).toMatchObject({ code, stdout: '' });
+    expect(it.records()).toEqual([]);
+  });
+
+  test('Ctrl-C while the list is read: nothing is recorded', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'stall', on: 'GET' });
+    const signals = handSignals();
+    const words = ['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes'];
+    const adopting = it.cron(words, { signals });
+    while ((await it.received()).length === 0) await new Promise(setImmediate);
+    signals.abort(new InterruptedError('Interrupted.'));
+    expect(await adopting).toMatchObject({ code: 130, stdout: '' });
+    expect(it.records()).toEqual([]);
+  });
+
   test('where the list cannot be read, a job that the file knows by another name is not taken for this one', async () => {
     const it = await schedules();
     await it.faults({ kind: 'status', status: 403, on: 'GET' });
@@ -169,7 +195,7 @@ describe('cron adopt', () => {
     const words = ['adopt', made.cron_job_id ?? '', '--agent', it.agent, '--name', 'other', '--yes'];
     const ran = await it.cron(words);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain(`error: ${made.cron_job_id} is another job.\nThe state file knows it as "daily"`);
+    expect(ran.stderr).toContain(`error: ${made.cron_job_id} is another job.\n  The state file knows it as "daily"`);
     expect(ran.stderr).toContain(`cron forget ${made.key}`);
     expect(it.records()).toEqual(['cron.reserved', 'cron.created']);
     expect(await it.cron(['forget', made.key ?? '', '--yes'])).toMatchObject({ code: 0 });

@@ -186,7 +186,7 @@ describe('cron create', () => {
     await it.faults({ kind: 'status', status, on: POST, times: 1 });
     const refused = await it.create(['-o', 'json']);
     expect(refused).toMatchObject({ code, stdout: '' });
-    expect(refused.error()).toMatchObject({ status, hint: expect.stringContaining('No job was created.') });
+    expect(refused.error()).toMatchObject({ status, hint: expect.stringContaining('The job was not created.') });
     expect((await it.create()).code).toBe(0);
     expect(await it.jobs()).toHaveLength(1);
   });
@@ -266,6 +266,11 @@ describe('mistakes: exit 2, and nothing is sent', () => {
     ],
     ['an offset', [...JOB('a'), '--timezone', '+02:00'], '--timezone: "+02:00"'],
     ['a file that is not there', [...JOB('a'), '--instructions', '@/nowhere.md'], 'cannot be read from /nowhere.md'],
+    [
+      'words that are not UTF-8',
+      [...JOB('a'), '--instructions', 'caf\ufffd'],
+      '--instructions is not UTF-8, or holds the character U+FFFD, which stands for what is not.',
+    ],
     ['@ alone', [...JOB('a'), '--instructions', '@'], '--instructions @<file> lacks the name of the file.'],
     [
       'empty standard input',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { httpServer, sendJson } from '../faults/servers.ts';
+import { fastClock } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { CRON_JOBS } from '../sandbox/scheduled.ts';
 
@@ -27,10 +28,13 @@ async function everyStanding() {
   return { it, removed, stranger };
 }
 
+/** Long enough after the jobs were created that a service would list them. */
+const later = () => fastClock(Date.now() + 120_000);
+
 describe('cron list', () => {
   test("joins the service's list with the state file, field by field", async () => {
     const { it, removed, stranger } = await everyStanding();
-    const ran = await it.cron(['list', '-o', 'json']);
+    const ran = await it.cron(['list', '-o', 'json'], { clock: later() });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const jobs = ran.json<Listed[]>();
     const known = await it.jobs();
@@ -49,7 +53,7 @@ describe('cron list', () => {
 
   test('people see words, the next run and the standing, and what to do about it', async () => {
     const { it } = await everyStanding();
-    const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160 });
+    const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
     expect(rows[0]).toMatch(/^JOB +AGENT +NAME +SCHEDULE +NEXT RUN +STATE$/);
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
@@ -74,6 +78,16 @@ describe('cron list', () => {
     expect(lines.map((line) => JSON.parse(line).name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
     const unknown = await it.cron(['list', '--query', '[?!recorded].name', '-o', 'tsv']);
     expect(unknown.stdout).toBe('stranger\n');
+  });
+
+  test('a job that was created only just and is not listed is not said to be gone', async () => {
+    const { it } = await everyStanding();
+    const listed = await it.cron(['list', '-o', 'json']);
+    expect(listed.json<Listed[]>()[2]).toMatchObject({ name: 'removed', remote: false, status: 'unlisted' });
+    const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160 });
+    expect(ran.stdout).toMatch(/removed .* unlisted\n/);
+    expect(ran.stderr).not.toContain('cron forget');
+    expect(ran.stderr).toContain('1 recorded only just and not listed');
   });
 
   test('--local needs no network, no token and no address', async () => {

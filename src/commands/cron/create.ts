@@ -1,4 +1,5 @@
-import { type Answer, type Column, list, object } from '../../answer.ts';
+import { type Answer, type Column, object } from '../../answer.ts';
+import { batchAnswer } from '../../batch-answer.ts';
 import { command } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type JobInput, jobInput } from '../../cron/job-input.ts';
@@ -117,28 +118,27 @@ export default command<Input>({
     ]);
     const http = await context.http();
     context.progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
-    const all: CronResult[] = [];
     async function* counted(): AsyncGenerator<CronResult> {
+      let count = 0;
       for await (const result of createJobs(context, http, wanted, options)) {
-        all.push(result);
-        if (wanted.length > 1) context.progress.update(`Creating the jobs: ${all.length} of ${wanted.length}`);
+        count += 1;
+        if (wanted.length > 1) context.progress.update(`Creating the jobs: ${count} of ${wanted.length}`);
         yield result;
       }
     }
-    const failure = () => jobsFailure(all, context.signals.interrupt.reason);
+    const failure = (results: readonly CronResult[]) => jobsFailure(results, context.signals.interrupt.reason);
     if ('files' in from) {
-      return list(counted(), COLUMNS, {
+      return batchAnswer(counted(), COLUMNS, {
         empty: 'There are no jobs to create.',
         json: resultJson,
-        rank: ({ index }) => index,
-        document: () => [...all].sort((a, b) => a.index - b.index).map(resultJson),
-        summary: () => summaryText(all),
+        summary: summaryText,
         failure,
       });
     }
-    for await (const _ of counted());
-    const [result] = all;
-    const failed = failure();
+    const results: CronResult[] = [];
+    for await (const each of counted()) results.push(each);
+    const [result] = results;
+    const failed = failure(results);
     if (!result || (failed && (result.status === 'failed' || result.status === 'skipped'))) throw failed;
     return { ...object(result, COLUMNS), json: resultJson(result), ...(failed && { failure: failed }) };
   },

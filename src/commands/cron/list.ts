@@ -4,7 +4,14 @@ import { command } from '../../command.ts';
 import { type JobRow, joinedRows, knownJobs, localRows } from '../../cron/inventory.ts';
 import { openLedger } from '../../cron/ledger.ts';
 
-const TONES = { recorded: 'good', unrecorded: 'warn', gone: 'bad', unknown: 'bad', local: 'dim' } as const;
+const TONES = {
+  recorded: 'good',
+  unrecorded: 'warn',
+  gone: 'bad',
+  unlisted: 'warn',
+  unknown: 'bad',
+  local: 'dim',
+} as const;
 
 const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
@@ -16,29 +23,31 @@ const COLUMNS: readonly Column<JobRow>[] = [
 ];
 
 /** What to do about jobs that are not as they should be. */
-function advice(unknown: number, gone: number): string {
+function advice(unknown: number, gone: number, unlisted: number): string {
   const lines = [
     unknown > 0 && `${unknown} of unknown outcome: \`partnerctl cron reconcile\` looks what became of it.`,
     gone > 0 && `${gone} gone from the service: \`partnerctl cron forget\` lets one be created again.`,
+    unlisted > 0 && `${unlisted} recorded only just and not listed: the service may list a new job a little later.`,
   ];
   return lines.filter((line) => line !== false).join('\n');
 }
 
 function answer(rows: AsyncIterable<JobRow>, empty: string): Answer {
-  let [unknown, gone] = [0, 0];
+  let [unknown, gone, unlisted] = [0, 0, 0];
   async function* counted(): AsyncGenerator<JobRow> {
     for await (const row of rows) {
       if (row.standing === 'unknown') unknown += 1;
       if (row.standing === 'gone') gone += 1;
+      if (row.standing === 'unlisted') unlisted += 1;
       yield row;
     }
   }
-  return list(counted(), COLUMNS, { empty, json: ({ json }) => json, summary: () => advice(unknown, gone) });
+  return list(counted(), COLUMNS, { empty, json: ({ json }) => json, summary: () => advice(unknown, gone, unlisted) });
 }
 
 export default command<{ readonly local: boolean }>({
   description:
-    'Lists the scheduled jobs that the token reaches, joined with the state file: recorded there or not, gone from the service, or of unknown outcome.',
+    'Lists the scheduled jobs that the token reaches, joined with the state file: recorded there or not, gone from the service, not listed yet, or of unknown outcome.',
   flags: [{ usage: '--local', description: 'show what the state file knows; the service is not asked' }],
   examples: [
     { line: 'partnerctl cron list', does: 'all jobs, with their schedules in words' },

@@ -58,6 +58,7 @@ function stillOpen(settled: readonly Settled[], flags: GlobalFlags): OutcomeUnkn
       `Where you are sure that it was not created: ${commandLine(['cron', 'reconcile', '--assume-not-created'], flags)}`,
     guessable &&
       `Which job it is, only you can tell: ${commandLine(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
+    guessable && `Where it is none of them, and was not created: ${commandLine(['cron', 'forget', '<key>'], flags)}`,
   ];
   return new OutcomeUnknownError(
     open.length === 1 ? 'The outcome of a job stays open.' : `The outcome of ${open.length} jobs stays open.`,

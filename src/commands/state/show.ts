@@ -32,6 +32,8 @@ const TELLING = [
   'message_id',
   'document_id',
   'file_attachment_id',
+  'filename',
+  'upload_id',
 ];
 
 function about(record: LogRecord): string {
@@ -60,7 +62,9 @@ async function* recordsOf(path: string, { type, key }: Filter, context: Context)
     if (trouble) unusable += 1;
     if (entry.kind !== 'record') continue;
     const { line, record } = entry;
-    const isWanted = (type === undefined || record.type === type) && (key === undefined || record.key === key);
+    const isWanted =
+      (type === undefined || record.type === type || record.type.startsWith(`${type}.`)) &&
+      (key === undefined || record.key === key);
     if (isWanted) yield { line, record };
   }
   if (unusable > MOST_WARNINGS) {
@@ -74,7 +78,7 @@ export default command({
   description:
     'Shows the records of the state file that count, in their order: each record once, however often a merge repeats its line. Lines that cannot be used are warned of.',
   flags: [
-    { usage: '--type <type>', description: 'only records of this type' },
+    { usage: '--type <type>', description: 'only records of this type, such as space, cron, upload or upload.done' },
     { usage: '--key <key>', description: 'only records of this key' },
   ],
   examples: [

@@ -117,6 +117,14 @@ export function historiesOf(records: readonly CronRecord[]): ReadonlyMap<string,
   return new Map([...byKey].map(([key, own]) => [key, historyOf(own)]));
 }
 
+/** The ids of jobs that the file has ever recorded of one service: another service may give out the same ones. */
+export function recordedIds(records: readonly CronRecord[], origin: string): ReadonlySet<string> {
+  const ids = records.flatMap((record) =>
+    'cron_job_id' in record && record.origin === origin ? [record.cron_job_id] : [],
+  );
+  return new Set(ids);
+}
+
 /** The ids of the records of one key that may still count for something: what forgetting the key has to void. */
 export function liveRecords(records: readonly CronRecord[]): readonly string[] {
   const { open } = historyOf(records);

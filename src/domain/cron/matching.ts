@@ -11,11 +11,16 @@ export interface ListedJob {
   readonly schedule: CronSchedule | undefined;
 }
 
+/** A name in the one form of several for the same characters: a service may give it back in another than it got. */
+export function composed(name: string): string {
+  return name.normalize('NFC');
+}
+
 /** Whether a listed job is the one of an agent and name; `maybe` where the service does not say one of them. */
 export function couldBe(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
   const agent = listed.agent_id ?? agentId;
   const called = listed.name ?? name;
-  if (agent !== agentId || called !== name) return 'no';
+  if (agent !== agentId || composed(called) !== composed(name)) return 'no';
   return listed.agent_id === undefined || listed.name === undefined ? 'maybe' : 'yes';
 }
 

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anySays, anyWaves, copies, play, playMerged } from './scenario.ts';
 
-const RUNS = 500;
+/** A sweep plays many more. */
+const RUNS = 200;
 
 describe('whatever happens between any number of processes, a service and a file', () => {
   it('makes a job at most once, loses no id, claims nothing that is not there, and leaves a way out', async () => {

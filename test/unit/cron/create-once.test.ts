@@ -63,7 +63,8 @@ describe('a job that the file knows', () => {
   it('is gone where the service lists it no more, which a list that is older than the job does not prove', async () => {
     const world = calmWorld();
     const early = world.process();
-    const parts = { ...early.guard, find: async () => ({ kind: 'read' as const, at: world.now, same: [], maybe: [] }) };
+    const nothing = { kind: 'read' as const, same: [], maybe: [], isListed: () => false };
+    const parts = { ...early.guard, find: async () => ({ ...nothing, at: world.now }) };
     const before = await parts.find();
     await create(world, DAILY);
     world.now += 61_000;

@@ -128,6 +128,20 @@ describe('where the service does not say whose a job is', () => {
     expect(await reconcile(world)).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_1' }, { candidates: [] }]);
   });
 
+  it('one that an earlier request with other content may have made is not taken for the later one', async () => {
+    const world = calmWorld({ ...NO_AGENTS, contents: false });
+    await create(world, DAILY, { post: 'lost', list: 'closed' });
+    const first = world.file.text;
+    world.file.text = '';
+    await create(world, LATER, { post: 'vanished' });
+    world.file.text = first + world.file.text;
+    world.now += 60_000;
+    expect(await reconcile(world)).toMatchObject([
+      { status: 'unknown', candidates: ['cron_1'] },
+      { status: 'unknown', candidates: ['cron_1'] },
+    ]);
+  });
+
   it('and not its name either, nothing is adopted', async () => {
     const world = calmWorld({ ...NO_AGENTS, names: false });
     await create(world, DAILY, { post: 'lost' });
@@ -176,6 +190,17 @@ describe('a record that was left beside the file', () => {
     expect(taken).toEqual(world.left);
     expect(removed).toEqual(left);
     expect(await reconcile(world)).toEqual([]);
+  });
+
+  it('is taken up where only another service gave out the same id', async () => {
+    const world = calmWorld();
+    await create(world, DAILY, { appends: ['ok', 'out'] });
+    const [record] = world.left;
+    if (record?.type !== 'cron.created') throw new Error('nothing was left');
+    const { ledger } = world.process();
+    const elsewhere = { ...record, id: 'elsewhere', key: 'elsewhere', origin: 'https://elsewhere.example/v1' };
+    await ledger.append({ ...elsewhere, reservation: null });
+    expect(await takeUp([{ record }], ledger, async () => undefined)).toEqual([record]);
   });
 
   it('is only removed where its id was recorded since, so that what was forgotten stays forgotten', async () => {

@@ -126,11 +126,12 @@ async function byHand(world: World, { kind, key, ...fate }: Extract<Event, { kin
   const head = () => ({ id: world.newId(), at: new Date(world.now).toISOString(), key: keyOf(job) });
   try {
     await process.run(async () => {
+      const records = await look(process, keyOf(job), world);
+      if (!records) return;
+      // The look at the service comes after the one at the file: what was looked at before says nothing of what came since.
       const [live] = world.live(job);
       const isClear = live === undefined && !world.isOnItsWay(keyOf(job));
       if (kind === 'forget' ? !isClear : live === undefined) return;
-      const records = await look(process, keyOf(job), world);
-      if (!records) return;
       if (kind === 'forget') {
         await process.ledger.append({ ...head(), type: 'cron.forgotten', records: liveRecords(records) });
       } else if (live) {

@@ -261,7 +261,8 @@ export class Process {
     if (this.fate.list === 'failing') throw new ServiceError('The service answered 503.');
     const all = this.fate.list === 'closed' ? [] : this.world.listed();
     await this.step('listed');
-    return this.fate.list === 'closed' ? { kind: 'closed', all } : { kind: 'read', at, same: [], maybe: [], all };
+    if (this.fate.list === 'closed') return { kind: 'closed', all };
+    return { kind: 'read', at, same: [], maybe: [], isListed: () => undefined, all };
   }
 
   /** Reads the list once, when it is first asked for, as a command does. */
@@ -272,7 +273,8 @@ export class Process {
       const read = await reading;
       if (read.kind === 'closed') return read;
       const that = (could: 'yes' | 'maybe') => read.all.filter((each) => couldBe(each, agent_id, name) === could);
-      return { kind: 'read', at: read.at, same: that('yes'), maybe: that('maybe') };
+      const isListed = (id: string) => read.all.some(({ cron_job_id }) => cron_job_id === id);
+      return { kind: 'read', at: read.at, same: that('yes'), maybe: that('maybe'), isListed };
     };
   };
 

@@ -1,0 +1,200 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createWords } from '../helpers/cron.ts';
+import { fastClock, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { partnerctl } from './client.ts';
+import { type Answerer, type HttpServer, httpServer, sendJson } from './servers.ts';
+
+/*
+ * Services whose lists of jobs the spec allows as well: it says nothing of them.
+ */
+
+interface Made {
+  readonly id: number;
+  readonly agent_id: string;
+  readonly name: string;
+  readonly instructions: string;
+  readonly schedule: object;
+}
+
+interface Habits {
+  /** How a job is kept, from how it was sent. */
+  readonly kept?: (job: Made) => Made;
+  /** How a job is listed. As it is kept by default. */
+  readonly shown?: (job: Made) => object;
+}
+
+interface JobService extends HttpServer {
+  readonly made: Made[];
+  /** What the next requests meet in place of their answers; a job is made all the same. */
+  meet(instead: Answerer | undefined): void;
+  posts(): number;
+}
+
+/** A service that gives numbers for ids, from 1 on, and makes another job for every POST. */
+async function jobService({ kept = (job) => job, shown = (job) => job }: Habits = {}): Promise<JobService> {
+  const made: Made[] = [];
+  let instead: Answerer | undefined;
+  const server = await httpServer((request, response, count) => {
+    const isPost = request.method === 'POST';
+    if (isPost) made.push(kept({ id: made.length + 1, ...JSON.parse(request.body) }));
+    if (instead) return instead(request, response, count);
+    return isPost ? sendJson(response, made.at(-1), 201) : sendJson(response, made.map(shown));
+  });
+  return {
+    ...server,
+    made,
+    meet: (next) => {
+      instead = next;
+    },
+    posts: () => server.received.filter(({ method }) => method === 'POST').length,
+  };
+}
+
+const reset: Answerer = ({ method }, response) =>
+  method === 'POST' ? response.socket?.resetAndDestroy() : sendJson(response, []);
+
+interface StateFile {
+  readonly path: string;
+  run(service: HttpServer, words: readonly string[], options?: RunOptions): Promise<Ran>;
+}
+
+function stateFile(): StateFile {
+  const path = join(tempDirectory(), 'state.jsonl');
+  return {
+    path,
+    run: (service, words, options) => partnerctl(service.baseUrl, [...words, '--state', path], options),
+  };
+}
+
+const CREATE = createWords('a1', 'daily');
+const ASSUME = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];
+
+it('two services that give out the same ids: what is known of one says nothing of the jobs of the other', async () => {
+  const { run } = stateFile();
+  const [staging, production] = [await jobService(), await jobService()];
+  expect((await run(staging, CREATE)).json()).toMatchObject({ status: 'created', cron_job_id: '1' });
+  production.meet(reset);
+  expect((await run(production, CREATE)).code).toBe(9);
+  production.meet(undefined);
+  expect((await run(production, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
+  expect((await run(production, [...CREATE, '--ensure'])).json()).toMatchObject({ status: 'exists', cron_job_id: '1' });
+  expect(production.made).toHaveLength(1);
+});
+
+it.each([
+  ['a job of the same id', undefined],
+  ['one of the same name whose outcome is open', reset],
+])(
+  'a list without agents, where the file knows of another service %s: what may be there is not created',
+  async (_, trouble) => {
+    const { path, run } = stateFile();
+    const shown = ({ agent_id: _, ...job }: Made) => job;
+    const [staging, production] = [await jobService({ shown }), await jobService({ shown })];
+    expect((await run(production, CREATE)).json()).toMatchObject({ status: 'created' });
+    rmSync(path);
+    staging.meet(trouble);
+    expect((await run(staging, CREATE)).code).toBe(trouble ? 9 : 0);
+    const blocked = await run(production, CREATE);
+    expect(blocked.code).toBe(5);
+    expect(blocked.stderr).toContain('cron adopt 1 --agent a1');
+    expect(production.made).toHaveLength(1);
+  },
+);
+
+it('a job that has another name at the service by now is there, and not gone', async () => {
+  const { run } = stateFile();
+  const service = await jobService({ shown: (job) => ({ ...job, name: 'daily (old)' }) });
+  expect((await run(service, CREATE)).code).toBe(0);
+  const clock = fastClock(Date.now() + 3_600_000);
+  const later = await run(service, [...CREATE, '--ensure'], { clock });
+  expect(later.json()).toMatchObject({ status: 'exists', cron_job_id: '1' });
+});
+
+describe('a service that composes the characters of a name', () => {
+  const name = 'Übersicht'.normalize('NFD');
+  const create = createWords('a1', name);
+  const kept = (job: Made): Made => ({ ...job, name: job.name.normalize('NFC') });
+
+  it('lists the job where the state file is gone: it is not created twice', async () => {
+    const { path, run } = stateFile();
+    const service = await jobService({ kept });
+    expect((await run(service, create)).code).toBe(0);
+    rmSync(path);
+    expect((await run(service, create)).json()).toMatchObject({ status: 'adopted', cron_job_id: '1' });
+    expect(service.made).toHaveLength(1);
+  });
+
+  it.each([
+    ['with its agent', {}],
+    ['without its agent', { agent_id: undefined }],
+  ])('lists the job whose answer was lost, %s: it is adopted', async (_, more) => {
+    const { run } = stateFile();
+    const service = await jobService({ kept, shown: (job) => ({ ...job, ...more }) });
+    service.meet(reset);
+    expect((await run(service, create)).code).toBe(9);
+    service.meet(undefined);
+    expect((await run(service, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
+  });
+
+  it('lists the job that a person names', async () => {
+    const { path, run } = stateFile();
+    const service = await jobService({ kept });
+    expect((await run(service, create)).code).toBe(0);
+    rmSync(path);
+    const adopted = await run(service, ['cron', 'adopt', '1', '--agent', 'a1', '--name', name, '--yes']);
+    expect({ code: adopted.code, stderr: adopted.stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+it.each([
+  ['the whole list', () => ({ results: [], errors: [{ code: 'timeout' }] })],
+  [
+    'a further page',
+    (page: string | null) => (page ? { error: 'timeout' } : { results: [{ id: 9 }], next: '?page=2' }),
+  ],
+])('a failure in place of %s, with status 200: what is not listed is not taken as not created', async (_, body) => {
+  const { run } = stateFile();
+  const service = await jobService();
+  service.meet(reset);
+  expect((await run(service, CREATE)).code).toBe(9);
+  service.meet(({ path }, response) => sendJson(response, body(new URL(path, 'http://here').searchParams.get('page'))));
+  const failed = await run(service, ASSUME);
+  expect(failed.code).toBe(8);
+  expect(failed.error().message).toContain('says that the call failed');
+  expect((await run(service, ['cron', 'adopt', '7', '--agent', 'a1', '--name', 'daily', '--yes'])).code).toBe(8);
+  service.meet(undefined);
+  expect((await run(service, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
+  expect(service.made).toHaveLength(1);
+});
+
+describe('a list of which only the first page can be read', () => {
+  /** Jobs are made as usual. */
+  function meetFirst(service: JobService, first: object): void {
+    service.meet(({ method, path }, response) => {
+      if (method === 'POST') return sendJson(response, service.made.at(-1), 201);
+      return sendJson(response, path.includes('page=2') ? {} : { results: [first], next: '?page=2' });
+    });
+  }
+
+  it('is said once, and the state file guards alone', async () => {
+    const { run } = stateFile();
+    const service = await jobService();
+    meetFirst(service, { id: 9, agent_id: 'a1', name: 'other' });
+    const created = await run(service, CREATE);
+    expect(created.json()).toMatchObject({ status: 'created', cron_job_id: '1' });
+    expect(created.stderr).toContain('The state file alone guards');
+  });
+
+  it('does not prove that a job which the file knows is gone', async () => {
+    const { run } = stateFile();
+    const service = await jobService();
+    expect((await run(service, CREATE)).code).toBe(0);
+    meetFirst(service, { id: 9, agent_id: 'a1', name: 'daily' });
+    const clock = fastClock(Date.now() + 3_600_000);
+    const later = await run(service, [...CREATE, '--ensure'], { clock });
+    expect(later.json()).toMatchObject({ status: 'exists', cron_job_id: '1' });
+    expect(service.made).toHaveLength(1);
+  });
+});
