@@ -1,11 +1,13 @@
-import { type Answer, type Column, list } from '../answer.ts';
+import type { Answer, Column } from '../answer.ts';
 import type { Http } from '../api/http.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
+import { batchAnswer } from '../batch-answer.ts';
 import { command } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { CreateJob } from '../cron/run.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { PartnerctlError, UsageError } from '../errors.ts';
+import { refuseTokenOnStdin } from '../input.ts';
 import { type DocumentResult, resultJson, runFailure, summarise, summaryText } from '../provision/result.ts';
 
 interface Input {
@@ -87,30 +89,25 @@ const COLUMNS: readonly Column<DocumentResult>[] = [
   { header: 'JOBS', value: ({ cron }) => countsText(cron) },
 ];
 
-/** Results as they come, counted for the summary, the exit code and the progress. */
 function report(
   results: AsyncIterable<DocumentResult> | Iterable<DocumentResult>,
   total: number,
   context: Context,
 ): Answer {
-  const all: DocumentResult[] = [];
   async function* counted(): AsyncGenerator<DocumentResult> {
+    let count = 0;
     for await (const result of results) {
-      all.push(result);
-      if (result.status !== 'skipped') context.progress.update(`Provisioning: ${all.length} of ${total}`);
+      count += 1;
+      if (result.status !== 'skipped') context.progress.update(`Provisioning: ${count} of ${total}`);
       yield result;
     }
   }
-  return list(counted(), COLUMNS, {
+  return batchAnswer(counted(), COLUMNS, {
     empty: 'There is nothing to provision.',
     json: resultJson,
-    rank: ({ index }) => index,
-    document: () => {
-      const sorted = [...all].sort((a, b) => a.index - b.index);
-      return { results: sorted.map(resultJson), summary: summarise(all) };
-    },
-    summary: () => summaryText(summarise(all)),
-    failure: () => runFailure(all, context.signals.interrupt.reason),
+    document: (all) => ({ results: all.map(resultJson), summary: summarise(all) }),
+    summary: (all) => summaryText(summarise(all)),
+    failure: (all) => runFailure(all, context.signals.interrupt.reason),
   });
 }
 
@@ -254,9 +251,7 @@ export default command<Input>({
   },
   async run(context, input) {
     if (input.mode === 'schema') return schemaText();
-    if (input.files.includes('-') && context.flags.tokenFile === '-') {
-      throw new UsageError('Standard input cannot be both the manifest and the token.');
-    }
+    if (input.files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
     const documents = await readDocuments(context, input);
     if (input.mode === 'check') return check(context, documents);
     if (input.mode === 'dry-run') return dryRun(context, documents, input.concurrency);

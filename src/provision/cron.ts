@@ -1,7 +1,7 @@
 import { type CronResult, untouched } from '../cron/result.ts';
 import type { CreateJob } from '../cron/run.ts';
 import { cronJobsOf, type ManifestDocument } from '../domain/manifest/manifest.ts';
-import { PartnerctlError, RunFailure } from '../errors.ts';
+import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
 import type { Clock } from '../io.ts';
 import { inStep, stopsRun, unnamedAgent } from './failure.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
@@ -60,15 +60,19 @@ async function createJob(create: CreateJob, spaceId: string, { agent, before }: 
   return { ...result, error: inStep(step, result.error) };
 }
 
-/** What failed of the jobs of one document, in one error: it ends like the first of them. */
+/**
+ * What failed of the jobs of one document, in one error. A job that may have been created decides, whatever failed beside
+ * it: its name stays blocked until it is reconciled. Else it ends like the first of them.
+ */
 function failureOf(jobs: readonly CronResult[]): unknown {
   const errors = jobs.flatMap(({ error }) => (error === undefined ? [] : [error]));
-  const [first] = errors;
-  if (errors.length < 2 || errors.some(stopsRun) || !(first instanceof PartnerctlError)) {
-    return errors.find(stopsRun) ?? first;
-  }
+  const open = errors.find((error) => error instanceof OutcomeUnknownError);
+  const stop = errors.find(stopsRun);
+  const decisive = open ?? stop ?? errors[0];
+  if (errors.length < 2 || decisive === stop || !(decisive instanceof PartnerctlError)) return decisive;
   const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join('\n');
-  return new RunFailure(`${errors.length} of ${jobs.length} cron jobs failed.`, first, { why });
+  const message = `${errors.length} of ${jobs.length} cron jobs failed.`;
+  return open ? new OutcomeUnknownError(message, { ...open.facts, why }) : new RunFailure(message, decisive, { why });
 }
 
 function statusOf({ status }: DocumentResult, jobs: readonly CronResult[]): DocumentResult['status'] {
@@ -93,7 +97,11 @@ export async function createCronJobs(
   const { space_id } = result;
   if (create === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
   for (const [at, job] of jobs.entries()) {
-    if (interrupt.aborted) return { ...result, cron, status: 'failed', error: interrupt.reason };
+    if (interrupt.aborted) {
+      const soFar = failureOf(cron);
+      const error = soFar instanceof OutcomeUnknownError ? soFar : interrupt.reason;
+      return { ...result, cron, status: 'failed', error };
+    }
     const done = await createJob(create, space_id ?? '', job);
     cron[at] = done;
     if (stopsRun(done.error)) break;

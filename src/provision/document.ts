@@ -2,7 +2,15 @@ import { backoffMs } from '../api/retry.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from '../domain/provision-plan.ts';
-import { OutcomeUnknownError, PartnerctlError, RateLimitError, ServiceError, ShapeError } from '../errors.ts';
+import {
+  amplified,
+  InterruptedError,
+  OutcomeUnknownError,
+  PartnerctlError,
+  RateLimitError,
+  ServiceError,
+  ShapeError,
+} from '../errors.ts';
 import { CannotLook, findSpaces, inspectSpace } from './look.ts';
 import { withMemory } from './memory.ts';
 import { finished } from './outcome.ts';
@@ -26,6 +34,10 @@ interface SoFar {
   space?: JsonObject | undefined;
   /** The failure of a POST that may have been carried out. */
   open?: PartnerctlError;
+  /** That of them after which a look came through. */
+  lookedAfter?: PartnerctlError | undefined;
+  /** What the last POST failed with that was not carried out. */
+  undone?: unknown;
   failedLooks: number;
 }
 
@@ -119,6 +131,7 @@ async function lookAndPost(
   listed: ReadonlyMap<string, JsonObject> | undefined,
 ): Promise<DocumentResult> {
   const present = await look(surface, document, soFar, listed);
+  soFar.lookedAfter = soFar.open;
   const plan = planProvision(document.manifest, present);
   soFar.first ??= plan;
   soFar.before ??= idsOf(present);
@@ -134,6 +147,7 @@ async function lookAndPost(
     return await remember(surface, document, await post(surface, document, soFar.first, plan, false, idsOf(present)));
   } catch (error) {
     if (error instanceof OutcomeUnknownError) soFar.open = error;
+    else soFar.undone = error;
     throw error;
   }
 }
@@ -141,11 +155,11 @@ async function lookAndPost(
 /** Whether another round may settle it: a look tells what a lost answer did, and a failed look may pass. */
 function mayPass(error: unknown, soFar: SoFar): boolean {
   if (error === soFar.open || error instanceof RateLimitError) return true;
-  if (!(error instanceof ServiceError)) return false;
-  const { status } = error.facts;
-  const transient = status === undefined || status === 408 || status >= 500;
+  if (!(error instanceof ServiceError) || error.facts.lasting === true) return false;
+  // It had one attempt, where a look had all of its retries.
+  if (error === soFar.undone) return true;
   soFar.failedLooks += 1;
-  return transient && soFar.failedLooks <= FAILED_LOOKS;
+  return soFar.failedLooks <= FAILED_LOOKS;
 }
 
 /** How long to wait before another round: no less than the service asks for, and than a request in flight may take. */
@@ -155,10 +169,18 @@ function pauseBefore(error: unknown, round: number, { clock, random }: Surface):
   return Math.max(asked, SETTLE_MS) + Math.min(LONGEST_PAUSE_MS, backoffMs(round, random()));
 }
 
+/** The failure of a look after a lost answer: alone it would read as if nothing had been sent. */
+function stillOpen(error: unknown): unknown {
+  if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
+  const hint =
+    'The answer to a request before was lost, and it is open whether the space was provisioned. Run it again: it looks at what is there before it writes.';
+  return amplified(error, { hint, details: {} });
+}
+
 /** The error to report in the end; a repeat of the run is harmless, because it looks first. */
-function finalError(error: unknown): unknown {
+function finalError(error: unknown, { open, lookedAfter }: SoFar): unknown {
   if (error instanceof Undecidable) return error.error;
-  if (!(error instanceof OutcomeUnknownError)) return error;
+  if (!(error instanceof OutcomeUnknownError)) return open === lookedAfter ? error : stillOpen(error);
   const answered = unusableAnswer(error);
   if (answered) return answered;
   return new ServiceError('The service failed, and it is open whether the space was provisioned.', {
@@ -180,9 +202,9 @@ async function provisionSighted(
     try {
       return await lookAndPost(surface, document, soFar, round === 1 ? listed : undefined);
     } catch (error) {
-      if (round >= rounds || !mayPass(error, soFar)) throw finalError(error);
+      if (round >= rounds || !mayPass(error, soFar)) throw finalError(error, soFar);
       const delayMs = pauseBefore(error, round, surface);
-      if (delayMs > surface.http.patienceMs()) throw finalError(error);
+      if (delayMs > surface.http.patienceMs()) throw finalError(error, soFar);
       await surface.clock.sleep(delayMs, surface.interrupt);
     }
   }

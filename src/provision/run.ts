@@ -35,9 +35,11 @@ export async function firstLook(
   }
 }
 
-/** Whether nothing more should be started after this failure. 402 would be the answer to everything. */
-function endsRun(error: unknown, failFast: boolean): boolean {
-  return failFast || isBalanceTooLow(error) || error instanceof InterruptedError;
+/** Whether nothing more should be started after a document that failed. 402 would be the answer to everything. */
+function endsRun({ error, cron }: DocumentResult, failFast: boolean): boolean {
+  // What became of another of its jobs may say more of a document than the failure that stops the run.
+  const errors = [error, ...cron.map((job) => job.error)];
+  return failFast || errors.some((each) => isBalanceTooLow(each) || each instanceof InterruptedError);
 }
 
 /** A document with everything that is to be done for it; a failure is in the result. */
@@ -63,16 +65,14 @@ export async function* provisionAll(
   surface: Surface,
   { concurrency, failFast }: RunOptions,
 ): AsyncGenerator<DocumentResult> {
-  const { default: pLimit } = await import('p-limit');
-  const limit = pLimit(concurrency);
   let stopped = false;
 
   async function one(document: ManifestDocument): Promise<DocumentResult> {
     const isOff = stopped || surface.interrupt.aborted;
     const installed = isOff ? untouched(document, 'skipped') : await outcomeOf(surface, document);
     const result = await createCronJobs(surface, document, installed);
-    if (result.status === 'failed') stopped ||= endsRun(result.error, failFast);
+    if (result.status === 'failed') stopped ||= endsRun(result, failFast);
     return result;
   }
-  yield* asSettled(documents.map((document) => limit(() => one(document))));
+  yield* asSettled(documents, concurrency, one);
 }

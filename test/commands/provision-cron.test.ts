@@ -235,7 +235,7 @@ describe('a job that cannot be created', () => {
           error: {
             type: 'refused',
             message: expect.stringContaining('The job "daily" of the agent "Support" is not created: '),
-            hint: expect.stringContaining('No job was created.'),
+            hint: expect.stringContaining('The job was not created.'),
           },
         },
         { status: 'created' },
@@ -253,6 +253,41 @@ describe('a job that cannot be created', () => {
     const { message, details } = ran.error();
     expect(message).toBe('2 of 2 cron jobs failed.');
     expect(Object(details).why).toMatch(/^The job "daily" of .*\nThe job "hourly" of /);
+  });
+
+  test.each([
+    [422, ['failed', 'unknown']],
+    [429, ['failed', 'unknown']],
+    // It is the answer to everything that follows.
+    [402, ['unknown', 'failed']],
+  ])('a %i beside a lost answer does not hide that a job may have been created', async (status, statuses) => {
+    const it = await service();
+    await it.faults(
+      { kind: 'reset', stage: 'after', on: POST_JOB, skip: statuses.indexOf('unknown'), times: 1 },
+      { kind: 'status', status, on: POST_JOB, times: 1 },
+    );
+    const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
+    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], it);
+    // The second document is done, but after a 402 it is not begun.
+    expect(ran.code).toBe(status === 402 ? 9 : 10);
+    const hint = expect.stringContaining('partnerctl cron reconcile');
+    expect(ran.error()).toMatchObject({ hint });
+    const [one, other] = ran.json<Answer>().results;
+    expect(one).toMatchObject({ status: 'failed', error: { type: 'outcome_unknown', hint } });
+    expect(jobsOf(one).map((job) => job.status)).toEqual(statuses);
+    expect(other?.status).toBe(status === 402 ? 'skipped' : 'created');
+  });
+
+  test('two lost answers of one document and a refusal of another: it is said how to settle them', async () => {
+    const it = await service();
+    await it.faults(
+      { kind: 'reset', stage: 'after', on: POST_JOB, times: 2 },
+      { kind: 'status', status: 422, on: POST_JOB },
+    );
+    const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
+    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], it);
+    expect(ran.code).toBe(9);
+    expect(ran.error()).toMatchObject({ hint: expect.stringContaining('partnerctl cron reconcile') });
   });
 
   test('402 stops the run: the jobs and documents that follow are skipped', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { run } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
@@ -108,11 +109,60 @@ describe('failures', () => {
     expect(ran.code).toBe(0);
   });
 
+  test('a look whose answers are cut is repeated as well', async () => {
+    const it = await service();
+    await it.faults(
+      { kind: 'reset', on: POST, times: 1 },
+      { kind: 'cut', on: 'GET /automation/spaces/$', skip: 1, times: 4 },
+    );
+    const ran = await provision([many(1)], it);
+    const cuts = Array.from({ length: 4 }, () => 'cut/after');
+    const met = (await it.received()).map(({ fault }) => fault);
+    expect(met).toEqual([null, 'reset/before', ...cuts, null, null]);
+    expect(ran.code).toBe(0);
+  });
+
+  test.each([
+    ['a 503', { kind: 'status', status: 503 }, 8],
+    ['a 402', { kind: 'status', status: 402 }, 6],
+    ['a 401', { kind: 'status', status: 401 }, 3],
+    ['an answer that is no JSON', { kind: 'garbage' }, 8],
+  ])('a lost answer, and then %s to every look: it is said that the outcome is open', async (_, fault, code) => {
+    const it = await service();
+    await it.faults(
+      { kind: 'reset', stage: 'after', on: POST, times: 1 },
+      { ...fault, on: 'GET /automation/spaces/$', skip: 1 },
+    );
+    const ran = await provision([many(1)], it);
+    expect(ran.code).toBe(code);
+    expect(ran.error().hint).toContain('it is open whether the space was provisioned');
+    expect(await it.posts()).toHaveLength(1);
+  });
+
+  test('a lost answer, a look that came through, and then a refusal: nothing is open any more', async () => {
+    const it = await service();
+    await it.faults({ kind: 'reset', on: POST, times: 1 }, { kind: 'status', status: 422, on: POST });
+    const ran = await provision([many(1)], it);
+    expect(ran.code).toBe(1);
+    expect(ran.error().hint).not.toContain('open whether');
+  });
+
+  test('a 408 to the POST is repeated as often as a 503, also where looks failed before', async () => {
+    const it = await service();
+    await it.faults(
+      { kind: 'status', status: 408, on: POST, times: 4 },
+      { kind: 'status', status: 503, on: 'GET /automation/spaces/$', skip: 1, times: 4 },
+    );
+    const ran = await provision([many(1)], it);
+    expect(ran.code).toBe(0);
+    expect((await it.posts()).map(({ status }) => status)).toEqual([408, 408, 408, 408, 201]);
+  });
+
   test('a 429 holds back the other spaces as well', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 429, retry_after: 0.3, on: POST, times: 1 });
     const started = performance.now();
-    const ran = await provision([many(4), '--concurrency', '1'], it);
+    const ran = await provision([many(4), '--concurrency', '1'], it, { clock: systemClock });
     expect(ran.code).toBe(0);
     expect(performance.now() - started).toBeGreaterThanOrEqual(290);
     expect((await it.posts()).map(({ status }) => status)).toEqual([429, 201, 201, 201, 201]);

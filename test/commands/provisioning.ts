@@ -1,4 +1,4 @@
-import { hasty, type Ran, type RunOptions, run } from '../helpers/run.ts';
+import { fasterClock, hasty, type Ran, type RunOptions, run } from '../helpers/run.ts';
 import type { Service } from '../helpers/service.ts';
 
 export interface Result {
@@ -27,5 +27,10 @@ export const SUMMARY = { created: 0, reused: 0, unchanged: 0, planned: 0, failed
 
 /** Runs `provision -o json` against a service. */
 export function provision(words: readonly string[], { env }: Service, more: RunOptions = {}): Promise<Ran> {
-  return run(['provision', ...words, '-o', 'json'], { random: hasty, ...more, env: { ...env, ...more.env } });
+  return run(['provision', ...words, '-o', 'json'], {
+    random: hasty,
+    clock: fasterClock(),
+    ...more,
+    env: { ...env, ...more.env },
+  });
 }

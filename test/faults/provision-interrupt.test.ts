@@ -75,4 +75,39 @@ describe('provisioning that is interrupted', () => {
     });
     expect(jobs).toHaveLength(2);
   });
+
+  it.each([
+    ['one', 9],
+    ['two', 130],
+  ])('of %s documents, a lost answer before it is told with the way to settle it: exit %i', async (count, code) => {
+    const signals = handSignals();
+    const agent = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
+    let posts = 0;
+    const server = await httpServer(({ method, path }, response) => {
+      if (method === 'POST') {
+        posts += 1;
+        // Pressed while the second job is being created.
+        if (posts === 2) signals.abort(new InterruptedError('Interrupted.'));
+        if (posts === 1) response.socket?.resetAndDestroy();
+        else sendJson(response, { cron_job_id: `cron_${posts}` }, 201);
+      } else if (path.endsWith('/agents/')) sendJson(response, [agent]);
+      else sendJson(response, path.endsWith('/spaces/') ? [{ space_id: 's1', external_space_id: 'a' }] : []);
+    });
+    const job = (name: string) => `{ name: ${name}, instructions: x, schedule: '@daily' }`;
+    const jobs = `cron: [${['first', 'second', 'third'].map(job).join(', ')}]`;
+    const scheduled = documents[0]?.replace(' }]', `, ${jobs} }]`) ?? '';
+    const stdin = count === 'one' ? scheduled : `${scheduled}---\n${documents[1]}`;
+    const argv = ['provision', '-', '-o', 'json', '--concurrency', '1'];
+    const ran = await partnerctl(server.baseUrl, argv, { stdin, signals, clock: systemClock });
+    expect(ran.code).toBe(code);
+    const hint = expect.stringContaining('partnerctl cron reconcile');
+    const { error } = JSON.parse(ran.stderr.trim().split('\n').at(-1) ?? '');
+    expect(error).toMatchObject({ hint });
+    const cron = [{ status: 'unknown' }, { status: 'created' }, { status: 'skipped' }];
+    expect(ran.json<{ results: object[] }>().results[0]).toMatchObject({
+      status: 'failed',
+      cron,
+      error: { type: 'outcome_unknown', hint },
+    });
+  });
 });

@@ -393,6 +393,17 @@ describe('the end of a run', () => {
     expect(ran.code).toBe(8);
   });
 
+  it('a look that fails for good after a lost answer is not repeated: exit 8, and the outcome is open', async () => {
+    const { baseUrl, received } = await httpServer(({ method }, response, count) => {
+      if (method === 'POST') return response.socket?.resetAndDestroy();
+      return count === 1 ? sendJson(response, []) : response.writeHead(302, { location: '/elsewhere' }).end();
+    });
+    const ran = await machine(manifest('a'))({ baseUrl });
+    expect(ran.code).toBe(8);
+    expect(ran.error().hint).toContain('open whether the space was provisioned');
+    expect(received.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
+  });
+
   it('a service that fails from the first look on: exit 8, and nothing was written', async () => {
     const service = await oddService({ trouble: () => 503 });
     const ran = await machine(many)(service);

@@ -49,6 +49,15 @@ export function fastClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly slep
   };
 }
 
+/** The machine's clock, many times as fast, for waits and limits alike: no limit may be meant to run out while others work. */
+export function fasterClock(times = 10): Clock {
+  const start = Date.now();
+  return {
+    now: () => start + (Date.now() - start) * times,
+    sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
+  };
+}
+
 /** Random numbers so small that no wait is worth mentioning, and yet different, as request ids must be. */
 export function hasty(): number {
   return Math.random() / 1000;
