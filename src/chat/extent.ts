@@ -21,6 +21,9 @@ export class Extent {
   private total: number | undefined;
   private beginning: number | undefined;
   private burst: number | undefined;
+  /** How many messages the last page brought, where it began with the newest and spoke of more without a link. */
+  private promised: number | undefined;
+  private hidden: number | undefined;
   private wasSaid = false;
 
   /** @param wanted how many of the last messages are asked for; without end for all */
@@ -30,8 +33,13 @@ export class Extent {
 
   /** Takes in a page and how many messages of it are new; `isBeginning` where it is of the first reading, without a cursor. */
   came(page: HistoryPage, { isBeginning, fresh }: { readonly isBeginning: boolean; readonly fresh: number }): void {
-    const { messages, more, byLink, ends, total } = page;
+    const { messages, more, linked, byLink, ends, total } = page;
     this.read += fresh;
+    // More than the newest is older, and what is asked for after the last of them is not.
+    if (fresh === 0) this.hidden ??= this.promised;
+    const isWanted = !isBeginning || messages.length < this.wanted;
+    const isPromise = isWanted && more && !linked && fresh === messages.length && isNewestFirst(messages);
+    this.promised = isPromise ? messages.length : undefined;
     if (isBeginning && total !== undefined) this.total ??= total;
     const isDoubtful = !more && !byLink && !ends && isNewestFirst(messages) && total !== messages.length;
     if (!isDoubtful || fresh < messages.length) return;
@@ -45,15 +53,19 @@ export class Extent {
     this.total = undefined;
     this.beginning = undefined;
     this.burst = undefined;
+    this.hidden = undefined;
     if (found) this.wasSaid = true;
     return found;
   }
 
   private find(): Gap | undefined {
-    const { read, total, beginning, burst, wanted } = this;
+    const { read, total, beginning, burst, hidden, wanted } = this;
     if (beginning !== undefined && beginning >= wanted) return undefined;
     if (total !== undefined && total > read) {
       return { seen: `the service states ${total} messages, and ${read} came`, isCertain: true };
+    }
+    if (hidden !== undefined) {
+      return { seen: `the service has more than the ${hidden} newest messages, and no way to them`, isCertain: true };
     }
     const count = beginning ?? burst;
     if (count === undefined) return undefined;

@@ -56,12 +56,20 @@ export function retryAtOf({ facts }: PartnerctlError): number | undefined {
   return Number.isNaN(retryAt) ? undefined : retryAt;
 }
 
+/** Whether no answer came to the last poll: mostly its own time was up, which --timeout does not prolong. */
+function isUnanswered(last: PartnerctlError | undefined): boolean {
+  return last instanceof ServiceError && last.facts.status === undefined && last.facts.lasting !== true;
+}
+
 /** The failure of a follower that was kept from reading for as long as it was to bear it. */
 export function outageError(last: PartnerctlError | undefined, maxOutageMs: number): PartnerctlError {
   const Kind = last instanceof RateLimitError ? RateLimitError : ServiceError;
   return new Kind(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
     ...last?.facts,
     why: [last?.message, last?.facts.why].filter((line) => line !== undefined).join('\n'),
+    hint: isUnanswered(last)
+      ? 'Check the address and the network, and run it again; -v shows every attempt.'
+      : last?.facts.hint,
     cause: last,
   });
 }

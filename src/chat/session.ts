@@ -114,11 +114,12 @@ export class FollowedSession {
       return { messages: [], more: true, atOnce: true, isRead: false, gap: undefined };
     }
     this.leadsBack = page.byLink ? this.leadsBack : page.linked && isNewestFirst(page.messages);
+    const isFurther = this.midway;
     this.midway = true;
     if (!page.more) this.pages = undefined;
     const isCatchingUp = !this.caughtUp;
     const isConclusive = this.tail.isConclusive(this.asked);
-    const fresh = this.tail.accept(page.messages, now);
+    const fresh = this.tail.accept(page.messages, now, isFurther);
     const arrivals = fresh.map((message) => ({ message, backlog: isCatchingUp && !this.cameSince(message) }));
     // An answer may be shorter than what is there and not say so: what was there has been read when nothing new comes,
     // or something that came to exist only since.

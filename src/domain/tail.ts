@@ -62,6 +62,17 @@ export function isNewestFirst(messages: readonly Placed[]): boolean {
   });
 }
 
+/** Whether no message of an answer is later than the one before it, and the last is earlier than the first. */
+function leadsDown(entries: readonly Entry<unknown>[]): boolean {
+  const moments = entries.flatMap(({ moment }) => moment ?? []);
+  const [first] = moments;
+  const last = moments.at(-1);
+  if (moments.length < LEAST_ORDERED || moments.length < entries.length || !first || !last) return false;
+  return (
+    compare(first, last) > 0 && moments.every((moment, index) => compare(moments[index - 1] ?? first, moment) >= 0)
+  );
+}
+
 interface Trace {
   /** Undefined for the beginning of the session. */
   readonly message_id: string | undefined;
@@ -92,6 +103,10 @@ export class SessionTail<Message extends Placed> {
   private readonly known: ReadonlySet<string>;
   /** The very first message that came: an answer that comes back to it begins with the beginning. */
   private first: string | undefined;
+  /** Whether an answer was seen that begins with the newest: what is older than the start then follows it. */
+  private isTurned = false;
+  /** The moment of the message to begin after, once it came itself: of the oldest one where several are known. */
+  private startMoment: Moment | undefined;
   /** Whether the answer being read began so, and has not yet come to what is remembered. */
   private repeats = false;
 
@@ -152,9 +167,10 @@ export class SessionTail<Message extends Placed> {
 
   /**
    * Takes in one answer of the service.
+   * @param isFurther whether it is a further page of the answer that was taken in before
    * @returns the messages that were not there before, in order: by their moments where every one has one
    */
-  accept(messages: readonly Message[], now: number): readonly Message[] {
+  accept(messages: readonly Message[], now: number, isFurther = false): readonly Message[] {
     const entries = messages.map((message, index) => ({ message, index, moment: momentOf(message) }));
     const repeated = this.repeatedIn(messages);
     const isOld = this.oldIn(entries);
@@ -166,7 +182,8 @@ export class SessionTail<Message extends Placed> {
       this.seen.set(message_id, entry.moment);
       fresh.push(entry.message);
     }
-    this.direct = !this.direct;
+    // Once for a question: the pages of an answer, where they are even in number, would leave it as it was every time.
+    if (!isFurther) this.direct = !this.direct;
     this.follow(messages, fresh, now);
     this.forget();
     return fresh;
@@ -191,8 +208,17 @@ export class SessionTail<Message extends Placed> {
     const last = remembered.at(-1)?.index ?? -1;
     const oldestOfStart = start.flatMap(({ moment }) => moment ?? []).sort(compare)[0];
     const firstOfStart = start[0]?.index ?? -1;
+    const lastOfStart = start.at(-1)?.index ?? -1;
+    this.isTurned ||= leadsDown(entries);
+    this.startMoment ??= oldestOfStart;
+    const { isTurned, startMoment } = this;
     return ({ moment, index }) => {
       if (moment === undefined) return index < firstOfStart;
+      if (startMoment && isTurned && index > lastOfStart) {
+        const distance = compare(moment, startMoment);
+        // Of the same moment is older what stands behind the start.
+        if (distance < 0 || (distance === 0 && lastOfStart !== -1)) return true;
+      }
       if (oldestOfStart && index < firstOfStart && compare(moment, oldestOfStart) <= 0) return true;
       return this.floor !== undefined && index < last && compare(moment, this.floor) < 0;
     };

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { handSignals, hasty, run } from '../helpers/run.ts';
+import { fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { chatOn, HISTORY, MESSAGE } from '../sandbox/talk.ts';
 
@@ -146,9 +146,21 @@ describe('an error of chat send', () => {
     const words = commandIn(hint);
     expect(words).toEqual([...to, '--external-id', external_message_id, '--wait', text]);
     await it.faults();
-    const again = await run([...words, '-o', 'json'], { env });
+    const again = await run([...words, '-o', 'json'], { env, clock: fasterClock() });
     expect(again.code).toBe(0);
     expect((await chat.history()).filter(({ role }) => role === 'user')).toMatchObject([{ text, external_message_id }]);
+  });
+
+  test('a 402 after a lost answer is not said to have kept the message from being processed', async () => {
+    const { it, env, to, chat } = await talking();
+    await it.faults(
+      { kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 },
+      { kind: 'status', status: 402, on: `POST ${MESSAGE}` },
+    );
+    const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: hasty });
+    expect(ran.code).toBe(6);
+    expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
+    expect(ran.error().hint).not.toContain('was not processed');
   });
 
   test('goes for people too, for standard input, for files, and for what a terminal would act upon', async () => {
@@ -170,21 +182,21 @@ describe('chat send --wait', () => {
   test('outlives that the history does not know a message that was just registered', async () => {
     const { it, env, to } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}`, times: 2 });
-    const ran = await run([...to, 'Hello!', '--wait', '--timeout', '20s'], { env, random: hasty });
+    const ran = await run([...to, 'Hello!', '--wait', '--timeout', '2m'], { env, random: hasty, clock: fasterClock() });
     expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n', stderr: '' });
   });
 
   test('prints the text of the reply alone', async () => {
     const { env, to } = await talking();
-    const piped = await run([...to, 'Hello!', '--wait'], { env });
+    const piped = await run([...to, 'Hello!', '--wait'], { env, clock: fasterClock() });
     expect(piped).toMatchObject({ code: 0, stdout: 'You said: Hello!\n', stderr: '' });
-    const people = await run([...to, 'a\u001b[31mb\nc', '--wait'], { env, columns: 80 });
+    const people = await run([...to, 'a\u001b[31mb\nc', '--wait'], { env, columns: 80, clock: fasterClock() });
     expect(people.stdout).toBe('You said: a\\x1b[31mb\nc\n');
   });
 
   test('gives scripts the fixed shape, with the exact text', async () => {
     const { env, to, chat } = await talking();
-    const ran = await run([...to, 'a\u001b[31m\r\n', '--wait', '-o', 'json'], { env });
+    const ran = await run([...to, 'a\u001b[31m\r\n', '--wait', '-o', 'json'], { env, clock: fasterClock() });
     const [sent, reply] = await chat.history();
     expect(ran.json()).toEqual({
       source_id: chat.source_id,
@@ -202,7 +214,7 @@ describe('chat send --wait', () => {
         raw: reply,
       },
     });
-    const query = await run([...to, 'x', '--wait', '--query', 'reply.text'], { env });
+    const query = await run([...to, 'x', '--wait', '--query', 'reply.text'], { env, clock: fasterClock() });
     expect(query.stdout).toBe('You said: x\n');
   });
 
@@ -218,15 +230,15 @@ describe('chat send --wait', () => {
     const { env, to, script } = await talking();
     const replies = ['one', 'two', 'three'].map((text) => ({ text, delay_ms: 20 }));
     await script({ pattern: '.', replies });
-    expect((await run([...to, 'x', '--replies', '2'], { env })).stdout).toBe('one\ntwo\n');
+    expect((await run([...to, 'x', '--replies', '2'], { env, clock: fasterClock() })).stdout).toBe('one\ntwo\n');
     expect((await run([...to, 'x', '--settle', '700ms'], { env })).stdout).toBe('one\ntwo\nthree\n');
-    const json = await run([...to, 'x', '--replies', '3', '-o', 'json'], { env });
+    const json = await run([...to, 'x', '--replies', '3', '-o', 'json'], { env, clock: fasterClock() });
     expect(json.json()).toMatchObject({ reply: { text: 'one' }, replies: replies.map(({ text }) => ({ text })) });
   });
 
   test('ends with 11 when none came in time, with a command that waits on', async () => {
     const { env, to, chat, script } = await talking();
-    await script({ pattern: 'slow', replies: [{ text: 'at last', delay_ms: 2_500 }] });
+    await script({ pattern: 'slow', replies: [{ text: 'at last', delay_ms: 1_500 }] });
     const ran = await run([...to, 'slow', '--wait', '--timeout', '1s', '-o', 'json'], { env });
     expect(ran.code).toBe(11);
     expect(ran.json()).toMatchObject({ created: true, reply: null });
@@ -238,7 +250,7 @@ describe('chat send --wait', () => {
     expect(words).toEqual(
       ['chat', 'wait', '--source', chat.source_id, '--session', 's1'].concat('--after', sent?.message_id ?? ''),
     );
-    expect(await run(words, { env })).toMatchObject({ code: 0, stdout: 'at last\n', stderr: '' });
+    expect(await run(words, { env, clock: fasterClock() })).toMatchObject({ code: 0, stdout: 'at last\n', stderr: '' });
     const on = await run([...words, '-o', 'json'], { env });
     expect(on.json()).toEqual({
       source_id: chat.source_id,
@@ -296,11 +308,13 @@ describe('chat send --wait', () => {
   test('with --settle the command that waits on waits until it is quiet', async () => {
     const { env, to, script } = await talking();
     await script({ pattern: '.', replies: ['one', 'two'].map((text) => ({ text, delay_ms: 1_300 })) });
+    const lateTo = to.with(-1, 's2');
+    const beingLate = run([...lateTo, 'y', '--settle', '9s', '--timeout', '2200ms', '-o', 'json'], { env });
     const ran = await run([...to, 'x', '--settle', '900ms', '--timeout', '1s', '-o', 'json'], { env });
     expect(ran.code).toBe(11);
     expect(ran.error()).toMatchObject({ message: 'No reply came in time.', details: { replies: 0, missing: null } });
     expect((await run(commandIn(ran.error().hint), { env })).stdout).toBe('one\ntwo\n');
-    const late = await run([...to, 'y', '--settle', '9s', '--timeout', '2200ms', '-o', 'json'], { env });
+    const late = await beingLate;
     expect(late.error().message).toBe('1 reply came, but it was not quiet for 9s before the time was up.');
     expect(commandIn(late.error().hint).slice(-2)).toEqual(['--settle', '9s']);
   });
@@ -308,7 +322,7 @@ describe('chat send --wait', () => {
   test('gets over failures of the history, and names the message when it cannot', async () => {
     const { it, env, to } = await talking();
     await it.faults({ kind: 'reset', on: `GET ${HISTORY}`, times: 2 });
-    expect((await run([...to, 'x', '--wait'], { env })).stdout).toBe('You said: x\n');
+    expect((await run([...to, 'x', '--wait'], { env, clock: fasterClock() })).stdout).toBe('You said: x\n');
     await it.faults({ kind: 'status', status: 403, on: `GET ${HISTORY}` });
     const ran = await run([...to, 'y', '--wait', '-o', 'json'], { env });
     expect(ran.code).toBe(3);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { historyServer } from '../faults/history-server.ts';
-import { handSignals, hasty, run } from '../helpers/run.ts';
+import { fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, chatOn, HISTORY } from '../sandbox/talk.ts';
 
@@ -139,8 +139,8 @@ describe('what a tail says on stderr', () => {
   test('the service may not know the session yet, which a wrong address looks like too', async () => {
     const { it, env, of } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
-    for (const words of [['--no-follow'], ['--timeout', '2s']]) {
-      const ran = await run([...of, ...words], { env });
+    for (const words of [['--no-follow'], ['--timeout', '8s']]) {
+      const ran = await run([...of, ...words], { env, clock: fasterClock() });
       expect(ran).toMatchObject({ code: 0, stdout: '' });
       expect(ran.stderr.match(/does not know the session s1 yet/g)).toHaveLength(1);
     }
@@ -150,7 +150,7 @@ describe('what a tail says on stderr', () => {
   test('the line is lost, and back, with --quiet too', async () => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
-    const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty });
+    const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty, clock: fasterClock() });
     expect(ran.stderr).toMatch(/^warning: the line is lost.*\nwarning: the line is back.*\n$/);
   });
 
@@ -198,7 +198,7 @@ describe('how a tail ends', () => {
 
   test('after the first new reply, or with 11 when none came', async () => {
     const { env, of, chat } = await talking(2);
-    const running = run([...of, '--until-reply', '-o', 'json'], { env });
+    const running = run([...of, '--until-reply', '-o', 'json'], { env, clock: fasterClock() });
     await chat.send('Hello!');
     const ran = await running;
     expect(ran.code).toBe(0);
@@ -230,11 +230,13 @@ describe('how a tail ends', () => {
   ])('as the last failure when its time is up before anything was read: %i with %i', async (status, code) => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
-    expect((await run([...of, '--timeout', '800ms'], { env })).code).toBe(code);
-    expect((await run([...of, '--timeout', '800ms', '--no-follow'], { env })).code).toBe(code);
-    const reply = await run([...of, '--timeout', '800ms', '--until-reply', '-o', 'json'], { env });
-    expect(reply.code).toBe(11);
-    expect(reply.error()).toMatchObject({
+    const ways = [[], ['--no-follow'], ['--until-reply', '-o', 'json']];
+    const [following, reading, reply] = await Promise.all(
+      ways.map((words) => run([...of, '--timeout', '800ms', ...words], { env })),
+    );
+    expect([following?.code, reading?.code]).toEqual([code, code]);
+    expect(reply?.code).toBe(11);
+    expect(reply?.error()).toMatchObject({
       details: { last_error: { status }, why: expect.stringContaining(`${status}`) },
     });
   });
@@ -243,7 +245,7 @@ describe('how a tail ends', () => {
     const { it, env, of } = await talking(1);
     expect(await run([...of, '--timeout', '500ms', '-o', 'json'], { env })).toMatchObject({ code: 0, stderr: '' });
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
-    const ran = await run([...of, '--max-outage', '1500ms'], { env });
+    const ran = await run([...of, '--max-outage', '5s'], { env, clock: fasterClock() });
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import type { PromptLine } from '../../src/output/prompt-line.ts';
-import { Conversation } from '../../src/talk/conversation.ts';
+import { Conversation, type ConversationParts } from '../../src/talk/conversation.ts';
 import { messageText } from '../../src/talk/message-text.ts';
 import { client } from './client.ts';
 import { httpServer, sendJson } from './servers.ts';
@@ -40,28 +40,40 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
   };
 }
 
+/** A conversation with a service; what a test does not say of it does not matter to it. */
+async function conversation(
+  baseUrl: string,
+  prompt: PromptLine,
+  more: Partial<ConversationParts> = {},
+  source_id = 'src',
+): Promise<Conversation> {
+  const { interrupt = new AbortController().signal } = more;
+  const parts = {
+    http: client(baseUrl, { clock: systemClock, interrupt }).http,
+    clock: systemClock,
+    random: Math.random,
+    interrupt,
+    newId: () => 'id-1',
+    repeatLine: () => '',
+    show: await messageText(false),
+    prompt,
+  };
+  return new Conversation({ ...parts, ...more }, source_id, 's');
+}
+
 it('what a service says of a failure, and what is typed, reach the terminal harmless', async () => {
   const server = await httpServer((request, response) => {
     if (request.method === 'POST') sendJson(response, { message: HOSTILE }, 400);
     else sendJson(response, []);
   });
-  const { http } = client(server.baseUrl, { clock: systemClock });
   const prompt = entering('hello', `/${HOSTILE}`, '/info');
   let ids = 0;
   const newId = (): string => {
     ids += 1;
     return `id-${ids}`;
   };
-  const parts = {
-    http,
-    clock: systemClock,
-    random: Math.random,
-    interrupt: new AbortController().signal,
-    newId,
-    repeatLine: () => '',
-    prompt,
-  };
-  await new Conversation({ ...parts, show: await messageText(false) }, `src${HOSTILE}`, 's').run();
+  const talk = await conversation(server.baseUrl, prompt, { newId }, `src${HOSTILE}`);
+  await talk.run();
   expect(prompt.shown.join('\n')).toContain('gone?');
   for (const text of prompt.shown) expect(text).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
 });
@@ -73,26 +85,11 @@ it('a signal ends it, and what was being sent is told with the command that send
     if (method === 'POST') interrupt.abort(new InterruptedError('Interrupted.', 143));
     else sendJson(response, []);
   });
-  const { signal } = interrupt;
-  const { http } = client(server.baseUrl, { clock: systemClock, interrupt: signal });
-  const parts = {
-    http,
-    clock: systemClock,
-    random: Math.random,
-    interrupt: signal,
-    prompt: entering('hello', 'never'),
-  };
-  const conversation = new Conversation(
-    {
-      ...parts,
-      newId: () => 'id-1',
-      repeatLine: (session, { external_message_id }) => `again ${session} ${external_message_id}`,
-      show: await messageText(false),
-    },
-    'src',
-    's',
-  );
-  await expect(conversation.run()).rejects.toMatchObject({
+  const talk = await conversation(server.baseUrl, entering('hello', 'never'), {
+    interrupt: interrupt.signal,
+    repeatLine: (session, { external_message_id }) => `again ${session} ${external_message_id}`,
+  });
+  await expect(talk.run()).rejects.toMatchObject({
     type: 'interrupted',
     facts: { hint: expect.stringContaining('again s id-1'), details: { external_message_ids: ['id-1'] } },
   });
@@ -101,18 +98,8 @@ it('a signal ends it, and what was being sent is told with the command that send
 it('SIGTERM while nothing is being sent ends it with 143 as well', async () => {
   const interrupt = new AbortController();
   const server = await httpServer((_, response) => sendJson(response, []));
-  const { signal } = interrupt;
-  const { http } = client(server.baseUrl, { clock: systemClock, interrupt: signal });
-  const parts = {
-    http,
-    clock: systemClock,
-    random: Math.random,
-    interrupt: signal,
-    newId: () => '',
-    repeatLine: () => '',
-  };
-  const show = await messageText(false);
-  const running = new Conversation({ ...parts, prompt: entering(' ', 'never'), show }, 'src', 's').run();
+  const talk = await conversation(server.baseUrl, entering(' ', 'never'), { interrupt: interrupt.signal });
+  const running = talk.run();
   interrupt.abort(new InterruptedError('Interrupted.', 143));
   await expect(running).rejects.toMatchObject({ exitCode: 143 });
 });
@@ -130,21 +117,12 @@ it('another session may be gone on in while a message is still being sent in the
     if (request.path.includes('session_id=other')) release();
     sendJson(response, []);
   });
-  const { http } = client(server.baseUrl, { clock: systemClock });
   async function* entries(): AsyncGenerator<string> {
     yield 'hello';
     yield '/session other';
   }
-  const parts = {
-    http,
-    clock: systemClock,
-    random: Math.random,
-    interrupt: new AbortController().signal,
-    newId: () => 'id-1',
-    repeatLine: () => '',
-    prompt: { ...entering(), entries: entries() },
-  };
-  await new Conversation({ ...parts, show: await messageText(false) }, 'src', 's').run();
+  const talk = await conversation(server.baseUrl, { ...entering(), entries: entries() });
+  await talk.run();
 });
 
 it('no reply is awaited to a message that is sent again after its reply', async () => {
@@ -157,19 +135,10 @@ it('no reply is awaited to a message that is sent again after its reply', async 
       sendJson(response, posts === 0 ? [] : [{ message_id: 'm2', role: 'assistant', text: 'Yes?' }]);
     }
   });
-  const { http } = client(server.baseUrl, { clock: systemClock });
   const labels: string[] = [];
   const prompt = { ...entering('hello', '/resend'), label: (text: string) => void labels.push(text) };
-  const parts = {
-    http,
-    clock: systemClock,
-    random: Math.random,
-    interrupt: new AbortController().signal,
-    newId: () => 'id-1',
-    repeatLine: () => '',
-    prompt,
-  };
-  await new Conversation({ ...parts, show: await messageText(false) }, 'src', 's').run();
+  const talk = await conversation(server.baseUrl, prompt);
+  await talk.run();
   expect(posts).toBe(2);
   expect(prompt.shown.join('\n')).toContain('registered before');
   expect(labels).toHaveLength(2);

@@ -4,8 +4,9 @@ import { onTestFinished } from 'vitest';
 import { Http } from '../../src/api/http.ts';
 import { createTransport } from '../../src/api/transport.ts';
 import type { FollowEvent, FollowParts } from '../../src/chat/terms.ts';
-import { systemClock } from '../../src/clock.ts';
+
 import type { Clock } from '../../src/io.ts';
+import { fasterClock } from '../helpers/run.ts';
 
 interface Entry {
   readonly message_id: string;
@@ -105,15 +106,6 @@ export async function historyServer(): Promise<HistoryServer> {
     seen: (fits) => new Promise((resolve) => waiting.push({ fits, resolve })),
     stop,
     restart: () => listen(port),
-  };
-}
-
-/** The machine's clock, many times as fast. */
-function fasterClock(times: number): Clock {
-  const start = Date.now();
-  return {
-    now: () => start + (Date.now() - start) * times,
-    sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
   };
 }
 

@@ -51,6 +51,91 @@ describe('a history that begins with the newest', () => {
     await events.return();
   });
 
+  it.each<[string, FollowStart, number[]]>([
+    ['all', { from: 'start' }, [5, 7]],
+    ['what came after a message', { from: 'after', message_id: 's-1' }, [5, 7]],
+  ])(
+    'and says that there is more than the newest, without a way: %s is not claimed to be whole',
+    async (_, begin, [first = 0, last = 0]) => {
+      const server = await historyServer();
+      server.add('s', 8);
+      server.behave(({ json }, wellBehaved) => {
+        json(200, { results: wellBehaved().slice(-3).reverse(), has_more: wellBehaved().length > 3 });
+      });
+      const shown: FollowEvent[] = [];
+      const reading = async (): Promise<void> => {
+        const { events } = follow(partsFor(server.baseUrl), options(begin, { follow: false }));
+        for await (const event of events) shown.push(event);
+      };
+      await expect(reading()).rejects.toThrow(ShapeError);
+      expect(words(shown)).toEqual(ids(first, last));
+      expect(words(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(first, last), 'end:read']);
+      const { events } = follow(partsFor(server.baseUrl), options(begin));
+      expect(words(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(first, last), 'gap']);
+      await events.return();
+    },
+  );
+
+  it('and leads on to the older ones by its last message is read to its beginning', async () => {
+    const server = await historyServer();
+    server.add('s', 8);
+    server.behave(({ json, after }) => {
+      const all = (server.sessions.get('s') ?? []).toReversed();
+      const rest = all.slice(all.findIndex(({ message_id }) => message_id === after) + 1);
+      json(200, { results: rest.slice(0, 3), has_more: rest.length > 3 });
+    });
+    const { events } = follow(partsFor(server.baseUrl), options());
+    const shown = await until(events, ({ kind }) => kind === 'read' || kind === 'gap');
+    expect(words(shown).toSorted()).toEqual(ids(0, 7));
+    await events.return();
+  });
+
+  it.each([
+    ['in one answer', 20, 1],
+    ['over links', 4, 1],
+    ['by the second', 20, 1000],
+  ])(
+    'and ignores the cursor, %s: what is older than the message to begin after does not come after it',
+    async (_, most, step) => {
+      const server = await historyServer();
+      for (let index = 0; index < 6; index += 1) {
+        const at = new Date(Math.floor((Date.UTC(2026, 0, 1) + 400 * index) / step) * step);
+        server.add('s', 1, index % 2 === 0 ? 'user' : 'assistant', at);
+      }
+      server.behave(({ json, url }) => {
+        const skip = Number(url.searchParams.get('skip') ?? 0);
+        const all = (server.sessions.get('s') ?? []).toReversed();
+        const next = skip + most < all.length ? `?skip=${skip + most}` : null;
+        json(200, { results: all.slice(skip, skip + most), next });
+      });
+      const begin: FollowStart = { from: 'after', message_id: 's-4' };
+      expect(words(await read(server, begin))).toEqual(['+s-5', 'end:read']);
+      const { events } = follow(partsFor(server.baseUrl), options(begin, { until: { replies: 2 } }));
+      await until(events, ({ kind }) => kind === 'read');
+      server.add('s', 1, 'assistant', new Date(Date.UTC(2026, 0, 1, 1)));
+      expect(words(await until(events, isEnd))).toEqual(['+s-6', 'end:replied']);
+    },
+  );
+
+  it.each<[string, number, (index: number) => string | undefined]>([
+    ['one by one', 1, (index) => new Date(Date.UTC(2026, 0, 1) + index).toISOString()],
+    ['two by two', 2, (index) => new Date(Date.UTC(2026, 0, 1) + index).toISOString()],
+    ['by the second', 3, (index) => new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 4))).toISOString()],
+    ['without moments', 2, () => undefined],
+  ])('and ignores the cursor over links, %s: nothing that came after a message is lost', async (_, most, momentOf) => {
+    const server = await historyServer();
+    server.add('s', 12);
+    server.behave(({ json, url }) => {
+      const skip = Number(url.searchParams.get('skip') ?? 0);
+      const entries = server.sessions.get('s') ?? [];
+      const all = entries.map((entry, index) => ({ ...entry, created_at: momentOf(index) })).toReversed();
+      const next = skip + most < all.length ? `?skip=${skip + most}` : null;
+      json(200, { results: all.slice(skip, skip + most), next });
+    });
+    const shown = words(await read(server, { from: 'after', message_id: 's-5' }));
+    expect(shown).toEqual(expect.arrayContaining(ids(6, 11)));
+  });
+
   it('is read in order over its links, the last of it too, and not again from then on', async () => {
     const server = await historyServer();
     server.add('s', 25);
@@ -184,4 +269,47 @@ describe('a session that the service does not know', () => {
     expect(words(await until(events, isEnd))).toEqual(['unknown', 'end:timeout']);
     expect(server.asked.length).toBeGreaterThan(3);
   });
+});
+
+it.each([
+  ['links', 2],
+  ['links', 3],
+  ['links', 4],
+  ['the last message', 2],
+  ['the last message', 3],
+])('a history that goes on by %s over %i pages is read at once', async (way, pages) => {
+  const server = await historyServer();
+  server.add('s', pages * 2);
+  server.behave(({ json, url }, wellBehaved) => {
+    const skip = Number(url.searchParams.get('skip') ?? 0);
+    const rest = wellBehaved().slice(skip);
+    const next = new URL(url);
+    next.searchParams.set('skip', String(skip + 2));
+    const isMore = rest.length > 2;
+    const more = way === 'links' ? { next: isMore ? next.pathname + next.search : null } : { has_more: isMore };
+    json(200, { results: rest.slice(0, 2), ...more });
+  });
+  expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, pages * 2 - 1), 'end:read']);
+  expect(server.asked).toHaveLength(pages + 1);
+});
+
+it('a history of which a further page fails loses nothing where a tail goes on', async () => {
+  const server = await historyServer();
+  server.add('s', 12);
+  let hasFailed = false;
+  server.behave(({ json, url }, wellBehaved) => {
+    const skip = Number(url.searchParams.get('skip') ?? 0);
+    if (skip > 0 && !hasFailed) {
+      hasFailed = true;
+      json(503, {});
+      return;
+    }
+    const next = new URL(url);
+    next.searchParams.set('skip', String(skip + 2));
+    const isMore = wellBehaved().length > skip + 2;
+    json(200, { results: wellBehaved().slice(skip, skip + 2), next: isMore ? next.pathname + next.search : null });
+  });
+  const begin: FollowStart = { from: 'after', message_id: 's-4', recent: ['s-1', 's-2', 's-3'] };
+  const shown = words(await read(server, begin));
+  expect(shown.filter((word) => word.startsWith('+'))).toEqual(ids(5, 11));
 });

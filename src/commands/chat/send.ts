@@ -9,7 +9,8 @@ import { command, type Words } from '../../command.ts';
 import { commandLine } from '../../command-line.ts';
 import type { Context } from '../../context.ts';
 import { amplified, PartnerctlError, UsageError } from '../../errors.ts';
-import { readText, type TextSource } from '../../text-input.ts';
+import { refuseTokenOnStdin } from '../../input.ts';
+import { readText, type TextSource, typedText } from '../../text-input.ts';
 
 interface Input {
   readonly source_id: string;
@@ -27,20 +28,11 @@ interface Registered extends RepeatableMessage {
   readonly created: boolean | undefined;
 }
 
-/** What Node puts in the place of bytes of an argument that are not UTF-8. */
-const REPLACED = '\ufffd';
-
 const COLUMNS: readonly Column<Registered>[] = [
   { header: 'MESSAGE', value: ({ message_id }) => message_id, whole: true },
   { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, whole: true },
   { header: 'CREATED', value: ({ created }) => (created === undefined ? '' : created ? 'yes' : 'no') },
 ];
-
-function required(words: Words, flag: string): string {
-  const value = words.text(flag);
-  if (value) return value;
-  throw new UsageError(value === '' ? `--${flag} is empty.` : `--${flag} is missing.`);
-}
 
 function textSource(words: Words): TextSource {
   const [text] = words.args;
@@ -50,12 +42,7 @@ function textSource(words: Words): TextSource {
   }
   if (path !== undefined) return path === '-' ? { from: 'stdin' } : { from: 'file', path };
   if (text === '-') return { from: 'stdin' };
-  if (text?.includes(REPLACED)) {
-    throw new UsageError('The text is not UTF-8, or holds the character U+FFFD, which stands for what is not.', {
-      hint: 'Give it as - for standard input, or with --file <path>: there every byte counts as it is.',
-    });
-  }
-  if (text) return { from: 'words', text };
+  if (text) return typedText('The text', text, 'as - for standard input, or with --file <path>');
   throw new UsageError(text === undefined ? 'There is no text to send.' : 'The text is empty.', {
     hint: 'Give it as one quoted argument, as - for standard input, or with --file <path>.',
   });
@@ -137,8 +124,8 @@ export default command<Input>({
     const external = words.text('external-id');
     if (external === '') throw new UsageError('--external-id is empty.', { hint: 'Is a shell variable in it unset?' });
     return {
-      source_id: required(words, 'source'),
-      session_id: required(words, 'session'),
+      source_id: words.required('source'),
+      session_id: words.required('session'),
       external_message_id: external,
       source: textSource(words),
       wanted: wantedIn(words),
@@ -147,9 +134,7 @@ export default command<Input>({
   },
   async run(context, input): Promise<Answer> {
     const { source_id, session_id, source, wanted } = input;
-    if (source.from === 'stdin' && context.flags.tokenFile === '-') {
-      throw new UsageError('Standard input cannot be both the message and the token.');
-    }
+    if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
     const text = await readText(source, 'The message', context.io.stdin, context.ended);
     const external_message_id = input.external_message_id ?? randomUUID();
     const sending: RepeatableMessage = { source_id, session_id, external_message_id, text };

@@ -66,12 +66,6 @@ function sessionsOf(words: Words): string[] {
   return sessions;
 }
 
-function sourceOf(words: Words): string {
-  const source = words.text('source');
-  if (source) return source;
-  throw new UsageError(source === '' ? '--source is empty.' : '--source is missing.');
-}
-
 function intervalOf(words: Words): number | undefined {
   const ms = duration(words, 'interval');
   if (ms === undefined || ms >= SHORTEST_INTERVAL_MS) return ms;
@@ -243,7 +237,7 @@ export default command<Input>({
     const untilReply = words.on('until-reply');
     if (untilReply && !words.on('follow')) throw new UsageError('--until-reply and --no-follow exclude each other.');
     return {
-      source_id: sourceOf(words),
+      source_id: words.required('source'),
       sessions,
       start: startOf(words, sessions),
       follow: words.on('follow'),

@@ -2,20 +2,13 @@ import { object } from '../../answer.ts';
 import type { RepliesWanted } from '../../chat/replies.ts';
 import { awaitReplies, REPLY_FLAGS, repliesText, repliesWanted } from '../../chat/replies.ts';
 import { messageJson } from '../../chat/shown.ts';
-import { command, type Words } from '../../command.ts';
-import { UsageError } from '../../errors.ts';
+import { command } from '../../command.ts';
 
 interface Input {
   readonly source_id: string;
   readonly session_id: string;
   readonly after_message_id: string;
   readonly wanted: RepliesWanted;
-}
-
-function required(words: Words, flag: string): string {
-  const value = words.text(flag);
-  if (value) return value;
-  throw new UsageError(value === '' ? `--${flag} is empty.` : `--${flag} is missing.`);
 }
 
 export default command<Input>({
@@ -38,9 +31,9 @@ export default command<Input>({
     },
   ],
   input: (words) => ({
-    source_id: required(words, 'source'),
-    session_id: required(words, 'session'),
-    after_message_id: required(words, 'after'),
+    source_id: words.required('source'),
+    session_id: words.required('session'),
+    after_message_id: words.required('after'),
     wanted: repliesWanted(words),
   }),
   async run(context, { wanted, ...ids }) {

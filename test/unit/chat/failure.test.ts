@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FailedSession, type Meaning, meaningOf } from '../../../src/chat/failure.ts';
+import { type FailedSession, type Meaning, meaningOf, outageError } from '../../../src/chat/failure.ts';
 import {
   CredentialsError,
   NotFoundError,
@@ -33,5 +33,20 @@ describe('what a failed poll means', () => {
     ['a 401', new CredentialsError('x'), READ, 'final'],
   ])('%s', (_, error, session, meaning) => {
     expect(meaningOf(error, session)).toBe(meaning);
+  });
+});
+
+describe('an outage that lasted too long', () => {
+  it('that ended with a poll whose own time was up does not send people to --timeout, which changes nothing', () => {
+    const hint = 'Allow more time with --timeout, or run it again later.';
+    expect(outageError(new ServiceError('x', { hint }), 2_000).facts.hint).not.toContain('--timeout');
+  });
+
+  it.each([
+    ['a 503', new ServiceError('x', { status: 503, hint: 'Quote the request id.' })],
+    ['a proxy that refuses', new ServiceError('x', { lasting: true, hint: 'HTTPS_PROXY names it.' })],
+    ['a 429', new RateLimitError('x', { status: 429, hint: 'Run it again later.' })],
+  ])('that ended with %s says what that one says', (_, last) => {
+    expect(outageError(last, 2_000).facts.hint).toBe(last.facts.hint);
   });
 });
