@@ -1,7 +1,11 @@
-import { type Answer, type Column, list } from '../answer.ts';
+import type { Answer, Column } from '../answer.ts';
+import { batchAnswer } from '../batch-answer.ts';
 import { command, type Words } from '../command.ts';
 import type { Context } from '../context.ts';
+import { FILE_FIELD } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
+import { refuseTokenOnStdin } from '../input.ts';
+import { textArgument } from '../text-input.ts';
 import type { SourceInput } from '../upload/open-sources.ts';
 import { resultJson, summaryText, type UploadKindName, type UploadResult, uploadFailure } from '../upload/result.ts';
 import type { RunOptions } from '../upload/run.ts';
@@ -12,7 +16,6 @@ interface Input {
 }
 
 const KINDS: readonly UploadKindName[] = ['attachment', 'document'];
-const FILE_FIELD = 'file';
 
 const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad', failed: 'bad' } as const;
 
@@ -73,7 +76,7 @@ function textInput(words: Words, text: string, as: UploadKindName): SourceInput 
   if (as !== 'document') throw new UsageError('--text makes a document; add --as document.');
   if (!name) throw new UsageError('--text needs the name of the document: --name <name>.');
   if (words.args.length > 0) throw new UsageError('--text and files exclude each other.');
-  return { from: 'text', name, text };
+  return { from: 'text', name, text: textArgument('--text', text) };
 }
 
 function stdinInput(words: Words): SourceInput {
@@ -84,6 +87,14 @@ function stdinInput(words: Words): SourceInput {
   return { from: 'stdin', filename, ...formOf(words) };
 }
 
+function patternsOf(words: Words, flag: 'include' | 'exclude'): readonly string[] {
+  const patterns = words.texts(flag);
+  // A slash at the end only says that a directory is meant.
+  const nothing = patterns.find((pattern) => pattern === '' || pattern === '/');
+  if (nothing === undefined) return patterns;
+  throw new UsageError(`--${flag} takes a pattern such as *.pdf, not ${JSON.stringify(nothing)}.`);
+}
+
 function filesInput(words: Words): SourceInput {
   refuseOtherFlags(words, 'files');
   if (words.args.length === 0) {
@@ -91,7 +102,7 @@ function filesInput(words: Words): SourceInput {
       hint: 'Give files, directories with --recursive, or - for standard input.',
     });
   }
-  const [include, exclude] = [words.texts('include'), words.texts('exclude')];
+  const [include, exclude] = [patternsOf(words, 'include'), patternsOf(words, 'exclude')];
   const recursive = words.on('recursive');
   if (!recursive && include.length + exclude.length > 0) {
     throw new UsageError('--include and --exclude choose among the files of directories; add --recursive.');
@@ -109,34 +120,50 @@ function sourceInput(words: Words, as: UploadKindName): SourceInput {
   return words.args.includes('-') ? stdinInput(words) : filesInput(words);
 }
 
+const KEPT = 'What was skipped keeps the fields and the type that it was uploaded with; --force uploads it anew.';
+
+/** Whether more is said of the files than they say themselves. */
+function describesFiles(source: SourceInput): boolean {
+  return source.from !== 'text' && (source.fields.length > 0 || source.contentType !== undefined);
+}
+
+/** What standard input holds; undefined where it is not read. */
+function onStdin(source: SourceInput): 'file' | 'text' | undefined {
+  if (source.from === 'stdin') return 'file';
+  return source.from === 'text' && source.text.from === 'stdin' ? 'text' : undefined;
+}
+
 async function upload(context: Context, { source, options }: Input): Promise<Answer> {
   const [{ openSources }, { uploadAll }, { watchUploads }] = await Promise.all([
     import('../upload/open-sources.ts'),
     import('../upload/run.ts'),
     import('../upload/watch.ts'),
   ]);
+  const awaited = onStdin(source);
+  if (awaited !== undefined) refuseTokenOnStdin(context.flags, awaited);
+  // Standard input cannot be read again: without a token it is left as it is.
+  const early = awaited === undefined ? undefined : await context.http();
   const opened = await openSources(context, source);
-  const all: UploadResult[] = [];
   async function* results(): AsyncGenerator<UploadResult> {
     const watch = watchUploads(context, opened.sources);
     try {
-      const http = await context.http();
+      const http = early ?? (await context.http());
+      let isAnySkipped = false;
       for await (const result of uploadAll(context, http, opened.sources, options, watch)) {
-        all.push(result);
+        isAnySkipped ||= result.status === 'skipped';
         yield result;
       }
+      if (isAnySkipped && describesFiles(source)) await context.notice(KEPT);
     } finally {
       watch.close();
       await opened.close();
     }
   }
-  return list(results(), COLUMNS, {
+  return batchAnswer(results(), COLUMNS, {
     empty: 'There is nothing to upload.',
     json: resultJson,
-    rank: ({ index }) => index,
-    document: () => [...all].sort((a, b) => a.index - b.index).map(resultJson),
-    summary: () => summaryText(all),
-    failure: () => uploadFailure(all, context.signals.interrupt.reason),
+    summary: summaryText,
+    failure: (all) => uploadFailure(all, options.force, context.signals.interrupt.reason),
   });
 }
 
@@ -157,11 +184,11 @@ export default command<Input>({
     { usage: '--content-type <type>', description: 'the type of all files (by the name of each, by default)' },
     { usage: '--field <name=value>', description: 'a further field of the form; may be repeated', repeatable: true },
     {
-      usage: '--text <text>',
+      usage: '--text <text|@file|->',
       description: 'a document with this text, in place of files; with --as document and --name',
     },
     { usage: '--name <name>', description: 'the name of the document that --text makes' },
-    { usage: '--concurrency <n>', description: 'how many files at a time', default: '4' },
+    { usage: '--concurrency <n>', description: 'how many files at a time, 1 to 32', default: '4' },
     { usage: '--force', description: 'upload also what was uploaded before' },
     { usage: '--retry-unknown', description: 'upload again what may have been uploaded, though no answer said so' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
@@ -171,6 +198,10 @@ export default command<Input>({
     {
       line: "partnerctl upload manuals/ --recursive --include '*.pdf' --as document",
       does: 'a directory of documents',
+    },
+    {
+      line: "partnerctl upload manuals/ --recursive --exclude .git --query '[].[file,id]'",
+      does: 'the id of each file; what was uploaded is not sent again',
     },
     { line: 'partnerctl upload - --filename acme.sql < acme.sql', does: 'standard input, under a name' },
     {
@@ -191,10 +222,5 @@ export default command<Input>({
       },
     };
   },
-  async run(context, input) {
-    if (input.source.from === 'stdin' && context.flags.tokenFile === '-') {
-      throw new UsageError('Standard input cannot be both the file and the token.');
-    }
-    return upload(context, input);
-  },
+  run: upload,
 });

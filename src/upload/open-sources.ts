@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts';
 import { fileStamp } from '../domain/upload/identity.ts';
-import { type FindOptions, type FoundFile, findFiles } from './find-files.ts';
-import { fileContent, fileForm, type LookedAt, textSource, type UploadSource } from './source.ts';
+import { readText, type TextSource } from '../text-input.ts';
+import { type FindOptions, findFiles } from './find-files.ts';
+import { fileContent, fileForm, openContent, textSource, type UploadSource } from './source.ts';
 import { spool } from './spool.ts';
 
 interface FormInput {
@@ -14,7 +15,7 @@ interface FormInput {
 export type SourceInput =
   | ({ readonly from: 'files'; readonly words: readonly string[] } & FindOptions & FormInput)
   | ({ readonly from: 'stdin'; readonly filename: string } & FormInput)
-  | { readonly from: 'text'; readonly name: string; readonly text: string };
+  | { readonly from: 'text'; readonly name: string; readonly text: TextSource };
 
 export interface OpenedSources {
   readonly sources: readonly UploadSource[];
@@ -24,25 +25,19 @@ export interface OpenedSources {
 
 const UNKNOWN_TYPE = 'application/octet-stream';
 
-async function typeOf(filename: string, given: string | undefined): Promise<string> {
-  if (given !== undefined) return given;
-  const { default: mime } = await import('mime');
-  return mime.getType(filename) ?? UNKNOWN_TYPE;
+/** Puts files into forms: all of one command alike. */
+async function formsOf({ fields, contentType }: FormInput) {
+  const types = contentType === undefined ? (await import('mime')).default : undefined;
+  return (file: Omit<UploadSource, 'form'>): UploadSource => {
+    const { filename, bytes } = file;
+    const type = contentType ?? types?.getType(filename) ?? UNKNOWN_TYPE;
+    return { ...file, form: () => fileForm(filename, bytes, type, fields) };
+  };
 }
 
-async function sourceOf(
-  { label, filename, ...looked }: LookedAt & Pick<FoundFile, 'label' | 'filename'>,
-  form: FormInput,
-  stamp: string | null,
-): Promise<UploadSource> {
-  return {
-    label,
-    filename,
-    bytes: looked.bytes,
-    stamp,
-    content: (over) => fileContent(looked, over),
-    body: fileForm(filename, looked.bytes, await typeOf(filename, form.contentType), form.fields),
-  };
+async function awaitStdin({ io, notice, progress }: Context): Promise<void> {
+  if (io.stdin.isTTY) await notice('Reading standard input; Ctrl-D ends it.');
+  else progress.start('Reading standard input');
 }
 
 /**
@@ -51,13 +46,25 @@ async function sourceOf(
  */
 export async function openSources(context: Context, input: SourceInput): Promise<OpenedSources> {
   const nothing = async (): Promise<void> => undefined;
-  if (input.from === 'text') return { sources: [textSource(input.name, input.text)], close: nothing };
-  if (input.from === 'stdin') {
-    const { file, remove } = await spool(context.io.stdin, context.ended);
-    const named = { ...file, label: '-', filename: input.filename };
-    return { sources: [await sourceOf(named, input, null)], close: remove };
+  if (input.from === 'text') {
+    if (input.text.from === 'stdin') await awaitStdin(context);
+    const text = await readText(input.text, 'The text', context.io.stdin, context.ended);
+    return { sources: [textSource(input.name, text)], close: nothing };
   }
+  if (input.from === 'stdin') {
+    await awaitStdin(context);
+    const { file, facts, remove } = await spool(context.io.stdin, context.ended);
+    const inForm = await formsOf(input);
+    const content: UploadSource['content'] = (over) => openContent(file, facts, over);
+    const source = inForm({ label: '-', filename: input.filename, bytes: facts.bytes, stamp: null, content });
+    return { sources: [source], close: remove };
+  }
+  context.progress.start('Looking at the files');
   const found = await findFiles(input.words, input);
-  const sources = await Promise.all(found.map((file) => sourceOf(file, input, fileStamp(file))));
+  const inForm = await formsOf(input);
+  const sources = found.map((file) => {
+    const content: UploadSource['content'] = (over) => fileContent(file, over);
+    return inForm({ label: file.label, filename: file.filename, bytes: file.bytes, stamp: fileStamp(file), content });
+  });
   return { sources, close: nothing };
 }

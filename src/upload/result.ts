@@ -21,6 +21,8 @@ export interface UploadResult {
   readonly bytes: number;
   readonly sha256: string | null;
   readonly status: 'uploaded' | 'skipped' | 'failed' | 'unknown' | 'planned';
+  /** Whether it was left alone because the run was over before its turn. */
+  readonly isLeftOut?: boolean;
   readonly error: unknown;
 }
 
@@ -32,10 +34,13 @@ export function resultJson({ file, as, id, bytes, sha256, status, error }: Uploa
 const RETRY = 'the same command with --retry-unknown uploads it again, which may make it twice.';
 
 function unknownFailure(file: string, { since, error }: { since: string; error?: unknown }): unknown {
-  const hint = `Look at the service whether it is there. If not, ${RETRY}`;
+  const hint = `Check at the service whether it is there. If not, ${RETRY}`;
   if (error instanceof PartnerctlError) {
-    const why = [error.message, error.facts.why].filter((line) => line !== undefined).join('\n');
-    return new OutcomeUnknownError(`${file} may have been uploaded.`, { ...error.facts, why, hint, cause: error });
+    const { cause } = error;
+    // What stands in the way for good, a redirect for one, will do so after any look.
+    const lasting = cause instanceof PartnerctlError && cause.facts.lasting ? `${cause.facts.hint}\n` : '';
+    const facts = { ...error.facts, why: error.facts.why ?? error.message, hint: lasting + hint, cause: error };
+    return new OutcomeUnknownError(`${file} may have been uploaded.`, facts);
   }
   return new OutcomeUnknownError(`${file} may have been uploaded before.`, {
     why: `It was sent at ${since}, and how that ended was never recorded, or is not known.`,
@@ -50,7 +55,7 @@ export function failureOf(file: string, outcome: UploadOutcome): unknown {
   if (outcome.status === 'failed') {
     const { error } = outcome;
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
-    return amplified(error, { hint: `${file} was not uploaded.`, details: { file } });
+    return amplified(error, { details: { file } });
   }
   if (outcome.status !== 'uploaded' || outcome.unrecorded === undefined) return undefined;
   const { unrecorded, id } = outcome;
@@ -73,32 +78,57 @@ function summarise(results: readonly UploadResult[]): Summary {
   return summary;
 }
 
+/** Whether nothing failed about the file itself. */
+function isUnfinished({ isLeftOut, error }: UploadResult): boolean {
+  return isLeftOut === true || error instanceof InterruptedError;
+}
+
 /** What became of all files, in words: `2 uploaded, 1 failed.` */
 export function summaryText(results: readonly UploadResult[]): string {
   const { failed, ...others } = summarise(results);
-  const interrupted = results.filter(({ error }) => error instanceof InterruptedError).length;
-  const counts = Object.entries({ ...others, failed: failed - interrupted, 'not uploaded': interrupted });
+  const unfinished = results.filter(isUnfinished).length;
+  const counts = Object.entries({ ...others, failed: failed - unfinished, 'not uploaded': unfinished });
   const parts = counts.filter(([, count]) => count > 0).map(([what, count]) => `${count} ${what}`);
   return `${parts.join(', ')}.`;
 }
 
+/** What is to be said in place of how many failed, where that would not be all. */
+function specialMessage(results: readonly UploadResult[]): string | undefined {
+  const all = results.length;
+  const left = results.filter(isUnfinished).length;
+  const { unknown, failed } = summarise(results);
+  const [lost, unbegun] = [failed - left, left === 0 ? '' : `, ${left} were not begun`];
+  if (unknown === 0) return left === 0 ? undefined : `${lost} of ${all} files failed${unbegun}.`;
+  const said = `whether ${unknown} of ${all} files ${unknown === 1 ? 'was' : 'were'} uploaded`;
+  return lost + left === 0 ? `It is not known ${said}.` : `${lost} failed${unbegun}, and it is not known ${said}.`;
+}
+
 /**
  * How a command ends that did not upload all of its files.
+ * @param force whether what had been uploaded was uploaded anew: a repeat would do that again
  * @param interruption the reason of the interrupt signal, where it was given
  */
-export function uploadFailure(results: readonly UploadResult[], interruption: unknown): PartnerctlError | undefined {
-  const items = results.map(({ file, error }) => {
-    const isSkipped = error instanceof InterruptedError;
-    return { label: file, outcome: isSkipped ? 'skipped' : error === undefined ? 'done' : 'failed', error } as const;
+export function uploadFailure(
+  results: readonly UploadResult[],
+  force: boolean,
+  interruption: unknown,
+): PartnerctlError | undefined {
+  const items = results.map((result) => {
+    const { file: label, error } = result;
+    const outcome = isUnfinished(result) ? 'skipped' : error === undefined ? 'done' : 'failed';
+    return { label, outcome, error } as const;
   });
-  const isAnyUnknown = results.some(({ status }) => status === 'unknown');
-  const unknown = isAnyUnknown ? ` As for what is unknown: ${RETRY}` : '';
   const words = {
     noun: 'files',
+    message: specialMessage(results),
     summary: summaryText(results),
     details: summarise(results),
-    goOn: `Run it again to go on: what is uploaded is not sent again.${unknown}`,
-    mend: `Mend the cause and run it again: what is uploaded is not sent again.${unknown}`,
+    goOn: force
+      ? 'Run it again for those that are missing: with --force every file that is named goes up anew.'
+      : 'Run it again to go on: what is uploaded is not sent again.',
+    mend: force
+      ? 'Once the cause is mended, run it again for these: with --force every file that is named goes up anew.'
+      : 'Run it again once the cause is mended: what is uploaded is not sent again.',
   };
   return batchFailure(items, words, interruption);
 }

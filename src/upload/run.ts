@@ -2,13 +2,21 @@ import type { Http } from '../api/http.ts';
 import { createUpload } from '../api/uploads.ts';
 import { asSettled } from '../as-settled.ts';
 import type { Context } from '../context.ts';
-import { InterruptedError, isBalanceTooLow, isTokenRefused } from '../errors.ts';
+import { InterruptedError, isBalanceTooLow, isTokenRefused, PartnerctlError, RunFailure } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import { appendUploadRecord, openUploadLog } from '../state/upload.ts';
+import { appendUploadRecord, openUploadLog, uploadLogCheck } from '../state/upload.ts';
+import { Hold } from './hold.ts';
 import { failureOf, type UploadKindName, type UploadResult } from './result.ts';
 import type { UploadSource } from './source.ts';
-import { lookUpUpload, type UploadOptions, type UploadOutcome, type UploadParts, uploadOnce } from './upload-once.ts';
+import {
+  identify,
+  lookUpUpload,
+  type UploadOptions,
+  type UploadOutcome,
+  type UploadParts,
+  uploadOnce,
+} from './upload-once.ts';
 
 export interface RunOptions extends UploadOptions {
   readonly as: UploadKindName;
@@ -21,7 +29,8 @@ export interface UploadWatch {
   began(source: UploadSource): void;
   /** How many bytes of it were taken so far; begins again at 0 with every attempt. */
   progress(source: UploadSource, bytes: number): void;
-  ended(source: UploadSource): void;
+  /** @param isSent whether the service has it by this run */
+  ended(source: UploadSource, isSent: boolean): void;
 }
 
 async function openParts(
@@ -31,6 +40,7 @@ async function openParts(
   sources: readonly UploadSource[],
 ): Promise<UploadParts> {
   const path = await context.statePath();
+  const checkLog = uploadLogCheck(path);
   const said = new Set<number>();
   const look = openUploadLog(
     path,
@@ -51,10 +61,14 @@ async function openParts(
       append: (record) => appendUploadRecord(path, record),
     },
     clock: context.clock,
+    hold: new Hold(),
     newId: randomRecordId,
     owner: await thisProcess(),
     hasEnded,
-    post: (body) => createUpload(http, kind, body),
+    async post(body) {
+      await checkLog();
+      return await createUpload(http, kind, body);
+    },
     ended: context.ended,
   };
 }
@@ -65,7 +79,7 @@ function resultOf(source: UploadSource, outcome: UploadOutcome, index: number, a
   return { index, file, as, id, bytes, sha256: outcome.sha256, status: outcome.status, error: undefined };
 }
 
-function notBegun(
+function withoutOutcome(
   { label: file, bytes }: UploadSource,
   index: number,
   as: UploadKindName,
@@ -85,42 +99,76 @@ export async function* uploadAll(
   options: RunOptions,
   watch: UploadWatch,
 ): AsyncGenerator<UploadResult> {
-  const { default: pLimit } = await import('p-limit');
-  const limit = pLimit(options.concurrency);
   const { as, dryRun } = options;
   const parts = await openParts(context, http, as, sources);
   const { interrupt } = context.signals;
-  let stopped: unknown;
+  let stopped: PartnerctlError | undefined;
 
-  async function outcomeOf(source: UploadSource): Promise<UploadOutcome | undefined> {
-    if (dryRun) return await lookUpUpload(source, parts, options);
-    return await uploadOnce(source, parts, options, (bytes) => watch.progress(source, bytes));
+  const isTimeUp = (): boolean => context.ended.aborted && !interrupt.aborted;
+
+  /** What keeps the files from being begun whose turn comes now. */
+  function whyOver(): PartnerctlError | undefined {
+    if (interrupt.aborted) return new InterruptedError('Interrupted before it was begun.');
+    const reason = stopped ?? (isTimeUp() ? context.ended.reason : undefined);
+    return reason instanceof PartnerctlError
+      ? new RunFailure(`It was not begun. ${reason.message}`, reason, { details: null })
+      : undefined;
   }
 
-  async function one(source: UploadSource, index: number): Promise<UploadResult> {
-    if (interrupt.aborted) return notBegun(source, index, as, new InterruptedError('Interrupted before it was begun.'));
-    if (stopped !== undefined) return notBegun(source, index, as, stopped);
+  async function outcomeOf(source: UploadSource, hash: string | undefined): Promise<UploadOutcome | undefined> {
+    if (dryRun) return await lookUpUpload(source, parts, options, hash);
+    return await uploadOnce(source, parts, options, (bytes) => watch.progress(source, bytes), hash);
+  }
+
+  async function one(source: UploadSource, index: number, hash?: string): Promise<UploadResult> {
+    const over = whyOver();
+    if (over) return { ...withoutOutcome(source, index, as, over), isLeftOut: !isTimeUp() };
     watch.began(source);
+    let isSent = false;
     try {
-      const outcome = await outcomeOf(source);
-      if (!outcome) return { ...notBegun(source, index, as, undefined), status: 'planned' };
+      const outcome = await outcomeOf(source, hash);
+      isSent = outcome?.status === 'uploaded';
+      if (!outcome) return { ...withoutOutcome(source, index, as, undefined), status: 'planned' };
       const error = failureOf(source.label, outcome);
       if (isBalanceTooLow(error) || isTokenRefused(error)) stopped = error;
       return { ...resultOf(source, outcome, index, as), error };
     } catch (error) {
-      return notBegun(source, index, as, error);
+      return withoutOutcome(source, index, as, error);
     } finally {
-      watch.ended(source);
+      watch.ended(source, isSent);
     }
   }
 
-  const ahead = new Map<string, Promise<UploadResult>>();
-  /** What may be the same file in two places goes one after the other, so that the second one is known by the first. */
-  function inTurn(source: UploadSource, index: number): Promise<UploadResult> {
-    const alike = `${source.bytes} ${source.filename}`;
-    const result = Promise.resolve(ahead.get(alike)).then(() => limit(() => one(source, index)));
-    ahead.set(alike, result);
-    return result;
+  const namesakes = new Map<string, number>();
+  const kindOf = ({ bytes, filename }: UploadSource): string => `${bytes} ${filename}`;
+  for (const source of sources) namesakes.set(kindOf(source), (namesakes.get(kindOf(source)) ?? 0) + 1);
+
+  const lines = new Map<string, (() => Promise<UploadResult>)[]>();
+  /**
+   * What is the same file in two places goes one after the other, so that the second one is known by the first. Who finds
+   * one under way leaves its own to it, and makes room for other files.
+   */
+  async function inTurn(
+    source: UploadSource,
+    index: number,
+    give: (result: UploadResult) => void,
+  ): Promise<UploadResult | undefined> {
+    if (namesakes.get(kindOf(source)) === 1 || whyOver()) return await one(source, index);
+    // What cannot be read says so when its turn comes.
+    const hash = await identify(source, parts).catch(() => undefined);
+    const turn = () => one(source, index, hash);
+    const alike = `${hash} ${source.filename}`;
+    const underWay = lines.get(alike);
+    if (underWay) {
+      underWay.push(turn);
+      return undefined;
+    }
+    const line = [turn];
+    lines.set(alike, line);
+    // Also those that come to stand in it meanwhile.
+    for (const next of line) give(await next());
+    lines.delete(alike);
+    return undefined;
   }
-  yield* asSettled(sources.map(inTurn));
+  yield* asSettled(sources, options.concurrency, inTurn);
 }

@@ -1,8 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Sending, StreamedBody } from '../api/streamed-body.ts';
+import { FILE_FIELD } from '../contract/uploads.ts';
+import type { FileFacts } from '../domain/upload/identity.ts';
 import { multipartFrame } from '../domain/upload/multipart.ts';
-import { InputError } from '../errors.ts';
+import { LocalError } from '../errors.ts';
 import { fileReason } from '../input.ts';
 
 /** What is uploaded: a file, or a text in a JSON document. */
@@ -15,9 +17,10 @@ export interface UploadSource {
   readonly bytes: number;
   /** See `fileStamp`; null for what is no file that stays. */
   readonly stamp: string | null;
-  /** The content in order. @throws InputError when it cannot be read, or is not what it was when it was looked at */
+  /** The content in order. @throws LocalError when it cannot be read, or is not what it was when it was looked at */
   content(over: AbortSignal): AsyncIterable<Buffer>;
-  readonly body: BodyForm;
+  /** Made anew whenever it is asked for: the forms of all files at once would fill the memory. */
+  form(): BodyForm;
 }
 
 /** How the content stands in the request: what goes before and after it, and how it is written there. */
@@ -30,54 +33,93 @@ export interface BodyForm {
   readonly tail: Uint8Array;
 }
 
-const CHUNK_BYTES = 256 * 1024;
+/** Large enough that what a chunk costs beside its bytes is little. */
+const CHUNK_BYTES = 512 * 1024;
 const NOTHING = new Uint8Array();
 
-/** A file as it was when it was looked at. */
-export interface LookedAt {
-  readonly path: string;
-  readonly bytes: number;
-  readonly inode: bigint;
-  readonly modified: bigint;
-}
-
-function changed({ path }: LookedAt): InputError {
-  return new InputError(`${path} changed while it was read.`, {
+function changed({ path }: FileFacts): LocalError {
+  return new LocalError(`${path} changed while it was read.`, {
     why: 'What the service would have got was neither the old file nor the new one, so it was not completed.',
     hint: 'Run it again once nothing writes to the file.',
   });
 }
 
-async function refuseChanged(file: FileHandle, looked: LookedAt): Promise<void> {
+/** Its size and times are what they were, and yet its content is longer or shorter. */
+function missized({ path }: FileFacts): LocalError {
+  return new LocalError(`${path} does not hold as many bytes as its size says.`, {
+    why: 'It may be made up by the system whenever it is read, as what is below /proc is. It was not completed.',
+    hint: 'Give its content as standard input: partnerctl upload - --filename <name>.',
+  });
+}
+
+async function refuseChanged(file: FileHandle, looked: FileFacts): Promise<void> {
   const { size, mtimeNs, ino } = await file.stat({ bigint: true });
   if (size !== BigInt(looked.bytes) || mtimeNs !== looked.modified || ino !== looked.inode) throw changed(looked);
 }
 
-/** The bytes of a file, in constant memory. @throws InputError when it cannot be read, or changed since it was looked at */
-export async function* fileContent(looked: LookedAt, over: AbortSignal): AsyncGenerator<Buffer> {
+/** The next bytes of a file, in a buffer of their own: the connection may still hold those before. */
+async function chunkAt(at: number, file: FileHandle, looked: FileFacts): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, looked.bytes - at));
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
+  if (bytesRead === 0 && buffer.length > 0) {
+    await refuseChanged(file, looked);
+    throw missized(looked);
+  }
+  return buffer.subarray(0, bytesRead);
+}
+
+async function refuseMore(file: FileHandle, looked: FileFacts): Promise<void> {
+  const { bytesRead } = await file.read(Buffer.allocUnsafe(1), 0, 1, looked.bytes);
+  await refuseChanged(file, looked);
+  if (bytesRead > 0) throw missized(looked);
+}
+
+/**
+ * The bytes of an open file, in constant memory.
+ * @param looked the file as it was when it was looked at
+ * @param over ends the reading early, and without an error
+ * @throws LocalError when it changed since it was looked at, or is not as long as its size says
+ */
+export async function* openContent(file: FileHandle, looked: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
+  let next: Promise<Buffer> | undefined;
+  try {
+    await refuseChanged(file, looked);
+    next = chunkAt(0, file, looked);
+    for (let at = 0; at < looked.bytes && !over.aborted; ) {
+      const chunk = await next;
+      at += chunk.length;
+      // It is read while this one is hashed and sent, and its failure is not heard of before its turn.
+      next = chunkAt(at, file, looked);
+      next.catch(() => undefined);
+      yield chunk;
+    }
+    if (!over.aborted) await refuseMore(file, looked);
+  } finally {
+    await next?.catch(() => undefined);
+  }
+}
+
+/** As `openContent`, of a file by its path. @throws LocalError also when it cannot be read */
+export async function* fileContent(looked: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
   let file: FileHandle;
   try {
     file = await open(looked.path);
   } catch (error) {
-    throw new InputError(`${looked.path} cannot be read.`, { why: fileReason(error), cause: error });
+    throw new LocalError(`${looked.path} cannot be read.`, { why: fileReason(error), cause: error });
   }
   try {
-    await refuseChanged(file, looked);
-    for (let at = 0; at < looked.bytes && !over.aborted; ) {
-      // A buffer of its own for each read: the connection may still hold the one before.
-      const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, looked.bytes - at));
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
-      if (bytesRead === 0) throw changed(looked);
-      at += bytesRead;
-      yield bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
-    }
-    if (!over.aborted) await refuseChanged(file, looked);
+    yield* openContent(file, looked, over);
   } finally {
     await file.close();
   }
 }
 
-/** A multipart body around a file of so many bytes. */
+/**
+ * A file in a multipart body (spec §4, endpoints 7 and 8, which leave the fields open).
+ * @param bytes of the file
+ * @param contentType of the file
+ * @param fields that go before it
+ */
 export function fileForm(
   filename: string,
   bytes: number,
@@ -86,13 +128,13 @@ export function fileForm(
 ): BodyForm {
   const boundary = `partnerctl-${randomBytes(16).toString('hex')}`;
   return {
-    ...multipartFrame({ fields, field: 'file', filename, contentType, boundary }),
+    ...multipartFrame({ fields, field: FILE_FIELD, filename, contentType, boundary }),
     bytes,
     encode: (chunk) => chunk,
   };
 }
 
-/** A document of a name and a text, sent as JSON. */
+/** A document of a name and a text, sent as JSON (spec §4, endpoint 7; what JSON it takes is left open). */
 export function textSource(name: string, text: string): UploadSource {
   const bytes = Buffer.from(text);
   const escaped = Buffer.from(JSON.stringify(text).slice(1, -1));
@@ -104,17 +146,17 @@ export function textSource(name: string, text: string): UploadSource {
     async *content() {
       yield bytes;
     },
-    body: {
+    form: () => ({
       contentType: 'application/json',
       bytes: escaped.length,
       encode: () => escaped,
       head: Buffer.from(`{"name":${JSON.stringify(name)},"content":"`),
       tail: Buffer.from('"}'),
-    },
+    }),
   };
 }
 
-/** The sha256 of a source's content, in hexadecimal. */
+/** The sha256 of a source's content, in hexadecimal. @throws what its content throws, and the signal's reason once it is over */
 export async function hashOf(source: UploadSource, over: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of source.content(over)) hash.update(chunk);
@@ -129,9 +171,9 @@ export interface BodyHooks {
   readonly beforeLast: (sha256: string, sending: Sending) => Promise<void>;
 }
 
-/** The body of one upload, made afresh for every attempt. */
-export function bodyOf({ body, content }: UploadSource, { onProgress, beforeLast }: BodyHooks): StreamedBody {
-  const { contentType, head, tail, bytes, encode } = body;
+/** The body of one upload, which every attempt makes afresh out of the same form. Its chunks throw what the content and `beforeLast` throw. */
+export function bodyOf({ form, content }: UploadSource, { onProgress, beforeLast }: BodyHooks): StreamedBody {
+  const { contentType, head, tail, bytes, encode } = form();
   return {
     contentType,
     bytes: head.length + bytes + tail.length,

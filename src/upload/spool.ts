@@ -1,32 +1,40 @@
-import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { FileFacts } from '../domain/upload/identity.ts';
 import { LocalError } from '../errors.ts';
 import { readUntil } from '../input.ts';
-import type { LookedAt } from './source.ts';
 
 /** Standard input, kept on disk so that it can be sent more than once. */
 export interface Spooled {
-  readonly file: LookedAt;
+  readonly file: FileHandle;
+  readonly facts: FileFacts;
   remove(): Promise<void>;
 }
 
 /**
  * Writes standard input to a temporary file that nobody else can read. Memory does not depend on how much comes.
  * @param signal ends the wait, with its own reason
- * @throws LocalError when it cannot be written
+ * @throws LocalError when it cannot be written; nothing is left behind then
  */
 export async function spool(stdin: Readable, signal: AbortSignal): Promise<Spooled> {
-  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-upload-'));
-  const remove = () => rm(directory, { recursive: true, force: true });
-  const path = join(directory, 'stdin');
+  let remove = async (): Promise<void> => undefined;
   try {
-    await pipeline(readUntil(stdin, signal), createWriteStream(path, { mode: 0o600, flags: 'wx' }));
-    const { size, ino, mtimeNs } = await stat(path, { bigint: true });
-    return { file: { path, bytes: Number(size), inode: ino, modified: mtimeNs }, remove };
+    const directory = await mkdtemp(join(tmpdir(), 'partnerctl-upload-'));
+    const unlink = () => rm(directory, { recursive: true, force: true });
+    remove = unlink;
+    const path = join(directory, 'stdin');
+    const file = await open(path, 'wx+', 0o600);
+    remove = async () => {
+      await file.close();
+      await unlink();
+    };
+    // An open file needs no name, and what has none is gone with this process, however that ends. Windows keeps the name.
+    await unlink().catch(() => undefined);
+    await writeFile(file, readUntil(stdin, signal));
+    const { size, ino, mtimeNs } = await file.stat({ bigint: true });
+    return { file, facts: { path, bytes: Number(size), inode: ino, modified: mtimeNs }, remove };
   } catch (error) {
     await remove();
     if (signal.aborted) throw signal.reason;

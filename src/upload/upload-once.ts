@@ -8,8 +8,9 @@ import {
   type UploadRecord,
   uploadHistory,
 } from '../domain/upload/ledger.ts';
-import { LocalError, PartnerctlError, provesNothingDone } from '../errors.ts';
+import { LocalError, OutcomeUnknownError, PartnerctlError, provesNothingDone } from '../errors.ts';
 import type { Clock } from '../io.ts';
+import type { Hold } from './hold.ts';
 import { bodyOf, hashOf, type UploadSource } from './source.ts';
 
 /** What uploading at most once needs of the world. */
@@ -23,6 +24,8 @@ export interface UploadParts {
     append(record: UploadRecord): Promise<void>;
   };
   readonly clock: Clock;
+  /** Shared by all uploads to the service. */
+  readonly hold: Hold;
   readonly newId: () => string;
   readonly owner: Owner;
   /** Undefined where it cannot be told from here. */
@@ -48,10 +51,6 @@ export type UploadOutcome = { readonly sha256: string | null } & (
   | { readonly status: 'failed'; readonly error: unknown }
 );
 
-/** Before the last bytes it is given a moment in which a refusal may come: longer than the way there and back. */
-const LEAST_HOLD_MS = 25;
-const LONGEST_HOLD_MS = 300;
-
 /** Keeps the last bytes of a body back, because the file turns out to be there, or is being uploaded by another process. */
 class Settled extends Error {
   readonly outcome: UploadOutcome;
@@ -60,6 +59,32 @@ class Settled extends Error {
     super('settled');
     this.outcome = outcome;
   }
+}
+
+/** Another process is completing the file. */
+class UnderWay extends LocalError {
+  constructor({ at }: Sent) {
+    super('Another process is uploading this file at this moment.', {
+      why: `It began to complete it at ${at}.`,
+      hint: 'Run it again once that is done; it will be skipped then.',
+    });
+  }
+}
+
+/** How long another process is waited for, and how often it is looked after. */
+const PATIENCE_MS = 60_000;
+const LOOK_AGAIN_MS = 500;
+
+/** Of the records of a file name those at this service. */
+function ofService(records: readonly UploadRecord[], { origin, kind }: UploadParts): readonly UploadRecord[] {
+  return records.filter((record) => 'origin' in record && record.origin === origin && record.kind === kind);
+}
+
+/** The sha256 that the records have of a file that has not changed since. */
+function stampedHash({ stamp }: UploadSource, records: readonly UploadRecord[]): string | undefined {
+  if (stamp === null) return undefined;
+  const stamped = records.findLast((record) => record.type === 'upload.done' && record.stamp === stamp);
+  return stamped && 'sha256' in stamped ? stamped.sha256 : undefined;
 }
 
 /**
@@ -72,15 +97,42 @@ class Upload {
   private readonly options: UploadOptions;
   private readonly onProgress: (bytes: number) => void;
   private sent: Sent | undefined;
+  /** Until that is on disk: an attempt may be over before, and the next one must not be completed before either. */
+  private recording: Promise<void> | undefined;
+  /** Before it waits, a failure says nothing of how long a refusal takes. */
+  private waitingSince = Number.POSITIVE_INFINITY;
+  /** Of the content before it is sent, once it is known. */
+  private hash: string | undefined;
 
-  constructor(source: UploadSource, parts: UploadParts, options: UploadOptions, onProgress: (bytes: number) => void) {
+  constructor(
+    source: UploadSource,
+    parts: UploadParts,
+    options: UploadOptions,
+    onProgress: (bytes: number) => void,
+    hash: string | undefined,
+  ) {
     this.source = source;
     this.parts = parts;
     this.options = options;
     this.onProgress = onProgress;
+    this.hash = hash;
   }
 
+  /** Another process that is about to complete the file is waited for: its end decides what is left to do. */
   async run(): Promise<UploadOutcome> {
+    const { clock, ended } = this.parts;
+    for (let patientUntil: number | undefined; ; ) {
+      const outcome = await this.once();
+      if (outcome.status !== 'failed' || !(outcome.error instanceof UnderWay)) return outcome;
+      patientUntil ??= clock.now() + PATIENCE_MS;
+      if (clock.now() >= patientUntil) return outcome;
+      await clock.sleep(LOOK_AGAIN_MS, ended);
+    }
+  }
+
+  private async once(): Promise<UploadOutcome> {
+    this.sent = undefined;
+    this.recording = undefined;
     const settled = await this.settledBefore(true);
     if (settled) return settled;
     const beforeLast = (sha256: string, sending: Sending) => this.announce(sha256, sending);
@@ -98,9 +150,8 @@ class Upload {
     return { origin, kind, sha256, filename: this.source.filename };
   }
 
-  private async historyOf(key: string): Promise<UploadHistory> {
-    const records = await this.parts.ledger.read(this.source.filename);
-    return uploadHistory(records.filter((record) => record.key === key));
+  private async records(): Promise<readonly UploadRecord[]> {
+    return await this.parts.ledger.read(this.source.filename);
   }
 
   /**
@@ -109,15 +160,14 @@ class Upload {
    */
   async settledBefore(remembers: boolean): Promise<UploadOutcome | undefined> {
     if (this.options.force) return undefined;
-    const { origin, kind, ledger, ended } = this.parts;
-    const records = await ledger.read(this.source.filename);
-    const mine = records.filter((record) => 'origin' in record && record.origin === origin && record.kind === kind);
+    const records = await this.records();
+    const mine = ofService(records, this.parts);
     if (mine.length === 0) return undefined;
-    const stamped = mine.findLast((record) => record.type === 'upload.done' && record.stamp === this.source.stamp);
-    const known = stamped && 'sha256' in stamped && this.source.stamp !== null ? stamped.sha256 : undefined;
-    const sha256 = known ?? (await hashOf(this.source, ended));
-    const settled = await this.settledByFile(sha256);
-    if (remembers && settled?.status === 'skipped' && known === undefined && this.source.stamp !== null) {
+    const recorded = stampedHash(this.source, mine);
+    this.hash ??= recorded ?? (await hashOf(this.source, this.parts.ended));
+    const sha256 = this.hash;
+    const settled = await this.settledBy(records, sha256);
+    if (remembers && settled?.status === 'skipped' && recorded === undefined && this.source.stamp !== null) {
       await this.remember(sha256, settled.id);
     }
     return settled;
@@ -136,35 +186,32 @@ class Upload {
   }
 
   /** The open uploads of a key whose process is gone, and what the state file says once that is known. */
-  private async look(key: string): Promise<UploadHistory & { readonly abandoned: ReadonlySet<string> }> {
-    const history = await this.historyOf(key);
+  private async look(
+    records: readonly UploadRecord[],
+    key: string,
+  ): Promise<UploadHistory & { readonly abandoned: ReadonlySet<string> }> {
+    const history = uploadHistory(records, key);
     const abandoned = new Set<string>();
     for (const { sent } of history.open) {
       if ((await this.parts.hasEnded(sent.owner)) !== false) abandoned.add(sent.id);
     }
     // Read again: before it was gone, a process may have recorded how it ended.
-    return { ...(abandoned.size === 0 ? history : await this.historyOf(key)), abandoned };
+    return { ...(abandoned.size === 0 ? history : uploadHistory(await this.records(), key)), abandoned };
   }
 
-  private async settledByFile(sha256: string): Promise<UploadOutcome | undefined> {
+  /** @param records of the file's name, as the state file has them */
+  private async settledBy(records: readonly UploadRecord[], sha256: string): Promise<UploadOutcome | undefined> {
     const { force, retryUnknown } = this.options;
-    const { done, open, abandoned } = await this.look(uploadKey(this.identity(sha256)));
+    const { done, open, abandoned } = await this.look(records, uploadKey(this.identity(sha256)));
     if (done && !force) return { status: 'skipped', sha256, id: done.upload_id };
     for (const { sent, unknown } of open) {
       // Of several that come this far at once the first one in the file goes on; it need not care for those after it.
       if (sent.id === this.sent?.id) break;
       const isOver = unknown !== undefined || abandoned.has(sent.id);
-      if (!isOver) return { status: 'failed', sha256, error: this.underWay(sent) };
+      if (!isOver) return { status: 'failed', sha256, error: new UnderWay(sent) };
       if (!retryUnknown && !force) return { status: 'unknown', sha256, since: sent.at };
     }
     return undefined;
-  }
-
-  private underWay({ at }: Sent): LocalError {
-    return new LocalError('Another process is uploading this file at this moment.', {
-      why: `It began to complete it at ${at}.`,
-      hint: 'Run it again once that is done; it will be skipped then.',
-    });
   }
 
   private head<Type extends UploadRecord['type']>(type: Type, sha256: string) {
@@ -172,19 +219,24 @@ class Upload {
     return { type, id: newId(), at: new Date(clock.now()).toISOString(), key: uploadKey(this.identity(sha256)) };
   }
 
+  private sentRecord(sha256: string): Sent {
+    return { ...this.head('upload.sent', sha256), ...this.identity(sha256), owner: this.parts.owner };
+  }
+
   /** Says in the state file that the file is about to be complete at the service, unless it need not be. */
   private async announce(sha256: string, { over, connectMs }: Sending): Promise<void> {
-    const settled = await this.settledByFile(sha256);
+    const { clock, hold, ledger } = this.parts;
+    this.waitingSince = clock.now();
+    const settled = await this.settledBy(await this.records(), sha256);
     if (settled) throw new Settled(settled);
-    const { clock, ledger, owner } = this.parts;
-    const hold = Math.min(LONGEST_HOLD_MS, Math.max(LEAST_HOLD_MS, 1.5 * connectMs()));
-    await clock.sleep(hold, over).catch(() => undefined);
-    if (over.aborted || this.sent) return;
-    const sent: Sent = { ...this.head('upload.sent', sha256), ...this.identity(sha256), owner };
-    this.sent = sent;
-    await ledger.append(sent);
+    await clock.sleep(hold.ms(connectMs()), over).catch(() => undefined);
+    if (over.aborted) hold.failedAfter(clock.now() - this.waitingSince);
+    if (over.aborted) return;
+    this.sent ??= this.sentRecord(sha256);
+    this.recording ??= ledger.append(this.sent);
+    await this.recording;
     // Another process may have come as far since the file was read, and even to its end.
-    const meanwhile = await this.settledByFile(sha256);
+    const meanwhile = await this.settledBy(await this.records(), sha256);
     if (meanwhile) throw new Settled(meanwhile);
   }
 
@@ -198,6 +250,8 @@ class Upload {
   private async end(type: 'upload.released' | 'upload.unknown', why: string): Promise<boolean> {
     if (!this.sent) return true;
     const { sha256, filename, id } = this.sent;
+    // What it ends comes first in the file; where that could not be written, it may be there all the same.
+    await this.recording?.catch(() => undefined);
     try {
       await this.parts.ledger.append({ ...this.head(type, sha256), sent: id, filename, why });
       return true;
@@ -208,6 +262,8 @@ class Upload {
   }
 
   private async failed(error: unknown): Promise<UploadOutcome> {
+    // An answer that cannot be read may come before the form is closed, and so before the state file was told.
+    if (error instanceof OutcomeUnknownError) this.sent ??= await this.sentAfterAll();
     const sha256 = this.sent?.sha256 ?? null;
     const status = error instanceof PartnerctlError ? error.facts.status : undefined;
     const why = status === undefined ? 'no_answer' : `http_${status}`;
@@ -215,14 +271,31 @@ class Upload {
       await this.end('upload.released', why);
       return { status: 'failed', sha256, error };
     }
+    const { clock, hold } = this.parts;
+    hold.failedAfter(clock.now() - this.waitingSince);
     await this.end('upload.unknown', why);
     return { status: 'unknown', sha256, since: this.sent.at, error };
+  }
+
+  private async sentAfterAll(): Promise<Sent> {
+    const sha256 = await this.sha256();
+    const sent = this.sentRecord(sha256);
+    try {
+      await this.parts.ledger.append(sent);
+    } catch (error) {
+      if (!(error instanceof LocalError)) throw error;
+    }
+    return sent;
+  }
+
+  private async sha256(): Promise<string> {
+    return this.sent?.sha256 ?? (await hashOf(this.source, this.parts.ended));
   }
 
   private async uploaded(id: string): Promise<UploadOutcome> {
     const { stamp } = this.source;
     // A service may answer before the form is closed, and so before the state file was told.
-    const sha256 = this.sent?.sha256 ?? (await hashOf(this.source, this.parts.ended));
+    const sha256 = await this.sha256();
     const done = { ...this.head('upload.done', sha256), ...this.identity(sha256) };
     const uploaded = { status: 'uploaded', sha256, id } as const;
     try {
@@ -235,18 +308,29 @@ class Upload {
 }
 
 /**
+ * What a file is known by: the sha256 that the state file has of it, where it has not changed since, else that of its content.
+ * @throws LocalError when the state file or the file cannot be read
+ */
+export async function identify(source: UploadSource, parts: UploadParts): Promise<string> {
+  const records = await parts.ledger.read(source.filename);
+  return stampedHash(source, ofService(records, parts)) ?? (await hashOf(source, parts.ended));
+}
+
+/**
  * Uploads a file unless it is there, or may be.
  * @param onProgress told how many bytes of the file were taken so far; begins again at 0 with every attempt
+ * @param hash what `identify` said of it, where that was asked
  * @returns what became of it; a failure is a result
- * @throws LocalError when the state file cannot be read, and InputError when the file cannot; nothing was sent then
+ * @throws LocalError when the state file or the file cannot be read; nothing was sent then
  */
 export async function uploadOnce(
   source: UploadSource,
   parts: UploadParts,
   options: UploadOptions,
   onProgress: (bytes: number) => void,
+  hash?: string,
 ): Promise<UploadOutcome> {
-  return await new Upload(source, parts, options, onProgress).run();
+  return await new Upload(source, parts, options, onProgress, hash).run();
 }
 
 /** What is known of a file without sending it: `undefined` where it would be uploaded. */
@@ -254,6 +338,7 @@ export async function lookUpUpload(
   source: UploadSource,
   parts: UploadParts,
   options: UploadOptions,
+  hash?: string,
 ): Promise<UploadOutcome | undefined> {
-  return await new Upload(source, parts, options, () => undefined).settledBefore(false);
+  return await new Upload(source, parts, options, () => undefined, hash).settledBefore(false);
 }

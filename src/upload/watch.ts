@@ -1,34 +1,35 @@
 import type { Context } from '../context.ts';
 import type { UploadWatch } from './run.ts';
 import type { UploadSource } from './source.ts';
-import { type Transfer, transferLines } from './transfer.ts';
+import type { Transfer } from './transfer.ts';
 
 const EVERY_MS = 100;
 
 /** Shows people how the files get on, until it is closed: a bar for each one in flight, and one for all. */
 export function watchUploads(
-  { progress, clock, io }: Context,
+  { progress, clock, io }: Pick<Context, 'progress' | 'clock' | 'io'>,
   sources: readonly UploadSource[],
 ): UploadWatch & { close(): void } {
   const startedAt = clock.now();
-  const bytes = sources.reduce((sum, source) => sum + source.bytes, 0);
+  let bytes = sources.reduce((sum, source) => sum + source.bytes, 0);
   const inFlight = new Map<UploadSource, Transfer>();
   const closed = new AbortController();
   let finished = 0;
   let doneBytes = 0;
   progress.start('Uploading');
 
-  function show(): void {
+  function lines(transferLines: typeof import('./transfer.ts').transferLines): string[] {
     const sent = [...inFlight.values()].reduce((sum, transfer) => sum + transfer.sent, doneBytes);
     const all = { label: `${finished} of ${sources.length} files`, bytes, sent, startedAt };
-    progress.update(transferLines(all, [...inFlight.values()], io.stderr.columns, clock.now()));
+    return transferLines(all, [...inFlight.values()], io.stderr.columns, clock.now());
   }
 
   // On a beat of its own: the rate falls also while nothing is taken, and the last news is never left out.
   async function keepShowing(): Promise<void> {
+    const { transferLines } = await import('./transfer.ts');
     while (!closed.signal.aborted) {
       await clock.sleep(EVERY_MS, closed.signal);
-      show();
+      progress.update(lines(transferLines));
     }
   }
 
@@ -46,11 +47,16 @@ export function watchUploads(
       const transfer = inFlight.get(source);
       if (transfer) inFlight.set(source, { ...transfer, sent });
     },
-    ended(source) {
+    ended(source, isSent) {
       inFlight.delete(source);
       finished += 1;
-      doneBytes += source.bytes;
+      // What need not be sent, or could not be, would make the rate and the time left look better than they are.
+      if (isSent) doneBytes += source.bytes;
+      else bytes -= source.bytes;
     },
-    close: () => closed.abort(),
+    close() {
+      closed.abort();
+      progress.stop();
+    },
   };
 }

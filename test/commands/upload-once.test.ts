@@ -1,56 +1,41 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasty, type Ran, run, tempDirectory } from '../helpers/run.ts';
-import { type Service, service, write } from '../helpers/service.ts';
+import { type Ran, tempDirectory } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
 import { contentOf, sha256 } from '../sandbox/uploading.ts';
+import { type UploadAnswer, uploads } from './uploads.ts';
 
-interface Said {
-  readonly file: string;
-  readonly id: string | null;
-  readonly status: string;
-  readonly sha256: string | null;
+const LARGE = 20_000_000;
+
+/** What this process has read and written so far. */
+const OWN_IO = '/proc/self/io';
+
+function bytesRead(): number {
+  return Number(/^rchar: (\d+)/m.exec(readFileSync(OWN_IO, 'utf8'))?.[1]);
 }
 
-interface Kept {
-  readonly file_attachment_id?: string;
-  readonly document_id?: string;
-  readonly filename: string;
-  readonly sha256: string;
-  readonly fields: Record<string, unknown>;
-}
-
-interface Uploads extends Service {
-  upload(words: readonly string[], stdin?: string): Promise<Ran>;
-  kept(): Promise<readonly Kept[]>;
-}
-
-async function uploads(): Promise<Uploads> {
-  const it = await service();
-  const state = join(tempDirectory(), 'state.jsonl');
+/** A service, and uploads to it that answer in JSON. */
+async function uploadsInJson() {
+  const it = await uploads();
   return {
     ...it,
-    upload: (words, stdin) =>
-      run(['upload', ...words, '--state', state, '-o', 'json'], {
-        env: it.env,
-        random: hasty,
-        ...(stdin !== undefined && { stdin }),
-      }),
-    kept: async () => (await it.admin('GET', '/uploads')).json.uploads,
+    upload: (words: readonly string[], stdin?: string) =>
+      it.upload([...words, '-o', 'json'], stdin === undefined ? {} : { stdin }),
   };
 }
 
 function statuses(ran: Ran): string[] {
-  return ran.json<Said[]>().map(({ status }) => status);
+  return ran.json<UploadAnswer[]>().map(({ status }) => status);
 }
 
 describe('upload', () => {
   it('puts the bytes there, once, and says under which id', async () => {
-    const it = await uploads();
+    const it = await uploadsInJson();
     const path = write('a"b\r\n日本語.txt', 'hello');
     const first = await it.upload([path]);
     expect(first).toMatchObject({ code: 0, stderr: expect.any(String) });
-    const [said] = first.json<Said[]>();
+    const [said] = first.json<UploadAnswer[]>();
     expect(said).toMatchObject({ file: path, status: 'uploaded', sha256: sha256('hello') });
     expect(await it.kept()).toMatchObject([
       { file_attachment_id: said?.id, filename: 'a"b\r\n日本語.txt', sha256: sha256('hello') },
@@ -62,7 +47,7 @@ describe('upload', () => {
   });
 
   it('sends files of the same name and content once, however many at a time', async () => {
-    const it = await uploads();
+    const it = await uploadsInJson();
     const directory = tempDirectory();
     for (let index = 0; index < 12; index += 1) {
       mkdirSync(join(directory, `d${index}`));
@@ -78,7 +63,7 @@ describe('upload', () => {
   });
 
   it('keeps standard input under the name that is given', async () => {
-    const it = await uploads();
+    const it = await uploadsInJson();
     const ran = await it.upload(['-', '--filename', '../../x', '--field', 'kind=a=b'], 'piped');
     expect(ran.json()).toMatchObject([{ file: '-', status: 'uploaded', sha256: sha256('piped') }]);
     expect(await it.kept()).toMatchObject([{ filename: '../../x', sha256: sha256('piped'), fields: { kind: 'a=b' } }]);
@@ -86,15 +71,56 @@ describe('upload', () => {
   });
 
   it('makes a document out of a text', async () => {
-    const it = await uploads();
+    const it = await uploadsInJson();
     const text = 'Opening hours: "9" to 5\n日本語 🎉 \u2028';
     const ran = await it.upload(['--as', 'document', '--name', 'faq.md', '--text', text]);
     expect(ran.json()).toMatchObject([{ status: 'uploaded', sha256: sha256(text) }]);
     expect(await it.kept()).toMatchObject([{ name: 'faq.md', sha256: sha256(text) }]);
   });
 
+  it('takes a text from a file or standard input, too', async () => {
+    const it = await uploadsInJson();
+    const document = ['--as', 'document', '--name', 'faq.md', '--text'];
+    await it.upload([...document, `@${write('faq.txt', 'from a file')}`]);
+    await it.upload([...document, '-'], 'piped');
+    expect(await it.kept()).toMatchObject([{ sha256: sha256('from a file') }, { sha256: sha256('piped') }]);
+    expect((await it.upload([...document, '@'])).code).toBe(2);
+  });
+
+  it.skipIf(!existsSync(OWN_IO))('does not read files again that share name and length (needs /proc)', async () => {
+    const it = await uploadsInJson();
+    const paths = ['a', 'b'].map(() => write('large.bin', ''));
+    for (const path of paths) truncateSync(path, LARGE);
+    expect(statuses(await it.upload(paths)).toSorted()).toEqual(['skipped', 'uploaded']);
+    const before = bytesRead();
+    expect(statuses(await it.upload(paths))).toEqual(['skipped', 'skipped']);
+    expect(bytesRead() - before).toBeLessThan(LARGE);
+  });
+
+  it.skipIf(!existsSync(OWN_IO))('reads no namesake after a 402 (needs /proc)', async () => {
+    const it = await uploadsInJson();
+    const paths = Array.from({ length: 6 }, () => write('large.bin', ''));
+    for (const path of paths) truncateSync(path, LARGE);
+    await it.faults({ kind: 'status', status: 402, on: 'POST' });
+    const before = bytesRead();
+    const ran = await it.upload([...paths, '--concurrency', '1']);
+    expect({ code: ran.code, statuses: statuses(ran) }).toEqual({ code: 6, statuses: paths.map(() => 'failed') });
+    // The first one once to be known and once to be sent, and what the service's side reads of it.
+    expect(bytesRead() - before).toBeLessThan(4 * LARGE);
+  });
+
+  it('says that fields and a type do not change what is there', async () => {
+    const it = await uploadsInJson();
+    const path = write('a.txt', 'one');
+    await it.upload([path]);
+    const again = await it.upload([path, '--field', 'kind=manual']);
+    expect(statuses(again)).toEqual(['skipped']);
+    expect(again.stderr).toMatch(/keeps the fields .* --force uploads it anew/);
+    expect((await it.upload([path])).stderr).toBe('');
+  });
+
   it('takes the same file as an attachment and as a document for two things', async () => {
-    const it = await uploads();
+    const it = await uploadsInJson();
     const path = write('a.txt', 'one');
     expect(statuses(await it.upload([path]))).toEqual(['uploaded']);
     expect(statuses(await it.upload([path, '--as', 'document']))).toEqual(['uploaded']);
@@ -102,7 +128,7 @@ describe('upload', () => {
   });
 
   it('sends nothing where one of the files cannot be uploaded', async () => {
-    const it = await uploads();
+    const it = await uploadsInJson();
     const ran = await it.upload([write('a.txt', 'one'), join(tempDirectory(), 'none.txt')]);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain('none.txt');
@@ -110,7 +136,7 @@ describe('upload', () => {
   });
 
   it('only shows with --dry-run what it would do', async () => {
-    const it = await uploads();
+    const it = await uploadsInJson();
     const [one, two] = [write('a.txt', 'one'), write('b.txt', 'two')];
     await it.upload([one]);
     await it.forget();

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -13,15 +12,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
-import { handSignals } from '../helpers/run.ts';
+import { handSignals, run } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
-import { ATTACHMENTS, contentOf, DOCUMENTS } from '../sandbox/uploading.ts';
+import { ATTACHMENTS, contentOf, DOCUMENTS, sha256 } from '../sandbox/uploading.ts';
 import { type UploadAnswer, uploads } from './uploads.ts';
-
-const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
 describe('upload', () => {
   test('sends a file as a form, and answers in the fixed shape', async () => {
@@ -125,12 +122,62 @@ describe('upload', () => {
     expect(after.filter((name) => !before.includes(name))).toEqual([]);
   });
 
+  test('the state file shows which file has which id', async () => {
+    const it = await uploads();
+    await it.upload([write('faq.md', 'hello')]);
+    const [kept] = await it.kept();
+    const shown = await run(['state', 'show', '--state', it.state, '--type', 'upload', '-o', 'tsv'], { env: it.env });
+    expect(shown.stdout).toContain(`filename=faq.md upload_id=${kept?.file_attachment_id}`);
+    expect(shown.stdout.split('\n').map((line) => line.split('\t')[2])).toEqual([
+      'upload.sent',
+      'upload.done',
+      undefined,
+    ]);
+  });
+
+  test('standard input for which there is no temporary directory is a failure of this machine', async () => {
+    const it = await uploads();
+    vi.stubEnv('TMPDIR', join(it.directory, 'gone'));
+    try {
+      const ran = await it.upload(['-', '--filename', 'x', '-o', 'json'], { stdin: 'x' });
+      expect(ran.code).toBe(1);
+      expect(ran.error()).toMatchObject({ type: 'local', hint: expect.stringContaining('TMPDIR') });
+      expect(await it.received()).toEqual([]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   test('a token and a file cannot both come from standard input', async () => {
     const it = await uploads();
     const words = ['-', '--filename', 'x', '--token-file', '-', '-o', 'json'];
     const ran = await it.upload(words, { stdin: 'x', env: { PARTNER_TOKEN: undefined } });
     expect(ran.code).toBe(2);
     expect(ran.error().message).toBe('Standard input cannot be both the file and the token.');
+  });
+
+  test.each<[string, readonly string[]]>([
+    ['a file', ['-', '--filename', 'x']],
+    ['a text', ['--text', '-', '--as', 'document', '--name', 'x']],
+  ])('without a token, standard input is left as it is: %s', async (_, words) => {
+    const it = await uploads();
+    vi.stubEnv('TMPDIR', join(it.directory, 'gone'));
+    try {
+      // There is no place to keep it, and it is empty: whoever read it would find that out.
+      const ran = await it.upload([...words, '-o', 'json'], { stdin: '', env: { PARTNER_TOKEN: undefined } });
+      expect(ran.code).toBe(3);
+      expect(ran.error()).toMatchObject({ type: 'credentials' });
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
+  test('a token and a text cannot both come from standard input', async () => {
+    const it = await uploads();
+    const words = ['--text', '-', '--as', 'document', '--name', 'x', '--token-file', '-', '-o', 'json'];
+    const ran = await it.upload(words, { stdin: 'x', env: { PARTNER_TOKEN: undefined } });
+    expect(ran.code).toBe(2);
+    expect(ran.error().message).toBe('Standard input cannot be both the text and the token.');
   });
 
   test.each([
@@ -148,10 +195,14 @@ describe('upload', () => {
     [['x', '--name', 'y'], /--name goes with --text/],
     [['x', '--include', '*'], /add --recursive/],
     [['x', '--exclude', '*'], /add --recursive/],
+    [['x', '-r', '--include', ''], /--include takes a pattern/],
+    [['x', '-r', '--include', '*', '--exclude', ''], /--exclude takes a pattern/],
+    [['x', '-r', '--exclude', '/'], /--exclude takes a pattern/],
     [['-'], /Give it one with --filename|Standard input has no name/],
     [['-', '--filename', ''], /Standard input has no name/],
     [['-', 'x', '--filename', 'y'], /Standard input is uploaded alone/],
     [['--text', 'x', '--name', 'y'], /add --as document/],
+    [['--text', 'caf\ufffd', '--name', 'y', '--as', 'document'], /--text is not UTF-8.*@<file>/],
     [['--text', 'x', '--as', 'document'], /--text needs the name/],
     [['--text', 'x', '--as', 'document', '--name', 'y', 'z'], /exclude each other/],
     [['--text', 'x', '--as', 'document', '--name', 'y', '--field', 'a=b'], /--field goes with files/],
@@ -361,7 +412,7 @@ describe('failures', () => {
     const large = write('large', Buffer.alloc(200_000), it.directory);
     const alone = await it.upload([large, '-o', 'json']);
     expect(alone.code).toBe(1);
-    expect(alone.error()).toMatchObject({ status: 413 });
+    expect(alone.error()).toMatchObject({ message: 'It is larger than the service takes (413).', status: 413 });
     expect(alone.json()).toMatchObject([{ status: 'failed', id: null, error: { status: 413 } }]);
     await it.faults({ kind: 'status', status: 422, on: 'POST', times: 1 });
     const several = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
@@ -426,6 +477,20 @@ describe('failures', () => {
       expect(ran.error().message).toMatch(/state file/i);
       expect(await it.kept()).toEqual([]);
     }
+  });
+
+  test('a state file that can be read but not written is noticed before a byte is sent', async () => {
+    const it = await uploads();
+    const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
+    symlinkSync(join(it.directory, 'nowhere', 'state.jsonl'), it.state);
+    const ran = await it.upload([...files, '-o', 'json']);
+    expect(ran.code).toBe(1);
+    expect(ran.json<UploadAnswer[]>().map(({ error }) => error?.message)).toEqual(
+      files.map(() => `The state file could not be written: ${it.state}`),
+    );
+    expect(await it.received()).toEqual([]);
+    const planned = await it.upload([...files, '--dry-run', '-o', 'json']);
+    expect(planned).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('damaged lines are said once, and do not keep sound ones from counting', async () => {

@@ -14,7 +14,7 @@ export interface UploadAnswer {
 }
 
 /** What the sandbox keeps. */
-interface Kept {
+export interface Kept {
   readonly file_attachment_id?: string;
   readonly document_id?: string;
   readonly filename?: string;

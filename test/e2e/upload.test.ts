@@ -1,6 +1,8 @@
-import { truncateSync } from 'node:fs';
+import { once } from 'node:events';
+import { readdirSync, truncateSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service, write } from '../helpers/service.ts';
 import { start, until } from './program.ts';
@@ -16,9 +18,9 @@ function largeFile(name: string, directory: string): string {
 }
 
 /** A service that begins to read what it is sent only after a while. */
-async function slowService(): Promise<{ it: Service; directory: string; state: string[] }> {
+async function slowService(ms = 2_500): Promise<{ it: Service; directory: string; state: string[] }> {
   const it = await service();
-  await it.faults({ kind: 'delay', ms: 2_500, on: 'POST' });
+  await it.faults({ kind: 'delay', ms, on: 'POST' });
   const directory = tempDirectory();
   return { it, directory, state: ['--state', join(directory, 'state.jsonl')] };
 }
@@ -48,6 +50,16 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     expect(await terminal.title()).not.toContain('stolen');
   }, 30_000);
 
+  test('standard input that is typed is asked for', async () => {
+    const it = await service();
+    const state = join(tempDirectory(), 'state.jsonl');
+    const terminal = await inTmux(['upload', '-', '--filename', 'typed.txt', '--state', state], it.env);
+    await terminal.screen(/Reading standard input; Ctrl-D ends it\./);
+    await terminal.keys('hello', 'Enter', 'C-d');
+    await terminal.screen(/ended with 0/);
+    expect((await it.admin('GET', '/uploads')).json.uploads).toMatchObject([{ filename: 'typed.txt', bytes: 6 }]);
+  }, 30_000);
+
   test('a wide terminal gets bars, and Ctrl-C takes them away', async () => {
     const { it, directory, state } = await slowService();
     const terminal = await inTmux(['upload', largeFile('big.bin', directory), ...state], it.env);
@@ -61,7 +73,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
 });
 
 test('a pipe gets no trace of bars: a line for each file on stdout, and nothing on stderr', async () => {
-  const { it, directory, state } = await slowService();
+  const { it, directory, state } = await slowService(1_500);
   const ran = await start(['upload', largeFile('a.bin', directory), ...state], { env: it.env });
   expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
   expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t40000000\t[0-9a-f]{64}\n$/);
@@ -78,3 +90,23 @@ test('a line is written as soon as its file is there', async () => {
   child.kill('SIGINT');
   expect((await child).exitCode).toBe(130);
 });
+
+test.skipIf(process.platform === 'win32')(
+  'killed while it sends standard input, it leaves none of it behind',
+  async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => silent.closeAllConnections());
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const address = silent.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const temporary = tempDirectory();
+    const env = { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'mine', TMPDIR: temporary };
+    const state = ['--state', join(tempDirectory(), 'state.jsonl')];
+    const child = start(['upload', '-', '--filename', 'dump.sql', ...state], { env, input: 'select 1;' });
+    await once(silent, 'request');
+    child.kill('SIGKILL');
+    expect((await child).signal).toBe('SIGKILL');
+    expect(readdirSync(temporary)).toEqual([]);
+  },
+);

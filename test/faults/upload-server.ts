@@ -90,12 +90,14 @@ export function atFirst(react: Reaction, times = 1): Reaction {
 }
 
 /** A clock of which every wait takes long enough for an answer to come, however busy this machine is. */
-const patientClock: Clock = {
+export const patientClock: Clock = {
   now: systemClock.now,
   sleep: (ms, signal) => systemClock.sleep(Math.max(ms, 120), signal),
 };
 
 interface Uploader {
+  /** The state file. */
+  readonly state: string;
   upload(words: readonly string[], options?: RunOptions): Promise<Ran>;
   /** The types of the records of the state file, in order. */
   records(): Promise<string[]>;
@@ -105,6 +107,7 @@ interface Uploader {
 export function uploader(baseUrl: string): Uploader {
   const state = join(tempDirectory(), 'state.jsonl');
   return {
+    state,
     upload: (words, options = {}) =>
       partnerctl(baseUrl, ['upload', ...words, '-o', 'json', '--state', state], {
         clock: patientClock,

@@ -1,6 +1,6 @@
-import { appendFileSync, truncateSync } from 'node:fs';
+import { appendFileSync, readFileSync, truncateSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createUpload } from '../../src/api/uploads.ts';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
@@ -8,7 +8,16 @@ import { handSignals } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { client, TOKEN } from './client.ts';
 import { closedPort, sendJson } from './servers.ts';
-import { accept, atFirst, type Coming, type Reaction, type Said, uploader, uploadServer } from './upload-server.ts';
+import {
+  accept,
+  atFirst,
+  type Coming,
+  patientClock,
+  type Reaction,
+  type Said,
+  uploader,
+  uploadServer,
+} from './upload-server.ts';
 
 const MB = 1024 * 1024;
 const LARGE = 64 * MB;
@@ -54,6 +63,49 @@ describe('a request', () => {
   });
 });
 
+it('does not keep other files waiting for one that is there several times', async () => {
+  let otherCame = (): void => undefined;
+  const other = new Promise<void>((resolve) => {
+    otherCame = resolve;
+  });
+  const server = await uploadServer(async (coming, response, count) => {
+    await coming.whole;
+    if (String(coming.body()).includes('other.txt')) otherCame();
+    // Only after the file that comes behind all of its copies.
+    else await other;
+    sendJson(response, { id: `att_${count}` }, 201);
+  });
+  const { upload } = uploader(server.baseUrl);
+  const copies = Array.from({ length: 3 }, () => write('same.txt', 'same'));
+  const ran = await upload([...copies, write('other.txt', 'other'), '--concurrency', '2']);
+  const [last, ...same] = (ran.json() as Said[]).map(({ status }) => status).reverse();
+  expect(last).toBe('uploaded');
+  // Any of the copies may have been read first.
+  expect(same.sort()).toEqual(['skipped', 'skipped', 'uploaded']);
+});
+
+it('a service that gives the token for an id does not get it into the state file', async () => {
+  const server = await uploadServer(async (coming, response) => {
+    await coming.whole;
+    sendJson(response, { id: TOKEN }, 201);
+  });
+  const { upload, state } = uploader(server.baseUrl);
+  expect((await upload([small()])).json()).toMatchObject([{ status: 'uploaded', id: '[redacted]' }]);
+  const kept = readFileSync(state, 'utf8');
+  expect(kept).toContain('"upload_id":"[redacted]"');
+  expect(kept).not.toContain(TOKEN);
+});
+
+it.each([small, large])('a service that says Continue unasked gets the file, and once', async (file) => {
+  const server = await uploadServer((coming, response, count) => {
+    response.writeContinue();
+    return accept(coming, response, count);
+  });
+  const { upload } = uploader(server.baseUrl);
+  expect((await upload([file()])).json()).toMatchObject([{ status: 'uploaded', id: 'att_1' }]);
+  expect(server.requests).toHaveLength(1);
+});
+
 describe('an early refusal of a large file stops the sending, and is reported as itself:', () => {
   it.each([
     [401, 3, 'credentials'],
@@ -96,6 +148,11 @@ describe('an early refusal of a large file stops the sending, and is reported as
     const ran = await upload([small(), large(), write('c.txt', 'three'), '--concurrency', '1']);
     expect(ran.code).toBe(6);
     expect(server.requests).toHaveLength(1);
+    expect(ran.json()).toMatchObject([
+      { error: { message: expect.stringMatching(/^The organization's/) } },
+      { error: { type: 'balance_too_low', message: expect.stringMatching(/^It was not begun\. The organization's/) } },
+      { error: { type: 'balance_too_low', message: expect.stringMatching(/^It was not begun\./) } },
+    ]);
   });
 });
 
@@ -128,6 +185,28 @@ describe('before the service has all of a file it is sent again after', () => {
     expect(ran.code).toBe(0);
     expect(server.requests.map((request) => request.isWhole())).toEqual([false, false, true]);
     expect(await records()).toEqual(['sent', 'done']);
+  });
+
+  it('a refusal of a small one, for which there is more time once one came too late', async () => {
+    const server = await uploadServer(
+      atFirst(async (coming, response) => {
+        await coming.whole;
+        sendJson(response, {}, 503);
+      }),
+    );
+    const { upload } = uploader(server.baseUrl);
+    const waits: number[] = [];
+    const sleep: typeof patientClock.sleep = (ms, signal) => {
+      waits.push(ms);
+      return patientClock.sleep(ms, signal);
+    };
+    const ran = await upload([small(), write('other.txt', 'other'), '--concurrency', '1'], {
+      clock: { ...patientClock, sleep },
+    });
+    expect(ran.json()).toMatchObject([{ status: 'unknown' }, { status: 'uploaded' }]);
+    const [first = 0, second] = waits;
+    expect(first).toBeLessThan(300);
+    expect(second).toBe(300);
   });
 
   it.each<[string, Reaction]>([
@@ -249,6 +328,100 @@ it('an id that comes when only the end of the form is missing is kept', async ()
   expect((await records()).at(-1)).toBe('done');
 });
 
+it('an answer that cannot be read, and comes when only the end of the form is missing, leaves the file unknown', async () => {
+  const server = await uploadServer(atFirst((_, response) => response.writeHead(201).end('not JSON')));
+  const { upload, records } = uploader(server.baseUrl);
+  const path = small();
+  const ran = await upload([path]);
+  expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 9, type: 'outcome_unknown' });
+  expect(ran.json()).toMatchObject([{ id: null, status: 'unknown' }]);
+  expect((await records()).slice(-2)).toEqual(['sent', 'unknown']);
+  expect((await upload([path])).json()).toMatchObject([{ status: 'unknown' }]);
+  expect(server.requests).toHaveLength(1);
+});
+
+it('a redirect is named as what stands in the way, though the file is unknown', async () => {
+  const server = await uploadServer(spoilt((response) => response.writeHead(302, { location: '/login' }).end()));
+  const { upload } = uploader(server.baseUrl);
+  const ran = await upload([small()]);
+  expect(ran.error()).toMatchObject({ type: 'outcome_unknown', hint: expect.stringMatching(/Check the base address/) });
+});
+
+it('a rate limit that lasts longer than anybody waits ends at once, and says when to come back', async () => {
+  const server = await uploadServer(early(429, 0, { 'retry-after': '3600' }));
+  const { upload, records } = uploader(server.baseUrl);
+  const ran = await upload([small(), write('other.txt', 'other')]);
+  expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 7, type: 'rate_limited' });
+  expect(ran.error().hint).toMatch(/^Run it again after \d{4}-/);
+  expect(server.requests.length).toBeLessThanOrEqual(2);
+  expect(await records()).toEqual([]);
+});
+
+it('files of the same name and length go together, unless they are the same', async () => {
+  const answers: (() => void)[] = [];
+  const server = await uploadServer(async (coming, response, count) => {
+    await coming.whole;
+    answers.push(() => sendJson(response, { file_attachment_id: `att_${count}` }, 201));
+    if (answers.length === 2) for (const answer of answers) answer();
+  });
+  const { upload } = uploader(server.baseUrl);
+  const pages = ['one', 'two', 'one'].map((content) => write('index.html', content));
+  const ran = await upload(pages);
+  const statuses = ran.json<Said[]>().map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual(['skipped', 'uploaded', 'uploaded']);
+  expect(server.requests).toHaveLength(2);
+});
+
+it('what another process is about to complete is waited for, and skipped then', async () => {
+  let answer = (): void => undefined;
+  const server = await uploadServer(async (coming, response) => {
+    await coming.whole;
+    answer = () => sendJson(response, { file_attachment_id: 'att_1' }, 201);
+    second = upload([path], { clock: { ...patientClock, sleep } });
+  });
+  const { upload, records } = uploader(server.baseUrl);
+  const path = small();
+  let second: ReturnType<typeof upload> | undefined;
+  const sleep: typeof patientClock.sleep = (ms, signal) => {
+    answer();
+    return patientClock.sleep(ms, signal);
+  };
+  const first = await upload([path]);
+  const other = await second;
+  expect(first.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+  expect(other?.json()).toMatchObject([{ id: 'att_1', status: 'skipped' }]);
+  expect([first.code, other?.code]).toEqual([0, 0]);
+  expect(server.requests).toHaveLength(1);
+  expect(await records()).toEqual(['sent', 'done']);
+});
+
+it('as many as go at a time may wait for another process, without a warning of Node', async () => {
+  const warnings: string[] = [];
+  const keep = ({ name }: Error): void => void warnings.push(name);
+  process.on('warning', keep);
+  onTestFinished(() => void process.off('warning', keep));
+  const paths = Array.from({ length: 12 }, (_, index) => write(`${index}.txt`, String(index)));
+  const words = [...paths, '--concurrency', '12'];
+  const answers: (() => void)[] = [];
+  const server = await uploadServer(async (coming, response, count) => {
+    await coming.whole;
+    answers.push(() => sendJson(response, { file_attachment_id: `att_${count}` }, 201));
+    if (answers.length === paths.length) second = upload(words, { clock: { ...patientClock, sleep } });
+  });
+  const { upload } = uploader(server.baseUrl);
+  let second: ReturnType<typeof upload> | undefined;
+  let waiting = 0;
+  const sleep: typeof patientClock.sleep = (ms, signal) => {
+    waiting += 1;
+    if (waiting === paths.length) for (const answer of answers) answer();
+    return patientClock.sleep(ms, signal);
+  };
+  expect((await upload(words)).code).toBe(0);
+  const other = await second;
+  expect(other?.json<Said[]>().map(({ status }) => status)).toEqual(paths.map(() => 'skipped'));
+  expect(warnings).toEqual([]);
+});
+
 describe('Ctrl-C', () => {
   it('in the middle of a file ends at once with 130, and leaves nothing open', async () => {
     const signals = handSignals();
@@ -274,8 +447,9 @@ describe('Ctrl-C', () => {
       await accept(coming, response, count);
     });
     const { upload, records } = uploader(server.baseUrl);
-    const ran = await upload([small()], { signals, clock: systemClock });
+    const ran = await upload([small(), '-v'], { signals, clock: systemClock });
     expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+    expect(ran.stderr).toContain('waiting 5.0 s at most for the answer; interrupted again, it ends at once');
     expect(await records()).toEqual(['sent', 'done']);
   });
 });
@@ -288,7 +462,7 @@ it('a file that is written to while it is sent is not completed', async () => {
   });
   const { upload, records } = uploader(server.baseUrl);
   const ran = await upload([path]);
-  expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 2, type: 'invalid_input' });
+  expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 1, type: 'local' });
   expect(ran.error().message).toContain('changed while it was read');
   expect(server.requests.map((request) => request.isWhole())).toEqual([false]);
   expect(await records()).toEqual([]);
@@ -357,6 +531,13 @@ describe('a service that is slow to read', () => {
     expect(await records()).toEqual([]);
   });
 
+  it('and stops altogether is told of by -v as well', async () => {
+    const server = await uploadServer((coming) => coming.pause());
+    const { upload } = uploader(server.baseUrl);
+    const { stderr } = await upload([large(), '--timeout', '500ms', '-v']);
+    expect(stderr).toMatch(/^\* POST \S+ → failed before all of it was sent: no more of it was taken in time /m);
+  });
+
   it('and stops altogether is given up within --timeout, with nothing left open', async () => {
     const server = await uploadServer(async (coming) => {
       await coming.reached(1);
@@ -365,7 +546,22 @@ describe('a service that is slow to read', () => {
     const { upload, records } = uploader(server.baseUrl);
     const ran = await upload([large(), '--timeout', '1s']);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
+    expect(ran.error()).toMatchObject({
+      message: `Not all of the request could be sent to ${server.baseUrl}.`,
+      details: { why: expect.stringMatching('no more of it was taken in time; then the time was up') },
+    });
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
+    expect(await records()).toEqual([]);
+  });
+
+  it('and breaks every time is not called out of reach', async () => {
+    const server = await uploadServer(async (coming, response) => {
+      await coming.reached(1);
+      response.socket?.resetAndDestroy();
+    });
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([large(), '--retries', '1']);
+    expect(ran.error().message).toBe(`Not all of the request could be sent to ${server.baseUrl} after 2 attempts.`);
     expect(await records()).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -78,17 +78,39 @@ describe('what is named and is no file is refused by name:', () => {
   it('a link to itself', async () => {
     const directory = tempDirectory();
     symlinkSync('circle', join(directory, 'circle'));
-    expect(await complaints([join(directory, 'circle')])).toEqual([expect.stringMatching(/^circle: /)]);
+    expect(await complaints([join(directory, 'circle')])).toEqual(['circle: it is a link that leads in a circle']);
   });
 
   it('what is below a file', async () => {
-    expect(await complaints([join(tree('a.txt'), 'a.txt', 'b')])).toEqual([expect.stringMatching(/^b: .*ENOTDIR/)]);
+    const directory = tree('a.txt');
+    expect(await complaints([join(directory, 'a.txt', 'b')])).toEqual([
+      'b: a part of its path is a file, not a directory',
+    ]);
+    expect(await complaints([`${directory}/a.txt/`])).toEqual([': a part of its path is a file, not a directory']);
+  });
+
+  it('nothing at all', async () => {
+    expect(await complaints([''])).toEqual(['"": it is no file name']);
+  });
+
+  // The file system of macOS takes no such name.
+  it.skipIf(process.platform === 'darwin')('a name that is not UTF-8, which Node cannot tell whole', async () => {
+    const directory = tree('a.txt');
+    const name = Buffer.concat([Buffer.from(`${directory}/b`), Buffer.from([0xff])]);
+    writeFileSync(name, 'b');
+    const why = 'b\ufffd: its name is not UTF-8; --exclude leaves it out';
+    expect(await complaints([directory], RECURSIVE)).toEqual([why]);
+    expect(await names([directory], { ...RECURSIVE, exclude: ['b?'] })).toEqual(['a.txt']);
+    expect(await complaints([join(directory, 'b\ufffd')])).toEqual([
+      'b\ufffd: its name is not UTF-8, or there is no such file',
+    ]);
+    rmSync(name);
+    mkdirSync(name);
+    expect(await complaints([directory], RECURSIVE)).toEqual([why]);
   });
 
   it('a directory with nothing in it', async () => {
-    expect(await complaints([tempDirectory()], RECURSIVE)).toEqual([
-      expect.stringMatching(/there is no file in it that is asked for$/),
-    ]);
+    expect(await complaints([tempDirectory()], RECURSIVE)).toEqual([expect.stringMatching(/it holds no file$/)]);
   });
 
   it('all of them at once, those in directories too, though the others are in order', async () => {
@@ -115,14 +137,24 @@ describe('what is named and is no file is refused by name:', () => {
       PARTNER_TOKEN: 'pat_nobody',
       PARTNER_STATE: join(directory, 'state.jsonl'),
     };
-    const words = ['upload', join(directory, 'secret.txt'), join(directory, 'closed'), '--recursive', '-o', 'json'];
+    symlinkSync('secret.txt', join(directory, 'link'));
+    symlinkSync('closed/a.txt', join(directory, 'inside'));
+    const refused = ['secret.txt', 'closed', 'link', 'inside'].map((name) => join(directory, name));
+    const words = ['upload', ...refused, '--recursive', '-o', 'json'];
     const { exitCode, stderr } = await startFile('setpriv', [...nobody, ...words], { env });
     expect(exitCode).toBe(2);
-    expect(JSON.parse(stderr).error.details.problems).toEqual([
-      { file: join(directory, 'secret.txt'), why: 'it may not be read' },
-      { file: join(directory, 'closed'), why: 'it may not be read' },
-    ]);
+    expect(JSON.parse(stderr).error.details.problems).toEqual(
+      refused.map((file) => ({ file, why: 'it may not be read' })),
+    );
   });
+});
+
+it('directories are left out with all that is in them, also what cannot be read there', async () => {
+  const directory = tree('.git/config', 'a/node_modules/x.js', 'a/b.txt', 'build/out/c.txt', 'c.txt');
+  symlinkSync('nowhere', join(directory, '.git', 'dangling'));
+  const exclude = ['.git', 'node_modules/', 'build/out'];
+  const found = await findFiles([directory], { recursive: true, include: [], exclude });
+  expect(found.map(({ label }) => label)).toEqual([join(directory, 'a/b.txt'), join(directory, 'c.txt')]);
 });
 
 describe('files', () => {
@@ -176,6 +208,11 @@ describe('files', () => {
     expect((await findFiles([directory], RECURSIVE)).map(({ bytes }) => bytes)).toEqual([0, 5_368_709_120]);
   });
 
+  it('come by name also where there are more than are looked at together', async () => {
+    const all = Array.from({ length: 100 }, (_, index) => `f${String(index).padStart(3, '0')}.txt`);
+    expect(await names([tree(...all)], RECURSIVE)).toEqual(all);
+  });
+
   it('come in the order of the words, and within a directory by name', async () => {
     const directory = tree('z/b.txt', 'z/a/c.txt', 'z/a.txt', 'x.txt');
     expect(await names([join(directory, 'x.txt'), join(directory, 'z')], RECURSIVE)).toEqual([
@@ -196,6 +233,9 @@ describe('of the files of a directory', () => {
     ['those of either name', ['a.*', 'b.*'], [], ['a.pdf', 'b.txt']],
     ['those of a path', ['old/**'], [], ['c.pdf', 'd.PDF', 'e.pdf']],
     ['those of a path of one level', ['old/*.pdf'], [], ['c.pdf']],
+    ['those at the top alone', ['/*.pdf'], [], ['.hidden.pdf', 'a.pdf']],
+    ['all but a directory at the top', [], ['/old'], ['.hidden.pdf', 'a.pdf', 'b.txt']],
+    ['all but one that is not at the top', [], ['/deep'], ['.hidden.pdf', 'a.pdf', 'b.txt', 'c.pdf', 'd.PDF', 'e.pdf']],
     ['all but those of a name', [], ['*.pdf'], ['b.txt', 'd.PDF']],
     ['those of a name but not of a path', ['*.pdf'], ['old/deep/**'], ['.hidden.pdf', 'a.pdf', 'c.pdf']],
     ['what is left out, though it is asked for', ['a.pdf', 'b.txt'], ['a.pdf'], ['b.txt']],
@@ -206,7 +246,7 @@ describe('of the files of a directory', () => {
   it('none is an error, not nothing', async () => {
     const directory = tree(...FILES);
     expect(await complaints([directory], { ...RECURSIVE, include: ['*.doc'] })).toEqual([
-      `${basename(directory)}: there is no file in it that is asked for`,
+      `${basename(directory)}: it holds no file that is asked for`,
     ]);
   });
 

@@ -111,7 +111,9 @@ describe('a multipart body', () => {
     fc.uint8Array({ maxLength: 3_000 }),
     fc
       .array(fc.constantFrom('\r\n', '--', 'x-boundary', '-', '\r', '\n', '--x-boundary--'))
-      .map((parts) => Buffer.from(parts.join(''))),
+      .map((parts) => Buffer.from(parts.join('')))
+      // These parts can make up the boundary itself, which a random one is never found in.
+      .filter((content) => !content.includes(PARTS.boundary)),
   );
 
   it('is read back by another implementation as what was given', async () => {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   BalanceError,
+  CredentialsError,
   EXIT,
   InputError,
   InterruptedError,
   LocalError,
   OutcomeUnknownError,
   PartnerctlError,
+  RateLimitError,
   RefusedError,
   ServiceError,
 } from '../../../src/errors.ts';
@@ -68,7 +70,6 @@ describe('what there is to report of a file', () => {
     const error = found(failureOf('a.txt', { status: 'failed', sha256: null, error: refused }));
     expect(error).toMatchObject({ type: 'refused', exitCode: EXIT.failure, message: 'Too large.' });
     expect(error.facts).toMatchObject({ status: 413, details: { file: 'a.txt' } });
-    expect(error.facts.hint).toContain('a.txt was not uploaded');
   });
 
   it('is a bug as it is', () => {
@@ -106,6 +107,8 @@ describe('all files', () => {
 
   const REFUSED = new RefusedError('No.', { status: 422 });
   const UNKNOWN = new OutcomeUnknownError('It may be there.');
+  const EMPTY = new BalanceError('Empty.', { status: 402, hint: 'Top up.' });
+  const LEFT: UploadResult = { ...failed(new RefusedError('It was not begun.')), isLeftOut: true };
   const SKIPPED: UploadResult = { ...UPLOADED, status: 'skipped' };
 
   it.each<[string, UploadResult[], number | undefined]>([
@@ -116,20 +119,87 @@ describe('all files', () => {
     ['some are unknown', [SKIPPED, failed(UNKNOWN, 'unknown')], EXIT.partial],
     ['all failed', [failed(new ServiceError('Down.')), failed(REFUSED)], EXIT.service],
     ['all are unknown', [failed(UNKNOWN, 'unknown'), failed(UNKNOWN, 'unknown')], EXIT.unknown],
-    ['the balance is too low', [UPLOADED, failed(new BalanceError('Empty.', { status: 402 }))], EXIT.balance],
+    ['one failed, and one is unknown', [failed(REFUSED), failed(UNKNOWN, 'unknown')], EXIT.unknown],
+    ['the balance is too low', [failed(EMPTY), LEFT], EXIT.balance],
+    ['the balance became too low', [UPLOADED, failed(EMPTY), LEFT], EXIT.balance],
+    ['the balance is too low, and one is unknown', [failed(UNKNOWN, 'unknown'), failed(EMPTY)], EXIT.unknown],
+    ['the token is refused', [failed(new CredentialsError('No.', { status: 401 })), LEFT], EXIT.credentials],
   ])('where %s', (_, results, exit) => {
-    expect(uploadFailure(results, undefined)?.exitCode).toBe(exit);
+    expect(uploadFailure(results, false, undefined)?.exitCode).toBe(exit);
   });
 
   it('say how many of each when they end with Ctrl-C', () => {
     const interruption = new InterruptedError('Interrupted.');
-    const end = uploadFailure([UPLOADED, failed(interruption)], interruption);
+    const end = uploadFailure([UPLOADED, failed(interruption)], false, interruption);
     expect(end).toMatchObject({ exitCode: 130, message: 'Interrupted: 1 uploaded, 1 not uploaded.' });
-    expect(uploadFailure([UPLOADED], interruption)).toBeUndefined();
+    expect(uploadFailure([UPLOADED], false, interruption)).toBeUndefined();
+  });
+
+  it('are not advised to be sent again where that would send all of them', () => {
+    expect(uploadFailure([UPLOADED, failed(REFUSED)], true, undefined)?.facts.hint).toMatch(
+      /again for these: with --force/,
+    );
+    expect(uploadFailure([UPLOADED, failed(REFUSED)], false, undefined)?.facts.hint).not.toMatch(/--force/);
+  });
+
+  it('keep the advice that is the same for all that failed', () => {
+    const refused = (hint: string) => failed(new RefusedError('No.', { hint }));
+    const advice = (...results: UploadResult[]) => uploadFailure(results, false, undefined)?.facts.hint?.split('\n')[0];
+    expect(advice(refused('Smaller!'), refused('Smaller!'), UPLOADED)).toBe('Smaller!');
+    expect(advice(refused('Smaller!'), refused('Larger!'), UPLOADED)).toMatch(/^Run it again/);
+  });
+
+  it('are not called failed where nobody knows', () => {
+    const said = (...results: UploadResult[]) => uploadFailure(results, false, undefined)?.message;
+    const unknown = failed(UNKNOWN, 'unknown');
+    expect(said(UPLOADED, unknown, unknown)).toBe('It is not known whether 2 of 3 files were uploaded.');
+    expect(said(UPLOADED, unknown, failed(REFUSED))).toBe(
+      '1 failed, and it is not known whether 1 of 3 files was uploaded.',
+    );
+    expect(said(UPLOADED, failed(REFUSED))).toBe('1 of 2 files failed.');
+  });
+
+  it('say what was there before the balance was too low, and what was not begun', () => {
+    const end = uploadFailure([UPLOADED, failed(EMPTY), LEFT, LEFT], false, undefined);
+    expect(end?.message).toBe('Empty. 1 of 4 files failed, 2 were not begun.');
+    expect(end?.facts).toMatchObject({ status: 402, details: { uploaded: 1, failed: 3 } });
+    expect(end?.facts.hint).toMatch(/^Top up\.\nRun it again once/);
+    expect(uploadFailure([failed(EMPTY), LEFT], false, undefined)).toBe(EMPTY);
+  });
+
+  it('do not hide what may be there behind the balance', () => {
+    const lost = new OutcomeUnknownError('a.txt may have been uploaded.', { hint: 'Look.' });
+    const end = uploadFailure([failed(lost, 'unknown'), failed(EMPTY)], false, undefined);
+    expect(end?.facts.why).toContain('a.txt may have been uploaded.');
+    expect(end?.facts.hint).toContain('Look.');
+  });
+
+  it('are not to be run again where all that is left is unknown', () => {
+    const lost = new OutcomeUnknownError('a.txt may have been uploaded.', { hint: 'Look.' });
+    expect(uploadFailure([UPLOADED, failed(lost, 'unknown')], false, undefined)?.facts.hint).toBe('Look.');
+  });
+
+  it('say when the last one that was held back by a rate can be repeated', () => {
+    const limited = (retryAt: string) => failed(new RateLimitError('Wait.', { status: 429, retryAt }));
+    const results = [UPLOADED, limited('2026-01-01T00:00:02.000Z'), limited('2026-01-01T00:00:01.000Z')];
+    expect(uploadFailure(results, false, undefined)?.facts.retryAt).toBe('2026-01-01T00:00:02.000Z');
+  });
+
+  it('are named with the request by which the service can look it up', () => {
+    const refused = failed(new RefusedError('No.', { status: 422, requestId: 'req_1' }));
+    expect(uploadFailure([UPLOADED, refused], false, undefined)?.facts.why).toBe('a.txt: No. (request id req_1)');
+  });
+
+  it('are named once each, with all that was said', () => {
+    const told = new OutcomeUnknownError('a.txt may have been uploaded.', { why: 'No answer came.\nIt was late.' });
+    const why = uploadFailure([UPLOADED, { ...failed(told, 'unknown'), file: 'a.txt' }], false, undefined)?.facts.why;
+    expect(why).toBe('a.txt may have been uploaded. No answer came; It was late.');
   });
 
   it('keep the numbers for scripts', () => {
-    expect(uploadFailure([UPLOADED, failed(REFUSED), failed(UNKNOWN, 'unknown')], undefined)?.facts.details).toEqual({
+    expect(
+      uploadFailure([UPLOADED, failed(REFUSED), failed(UNKNOWN, 'unknown')], false, undefined)?.facts.details,
+    ).toEqual({
       uploaded: 1,
       skipped: 0,
       planned: 0,

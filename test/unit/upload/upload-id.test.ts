@@ -48,3 +48,8 @@ describe('the id of an upload', () => {
     expect(() => readUploadId(body, 'attachment')).toThrow(UnknownShape);
   });
 });
+
+it('of an upload is not looked for deeper than there is stack', () => {
+  const deep = JSON.parse(`${'['.repeat(100_000)}{"id":"att_1"}${']'.repeat(100_000)}`);
+  expect(() => readUploadId(deep, 'attachment')).toThrow(UnknownShape);
+});

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { UploadRecord } from '../../../src/domain/upload/ledger.ts';
 import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
+import { Hold } from '../../../src/upload/hold.ts';
 import type { UploadSource } from '../../../src/upload/source.ts';
+import { type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';
 import { sha256 } from '../../sandbox/uploading.ts';
 import { GOOD, memorySource, World } from './world.ts';
 
@@ -179,5 +182,73 @@ describe('two processes that upload the same file at once', () => {
     const outcome = await world.process().upload(FILE, { retryUnknown: true });
     expect(outcome).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('Another process') } });
     expect(world.types().at(-1)).toBe('released');
+  });
+});
+
+describe('an attempt that ends while the state file is being told', () => {
+  /** Ends the first attempt in the middle of the append, and notes what is on disk when the second one is complete. */
+  async function secondAttempt(append: () => Promise<void>) {
+    const records: UploadRecord[] = [];
+    const whenComplete: string[][] = [];
+    let began = (): void => undefined;
+    const appending = new Promise<void>((resolve) => {
+      began = resolve;
+    });
+    let appends = 0;
+    const parts: UploadParts = {
+      origin: 'https://api.partner.test/v1',
+      kind: 'attachment',
+      ledger: {
+        read: async () => [...records],
+        append: async (record) => {
+          appends += 1;
+          if (appends === 1) {
+            began();
+            await append();
+          }
+          records.push(record);
+        },
+      },
+      clock: { now: () => 0, sleep: async () => undefined },
+      hold: new Hold(),
+      newId: () => `i${appends}`,
+      owner: { machine: 'here', pid: 1, started: null },
+      hasEnded: async () => false,
+      ended: new AbortController().signal,
+      async post(body) {
+        const first = new AbortController();
+        const chunks = body.chunks({ over: first.signal, connectMs: () => 1 })[Symbol.asyncIterator]();
+        await chunks.next();
+        chunks.next().catch(() => undefined);
+        await appending;
+        first.abort();
+        let bytes = 0;
+        const second = new AbortController();
+        for await (const chunk of body.chunks({ over: second.signal, connectMs: () => 1 })) {
+          bytes += chunk.length;
+          if (bytes === body.bytes) whenComplete.push(records.map(({ type }) => type));
+        }
+        return 'att_1';
+      },
+    };
+    const outcome = await uploadOnce(FILE, parts, { force: false, retryUnknown: false }, () => undefined).catch(
+      (error: unknown) => error,
+    );
+    return { outcome, whenComplete };
+  }
+
+  it('is followed by one that is not completed before that is on disk', async () => {
+    const { outcome, whenComplete } = await secondAttempt(() => new Promise((resolve) => setTimeout(resolve, 50)));
+    expect(whenComplete).toEqual([['upload.sent']]);
+    expect(outcome).toMatchObject({ status: 'uploaded', id: 'att_1' });
+  });
+
+  it('is followed by none that is completed where it could not be told', async () => {
+    const { outcome, whenComplete } = await secondAttempt(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      throw new LocalError('The disk is full.');
+    });
+    expect(whenComplete).toEqual([]);
+    expect(outcome).toMatchObject({ status: 'failed', error: { message: 'The disk is full.' } });
   });
 });

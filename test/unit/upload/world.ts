@@ -3,6 +3,7 @@ import type { Owner } from '../../../src/domain/cron/ledger.ts';
 import { uploadKey } from '../../../src/domain/upload/identity.ts';
 import type { UploadRecord } from '../../../src/domain/upload/ledger.ts';
 import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
+import { Hold } from '../../../src/upload/hold.ts';
 import { textSource, type UploadSource } from '../../../src/upload/source.ts';
 import {
   type UploadOptions,
@@ -101,6 +102,7 @@ export class Process {
   private readonly fate: Fate;
   readonly pid: number;
   private steps = 0;
+  private time = 0;
   private appends = 0;
   private kill: () => void = () => undefined;
 
@@ -157,7 +159,7 @@ export class Process {
       if (bytes !== body.bytes) throw new TypeError(`a body of ${bytes} bytes in place of ${body.bytes}`);
       if (meets === 'refused whole') throw new RefusedError('Not that.', { status: 422 });
       if (meets === 'lost on the way') throw new OutcomeUnknownError('Lost.');
-      const content = Buffer.concat(taken).subarray(source.body.head.length);
+      const content = Buffer.concat(taken).subarray(source.form().head.length);
       const id = this.world.make(this.key(source, sha256(content)), this);
       await this.step();
       if (meets === 'lost') throw new OutcomeUnknownError('Lost.');
@@ -178,7 +180,14 @@ export class Process {
         },
         append: (record) => this.append(record),
       },
-      clock: { now: () => 0, sleep: () => this.step() },
+      clock: {
+        now: () => this.time,
+        sleep: (ms) => {
+          this.time += ms;
+          return this.step();
+        },
+      },
+      hold: new Hold(),
       newId: () => world.newId(),
       owner: { machine: 'here', pid: this.pid, started: null },
       hasEnded: async (owner) => {

@@ -1,0 +1,65 @@
+import { Readable } from 'node:stream';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Io, Sink } from '../../../src/io.ts';
+import { textSource } from '../../../src/upload/source.ts';
+import { watchUploads } from '../../../src/upload/watch.ts';
+
+const TERMINAL: Sink = { isTTY: true, columns: 120, write: async () => undefined };
+const IO: Io = { stdin: Readable.from([]), stdout: TERMINAL, stderr: TERMINAL };
+
+const SOURCES = [100, 200, 300].map((bytes) => textSource(`${bytes}.txt`, 'x'.repeat(bytes)));
+
+/** A watch of these files, and the bar for all of them as it is drawn next. */
+function watched() {
+  let isDue = false;
+  let draw = (): void => undefined;
+  let drawn = (_line: string): void => undefined;
+  let stops = 0;
+  const progress = {
+    start: () => undefined,
+    update: (lines: string | readonly string[]) => drawn(lines[0] ?? ''),
+    detail: () => undefined,
+    stop: () => {
+      stops += 1;
+    },
+    around: <Result>(write: () => Promise<Result>) => write(),
+  };
+  const sleep = () =>
+    new Promise<void>((resolve) => {
+      draw = resolve;
+      if (isDue) resolve();
+      isDue = false;
+    });
+  const clock = { now: () => 1_000, sleep };
+  const watch = watchUploads({ progress, clock, io: IO }, SOURCES);
+  onTestFinished(() => watch.close());
+  const next = (): Promise<string> =>
+    new Promise((resolve) => {
+      drawn = resolve;
+      isDue = true;
+      draw();
+    });
+  return { watch, next, stops: () => stops };
+}
+
+it('counts what was sent, and not what was there or could not be sent', async () => {
+  const [first, second, third] = SOURCES;
+  if (!(first && second && third)) throw new Error('There are three.');
+  const { watch, next } = watched();
+  expect(await next()).toMatch(/^0 of 3 files .* 0 B of 600 B/);
+  watch.began(first);
+  watch.ended(first, false);
+  watch.began(second);
+  watch.progress(second, 50);
+  expect(await next()).toMatch(/^1 of 3 files .* 50 B of 500 B/);
+  watch.ended(second, true);
+  watch.began(third);
+  expect(await next()).toMatch(/^2 of 3 files .* 200 B of 500 B/);
+});
+
+it('takes the bars away once it is closed, so that none stands under the answer', () => {
+  const { watch, stops } = watched();
+  expect(stops()).toBe(0);
+  watch.close();
+  expect(stops()).toBe(1);
+});
