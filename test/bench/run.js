@@ -2,7 +2,7 @@ import { makeAgent, replyDelay } from './chat.js';
 import { duplicateAnswer } from './cron.js';
 import { compare } from './measure.js';
 import { PROGRAM, peakMemory, startSandbox } from './sandbox.js';
-import { hasCurl, sparseArrives, uploadSpeed } from './upload.js';
+import { hasCurl, memoryPerFile, sparseArrives, uploadSpeed } from './upload.js';
 
 const results = [];
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 21);
@@ -73,6 +73,9 @@ try {
     `a duplicate job with 100,000 records in the state file: ${more.toFixed(1)} ms more than with none, of 150 (${duplicate.ours.toFixed(1)} ms against ${duplicate.baseline.toFixed(1)} ms)\n`,
   );
   if (more > 150) process.exitCode = 1;
+
+  const perFile = await memoryPerFile(5_000, 20_000, sandbox.env);
+  figure('memory of each further file of an upload', perFile, 5, perFile <= 5, ' KiB');
 } finally {
   await sandbox.stop();
 }
@@ -86,7 +89,7 @@ function figure(name, value, limit, isWithin, unit = '') {
 }
 
 const GIB = 1024 ** 3;
-const upload = await uploadSpeed(2 * GIB, Math.min(ROUNDS, 3));
+const upload = await uploadSpeed(2 * GIB, Math.min(ROUNDS, 5));
 if (hasCurl) {
   const speed = upload.theirs / upload.ours;
   const seconds = `${upload.ours.toFixed(2)} s against ${upload.theirs.toFixed(2)} s`;

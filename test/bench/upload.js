@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomFillSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { median } from './measure.js';
@@ -93,4 +93,21 @@ export async function sparseArrives(bytes) {
     const { uploads } = await sandbox.read('/uploads');
     return uploads.length === 1 && uploads[0].bytes === bytes && uploads[0].sha256 === hash.digest('hex');
   });
+}
+
+/** What each further file of a directory costs in memory, in KiB: all of them are looked at before the first is sent. */
+export async function memoryPerFile(few, many, env) {
+  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-bench-'));
+  const peak = async (name, count) => {
+    const below = join(directory, name);
+    await mkdir(below);
+    for (let index = 0; index < count; index += 1) await writeFile(join(below, `f${index}.txt`), `content ${index}`);
+    const state = ['--state', join(directory, 'state.jsonl')];
+    return await peakMemory(['upload', below, '--recursive', '--dry-run', '-o', 'ndjson', ...state], env);
+  };
+  try {
+    return ((await peak('many', many)) - (await peak('few', few))) * (1024 / (many - few));
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 }

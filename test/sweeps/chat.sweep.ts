@@ -53,13 +53,13 @@ test('a send killed at any moment and repeated under its external id: one messag
     { kind: 'delay', ms: 60, on: 'POST /integrations/api-chat/message/', rate: 0.5 },
     { kind: 'delay', ms: 60, on: 'POST /integrations/api-chat/message/', stage: 'after' },
   );
-  const created: boolean[] = [];
-  for (let round = 0; round < 24; round += 1) {
+  // Until some were killed before the message was registered and some after, however slow the machine is.
+  const created = new Set<boolean>();
+  for (let round = 0; round < 24 || (created.size < 2 && round < 96); round += 1) {
     const session = `k${round}`;
     const sent = await sendKilledAndRepeated(talking, session, { afterMs: 60 + round * 15 });
     expect(sent.texts).toEqual([`text of ${session}`]);
-    created.push(sent.created);
+    created.add(sent.created);
   }
-  // Some were killed before the message was registered, some after.
-  expect(new Set(created)).toEqual(new Set([true, false]));
+  expect(created).toEqual(new Set([true, false]));
 });

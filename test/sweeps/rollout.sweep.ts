@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { badService, expectSettled, expectWhole, killAfter, rollOut, rolloutManifest } from '../helpers/rollout.ts';
+import {
+  badService,
+  expectScheduled,
+  expectSettled,
+  expectWhole,
+  killAfter,
+  rollOut,
+  rolloutManifest,
+  scheduledManifest,
+  settleJobs,
+} from '../helpers/rollout.ts';
 import { service, write } from '../helpers/service.ts';
 
 const COUNT = 200;
@@ -35,4 +45,30 @@ describe('two hundred spaces in bad weather', () => {
       await expectSettled(it, path, COUNT);
     },
   );
+});
+
+describe('twenty spaces with chat and scheduled jobs in bad weather', () => {
+  const count = 20;
+
+  test.each([9, 10])('seed %i: killed, run again, reconciled: the same end, and no job twice', async (seed) => {
+    const it = await service();
+    await badService(it, seed);
+    const path = write('all.yaml', scheduledManifest(count));
+    const moments = Array.from({ length: 4 }, (_, index) => 3 + ((seed * 37 + index * index * 17) % 90));
+    let killed = 0;
+    for (const requests of moments) if (await killAfter(it, path, requests)) killed += 1;
+    expect(killed).toBeGreaterThan(2);
+    const stormy = await rollOut(it, path);
+    // A lost answer of a job is not repeated: each stays open until it is reconciled, and that is said.
+    expect(stormy.openJobs).toBeGreaterThan(0);
+    expect([9, 10]).toContain(stormy.exitCode);
+    expect(stormy.stderr).toContain('partnerctl cron reconcile');
+    await settleJobs(it);
+    const ran = await rollOut(it, path);
+    expect(ran).toMatchObject({ failures: [], exitCode: 0, stderr: '', openJobs: 0 });
+    expect(ran.jobs).toEqual(expect.arrayContaining([...stormy.jobs]));
+    await expectWhole(it, count);
+    await expectScheduled(it, count);
+    await expectSettled(it, path, count);
+  });
 });

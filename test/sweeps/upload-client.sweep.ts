@@ -1,32 +1,20 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Kept, UploadAnswer } from '../commands/uploads.ts';
 import { start } from '../e2e/program.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { sha256 } from '../sandbox/uploading.ts';
 
-const LATE_REFUSALS = 5;
+const LATE_REFUSALS = 2;
 
 const UPLOADS = 'POST /automation/file-attachments/';
-
-interface Said {
-  readonly file: string;
-  readonly id: string | null;
-  readonly status: string;
-  readonly sha256: string | null;
-}
-
-interface Kept {
-  readonly file_attachment_id: string;
-  readonly filename: string;
-  readonly sha256: string;
-}
 
 interface Ran {
   readonly exitCode: number | undefined;
   readonly stderr: string;
-  readonly said: readonly Said[];
+  readonly said: readonly UploadAnswer[];
 }
 
 interface Place {
@@ -77,14 +65,14 @@ function named(uploads: readonly Kept[]): string[] {
   return uploads.map(({ filename, sha256: hash }) => `${filename} ${hash}`).toSorted();
 }
 
-function count(said: readonly Said[]): Record<string, number> {
+function count(said: readonly UploadAnswer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status } of said) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
 /** Every id that was told is there, for the file of which it was told. */
-function expectTrue(said: readonly Said[], uploads: readonly Kept[]): void {
+function expectTrue(said: readonly UploadAnswer[], uploads: readonly Kept[]): void {
   const byId = new Map(uploads.map((upload) => [upload.file_attachment_id, upload]));
   for (const { file, id, sha256: hash } of said) {
     if (id === null) continue;
@@ -131,6 +119,35 @@ test('500 small files through resets, 503s, 429s and delays before they were acc
   expect(named(await here.kept())).toEqual(here.wanted);
   expect(struck).toBeGreaterThan(50);
   report(`500 files, ${struck} faults before they were accepted: ${JSON.stringify(count(ran.said))}`, startedAt);
+});
+
+test('500 small files through resets, 503s and stalls before they were accepted: a stalled one waits for --retry-unknown', async () => {
+  const startedAt = performance.now();
+  const stalls = 6;
+  const here = await place(500);
+  await faults(here, 3, [
+    { kind: 'stall', times: stalls, skip: 100, rate: 0.1 },
+    { kind: 'reset', rate: 0.05 },
+    { kind: 'status', status: 503, rate: 0.05 },
+  ]);
+  const ran = await here.run('--concurrency', '12', '--retries', '8', '--timeout', '45s');
+  // All of a small file has left where the service reads nothing of it, so nobody can know whether it is there.
+  const { uploaded = 0, unknown = 0 } = count(ran.said);
+  expect({ exitCode: ran.exitCode, sum: uploaded + unknown }).toEqual({ exitCode: 10, sum: 500 });
+  expect(unknown).toBeGreaterThanOrEqual(stalls);
+  expect(unknown).toBeLessThanOrEqual(stalls + LATE_REFUSALS);
+  const first = await here.kept();
+  expectTrue(ran.said, first);
+  expect(first).toHaveLength(uploaded);
+
+  await here.it.faults();
+  const finished = await here.run('--retry-unknown');
+  expect({ exitCode: finished.exitCode, counts: count(finished.said) }).toEqual({
+    exitCode: 0,
+    counts: { skipped: uploaded, uploaded: unknown },
+  });
+  expect(named(await here.kept())).toEqual(here.wanted);
+  report(`500 files, ${stalls} of them stalled: ${JSON.stringify(count(ran.said))}`, startedAt);
 });
 
 test('500 small files of which some answers are lost: those are unknown, and none is there twice', async () => {

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { overChild } from '../sandbox/harness.ts';
-import { bundleChild, startChild, temporaryDirectory } from '../sandbox/process.ts';
+import { childSandboxes, temporaryDirectory } from '../sandbox/process.ts';
 import { ATTACHMENTS, CLOSING, DOCUMENTS, fileForm, opening, post, sha256, stream } from '../sandbox/uploading.ts';
+
+const startChild = childSandboxes();
 
 const MIB = 1024 * 1024;
 
@@ -17,9 +19,7 @@ test.skipIf(process.platform !== 'linux')(
   'the memory of the sandbox does not depend on the size of what comes',
   async () => {
     const directory = await temporaryDirectory();
-    const bundle = join(directory, 'child.mjs');
-    await bundleChild(bundle);
-    const child = await startChild(bundle, join(directory, 'data'));
+    const child = await startChild(join(directory, 'data'));
     const on = overChild(child);
     const idle = await peakMemory(child.pid);
 
@@ -45,9 +45,7 @@ test.skipIf(process.platform !== 'linux')(
 
 test('500 uploads over lines that break are there once each where they were answered', async () => {
   const directory = await temporaryDirectory();
-  const bundle = join(directory, 'child.mjs');
-  await bundleChild(bundle);
-  const on = overChild(await startChild(bundle, join(directory, 'data')));
+  const on = overChild(await startChild(join(directory, 'data')));
   const rules = [
     { kind: 'reset', on: 'POST', rate: 0.1 },
     { kind: 'reset', on: 'POST', rate: 0.1, at_bytes: 30_000 },

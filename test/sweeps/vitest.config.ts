@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/sweeps/**/*.sweep.ts'],
     globalSetup: ['test/helpers/build.ts'],
+    setupFiles: ['test/helpers/seed.ts'],
     testTimeout: 120_000,
     // Each file runs processes of its own; more at once would measure the machine.
     fileParallelism: false,

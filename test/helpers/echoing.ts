@@ -1,0 +1,155 @@
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { tempDirectory } from './run.ts';
+import { manifest, write } from './service.ts';
+
+/** A token, and services that give it back: what no command may write. */
+
+export const TOKEN = 'pat_Zq7+/Xw3=Kd9~Rf5.Tg1-Hj8_distinctive"&<'.replace(/["&<]/g, '');
+const PIECE = 12;
+
+/** Every piece of the token that is long enough to be no accident. */
+const PIECES = Array.from({ length: TOKEN.length - PIECE + 1 }, (_, at) => TOKEN.slice(at, at + PIECE));
+
+export function expectNoToken(where: string, text: string): void {
+  const found = PIECES.filter((piece) => text.includes(piece));
+  const at =
+    found[0] === undefined ? '' : text.slice(Math.max(0, text.indexOf(found[0]) - 80), text.indexOf(found[0]) + 60);
+  expect({ where, found, at }).toEqual({ where, found: [], at: '' });
+}
+
+type Echo = (header: string, response: ServerResponse, request: IncomingMessage) => void;
+
+/** A service that repeats the Authorization header wherever it can. */
+export async function echoing(echo: Echo): Promise<string> {
+  const server = createServer((request, response) => {
+    const header = request.headers.authorization ?? '';
+    response.setHeader('x-echo', header);
+    response.setHeader('set-cookie', `session=${encodeURIComponent(header)}`);
+    request.resume().on('end', () => echo(header, response, request));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v1`;
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+export const ECHOES: Readonly<Record<string, Echo>> = {
+  'in fields of a list': (header, response) => {
+    const odd = {
+      note: header,
+      encoded: base64(header),
+      query: `?a=${encodeURIComponent(header)}`,
+      nested: [{ [header]: header }],
+    };
+    response.end(
+      JSON.stringify([
+        {
+          space_id: 'spc_1',
+          external_space_id: 'acme',
+          name: `${'n'.repeat(30)} ${header}`,
+          description: header,
+          ...odd,
+        },
+      ]),
+    );
+  },
+  'in an error of every shape': (header, response, request) => {
+    response.statusCode = request.method === 'POST' ? 422 : 400;
+    response.end(
+      JSON.stringify({
+        error: { code: header, message: header, fields: [{ path: header, message: header }] },
+        request_id: header,
+      }),
+    );
+  },
+  'in the headers of a 401': (header, response) => {
+    response.writeHead(401, { 'x-request-id': header, 'www-authenticate': header });
+    response.end(header);
+  },
+  'in a redirect': (header, response) => {
+    response.writeHead(302, { location: `https://other.example/?token=${encodeURIComponent(header)}` });
+    response.end();
+  },
+  'in a page of HTML': (header, response) => {
+    response.writeHead(502, { 'content-type': 'text/html' });
+    response.end(`<html><head><title>${header}</title></head><body>${header}</body></html>`);
+  },
+  'in a next link that leads elsewhere': (header, response) => {
+    response.end(
+      JSON.stringify({ results: [], next: `https://other.example/elsewhere/${encodeURIComponent(header)}` }),
+    );
+  },
+  'in an unknown shape': (header, response) => response.end(JSON.stringify({ [header]: header })),
+  'in what is no JSON': (header, response) => response.end(`${header} ${header}`),
+  'at every place of a long text': (header, response) => {
+    response.statusCode = 500;
+    response.end(Array.from({ length: 1200 }, (_, index) => '.'.repeat(index % 41) + header).join(''));
+  },
+  'at the end of what --debug shows of a body': (header, response) => {
+    response.statusCode = 404;
+    response.end('x'.repeat(20_000 - 25) + header);
+  },
+};
+
+const COMMANDS = (file: string): readonly (readonly string[])[] => [
+  ['spaces', 'list'],
+  ['agents', 'list', 'ext:acme'],
+  ['agents', 'list', 'spc_1'],
+  ['provision', file],
+  ['provision', file, '--dry-run'],
+  ['cron', 'create', '--agent', 'agt_1', '--name', 'daily', '--instructions', 'x', '--schedule', '@daily'],
+  ['cron', 'list'],
+  ['cron', 'adopt', 'cron_1', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
+  ['cron', 'reconcile'],
+  ['cron', 'forget', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
+  ['upload', file],
+  ['upload', file, '--as', 'document'],
+];
+
+interface Places {
+  readonly home: string;
+  readonly env: Record<string, string>;
+  /** What is in every file below the home but the profile. */
+  files(): string;
+}
+
+export function places(): Places {
+  const home = tempDirectory();
+  const env = { HOME: home, XDG_STATE_HOME: join(home, 'state'), PARTNER_CONFIG_DIR: join(home, 'config') };
+  const read = (directory: string): string =>
+    readdirSync(directory, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(directory, name))
+      .filter((path) => statSync(path).isFile() && !path.endsWith(join('config', 'config.json')))
+      .map((path) => `${path}\n${readFileSync(path, 'utf8')}`)
+      .join('\n');
+  return { home, env, files: () => read(home) };
+}
+
+/** Runs a command line, in whatever way. */
+type Runner = (
+  words: readonly string[],
+  env: Record<string, string>,
+) => PromiseLike<{ readonly stdout: string; readonly stderr: string }>;
+
+/** Runs every command, each against the service that is chosen for it, and asserts that none writes the token anywhere. */
+export async function expectKeptSecret(run: Runner, baseUrlFor: (index: number) => string): Promise<void> {
+  const { env, files } = places();
+  const job = 'cron: [{ name: daily, instructions: x, schedule: "@daily" }]';
+  const file = write('acme.yaml', manifest('acme').replace(/ }\n$/, `, ${job} }\n`));
+  await Promise.all(
+    COMMANDS(file).map(async (command, index) => {
+      const words = [...command, '--debug', '-o', index % 2 === 0 ? 'table' : 'json', '--retries', '0'];
+      const ran = await run(words, { ...env, PARTNER_BASE_URL: baseUrlFor(index), PARTNER_TOKEN: TOKEN });
+      expectNoToken(`stdout of ${words.join(' ')}`, ran.stdout);
+      expectNoToken(`stderr of ${words.join(' ')}`, ran.stderr);
+    }),
+  );
+  expectNoToken('a file', files());
+}
