@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { FlakyTests } from './test/helpers/flaky.ts';
 
 /** Files that run processes take longest for their size: one that begins last would be waited for alone. */
 class ProcessesFirst extends BaseSequencer {
@@ -16,6 +17,9 @@ export default defineConfig({
     // The end-to-end tests run the built program, so it is built before the first of them.
     globalSetup: ['test/helpers/build.ts'],
     setupFiles: ['test/helpers/seed.ts'],
+    // Processes, sockets and the machine's clock have bad moments: one is no reason to stop, and none to say nothing.
+    retry: 1,
+    reporters: [new FlakyTests(), 'default'],
     // Most of them wait for processes and sockets more than they compute.
     maxWorkers: 3,
     // No module of the program keeps state (the linter sees to that), so there is nothing to keep apart: a process for each

@@ -1,10 +1,13 @@
 import { defineConfig } from 'vitest/config';
+import { FlakyTests } from '../helpers/flaky.ts';
 
 export default defineConfig({
   test: {
     include: ['test/sweeps/**/*.sweep.ts'],
     globalSetup: ['test/helpers/build.ts'],
     setupFiles: ['test/helpers/seed.ts'],
+    retry: 1,
+    reporters: [new FlakyTests(), 'default'],
     testTimeout: 120_000,
     // Each file runs processes of its own; more at once would measure the machine.
     fileParallelism: false,

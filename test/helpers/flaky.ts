@@ -1,0 +1,15 @@
+import type { Reporter, TestCase } from 'vitest/node';
+
+/** Names the tests that passed only when they were tried again (`--retry`): each is a defect, of the test or of the program. */
+export class FlakyTests implements Reporter {
+  readonly #names: string[] = [];
+
+  onTestCaseResult(test: TestCase): void {
+    if (test.diagnostic()?.flaky) this.#names.push(`${test.module.relativeModuleId} > ${test.fullName}`);
+  }
+
+  onTestRunEnd(): void {
+    if (this.#names.length === 0) return;
+    process.stdout.write(`Passed only when tried again:\n${this.#names.map((name) => `  ${name}\n`).join('')}`);
+  }
+}
