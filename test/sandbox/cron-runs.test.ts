@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nextMoment } from '../../src/sandbox/cron/moments.ts';
 import type { Script } from '../../src/sandbox/sandbox.ts';
+import { cpuMsOf } from '../helpers/cpu.ts';
 import { bench } from './harness.ts';
 import { planOn } from './scheduled.ts';
 import { chatOn, manualClock } from './talk.ts';
@@ -126,15 +127,13 @@ describe('a week', () => {
     const { make, clock, runs, said } = await at('2026-06-01T00:00:00Z');
     const weekdays = await make('0 9 1-5', 'Europe/Berlin');
     const hourly = await make('30 * *');
-    const started = performance.now();
-    await clock({ advance: '7d' });
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(await cpuMsOf(() => clock({ advance: '7d' }))).toBeLessThan(1_000);
     expect(await runs(weekdays)).toEqual([1, 2, 3, 4, 5].map((day) => `2026-06-0${day}T07:00:00.000Z`));
     expect(await runs(hourly)).toHaveLength(7 * 24);
     expect(await said(hourly)).toHaveLength(2 * 7 * 24);
   });
 
-  test('with a run each minute has all of them, in order', async () => {
+  test('with a run each minute has all of them, in order', { timeout: 60_000 }, async () => {
     const { make, clock, on, runs } = await at('2026-06-01T00:00:00Z');
     const job = await make('* * *', 'Europe/Berlin');
     await clock({ advance: '7d' });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readServiceError } from '../../../src/contract/service-error.ts';
+import { cpuMsOf } from '../../helpers/cpu.ts';
 
 const json = (body: unknown) => readServiceError(JSON.stringify(body), 'application/json');
 
@@ -79,10 +80,10 @@ describe('the body of an error', () => {
     expect(readServiceError('<html>', 'text/plain').message).toBe('an HTML page');
   });
 
-  it('looks for the title of a page in no time, whatever the page', () => {
-    const started = performance.now();
-    expect(readServiceError('<title'.repeat(200_000), 'text/html').message).toBe('an HTML page');
-    expect(performance.now() - started).toBeLessThan(1000);
+  it('looks for the title of a page in no time, whatever the page', async () => {
+    const page = '<title'.repeat(200_000);
+    const read = () => expect(readServiceError(page, 'text/html').message).toBe('an HTML page');
+    expect(await cpuMsOf(read)).toBeLessThan(1000);
   });
 
   it('keeps a flood of complaints bounded', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/manifest/manifest.ts';
+import { cpuMsOf } from '../../helpers/cpu.ts';
 import { read, readAll, said, VALID } from './reading.ts';
 
 const messages = (text: string) => said(read(text));
@@ -11,7 +12,7 @@ describe('limits', () => {
     expect(reading.documents).toHaveLength(1);
   });
 
-  test('10,000 documents are read, and one more is refused', () => {
+  test('10,000 documents are read, and one more is refused', { timeout: 60_000 }, () => {
     const texts = Array.from({ length: LIMITS.documents + 1 }, (_, index) => VALID.replace('acme-001', `a${index}`));
     const reading = read(texts.join('---\n'));
     expect(said(reading)).toEqual(['a.yaml:70000:1 this run holds more than 10,000 documents']);
@@ -55,7 +56,7 @@ describe('limits', () => {
     expect(reading.documents).toHaveLength(1);
   });
 
-  test('so are they over a whole run', () => {
+  test('so are they over a whole run', { timeout: 60_000 }, () => {
     const bomb = `a: &a [${Array(300).fill('x').join()}]\nb: [${Array(300).fill('*a').join()}]\n---\n`;
     expect(messages(bomb.repeat(20)).at(-1)).toBe(
       'a.yaml:34:1 this run holds more than 1,000,000 values, counting what aliases stand for',
@@ -104,9 +105,7 @@ describe('limits', () => {
     ['markers', '---\n'.repeat(1e6)],
     ['keys', Array.from({ length: 10_000 }, (_, index) => `k${index}: v`).join('\n')],
     ['anchors and aliases', Array.from({ length: 20_000 }, (_, index) => `- &a${index} x\n- *a${index}`).join('\n')],
-  ])('a great many of %s take seconds at most', (_, text) => {
-    const started = performance.now();
-    expect(read(text).problems.length).toBeGreaterThan(0);
-    expect(performance.now() - started).toBeLessThan(5000);
+  ])('a great many of %s take seconds at most', async (_, text) => {
+    expect(await cpuMsOf(() => expect(read(text).problems.length).toBeGreaterThan(0))).toBeLessThan(5000);
   });
 });
