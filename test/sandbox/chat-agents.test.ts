@@ -40,7 +40,7 @@ describe('an agent without a script', () => {
   test('echoes within a moment on the clock of the machine', async () => {
     const chat = await chatOn(await bench());
     await chat.send('Hello');
-    await expect.poll(() => said(chat), { timeout: 5_000 }).toEqual(['> Hello', '< You said: Hello']);
+    await expect.poll(() => said(chat)).toEqual(['> Hello', '< You said: Hello']);
   });
 
   test('does not answer a message twice that was sent twice', async () => {

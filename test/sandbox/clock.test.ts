@@ -137,7 +137,7 @@ describe('what is due', () => {
     const chat = await chatOn(on);
     await on.admin('PATCH', '/clock', { advance: '1d' });
     await chat.send('Hello');
-    await expect.poll(() => chat.history(), { timeout: 5_000 }).toHaveLength(2);
+    await expect.poll(() => chat.history()).toHaveLength(2);
   });
 
   test('happens in the order of its moments, across sessions and jobs', async () => {
