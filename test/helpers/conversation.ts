@@ -151,7 +151,7 @@ export async function sendKilledAndRepeated(
   child.kill('SIGKILL');
   const killed = (await child).signal === 'SIGKILL';
   const again = await start(words, { env: it.env });
-  expect(again.exitCode).toBe(0);
+  expect(again.exitCode, again.stderr).toBe(0);
   const said = (await chat.history({ session_id: session })).filter(({ role }) => role === 'user');
   return { texts: said.map(({ text }) => text), created: JSON.parse(again.stdout).created, killed };
 }

@@ -53,11 +53,13 @@ test('a send killed at any moment and repeated under its external id: one messag
     { kind: 'delay', ms: 60, on: 'POST /integrations/api-chat/message/', rate: 0.5 },
     { kind: 'delay', ms: 60, on: 'POST /integrations/api-chat/message/', stage: 'after' },
   );
-  // Until some were killed before the message was registered and some after, however slow the machine is.
+  // Until some were killed before the message was registered and some after, however slow the machine is: what is over
+  // the usual rounds waits longer and longer.
   const created = new Set<boolean>();
   for (let round = 0; round < 24 || (created.size < 2 && round < 96); round += 1) {
     const session = `k${round}`;
-    const sent = await sendKilledAndRepeated(talking, session, { afterMs: 60 + round * 15 });
+    const afterMs = (60 + round * 15) * Math.max(1, 1.1 ** (round - 24));
+    const sent = await sendKilledAndRepeated(talking, session, { afterMs });
     expect(sent.texts).toEqual([`text of ${session}`]);
     created.add(sent.created);
   }

@@ -8,7 +8,8 @@ export default defineConfig({
     setupFiles: ['test/helpers/seed.ts'],
     retry: 1,
     reporters: [new FlakyTests(), 'default'],
-    testTimeout: 120_000,
+    // Minutes of work on a machine that is not busy: the limit is there to tell a hang.
+    testTimeout: 600_000,
     // Each file runs processes of its own; more at once would measure the machine.
     fileParallelism: false,
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
