@@ -1,7 +1,9 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CronRecord } from '../../../src/domain/cron/ledger.ts';
+import { randomRecordId } from '../../../src/state/record.ts';
 import { leaveRecord, leftRecords, removeLeft } from '../../../src/state/recovery.ts';
 import { temporaryDirectory } from './files.ts';
 
@@ -31,8 +33,10 @@ describe('a record that is left beside the state file', () => {
 
   it('goes to the directory for temporary files where it cannot be beside it', async () => {
     const path = join(await temporaryDirectory(), 'missing', 'state.jsonl');
-    const left = await leaveRecord(path, RECORD);
-    expect(left).toContain('state.jsonl.recovery-r1');
+    // Others use that directory, too: under a name that is always the same, what a killed test left would be in the way.
+    const id = randomRecordId();
+    const left = await leaveRecord(path, { ...RECORD, id });
+    expect(left).toBe(join(tmpdir(), `state.jsonl.recovery-${id}`));
     await rm(left ?? '');
   });
 
