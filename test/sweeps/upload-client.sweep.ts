@@ -7,6 +7,9 @@ import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { sha256 } from '../sandbox/uploading.ts';
 
+/** Of the answers that a fault took: how many refusals may come later than they are waited for, as the machine is busy. */
+const LATE_REFUSALS = 0.1;
+
 const UPLOADS = 'POST /automation/file-attachments/';
 
 interface Ran {
@@ -103,7 +106,7 @@ test('500 small files through resets, 503s, 429s and delays before they were acc
   // A refusal that comes later than it is waited for, as this machine is busy, cannot be told from a lost answer.
   const { uploaded = 0, unknown = 0 } = count(ran.said);
   expect({ exitCode: ran.exitCode, sum: uploaded + unknown }).toEqual({ exitCode: unknown > 0 ? 10 : 0, sum: 500 });
-  expect(unknown).toBeLessThan(struck / 2);
+  expect(unknown).toBeLessThan(LATE_REFUSALS * struck);
   const first = await here.kept();
   expectTrue(ran.said, first);
   expect(first).toHaveLength(uploaded);
@@ -134,7 +137,7 @@ test('500 small files through resets, 503s and stalls before they were accepted:
   const { uploaded = 0, unknown = 0 } = count(ran.said);
   expect({ exitCode: ran.exitCode, sum: uploaded + unknown }).toEqual({ exitCode: 10, sum: 500 });
   expect(unknown).toBeGreaterThanOrEqual(stalls);
-  expect(unknown - stalls).toBeLessThan((struck - stalls) / 2);
+  expect(unknown - stalls).toBeLessThan(LATE_REFUSALS * (struck - stalls));
   const first = await here.kept();
   expectTrue(ran.said, first);
   expect(first).toHaveLength(uploaded);
@@ -224,7 +227,7 @@ test(`killed ${KILLS} times at random moments, nothing that was finished goes up
   expect(kept.length).toBeLessThanOrEqual(KILLED_FILES + unknown);
   expect((await here.run()).said.every(({ status }) => status === 'skipped')).toBe(true);
   // How many are over before they are killed is up to the machine; the first ones have too much to do for that.
-  expect(killed).toBeGreaterThan(2);
+  expect(killed).toBeGreaterThan(KILLS / 10);
   const twice = kept.length - KILLED_FILES;
   report(`killed ${killed} of ${KILLS} runs: ${unknown} unknown, of which ${twice} had arrived`, startedAt);
 });
