@@ -10,12 +10,11 @@ import {
   symlinkSync,
   utimesSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
-import { handSignals, run } from '../helpers/run.ts';
+import { handSignals, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { ATTACHMENTS, contentOf, DOCUMENTS, sha256 } from '../sandbox/uploading.ts';
 import { type UploadAnswer, uploads } from './uploads.ts';
@@ -111,15 +110,18 @@ describe('upload', () => {
 
   test('standard input needs a name, and leaves nothing behind', async () => {
     const it = await uploads();
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('partnerctl-upload-'));
+    // In the one that all share, tests of other processes keep theirs.
+    const temporary = tempDirectory();
+    vi.stubEnv('TMPDIR', temporary);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const words = ['-', '--filename', 'dump.sql', '-o', 'json'];
     const ran = await it.upload(words, { stdin: 'select 1;' });
     expect(ran.json()).toMatchObject([{ file: '-', bytes: 9, sha256: sha256('select 1;'), status: 'uploaded' }]);
     expect(await it.kept()).toMatchObject([{ filename: 'dump.sql', content_type: 'application/sql' }]);
     expect((await it.upload(words, { stdin: 'select 1;' })).json()).toMatchObject([{ status: 'skipped' }]);
     expect((await it.upload(words, { stdin: 'select 2;' })).json()).toMatchObject([{ status: 'uploaded' }]);
-    const after = readdirSync(tmpdir()).filter((name) => name.startsWith('partnerctl-upload-'));
-    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+    const left = readdirSync(temporary, { recursive: true, encoding: 'utf8' });
+    expect(left.filter((name) => name.includes('partnerctl-upload-'))).toEqual([]);
   });
 
   test('the state file shows which file has which id', async () => {

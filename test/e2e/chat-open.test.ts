@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LINE_BREAK } from '../../src/output/multiline-input.ts';
+import { type Holding, holding } from '../helpers/holding.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, chatOn, MESSAGE } from '../sandbox/talk.ts';
@@ -16,13 +17,14 @@ interface Talk extends TmuxScreen {
 }
 
 /** `chat open` in a terminal of its own, against a sandbox whose agents say nothing unless they are told to. */
-async function talk(): Promise<Talk> {
+async function talk(way: (it: Service) => Promise<Pick<Service, 'env'>> = async (it) => it): Promise<Talk> {
   const it = await service();
   await it.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
   const chat = await chatOn(it);
   const home = tempDirectory();
   const words = ['chat', 'open', '--source', chat.source_id, '--session', 't1'];
-  const terminal = await inTmux(words, { ...it.env, HOME: home });
+  const { env } = await way(it);
+  const terminal = await inTmux(words, { ...env, HOME: home });
   await terminal.screen(/^› *$/m);
   const place = { source_id: chat.source_id, session_id: 't1', role: 'assistant' };
   return {
@@ -34,6 +36,17 @@ async function talk(): Promise<Talk> {
   };
 }
 
+/** The same, and what is sent waits until it may go on. */
+async function talkHeld(): Promise<Talk & Holding> {
+  const ways: Holding[] = [];
+  const talking = await talk(async (it) => {
+    const way = await holding(it, ({ method, url }) => method === 'POST' && url?.endsWith(MESSAGE) === true);
+    ways.push(way);
+    return way;
+  });
+  return Object.assign(talking, ...ways);
+}
+
 // Without tmux there is no terminal to look at; what is skipped is counted as skipped.
 describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   test('a reply in mid-word leaves the typed text and the cursor as they were', async () => {
@@ -42,12 +55,12 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/^… *$/m);
     await keys('half a wo', 'Left', 'Left');
     await screen(/^… half a wo$/m);
-    const before = await cursor();
+    // The line is drawn first, and then the cursor goes to its place: behind the prompt and all letters but two.
+    const column = '… half a wo'.length - 2;
+    await expect.poll(cursor).toMatch(new RegExp(`^${column},`));
     await reply('**Good** morning');
     const shown = await screen(/assistant\n {2}Good morning\n\n› half a wo$/);
-    // The line is drawn first, and then the cursor goes to its place.
-    const place = [before.split(',')[0], shown.split('\n').length - 1].join(',');
-    await expect.poll(cursor).toBe(place);
+    await expect.poll(cursor).toBe([column, shown.split('\n').length - 1].join(','));
     await keys('X');
     await screen(/^› half a Xwo$/m);
   });
@@ -108,7 +121,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/w3x99$/);
     await reply('one');
     await reply('two');
-    await expect.poll(everything, { timeout: 10_000 }).toMatch(/\btwo\b/);
+    await expect.poll(everything).toMatch(/\btwo\b/);
     await keys('Left', 'y');
     await screen(/w3yx99$/);
     await keys('C-a', 'z');
@@ -129,12 +142,12 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   });
 
   test('leaving while a message is being sent says what is waited for; it is registered', async () => {
-    const { keys, screen, chat, it } = await talk();
-    await it.faults({ kind: 'delay', ms: 1_500, on: `POST ${MESSAGE}` });
+    const { keys, screen, chat, held, release } = await talkHeld();
     await keys('slow', 'Enter');
-    await screen(/^… *$/m);
+    await held();
     await keys('C-d');
     await screen(/Waiting until a message is registered\. Ctrl-C or Ctrl-D/);
+    release();
     await screen(/ended with 0/);
     expect(await chat.history({ session_id: 't1' })).toMatchObject([{ text: 'slow' }]);
   });
@@ -158,12 +171,13 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   );
 
   test('a message that cannot be sent after leaving is told with the command that sends it again', async () => {
-    const { keys, screen, everything, it } = await talk();
-    await it.set({ latency_ms: 1_000 });
+    const { keys, screen, everything, it, held, release } = await talkHeld();
     await it.faults({ kind: 'status', status: 422, stage: 'after', on: `POST ${MESSAGE}` });
     await keys('refused', 'Enter');
-    await screen(/^… *$/m);
+    await held();
     await keys('C-d');
+    await screen(/Waiting until a message is registered/);
+    release();
     await screen(/ended with 1$/);
     expect(await everything()).toMatch(/partnerctl chat send .*--external-id [-\w]+ refused$/m);
   });

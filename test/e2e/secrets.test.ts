@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { ECHOES, echoing, expectKeptSecret, expectNoToken, places, TOKEN } from '../helpers/echoing.ts';
 import { tempDirectory } from '../helpers/run.ts';
@@ -51,14 +53,15 @@ test.skipIf(!existsSync('/proc/self/cmdline'))(
     const { env } = places();
     const gate = join(tempDirectory(), 'gate');
     const file = write('token', TOKEN);
-    // A token_command that lasts until it may go on, so that it can be looked at.
-    const command = `cat ${file}; echo; echo running >&2; while [ ! -e ${gate} ]; do read line < /dev/null || sleep 0.01; done`;
+    await execa('mkfifo', [gate]);
+    // A token_command that lasts until it may go on, so that it can be looked at; it has no children by then that come and go.
+    const command = `cat ${file}; echo; echo running >&2; read line < ${gate}`;
     const child = start(['login', '--base-url', baseUrl, '--token-command', command, '--debug'], { env });
     await until(child.stderr, /running/);
     const processes = [child.pid ?? 0, ...childrenOf(child.pid ?? 0)];
     expect(processes.length).toBeGreaterThan(1);
     for (const pid of processes) expectNoToken(`arguments of ${pid}`, readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
-    writeFileSync(gate, '');
+    await writeFile(gate, '\n');
     while (release.length === 0) await new Promise(setImmediate);
     expectNoToken('arguments', readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'));
     for (const go of release) go();

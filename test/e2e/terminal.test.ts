@@ -104,7 +104,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 0 });
     expect(ran.exitCode).toBe(0);
     expect(plain(ran.stdout)).toBe('The token reaches no spaces.\n');
-  }, 10_000);
+  });
 
   test('login asks for the token and does not show it', async () => {
     const it = await service();

@@ -3,6 +3,7 @@ import { readdirSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { holding } from '../helpers/holding.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service, write } from '../helpers/service.ts';
 import { start, until } from './program.ts';
@@ -17,17 +18,17 @@ function largeFile(name: string, directory: string): string {
   return path;
 }
 
-/** A service that begins to read what it is sent only after a while. */
-async function slowService(ms = 2_500): Promise<{ it: Service; directory: string; state: string[] }> {
+/** A service, and a directory with a state file. */
+async function opened(): Promise<{ it: Service; directory: string; state: string[] }> {
   const it = await service();
-  await it.faults({ kind: 'delay', ms, on: 'POST' });
   const directory = tempDirectory();
   return { it, directory, state: ['--state', join(directory, 'state.jsonl')] };
 }
 
 describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
   test('a bar for all and for each file, within 60 columns; at the end the result is all that is left', async () => {
-    const { it, directory, state } = await slowService();
+    const { it, directory, state } = await opened();
+    const { env, release } = await holding(it, ({ method }) => method === 'POST');
     const names = [
       'a.bin',
       `${'long-'.repeat(20)}name.bin`,
@@ -35,12 +36,13 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
       'c\u001b[2J\u001b]0;stolen\u0007.bin',
     ];
     for (const name of names) largeFile(name, directory);
-    const terminal = await inTmux(['upload', '-r', directory, '--exclude', '*.jsonl', ...state], it.env);
+    const terminal = await inTmux(['upload', '-r', directory, '--exclude', '*.jsonl', ...state], env);
     const shown = await terminal.screen(/0 of 4 files +█+░+ [\d.]+ MB of 160 MB.*(\n.* of 40 MB.*){4}/);
     // One line each: none was wrapped.
     expect(shown.split('\n')).toHaveLength(5);
     expect(shown).toMatch(/^ {2}\S*a\.bin /m);
     expect(shown).toContain('name.bin ');
+    release();
     const ended = await terminal.screen(/ended with 0/);
     expect(ended).not.toMatch(/ of 40 MB/);
     const all = await terminal.everything();
@@ -61,7 +63,8 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
   }, 30_000);
 
   test('a wide terminal gets bars, and Ctrl-C takes them away', async () => {
-    const { it, directory, state } = await slowService();
+    const { it, directory, state } = await opened();
+    await it.faults({ kind: 'stall', on: 'POST' });
     const terminal = await inTmux(['upload', largeFile('big.bin', directory), ...state], it.env);
     await terminal.resize(120);
     await terminal.screen(/big\.bin +█*░+ .* of 40 MB/);
@@ -73,7 +76,9 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
 });
 
 test('a pipe gets no trace of bars: a line for each file on stdout, and nothing on stderr', async () => {
-  const { it, directory, state } = await slowService(1_500);
+  const { it, directory, state } = await opened();
+  // Longer than bars take to appear in a terminal.
+  await it.faults({ kind: 'delay', ms: 1_500, on: 'POST' });
   const ran = await start(['upload', largeFile('a.bin', directory), ...state], { env: it.env });
   expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
   expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t40000000\t[0-9a-f]{64}\n$/);
