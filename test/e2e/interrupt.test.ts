@@ -25,7 +25,10 @@ test.each([
   const it = await service();
   // The fourth write waits until the signal has come.
   let writes = 0;
-  const { env, held, release } = await holding(it, ({ method }) => method === 'POST' && (writes += 1) > 3);
+  const { env, held, release } = await holding(it, ({ method }) => {
+    if (method === 'POST') writes += 1;
+    return writes > 3;
+  });
   const path = many(12);
   const child = start(['provision', path, '--concurrency', '1', '-o', 'json', '-v'], { env });
   const noticed = until(child.stderr, /at most for the answer/);

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { tempDirectory } from '../helpers/run.ts';
 import { call, PROVISION, provisioning } from '../sandbox/harness.ts';
@@ -161,18 +162,18 @@ describe('sandbox run', () => {
 
   test('a signal while the sandbox starts keeps the command from starting', async () => {
     const temporary = tempDirectory();
-    const data = join(temporary, 'data');
-    // The first sign of life is the directory that the sandbox makes.
-    const { watch } = await import('node:fs/promises');
-    const control = new AbortController();
-    const events = watch(temporary, { signal: control.signal });
-    const words = ['sandbox', 'run', '--data', data, '--', 'sh', '-c', 'echo started'];
+    const faults = join(tempDirectory(), 'faults.json');
+    await execa('mkfifo', [faults]);
+    const words = ['sandbox', 'run', '--faults', faults, '--', 'sh', '-c', 'echo started'];
     const child = start(words, { env: { TMPDIR: temporary } });
-    for await (const _ of events) break;
-    control.abort();
+    // It cannot be opened before the program has begun to read it, and the program cannot go on before it is closed.
+    const { open } = await import('node:fs/promises');
+    const writer = await open(faults, 'w');
     child.kill('SIGTERM');
+    await writer.writeFile('{"rules":[]}');
+    await writer.close();
     expect(await child).toMatchObject({ exitCode: 143, stdout: '' });
-    expect(readdirSync(temporary).filter((name) => name !== 'data')).toEqual([]);
+    expect(readdirSync(temporary)).toEqual([]);
   });
 });
 
