@@ -4,6 +4,7 @@ import { InterruptedError } from '../../src/errors.ts';
 import { fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { chatOn, HISTORY, MESSAGE } from '../sandbox/talk.ts';
+import { polled, runUntilPolled } from './polls.ts';
 
 async function talking() {
   const it = await service();
@@ -12,7 +13,11 @@ async function talking() {
   const script = async (...rules: object[]): Promise<void> => {
     expect((await it.admin('PUT', '/script', { rules })).status).toBe(200);
   };
-  return { it, chat, to, env: it.env, script };
+  const reply = async (text: string, session_id = 's1'): Promise<void> => {
+    const body = { source_id: chat.source_id, session_id, role: 'assistant', text };
+    expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+  };
+  return { it, chat, to, env: it.env, script, reply };
 }
 
 /** The words of a command that a hint names, as a shell reads them, without the program's own name. */
@@ -222,7 +227,7 @@ describe('chat send --wait', () => {
     const { env, to, chat } = await talking();
     await run([...to, 'Hello!', '--external-id', 'e1'], { env });
     await expect.poll(async () => (await chat.history()).length).toBe(2);
-    const ran = await run([...to, 'Hello!', '--external-id', 'e1', '--wait', '--timeout', '5s'], { env });
+    const ran = await run([...to, 'Hello!', '--external-id', 'e1', '--wait'], { env });
     expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n' });
   });
 
@@ -237,9 +242,9 @@ describe('chat send --wait', () => {
   });
 
   test('ends with 11 when none came in time, with a command that waits on', async () => {
-    const { env, to, chat, script } = await talking();
-    await script({ pattern: 'slow', replies: [{ text: 'at last', delay_ms: 1_500 }] });
-    const ran = await run([...to, 'slow', '--wait', '--timeout', '1s', '-o', 'json'], { env });
+    const { it, env, to, chat, script, reply } = await talking();
+    await script({ pattern: 'slow', fail: 'silent' });
+    const ran = await runUntilPolled(it, [...to, 'slow', '--wait', '-o', 'json']);
     expect(ran.code).toBe(11);
     expect(ran.json()).toMatchObject({ created: true, reply: null });
     const [sent] = await chat.history();
@@ -250,7 +255,10 @@ describe('chat send --wait', () => {
     expect(words).toEqual(
       ['chat', 'wait', '--source', chat.source_id, '--session', 's1'].concat('--after', sent?.message_id ?? ''),
     );
-    expect(await run(words, { env, clock: fasterClock() })).toMatchObject({ code: 0, stdout: 'at last\n', stderr: '' });
+    const waiting = run(words, { env, clock: fasterClock() });
+    await polled(it, 2);
+    await reply('at last');
+    expect(await waiting).toMatchObject({ code: 0, stdout: 'at last\n', stderr: '' });
     const on = await run([...words, '-o', 'json'], { env });
     expect(on.json()).toEqual({
       source_id: chat.source_id,
@@ -261,9 +269,9 @@ describe('chat send --wait', () => {
   });
 
   test('says what kept it from reading the history when the time was up', async () => {
-    const { it, env, to } = await talking();
+    const { it, to } = await talking();
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
-    const ran = await run([...to, 'x', '--wait', '--timeout', '1s', '-o', 'json'], { env });
+    const ran = await runUntilPolled(it, [...to, 'x', '--wait', '-o', 'json']);
     expect(ran.code).toBe(11);
     expect(ran.error()).toMatchObject({
       type: 'no_reply',
@@ -272,19 +280,17 @@ describe('chat send --wait', () => {
   });
 
   test('prints what came when not all did', async () => {
-    const { env, to } = await talking();
-    const ran = await run([...to, 'x', '--replies', '2', '--timeout', '1500ms'], { env });
+    const { it, to, chat } = await talking();
+    const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
+    const ran = await runUntilPolled(it, [...to, 'x', '--replies', '2'], { before });
     expect(ran).toMatchObject({ code: 11, stdout: 'You said: x\n', stderr: expect.stringContaining('Only 1') });
   });
 
   test('says how many are missing, and the command that waits on waits for those', async () => {
-    const { it, env, to, chat, script } = await talking();
+    const { it, env, to, chat, script, reply } = await talking();
     await script({ pattern: '.', replies: [{ text: 'one', delay_ms: 20 }] });
-    const more = async (...texts: string[]): Promise<void> => {
-      const place = { source_id: chat.source_id, session_id: 's1', role: 'assistant' };
-      for (const text of texts) expect((await it.admin('POST', '/messages', { ...place, text })).status).toBe(201);
-    };
-    const ran = await run([...to, 'x', '--replies', '4', '--timeout', '1s', '-o', 'json'], { env });
+    const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
+    const ran = await runUntilPolled(it, [...to, 'x', '--replies', '4', '-o', 'json'], { before });
     expect(ran.code).toBe(11);
     const one = (await chat.history()).find(({ text }) => text === 'one');
     expect(ran.error()).toMatchObject({
@@ -295,26 +301,29 @@ describe('chat send --wait', () => {
     expect(words.slice(2)).toEqual(
       ['--source', chat.source_id, '--session', 's1'].concat('--after', one?.message_id ?? '', '--replies', '3'),
     );
-    await more('two', 'three');
-    const second = await run([...words, '--timeout', '1s', '-o', 'json'], { env });
+    for (const text of ['two', 'three']) await reply(text);
+    const second = await runUntilPolled(it, [...words, '-o', 'json']);
     expect(second).toMatchObject({ code: 11 });
     expect(second.json()).toMatchObject({ reply: { text: 'two' }, replies: [{ text: 'two' }, { text: 'three' }] });
     expect(second.error()).toMatchObject({ details: { replies: 2, missing: 1 } });
-    await more('four', 'five');
+    for (const text of ['four', 'five']) await reply(text);
     const last = await run(commandIn(second.error().hint), { env });
     expect(last).toMatchObject({ code: 0, stdout: 'four\n', stderr: '' });
   });
 
   test('with --settle the command that waits on waits until it is quiet', async () => {
-    const { env, to, script } = await talking();
-    await script({ pattern: '.', replies: ['one', 'two'].map((text) => ({ text, delay_ms: 1_300 })) });
-    const lateTo = to.with(-1, 's2');
-    const beingLate = run([...lateTo, 'y', '--settle', '9s', '--timeout', '2200ms', '-o', 'json'], { env });
-    const ran = await run([...to, 'x', '--settle', '900ms', '--timeout', '1s', '-o', 'json'], { env });
+    const { it, env, to, script, reply } = await talking();
+    await script({ pattern: '.', fail: 'silent' });
+    const ran = await runUntilPolled(it, [...to, 'x', '--settle', '900ms', '-o', 'json']);
     expect(ran.code).toBe(11);
     expect(ran.error()).toMatchObject({ message: 'No reply came in time.', details: { replies: 0, missing: null } });
+    for (const text of ['one', 'two']) await reply(text);
     expect((await run(commandIn(ran.error().hint), { env })).stdout).toBe('one\ntwo\n');
-    const late = await beingLate;
+    const before = async (): Promise<void> => {
+      await polled(it, 1);
+      await reply('one', 's2');
+    };
+    const late = await runUntilPolled(it, [...to.with(-1, 's2'), 'y', '--settle', '9s', '-o', 'json'], { before });
     expect(late.error().message).toBe('1 reply came, but it was not quiet for 9s before the time was up.');
     expect(commandIn(late.error().hint).slice(-2)).toEqual(['--settle', '9s']);
   });

@@ -5,6 +5,7 @@ import { historyServer } from '../faults/history-server.ts';
 import { fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, chatOn, HISTORY } from '../sandbox/talk.ts';
+import { polled, runUntilPolled } from './polls.ts';
 
 interface Line {
   readonly message_id: string;
@@ -139,8 +140,7 @@ describe('what a tail says on stderr', () => {
   test('the service may not know the session yet, which a wrong address looks like too', async () => {
     const { it, env, of } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
-    for (const words of [['--no-follow'], ['--timeout', '8s']]) {
-      const ran = await run([...of, ...words], { env, clock: fasterClock() });
+    for (const ran of [await run([...of, '--no-follow'], { env }), await runUntilPolled(it, of)]) {
       expect(ran).toMatchObject({ code: 0, stdout: '' });
       expect(ran.stderr.match(/does not know the session s1 yet/g)).toHaveLength(1);
     }
@@ -197,13 +197,15 @@ describe('how a tail ends', () => {
   });
 
   test('after the first new reply, or with 11 when none came', async () => {
-    const { env, of, chat } = await talking(2);
+    const { it, env, of, chat } = await talking(2);
     const running = run([...of, '--until-reply', '-o', 'json'], { env, clock: fasterClock() });
+    // A reply that is there when the tail begins is not a new one.
+    await polled(it, 2);
     await chat.send('Hello!');
     const ran = await running;
     expect(ran.code).toBe(0);
     expect(textsOf(ran.stdout)).toEqual(['m1', 'm2', 'Hello!', 'You said: Hello!']);
-    const none = await run([...of, '--until-reply', '--tail', '1', '--timeout', '700ms'], { env });
+    const none = await runUntilPolled(it, [...of, '--until-reply', '--tail', '1']);
     expect(none).toMatchObject({ code: 11, stderr: expect.stringMatching(/--after msg_\w+ --until-reply/) });
   });
 
@@ -228,22 +230,21 @@ describe('how a tail ends', () => {
     [503, 8],
     [429, 7],
   ])('as the last failure when its time is up before anything was read: %i with %i', async (status, code) => {
-    const { it, env, of } = await talking(1);
+    const { it, of } = await talking(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
-    const ways = [[], ['--no-follow'], ['--until-reply', '-o', 'json']];
-    const [following, reading, reply] = await Promise.all(
-      ways.map((words) => run([...of, '--timeout', '800ms', ...words], { env })),
-    );
-    expect([following?.code, reading?.code]).toEqual([code, code]);
-    expect(reply?.code).toBe(11);
-    expect(reply?.error()).toMatchObject({
+    for (const words of [[], ['--no-follow']]) {
+      expect((await runUntilPolled(it, [...of, ...words], { random: hasty })).code).toBe(code);
+    }
+    const reply = await runUntilPolled(it, [...of, '--until-reply', '-o', 'json'], { random: hasty });
+    expect(reply.code).toBe(11);
+    expect(reply.error()).toMatchObject({
       details: { last_error: { status }, why: expect.stringContaining(`${status}`) },
     });
   });
 
   test('with 0 when its time is up, and with 8 when the service is gone for too long', async () => {
     const { it, env, of } = await talking(1);
-    expect(await run([...of, '--timeout', '500ms', '-o', 'json'], { env })).toMatchObject({ code: 0, stderr: '' });
+    expect(await runUntilPolled(it, [...of, '-o', 'json'])).toMatchObject({ code: 0, stderr: '' });
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--max-outage', '5s'], { env, clock: fasterClock() });
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });
