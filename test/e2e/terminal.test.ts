@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { holding } from '../helpers/holding.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { service } from '../helpers/service.ts';
@@ -80,9 +81,11 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
 
   test('what takes longer than a second gets a spinner, which is gone at the end', async () => {
     const it = await service();
-    await it.set({ latency_ms: 1_400 });
-    const ran = await inTerminal(['spaces', 'list'], { env: it.env });
-    expect(ran.stdout).toContain('Reading the spaces');
+    const { env, release } = await holding(it, () => true);
+    const child = inTerminal(['spaces', 'list'], { env });
+    await until(child.stdout, /Reading the spaces/);
+    release();
+    const ran = await child;
     expect(screen(ran.stdout)).toBe('The token reaches no spaces.\n');
     expect(ran.stdout).not.toContain('\u001b[?25l');
   });
