@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { historyServer } from '../faults/history-server.ts';
-import { fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
+import { fastClock, fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, chatOn, HISTORY } from '../sandbox/talk.ts';
 import { polled, runUntilPolled } from './polls.ts';
@@ -150,7 +150,7 @@ describe('what a tail says on stderr', () => {
   test('the line is lost, and back, with --quiet too', async () => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
-    const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty, clock: fasterClock() });
+    const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty, clock: fastClock() });
     expect(ran.stderr).toMatch(/^warning: the line is lost.*\nwarning: the line is back.*\n$/);
   });
 
@@ -246,7 +246,7 @@ describe('how a tail ends', () => {
     const { it, env, of } = await talking(1);
     expect(await runUntilPolled(it, [...of, '-o', 'json'])).toMatchObject({ code: 0, stderr: '' });
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
-    const ran = await run([...of, '--max-outage', '5s'], { env, clock: fasterClock() });
+    const ran = await run([...of, '--max-outage', '5s'], { env, clock: fastClock() });
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });
   });
 });
