@@ -24,7 +24,7 @@ test.each([
 test('--timeout ends the wait for a token_command', async () => {
   const it = await service();
   // Longer than a test may take, and not the child of a shell, which would outlive that.
-  const command = 'exec sleep 60';
+  const command = 'exec sleep 600';
   const words = ['login', '--base-url', it.sandbox.baseUrl, '--token-command', command, '--timeout', '300ms'];
   const ran = await run(words, { env: { HOME: it.env.HOME } });
   expect(ran.code).not.toBe(0);

@@ -26,7 +26,7 @@ export interface TmuxScreen {
 const ROWS = 20;
 
 /** Less than a test may take, so that what is on the screen is told. */
-const LONGEST_MS = 25_000;
+const LONGEST_MS = 90_000;
 
 /** Resolves when a terminal has been written to since the last time, so that nobody looks at it over and over. */
 async function outputOf(tmux: (...args: string[]) => Promise<string>, directory: string): Promise<() => Promise<void>> {

@@ -50,7 +50,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     expect(all.replaceAll(/\n */g, '')).toContain('c\\x1b[2J\\x1b]0;stolen\\x07.bin');
     expect(all).toContain('4 uploaded.');
     expect(await terminal.title()).not.toContain('stolen');
-  }, 30_000);
+  });
 
   test('standard input that is typed is asked for', async () => {
     const it = await service();
@@ -60,7 +60,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     await terminal.keys('hello', 'Enter', 'C-d');
     await terminal.screen(/ended with 0/);
     expect((await it.admin('GET', '/uploads')).json.uploads).toMatchObject([{ filename: 'typed.txt', bytes: 6 }]);
-  }, 30_000);
+  });
 
   test('a wide terminal gets bars, and Ctrl-C takes them away', async () => {
     const { it, directory, state } = await opened();
@@ -72,7 +72,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     const ended = await terminal.screen(/ended with 130/);
     expect(ended).not.toMatch(/░/);
     expect((await it.admin('GET', '/uploads')).json.uploads).toEqual([]);
-  }, 30_000);
+  });
 });
 
 test('a pipe gets no trace of bars: a line for each file on stdout, and nothing on stderr', async () => {
@@ -82,7 +82,7 @@ test('a pipe gets no trace of bars: a line for each file on stdout, and nothing 
   const ran = await start(['upload', largeFile('a.bin', directory), ...state], { env: it.env });
   expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
   expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t40000000\t[0-9a-f]{64}\n$/);
-}, 30_000);
+});
 
 test('a line is written as soon as its file is there', async () => {
   const it = await service();
