@@ -7,7 +7,7 @@ import { systemClock } from '../../src/clock.ts';
 import { BalanceError, CredentialsError, NotFoundError, ServiceError, ShapeError } from '../../src/errors.ts';
 import { randomRecordId } from '../../src/state/record.ts';
 import { lookUpTails, openTailMemory } from '../../src/state/tail.ts';
-import { fastClock, fasterClock, tempDirectory } from '../helpers/run.ts';
+import { fastClock, tempDirectory } from '../helpers/run.ts';
 import { type Asked, historyServer, partsFor, until, words } from './history-server.ts';
 
 function options(start: FollowStart = { from: 'start' }, changes: Partial<FollowOptions> = {}): FollowOptions {
@@ -218,7 +218,9 @@ describe('a line that is lost', () => {
     });
     const parts = partsFor(server.baseUrl, systemClock);
     const { events } = follow(parts, options({ from: 'start' }, { pollTimeoutMs: 200 }));
-    expect(words(await until(events, isMessage('s-0')))).toEqual(['+s-0']);
+    const shown = words(await until(events, isMessage('s-0')));
+    // On a busy machine so short a limit may strike again, until the line is called lost.
+    expect(shown.filter((word) => word.startsWith('+'))).toEqual(['+s-0']);
     await events.return();
   });
 });
@@ -332,7 +334,7 @@ describe('a service that is particular about cursors', () => {
       if (after !== undefined && newest < (server.sessions.get('s')?.length ?? 0) - 2) json(status, {});
       else json(200, wellBehaved());
     });
-    const { events } = follow(partsFor(server.baseUrl, fasterClock()), options({ from: 'last', count: 2 }));
+    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 2 }));
     expect(words(await until(events, isMessage('s-2')))).toEqual(['+s-1', '+s-2']);
     server.add('s', 1);
     expect(words(await until(events, isMessage('s-3')))).toEqual(['+s-3']);
@@ -435,12 +437,13 @@ describe('the end', () => {
   it('leaves no poll behind when nobody pulls any more', async () => {
     const server = await historyServer();
     server.add('a', 1);
+    const hanging = server.seen(({ session }) => session === 'b');
     server.behave(({ session, json }, wellBehaved) => {
-      if (session === 'a') json(200, wellBehaved());
+      // Only then is there a poll that could be left behind.
+      if (session === 'a') void hanging.then(() => json(200, wellBehaved()));
     });
     const sessions = ['a', 'b'].map((session_id) => ({ session_id, start: { from: 'start' } as const }));
     const parts = partsFor(server.baseUrl, systemClock);
-    const hanging = server.seen(({ session }) => session === 'b');
     for await (const event of follow(parts, { ...options(), sessions }).events) {
       if (event.kind === 'message') break;
     }
@@ -452,15 +455,17 @@ describe('the end', () => {
 describe('the pace', () => {
   it('is fast after something was sent, however long it was idle', async () => {
     const server = await historyServer();
-    const parts = partsFor(server.baseUrl, systemClock);
+    const parts = partsFor(server.baseUrl);
+    const { now } = parts.clock;
     const follower = follow(parts, options({ from: 'start' }, {}));
     const shown = until(follower.events, isMessage('s-0'));
-    await server.seen(() => true);
+    const isIdleSince = now();
+    await server.seen(() => now() - isIdleSince > 600_000);
     follower.sent('s');
     server.add('s', 1);
-    const started = Date.now();
+    const started = now();
     expect(words(await shown)).toEqual(['+s-0']);
-    expect(Date.now() - started).toBeLessThan(1500);
+    expect(now() - started).toBeLessThan(1500);
     await follower.events.return();
   });
 

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { Http } from '../../src/api/http.ts';
 import { createTransport } from '../../src/api/transport.ts';
 import type { FollowEvent, FollowParts } from '../../src/chat/terms.ts';
 
 import type { Clock } from '../../src/io.ts';
-import { fasterClock } from '../helpers/run.ts';
+import { fastClock } from '../helpers/run.ts';
+import { closedPort } from './servers.ts';
 
 interface Entry {
   readonly message_id: string;
@@ -83,8 +84,9 @@ export async function historyServer(): Promise<HistoryServer> {
       server.close(() => resolve());
       for (const socket of sockets) socket.destroy();
     });
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  // One that nobody else is given between `stop` and `restart`.
+  const port = await closedPort();
+  await listen(port);
   onTestFinished(() => (server.listening ? stop() : undefined));
 
   return {
@@ -109,8 +111,11 @@ export async function historyServer(): Promise<HistoryServer> {
   };
 }
 
-/** What following needs, with real HTTP. */
-export function partsFor(baseUrl: string, clock: Clock = fasterClock(20)): FollowParts & { stop(): void } {
+/**
+ * What following needs, with real HTTP. No time passes while an answer is awaited: how long that takes on a busy machine
+ * must not count as quiet, as an outage, or as a machine that slept.
+ */
+export function partsFor(baseUrl: string, clock: Clock = fastClock()): FollowParts & { stop(): void } {
   const control = new AbortController();
   const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: undefined });
   onTestFinished(() => transport.close());

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
@@ -37,8 +38,8 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
-  /** The client's port: two requests on one connection have the same. */
-  readonly connection: number | undefined;
+  /** Two requests on one connection have the same. */
+  readonly connection: Socket;
 }
 
 export interface HttpServer extends Listening {
@@ -59,8 +60,7 @@ export type Answerer = (request: Received, response: Parameters<RequestListener>
 export async function httpServer(answer: Answerer): Promise<HttpServer> {
   const received: Received[] = [];
   const server = createHttpServer(async (request, response) => {
-    const connection = request.socket.remotePort;
-    const { method = '', url: path = '', headers } = request;
+    const { method = '', url: path = '', headers, socket: connection } = request;
     let body: string;
     try {
       body = await textOf(request);
@@ -123,15 +123,23 @@ export async function tlsServer(reply: string): Promise<Listening & { readonly r
   return { ...(await listen(server, 'https')), received };
 }
 
-/** A port on which nothing listens. */
+/**
+ * A port on which nothing listens. The tests beside this one are not given it either: what is handed out to those who ask for
+ * any port lies above all of these.
+ */
 export async function closedPort(): Promise<number> {
-  const server = createTcpServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  for (;;) {
+    const port = randomInt(10_000, 32_768);
+    const server = createTcpServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** A whole HTTP/1.1 answer as text. */
