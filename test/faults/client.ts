@@ -27,6 +27,18 @@ export function client(baseUrl: string, options: Partial<HttpOptions> = {}): { h
   return { http, events };
 }
 
+/**
+ * Tries with a limit of time that is doubled until the test gets as far as it wants within it: how long that takes on a
+ * busy machine nobody knows.
+ * @param attempt resolves to undefined where it did not get so far
+ */
+export async function withinLimit<Reached>(attempt: (ms: number) => Promise<Reached | undefined>): Promise<Reached> {
+  for (let ms = 150; ; ms *= 2) {
+    const reached = await attempt(ms);
+    if (reached !== undefined) return reached;
+  }
+}
+
 /** A whole command line against a base address; waits take no time unless a clock is given. */
 export function partnerctl(baseUrl: string, argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   return run(argv, {

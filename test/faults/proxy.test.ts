@@ -169,7 +169,7 @@ describe('a proxy that closes the connection without an answer', () => {
       }),
     );
     const env = { PARTNER_BASE_URL: 'https://api.partner.test/v1', HTTPS_PROXY: `http://127.0.0.1:${port}` };
-    const ran = await program(env, 'spaces', 'list', '--retries', '1', '--timeout', '5s');
+    const ran = await program(env, 'spaces', 'list', '--retries', '1');
     expect(ran.exitCode).toBe(8);
     expect(ran.stderr).toContain('the proxy closed the connection');
     expect(calls).toBe(2);
