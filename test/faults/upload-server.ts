@@ -30,12 +30,14 @@ export type Reaction = (coming: Coming, response: ServerResponse, count: number)
 
 interface UploadServer extends Listening {
   readonly requests: Coming[];
+  /** Resolves once all of a request is waited for. */
+  readonly restWanted: Promise<void>;
 }
 
 /** What comes in is kept up to here; more is only counted. */
 const KEPT_BYTES = 1_000_000;
 
-function coming(request: IncomingMessage): Coming {
+function coming(request: IncomingMessage, wantRest: () => void): Coming {
   let bytes = 0;
   let isWhole = false;
   const kept: Buffer[] = [];
@@ -46,18 +48,22 @@ function coming(request: IncomingMessage): Coming {
     for (const each of waiting) if (bytes >= each.bytes) each.resolve();
   });
   request.on('error', () => undefined);
+  const whole = new Promise<void>((resolve) => {
+    request.on('end', () => {
+      isWhole = true;
+      resolve();
+    });
+  });
   return {
     headers: request.headers,
     path: request.url ?? '',
     bytes: () => bytes,
     body: () => Buffer.concat(kept),
     reached: (wanted) => new Promise((resolve) => waiting.push({ bytes: wanted, resolve })),
-    whole: new Promise((resolve) => {
-      request.on('end', () => {
-        isWhole = true;
-        resolve();
-      });
-    }),
+    get whole() {
+      wantRest();
+      return whole;
+    },
     closed: new Promise((resolve) => request.socket.on('close', () => resolve())),
     isWhole: () => isWhole,
     pause: () => request.pause(),
@@ -68,13 +74,17 @@ function coming(request: IncomingMessage): Coming {
 /** A service that can be as bad as a test wants while a body is still coming. */
 export async function uploadServer(react: Reaction): Promise<UploadServer> {
   const requests: Coming[] = [];
+  let wantRest = (): void => undefined;
+  const restWanted = new Promise<void>((resolve) => {
+    wantRest = resolve;
+  });
   const server = createServer((request, response) => {
-    const one = coming(request);
+    const one = coming(request, wantRest);
     requests.push(one);
     response.on('error', () => undefined);
     void react(one, response, requests.length);
   });
-  return { ...(await listen(server)), requests };
+  return { ...(await listen(server)), requests, restWanted };
 }
 
 /** As a service should: it reads all, and gives an id. */
@@ -89,11 +99,29 @@ export function atFirst(react: Reaction, times = 1): Reaction {
     count <= times ? react(coming, response, count) : accept(coming, response, count);
 }
 
-/** A clock of which every wait takes long enough for an answer to come, however busy this machine is. */
+/** A clock of which every wait takes some time, so that what is refused early is refused in time as a rule. */
 export const patientClock: Clock = {
   now: systemClock.now,
   sleep: (ms, signal) => systemClock.sleep(Math.max(ms, 120), signal),
 };
+
+/** The shortest time for which the last bytes of an upload are kept back; other waits are far shorter with `hasty`. */
+const HELD_MS = 25;
+
+/** A clock on which the last bytes of an upload are kept back until the service has answered or waits for them, whenever that is. */
+export function holdingClock({ restWanted }: UploadServer): Clock {
+  return {
+    now: systemClock.now,
+    sleep(ms, signal) {
+      if (ms < HELD_MS) return systemClock.sleep(ms, signal);
+      return new Promise((resolve, reject) => {
+        signal?.throwIfAborted();
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+        void restWanted.then(resolve);
+      });
+    },
+  };
+}
 
 interface Uploader {
   /** The state file. */
