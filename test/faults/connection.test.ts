@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { client, partnerctl } from './client.ts';
-import { closedPort, httpServer, listen, rawJson, rawServer, sendJson, tlsServer } from './servers.ts';
+import { closedPort, httpServer, listen, rawJson, rawServer, sendJson, tlsServer, UNKNOWN_HOST } from './servers.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 
@@ -18,7 +18,7 @@ describe('a service that cannot be reached', () => {
   });
 
   it('is told apart by a host name that is not known', async () => {
-    const ran = await partnerctl('https://no-such-host.invalid/v1', LIST);
+    const ran = await partnerctl(`https://${UNKNOWN_HOST}/v1`, LIST);
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ type: 'service', details: { left: false, attempts: 4 } });
     expect(ran.error().details).toMatchObject({ reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });

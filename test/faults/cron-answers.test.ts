@@ -15,7 +15,7 @@ import { CRON_JOBS, jobBody, scheduled } from '../sandbox/scheduled.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
 import { partnerctl, withinLimit } from './client.ts';
 import { type Front, front, type Trouble } from './front.ts';
-import { closedPort, listen, rawJson, sendJson, tlsServer } from './servers.ts';
+import { closedPort, listen, rawJson, sendJson, tlsServer, UNKNOWN_HOST } from './servers.ts';
 
 interface Place {
   readonly cron: Cron;
@@ -387,7 +387,7 @@ describe('a request that never left does not block:', () => {
 
   it.each([
     ['no service at all', async () => `http://127.0.0.1:${await closedPort()}/v1`],
-    ['no such host', async () => 'https://no-such-host.invalid/v1'],
+    ['no such host', async () => `https://${UNKNOWN_HOST}/v1`],
     ['a certificate that is not trusted', async () => (await tlsServer(rawJson([]))).baseUrl],
   ])('%s: exit 8, and nothing is written', async (_, baseUrl) => {
     const path = join(tempDirectory(), 'state.jsonl');

@@ -19,7 +19,7 @@ import {
 } from '../../src/errors.ts';
 import { fastClock } from '../helpers/run.ts';
 import { client, TOKEN, withinLimit } from './client.ts';
-import { closedPort, httpServer, listen, rawJson, rawServer, sendJson, tlsServer } from './servers.ts';
+import { closedPort, httpServer, listen, rawJson, rawServer, sendJson, tlsServer, UNKNOWN_HOST } from './servers.ts';
 
 const JOB = {
   agent_id: 'a1',
@@ -154,7 +154,7 @@ describe('what never left this machine did not happen', () => {
   });
 
   it('as the host name is not known', async () => {
-    const { http } = client('https://no-such-host.invalid/v1');
+    const { http } = client(`https://${UNKNOWN_HOST}/v1`);
     const error = await errorOf(http);
     expectProof(error);
     expect(error.facts.details).toMatchObject({ left: false });

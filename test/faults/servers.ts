@@ -142,6 +142,9 @@ export async function closedPort(): Promise<number> {
   }
 }
 
+/** No name of a host is that long, so that no server of names is asked: one may take its time, or know every name. */
+export const UNKNOWN_HOST = `${'x'.repeat(64)}.invalid`;
+
 /** A whole HTTP/1.1 answer as text. */
 export function rawJson(body: unknown, status = '200 OK', headers = ''): string {
   const text = JSON.stringify(body);
