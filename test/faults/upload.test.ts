@@ -529,7 +529,7 @@ describe('a service that is slow to read', () => {
   it('but steady is given up all the same once the time of the whole command is up', async () => {
     // Read at this pace, it would take longer than any test may.
     const path = large(4_000 * MB);
-    const { server, records } = await withinLimit(async (ms) => {
+    const { server, ran, records } = await withinLimit(async (ms) => {
       const server = await uploadServer(async (coming) => {
         for (let isOver = false; !isOver; ) {
           coming.pause();
@@ -540,10 +540,10 @@ describe('a service that is slow to read', () => {
       });
       const { upload, records } = uploader(server.baseUrl);
       const ran = await upload([path, '--timeout', `${ms}ms`]);
-      expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
       const [request] = server.requests;
-      return (request?.bytes() ?? 0) > 8 * MB ? { server, records } : undefined;
+      return (request?.bytes() ?? 0) > 8 * MB ? { server, ran, records } : undefined;
     });
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
     expect(server.requests.map((request) => request.isWhole())).toEqual([false]);
     expect(await records()).toEqual([]);
   });
