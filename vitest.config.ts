@@ -27,8 +27,8 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: ProcessesFirst },
     // On a busy machine a test may take ten times as long; these only tell what never ends, and what never comes.
-    testTimeout: 100_000,
-    hookTimeout: 100_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 90_000 } },
     // The environment of whoever runs the tests must not reach them.
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },

@@ -78,10 +78,7 @@ test('a tail of an idle session ends with 0 once its reader is gone, though noth
   expect(linesOf(ran.stdout)).toHaveLength(1);
 });
 
-// One poll stalls for as long as a poll may take, so these take their time.
-const PATIENT = { timeout: 120_000 };
-
-test('several sessions in bad weather: each message once, and in order', PATIENT, async () => {
+test('several sessions in bad weather: each message once, and in order', async () => {
   const talking = await conversations(await service(), 5);
   await badHistory(talking.it, 1);
   const replying = reply(talking, 80, 20);
@@ -92,24 +89,20 @@ test('several sessions in bad weather: each message once, and in order', PATIENT
   expect(shown(talking, lines)).toEqual(await truth(talking));
 });
 
-test(
-  'killed with SIGKILL and resumed: nothing is lost, and no more than the last line comes again',
-  PATIENT,
-  async () => {
-    const talking = await conversations(await service(), 3);
-    await badHistory(talking.it, 2);
-    const runs = [];
-    for (const count of [1, 7, 0, 40]) {
-      // A run may write all that there is before the signal reaches it; the next one is to have enough all the same.
-      await reply(talking, 20);
-      runs.push((await followTo(talking, ['--resume'], count, 'SIGKILL')).lines);
-    }
-    await talking.it.faults();
-    const rest = await start([...talking.words, '--resume', '--no-follow'], { env: talking.it.env });
-    runs.push(linesOf(rest.stdout));
-    expect(shown(talking, joined(runs))).toEqual(await truth(talking));
-  },
-);
+test('killed with SIGKILL and resumed: nothing is lost, and no more than the last line comes again', async () => {
+  const talking = await conversations(await service(), 3);
+  await badHistory(talking.it, 2);
+  const runs = [];
+  for (const count of [1, 7, 0, 40]) {
+    // A run may write all that there is before the signal reaches it; the next one is to have enough all the same.
+    await reply(talking, 20);
+    runs.push((await followTo(talking, ['--resume'], count, 'SIGKILL')).lines);
+  }
+  await talking.it.faults();
+  const rest = await start([...talking.words, '--resume', '--no-follow'], { env: talking.it.env });
+  runs.push(linesOf(rest.stdout));
+  expect(shown(talking, joined(runs))).toEqual(await truth(talking));
+});
 
 test('a message whose sending was killed, and repeated under its external id, is there once', async () => {
   const talking = await conversations(await service(), 2);

@@ -13,13 +13,10 @@ function commandsOf(heading: string): string {
   return [...own.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block).join('\n');
 }
 
-// Each of a few dozen commands is a process.
-const PATIENT = { timeout: 120_000 };
-
 test.each([
   ['Scheduled jobs', /cron_\w+\tcreated\t/],
   ['Upload', /doc_\w+\tuploaded\t.*hours\.md\t/],
-])('the commands of "%s" work as written, one after the other', PATIENT, async (section, wanted) => {
+])('the commands of "%s" work as written, one after the other', async (section, wanted) => {
   const directory = tempDirectory();
   write('space.yaml', manifest('acme-001'), directory);
   const program = `partnerctl() { '${process.execPath}' '${PROGRAM}' "$@"; }`;

@@ -33,7 +33,7 @@ describe.each(Object.entries(SERVERS))('a refusal with which the connection is c
     ['401 Unauthorized', 401, 3],
     ['402 Payment Required', 402, 6],
     ['413 Content Too Large', 413, 1],
-  ])('is read all the same: %s', { timeout: 120_000 }, async (line, status, exit) => {
+  ])('is read all the same: %s', async (line, status, exit) => {
     const { baseUrl } = await serve(rawJson({ message: 'Not this.' }, line, 'connection: close\r\n'));
     const path = write('large.bin', '');
     truncateSync(path, 20_000_000);

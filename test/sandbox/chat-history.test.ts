@@ -77,7 +77,7 @@ describe('the history', () => {
     expect(await chat.history()).toHaveLength(20);
   });
 
-  test('of 100,000 messages is read in pages, each of them once and in order', { timeout: 60_000 }, async () => {
+  test('of 100,000 messages is read in pages, each of them once and in order', async () => {
     const { chat } = await session(100_000);
     const entries = await chat.history({ page_size: '1000' });
     expect(texts(entries)).toEqual(numbers(1, 100_000));
@@ -261,9 +261,7 @@ describe('quirks', () => {
     expect(texts(await chat.history())).toEqual(['Hello']);
   });
 
-  test('all at once leave a reader who repeats, drops what it has and sorts with everything', {
-    timeout: 60_000,
-  }, async () => {
+  test('all at once leave a reader who repeats, drops what it has and sorts with everything', async () => {
     const on = { on: `GET ${HISTORY}`, rate: 0.06 };
     const { chat, admin } = await session(500, {
       seed: 11,

@@ -177,7 +177,7 @@ describe('kill -9', () => {
     return moments;
   }
 
-  test('in the middle of a move: no run is lost on the way or comes twice', { timeout: 60_000 }, async () => {
+  test('in the middle of a move: no run is lost on the way or comes twice', async () => {
     const dataDir = await temporaryDirectory();
     let job: Job | undefined;
     const kept: string[] = [];
@@ -216,7 +216,7 @@ describe('kill -9', () => {
     expect(readLines(await readFile(join(dataDir, 'journal.jsonl'))).changes.length).toBeGreaterThan(moments.length);
   });
 
-  test('right after a job was acknowledged: it is there', { timeout: 60_000 }, async () => {
+  test('right after a job was acknowledged: it is there', async () => {
     const dataDir = await temporaryDirectory();
     const made: string[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -237,9 +237,7 @@ describe('kill -9', () => {
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  test('around the moment itself, by the machine’s own timers: the run is there once', {
-    timeout: 60_000,
-  }, async () => {
+  test('around the moment itself, by the machine’s own timers: the run is there once', async () => {
     const dataDir = await temporaryDirectory();
     const child = await startChild(dataDir);
     const { make, clock, runs } = await planOn(overChild(child));

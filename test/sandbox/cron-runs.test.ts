@@ -133,7 +133,7 @@ describe('a week', () => {
     expect(await said(hourly)).toHaveLength(2 * 7 * 24);
   });
 
-  test('with a run each minute has all of them, in order', { timeout: 60_000 }, async () => {
+  test('with a run each minute has all of them, in order', async () => {
     const { make, clock, on, runs } = await at('2026-06-01T00:00:00Z');
     const job = await make('* * *', 'Europe/Berlin');
     await clock({ advance: '7d' });

@@ -123,7 +123,7 @@ describe('a restart', () => {
 });
 
 describe('kill -9', () => {
-  test('in the middle of a load of provisioning loses nothing that was answered', { timeout: 60_000 }, async () => {
+  test('in the middle of a load of provisioning loses nothing that was answered', async () => {
     const dataDir = await temporaryDirectory();
     const answered: Answers = new Map();
     for (const [round, enough] of [1, 40, 133, 200].entries()) {
@@ -146,9 +146,7 @@ describe('kill -9', () => {
 });
 
 describe('a disk that takes no more', () => {
-  test('turns every answer into 500 from then on, and what was answered before is kept', {
-    timeout: 30_000,
-  }, async () => {
+  test('turns every answer into 500 from then on, and what was answered before is kept', async () => {
     const dataDir = await temporaryDirectory();
     // 32 blocks of 512 bytes (of 1024 in some shells): room for a few dozen spaces.
     const child = await startChild(dataDir, 'ulimit -f 32');
