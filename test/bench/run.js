@@ -89,7 +89,7 @@ function figure(name, value, limit, isWithin, unit = '') {
 }
 
 const GIB = 1024 ** 3;
-const upload = await uploadSpeed(2 * GIB, Math.min(ROUNDS, 5));
+const upload = await uploadSpeed(2 * GIB, Math.min(ROUNDS, 9));
 if (hasCurl) {
   const speed = upload.theirs / upload.ours;
   const seconds = `${upload.ours.toFixed(2)} s against ${upload.theirs.toFixed(2)} s`;
