@@ -267,18 +267,21 @@ class Upload {
     const sha256 = this.sent?.sha256 ?? null;
     const status = error instanceof PartnerctlError ? error.facts.status : undefined;
     const why = status === undefined ? 'no_answer' : `http_${status}`;
-    if (provesNothingDone(error) || !this.sent) {
+    const mayBeThere = this.sent !== undefined || error instanceof OutcomeUnknownError;
+    if (provesNothingDone(error) || !mayBeThere) {
       await this.end('upload.released', why);
       return { status: 'failed', sha256, error };
     }
     const { clock, hold } = this.parts;
     hold.failedAfter(clock.now() - this.waitingSince);
     await this.end('upload.unknown', why);
-    return { status: 'unknown', sha256, since: this.sent.at, error };
+    return { status: 'unknown', sha256, since: this.sent?.at ?? new Date(clock.now()).toISOString(), error };
   }
 
-  private async sentAfterAll(): Promise<Sent> {
-    const sha256 = await this.sha256();
+  /** @returns undefined where the file cannot be read any more, so that nothing can be recorded of it */
+  private async sentAfterAll(): Promise<Sent | undefined> {
+    const sha256 = await this.sha256().catch(() => undefined);
+    if (sha256 === undefined) return undefined;
     const sent = this.sentRecord(sha256);
     try {
       await this.parts.ledger.append(sent);
@@ -288,21 +291,23 @@ class Upload {
     return sent;
   }
 
+  /** What was sent is read to its end also when the run is over: the next one has to know it. */
   private async sha256(): Promise<string> {
-    return this.sent?.sha256 ?? (await hashOf(this.source, this.parts.ended));
+    return this.sent?.sha256 ?? (await hashOf(this.source, new AbortController().signal));
   }
 
   private async uploaded(id: string): Promise<UploadOutcome> {
     const { stamp } = this.source;
-    // A service may answer before the form is closed, and so before the state file was told.
-    const sha256 = await this.sha256();
-    const done = { ...this.head('upload.done', sha256), ...this.identity(sha256) };
-    const uploaded = { status: 'uploaded', sha256, id } as const;
+    let sha256: string | null = null;
     try {
+      // A service may answer before the form is closed, and so before the state file was told.
+      sha256 = await this.sha256();
+      const done = { ...this.head('upload.done', sha256), ...this.identity(sha256) };
       await this.parts.ledger.append({ ...done, sent: this.sent?.id ?? null, upload_id: id, stamp });
-      return uploaded;
+      return { status: 'uploaded', sha256, id };
     } catch (error) {
-      return { ...uploaded, unrecorded: error };
+      // Whatever keeps it from being recorded: the id is told.
+      return { status: 'uploaded', sha256, id, unrecorded: error };
     }
   }
 }

@@ -1,20 +1,47 @@
 import { describe, expect, it } from 'vitest';
+import type { StreamedBody } from '../../../src/api/streamed-body.ts';
 import type { UploadRecord } from '../../../src/domain/upload/ledger.ts';
-import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
+import {
+  CredentialsError,
+  InterruptedError,
+  LocalError,
+  OutcomeUnknownError,
+  RefusedError,
+  ServiceError,
+} from '../../../src/errors.ts';
 import { Hold } from '../../../src/upload/hold.ts';
 import type { UploadSource } from '../../../src/upload/source.ts';
 import { type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';
 import { sha256 } from '../../sandbox/uploading.ts';
-import { GOOD, memorySource, World } from './world.ts';
+import { GOOD, memorySource, type Process, World } from './world.ts';
 
 const FILE = memorySource('a.txt', 'one', 'stamp-1');
 const HASH = sha256('one');
 
+const PLAIN = { force: false, retryUnknown: false };
+
+/** What an upload needs of the world, where no other process is in it. */
+function alone(post: UploadParts['post']): UploadParts {
+  return {
+    origin: 'https://api.partner.test/v1',
+    kind: 'attachment',
+    ledger: { read: async () => [], append: async () => undefined },
+    clock: { now: () => 0, sleep: async () => undefined },
+    hold: new Hold(),
+    newId: () => 'i1',
+    owner: { machine: 'here', pid: 1, started: null },
+    hasEnded: async () => false,
+    ended: new AbortController().signal,
+    post,
+  };
+}
+
 /** A process that comes in between the look at the state file and the record of this one. */
-function overtaking(by: () => Promise<unknown>): World {
+function overtaking(by: () => Promise<unknown>, afterwards: () => void = () => undefined): World {
   let turns = 0;
   const world = new World(async () => {
     turns += 1;
+    if (turns > 6) afterwards();
     // The turns before it looks whether the file is there, and gives a refusal time to come.
     if (turns === 6) await by();
   });
@@ -136,6 +163,16 @@ describe('a file whose answer is lost', () => {
     expect(await world.process().upload(FILE, { retryUnknown: true })).toMatchObject({ status: 'skipped' });
   });
 
+  it('by a process of which this machine cannot tell whether it goes on is unknown, and may be repeated', async () => {
+    const world = new World();
+    await world.process({ ...GOOD, diesAt: 12 }).upload(FILE);
+    const [sent] = world.records;
+    if (sent?.type !== 'upload.sent') throw new Error('It was not recorded.');
+    world.records[0] = { ...sent, owner: { machine: 'elsewhere', pid: 99, started: null } };
+    expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
+    expect(await world.process().upload(FILE, { retryUnknown: true })).toMatchObject({ status: 'uploaded' });
+  });
+
   it('is uploaded anew with --force', async () => {
     const world = new World();
     await world.process({ ...GOOD, meets: ['lost'] }).upload(FILE);
@@ -173,6 +210,17 @@ describe('two processes that upload the same file at once', () => {
     expect(world.made).toHaveLength(1);
   });
 
+  it('go on where they were the first to record it', async () => {
+    const world: World = new World(async () => {
+      const [first, ...others] = world.records;
+      if (first?.type !== 'upload.sent' || others.length > 0) return;
+      world.records.push({ ...first, id: 'later', owner: { ...first.owner, pid: other.pid } });
+    });
+    const other = world.process();
+    expect(await world.process().upload(FILE)).toMatchObject({ status: 'uploaded' });
+    expect(world.types()).toEqual(['sent', 'sent', 'done']);
+  });
+
   it('say so where the other one is still at it', async () => {
     const world: World = overtaking(async () => {
       const other = world.process({ ...GOOD, diesAt: 12 });
@@ -182,6 +230,24 @@ describe('two processes that upload the same file at once', () => {
     const outcome = await world.process().upload(FILE, { retryUnknown: true });
     expect(outcome).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('Another process') } });
     expect(world.types().at(-1)).toBe('released');
+  });
+
+  it('record it anew where this one gave way, and goes on once the other one is gone', async () => {
+    let other: Process | undefined;
+    const world: World = overtaking(
+      async () => {
+        const killed = world.process({ ...GOOD, diesAt: 12 });
+        await killed.upload(FILE);
+        killed.isOver = false;
+        other = killed;
+      },
+      () => {
+        if (other && world.types().at(-1) === 'released') other.isOver = true;
+      },
+    );
+    expect(await world.process().upload(FILE, { retryUnknown: true })).toMatchObject({ status: 'uploaded' });
+    expect(world.types()).toEqual(['sent', 'sent', 'released', 'sent', 'done']);
+    expect(world.wrongs).toEqual([]);
   });
 });
 
@@ -195,9 +261,23 @@ describe('an attempt that ends while the state file is being told', () => {
       began = resolve;
     });
     let appends = 0;
+    async function post(body: StreamedBody): Promise<string> {
+      const first = new AbortController();
+      const chunks = body.chunks({ over: first.signal, connectMs: () => 1 })[Symbol.asyncIterator]();
+      await chunks.next();
+      chunks.next().catch(() => undefined);
+      await appending;
+      first.abort();
+      let bytes = 0;
+      const second = new AbortController();
+      for await (const chunk of body.chunks({ over: second.signal, connectMs: () => 1 })) {
+        bytes += chunk.length;
+        if (bytes === body.bytes) whenComplete.push(records.map(({ type }) => type));
+      }
+      return 'att_1';
+    }
     const parts: UploadParts = {
-      origin: 'https://api.partner.test/v1',
-      kind: 'attachment',
+      ...alone(post),
       ledger: {
         read: async () => [...records],
         append: async (record) => {
@@ -209,31 +289,9 @@ describe('an attempt that ends while the state file is being told', () => {
           records.push(record);
         },
       },
-      clock: { now: () => 0, sleep: async () => undefined },
-      hold: new Hold(),
       newId: () => `i${appends}`,
-      owner: { machine: 'here', pid: 1, started: null },
-      hasEnded: async () => false,
-      ended: new AbortController().signal,
-      async post(body) {
-        const first = new AbortController();
-        const chunks = body.chunks({ over: first.signal, connectMs: () => 1 })[Symbol.asyncIterator]();
-        await chunks.next();
-        chunks.next().catch(() => undefined);
-        await appending;
-        first.abort();
-        let bytes = 0;
-        const second = new AbortController();
-        for await (const chunk of body.chunks({ over: second.signal, connectMs: () => 1 })) {
-          bytes += chunk.length;
-          if (bytes === body.bytes) whenComplete.push(records.map(({ type }) => type));
-        }
-        return 'att_1';
-      },
     };
-    const outcome = await uploadOnce(FILE, parts, { force: false, retryUnknown: false }, () => undefined).catch(
-      (error: unknown) => error,
-    );
+    const outcome = await uploadOnce(FILE, parts, PLAIN, () => undefined).catch((error: unknown) => error);
     return { outcome, whenComplete };
   }
 
@@ -251,4 +309,85 @@ describe('an attempt that ends while the state file is being told', () => {
     expect(whenComplete).toEqual([]);
     expect(outcome).toMatchObject({ status: 'failed', error: { message: 'The disk is full.' } });
   });
+});
+
+describe('an answer that comes before the form is closed', () => {
+  const UNREADABLE: UploadSource = {
+    ...FILE,
+    // biome-ignore lint/correctness/useYield: it fails at once
+    async *content() {
+      throw new LocalError('It cannot be read.');
+    },
+  };
+
+  async function answered(source: UploadSource, post: UploadParts['post']) {
+    const records: UploadRecord[] = [];
+    const parts: UploadParts = {
+      ...alone(post),
+      ledger: { read: async () => [], append: async (record) => void records.push(record) },
+      ended: AbortSignal.abort(new InterruptedError('Interrupted.')),
+    };
+    const outcome = await uploadOnce(source, parts, PLAIN, () => undefined);
+    return { outcome, types: records.map(({ type }) => type) };
+  }
+
+  const lost = async (): Promise<string> => {
+    throw new OutcomeUnknownError('Lost.');
+  };
+
+  it('is recorded, though the run is over by then', async () => {
+    const { outcome, types } = await answered(FILE, async () => 'att_1');
+    expect(outcome).toEqual({ status: 'uploaded', id: 'att_1', sha256: HASH });
+    expect(types).toEqual(['upload.done']);
+  });
+
+  it('is told with its id, though the file cannot be read again to be known', async () => {
+    const { outcome } = await answered(UNREADABLE, async () => 'att_1');
+    expect(outcome).toMatchObject({ status: 'uploaded', id: 'att_1', unrecorded: expect.any(LocalError) });
+  });
+
+  it('and is lost leaves the file unknown, though the run is over by then', async () => {
+    const { outcome, types } = await answered(FILE, lost);
+    expect(outcome).toMatchObject({ status: 'unknown', sha256: HASH, error: { message: 'Lost.' } });
+    expect(types).toEqual(['upload.sent', 'upload.unknown']);
+  });
+
+  it('and is lost leaves the file unknown, though it cannot be read again to be known', async () => {
+    const { outcome } = await answered(UNREADABLE, lost);
+    expect(outcome).toMatchObject({ status: 'unknown', since: expect.any(String), error: { message: 'Lost.' } });
+  });
+
+  it('and is lost leaves the file unknown, though that cannot be recorded', async () => {
+    const full = async (): Promise<void> => {
+      throw new LocalError('The disk is full.');
+    };
+    const parts: UploadParts = { ...alone(lost), ledger: { read: async () => [], append: full } };
+    const outcome = await uploadOnce(FILE, parts, PLAIN, () => undefined);
+    expect(outcome).toMatchObject({ status: 'unknown', sha256: HASH, error: { message: 'Lost.' } });
+  });
+});
+
+it('a refusal that comes while the last bytes are kept back leaves nothing in the state file, and is given more time', async () => {
+  const over = new AbortController();
+  const records: UploadRecord[] = [];
+  let now = 0;
+  const parts: UploadParts = {
+    ...alone(async (body) => {
+      for await (const _ of body.chunks({ over: over.signal, connectMs: () => 1 }));
+      throw new CredentialsError('No.', { status: 401 });
+    }),
+    ledger: { read: async () => [], append: async (record) => void records.push(record) },
+    clock: {
+      now: () => now,
+      async sleep(_, signal) {
+        now += 50;
+        over.abort();
+        signal?.throwIfAborted();
+      },
+    },
+  };
+  const outcome = await uploadOnce(FILE, parts, PLAIN, () => undefined);
+  expect(outcome).toMatchObject({ status: 'failed', error: expect.any(CredentialsError) });
+  expect(records).toEqual([]);
+  expect(parts.hold.ms(1)).toBe(200);
 });

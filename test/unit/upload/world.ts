@@ -82,6 +82,7 @@ export class World {
   make(key: string, by: Process): string {
     const earlier = this.made.filter((made) => made.key === key);
     const { force, retryUnknown } = by.options;
+    if (this.openOf(by.pid).length === 0) this.wrongs.push('made, though no record says that it is about to be');
     const isDone = this.records.some((record) => record.type === 'upload.done' && record.key === key);
     if (isDone && !force) this.wrongs.push('made again what was finished');
     if (earlier.length > 0 && !force && !retryUnknown) this.wrongs.push('made again unasked');
@@ -169,7 +170,7 @@ export class Process {
 
   private parts(source: UploadSource): UploadParts {
     const { world } = this;
-    const isOverOf = ({ pid }: Owner): boolean => world.processes[pid - 1]?.isOver ?? true;
+    const isOverOf = ({ pid }: Owner): boolean | undefined => world.processes[pid - 1]?.isOver;
     return {
       origin: ORIGIN,
       kind: 'attachment',
