@@ -229,6 +229,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
       stream?.connected();
     });
     let status: number | undefined;
+    let isAccepted = false;
     stream?.connecting();
     try {
       const answering = dispatchRequest(dispatcher, {
@@ -245,7 +246,9 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
       status = response.statusCode;
       const early = stream?.isWhole === false;
       const premature = stream?.hasContent === false;
-      stream?.end();
+      isAccepted = status < 300 && !premature;
+      // To end the rest early would close the connection, and an answer that says what was made may still be on its way.
+      if (!isAccepted) stream?.end();
       const headers = flatten(response.headers);
       const read = status < 300 ? readBody : readRefusal;
       return {
@@ -257,7 +260,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
         premature,
       };
     } catch (error) {
-      return failureOf(error, attempt, { began, left: stream ? stream.isWhole : began, status });
+      return failureOf(error, attempt, { began, left: stream ? stream.isWhole || isAccepted : began, status });
     } finally {
       stream?.end();
       underWay.delete(attempt.requestId);

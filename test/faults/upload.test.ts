@@ -1,4 +1,5 @@
-import { appendFileSync, readFileSync, truncateSync } from 'node:fs';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { appendFileSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createUpload } from '../../src/api/uploads.ts';
@@ -348,6 +349,51 @@ it('an answer that cannot be read, and comes when only the end of the form is mi
   expect(server.requests).toHaveLength(1);
 });
 
+describe('a 201 that comes when only the end of the form is missing', () => {
+  it('may come in two parts', async () => {
+    const answer = JSON.stringify({ file_attachment_id: 'att_slow' });
+    const server = await uploadServer(async (coming, response) => {
+      response.writeHead(201, { 'content-type': 'application/json', 'content-length': answer.length });
+      response.write(answer.slice(0, 5));
+      await coming.whole;
+      response.end(answer.slice(5));
+    });
+    const { upload, records } = uploader(server.baseUrl);
+    expect((await upload([small()])).json()).toMatchObject([{ id: 'att_slow', status: 'uploaded' }]);
+    expect(server.requests).toHaveLength(1);
+    expect((await records()).toSorted()).toEqual(['done', 'sent']);
+  });
+
+  it('and is cut, leaves the file unknown', async () => {
+    const server = await uploadServer(
+      atFirst((_, response) => {
+        response.writeHead(201, { 'content-type': 'application/json', 'content-length': '50' });
+        response.write('{"file_attachment_id": "att', () => response.destroy());
+      }),
+    );
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([small()], { clock: holdingClock(server) });
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 9, type: 'outcome_unknown' });
+    expect(server.requests).toHaveLength(1);
+    expect(await records()).toEqual(['sent', 'unknown']);
+  });
+
+  it('and is interrupted, leaves the file unknown', async () => {
+    const signals = handSignals();
+    const interrupt = (): void => void setImmediate(() => signals.abort(new InterruptedError('Interrupted.')));
+    subscribe('undici:request:headers', interrupt);
+    onTestFinished(() => void unsubscribe('undici:request:headers', interrupt));
+    const server = await uploadServer((_, response) => {
+      response.writeHead(201, { 'content-type': 'application/json', 'content-length': '50' });
+      response.write('{"file_attachment_id": "att');
+    });
+    const { upload, records } = uploader(server.baseUrl);
+    const ran = await upload([small()], { signals, clock: holdingClock(server) });
+    expect(ran.json()).toMatchObject([{ id: null, status: 'unknown' }]);
+    expect(await records()).toEqual(['sent', 'unknown']);
+  });
+});
+
 it('a redirect is named as what stands in the way, though the file is unknown', async () => {
   const server = await uploadServer(spoilt((response) => response.writeHead(302, { location: '/login' }).end()));
   const { upload } = uploader(server.baseUrl);
@@ -378,6 +424,22 @@ it('files of the same name and length go together, unless they are the same', as
   const statuses = ran.json<Said[]>().map(({ status }) => status);
   expect(statuses.toSorted()).toEqual(['skipped', 'uploaded', 'uploaded']);
   expect(server.requests).toHaveLength(2);
+});
+
+it('a namesake that is gone when its turn comes has failed, and the others are uploaded', async () => {
+  const [first = '', gone = '', last = ''] = ['one', 'two', 'six'].map((content) => write('index.html', content));
+  const server = await uploadServer(async (coming, response, count) => {
+    rmSync(gone, { force: true });
+    await accept(coming, response, count);
+  });
+  const { upload } = uploader(server.baseUrl);
+  const ran = await upload([first, gone, last, '--concurrency', '1']);
+  expect(ran.code).toBe(10);
+  expect(ran.json()).toMatchObject([
+    { status: 'uploaded' },
+    { status: 'failed', error: { message: `${gone} cannot be read.` } },
+    { status: 'uploaded' },
+  ]);
 });
 
 it('what another process is about to complete is waited for, and skipped then', async () => {
@@ -446,6 +508,31 @@ describe('Ctrl-C', () => {
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]?.isWhole()).toBe(false);
     expect(await records()).toEqual([]);
+  });
+
+  it('while another process is waited for ends at once', async () => {
+    const signals = handSignals();
+    let answer = (): void => undefined;
+    const sleep: typeof patientClock.sleep = (ms, signal) => {
+      // Whoever goes on waiting finds that it is done.
+      if (signals.interrupt.aborted) answer();
+      else signals.abort(new InterruptedError('Interrupted.'));
+      return patientClock.sleep(ms, signal);
+    };
+    let second: ReturnType<typeof upload> | undefined;
+    const server = await uploadServer(async (coming, response) => {
+      await coming.whole;
+      answer = () => sendJson(response, { file_attachment_id: 'att_1' }, 201);
+      second = upload([path], { signals, clock: { ...patientClock, sleep } });
+      await second;
+      answer();
+    });
+    const { upload } = uploader(server.baseUrl);
+    const path = small();
+    expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+    const ran = await second;
+    expect(ran?.code).toBe(130);
+    expect(ran?.json()).toMatchObject([{ id: null, status: 'failed', error: { type: 'interrupted' } }]);
   });
 
   it('after all of it was sent waits for the answer', async () => {
