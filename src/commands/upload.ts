@@ -2,12 +2,12 @@ import type { Answer, Column } from '../answer.ts';
 import { batchAnswer } from '../batch-answer.ts';
 import { command, type Words } from '../command.ts';
 import type { Context } from '../context.ts';
-import { FILE_FIELD } from '../contract/uploads.ts';
+import { FILE_FIELD, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
 import { refuseTokenOnStdin } from '../input.ts';
 import { textArgument } from '../text-input.ts';
 import type { SourceInput } from '../upload/open-sources.ts';
-import { resultJson, summaryText, type UploadKindName, type UploadResult, uploadFailure } from '../upload/result.ts';
+import { resultJson, summaryText, type UploadResult, uploadFailure } from '../upload/result.ts';
 import type { RunOptions } from '../upload/run.ts';
 
 interface Input {
@@ -15,7 +15,7 @@ interface Input {
   readonly options: RunOptions;
 }
 
-const KINDS: readonly UploadKindName[] = ['attachment', 'document'];
+const KINDS: readonly UploadKind[] = ['attachment', 'document'];
 
 const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad', failed: 'bad' } as const;
 
@@ -70,10 +70,11 @@ function refuseOtherFlags(words: Words, from: SourceInput['from']): void {
   if (other !== undefined) throw new UsageError(`--${other} goes with ${GOES_WITH[other]}.`);
 }
 
-function textInput(words: Words, text: string, as: UploadKindName): SourceInput {
+function textInput(words: Words, text: string, as: UploadKind): SourceInput {
   refuseOtherFlags(words, 'text');
   const name = words.text('name');
   if (as !== 'document') throw new UsageError('--text makes a document; add --as document.');
+  if (text === '') throw new UsageError('--text is empty.', { hint: 'Is a shell variable in it unset?' });
   if (!name) throw new UsageError('--text needs the name of the document: --name <name>.');
   if (words.args.length > 0) throw new UsageError('--text and files exclude each other.');
   return { from: 'text', name, text: textArgument('--text', text) };
@@ -114,7 +115,7 @@ function formOf(words: Words) {
   return { fields: words.texts('field').map(fieldOf), contentType: contentTypeOf(words) };
 }
 
-function sourceInput(words: Words, as: UploadKindName): SourceInput {
+function sourceInput(words: Words, as: UploadKind): SourceInput {
   const text = words.text('text');
   if (text !== undefined) return textInput(words, text, as);
   return words.args.includes('-') ? stdinInput(words) : filesInput(words);
@@ -189,7 +190,7 @@ export default command<Input>({
     },
     { usage: '--name <name>', description: 'the name of the document that --text makes' },
     { usage: '--concurrency <n>', description: 'how many files at a time, 1 to 32', default: '4' },
-    { usage: '--force', description: 'upload also what was uploaded before' },
+    { usage: '--force', description: 'upload also what was uploaded before, or may have been' },
     { usage: '--retry-unknown', description: 'upload again what may have been uploaded, though no answer said so' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
   ],

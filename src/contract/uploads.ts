@@ -1,6 +1,6 @@
-import { UnknownShape } from './assumptions.ts';
+import { SaidFailed, UnknownShape } from './assumptions.ts';
 import { findId } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
 
 /** What a file is uploaded as (spec §2). */
 export type UploadKind = 'attachment' | 'document';
@@ -24,12 +24,16 @@ function layersOf(body: unknown, depth = 0): readonly JsonObject[] {
 }
 
 /**
- * The id of what an upload created, at the top or one level down (assumption `id.field`).
- * @throws UnknownShape when none can be made out
+ * The id of what an upload created, in whatever an answer may wrap it (assumption `id.field`).
+ * @throws UnknownShape when none can be made out, or the answer speaks of a failure
  */
 export function readUploadId(body: unknown, kind: UploadKind): string {
-  const ids = layersOf(body).map((layer) => findId(layer, RESOURCES[kind]));
-  const id = ids.find((each) => each !== undefined);
+  const layers = layersOf(body);
+  // An id in it is then not sure to be a file's.
+  if (layers.some(saysFailed)) throw new SaidFailed('id.field', describeJson(body));
+  // A plain id around a file is the envelope's own, so the innermost object that has one counts.
+  const candidates = [...layers.filter((layer) => `${RESOURCES[kind]}_id` in layer), ...layers.toReversed()];
+  const id = candidates.map((layer) => findId(layer, RESOURCES[kind])).find((found) => found !== undefined);
   if (id !== undefined) return id;
   throw new UnknownShape('id.field', `No id of the ${kind} can be made out in the answer.`, describeJson(body));
 }

@@ -58,7 +58,7 @@ function uploadRecordOf(record: LogRecord): UploadRecord | undefined {
  * Opens the state file for the uploads of some file names. However often it is asked, a line is read once, and once more
  * only where it had no end yet.
  * @param filenames those that will be asked for
- * @returns what it says of one of them; damaged lines are told of once
+ * @returns what it says of one of them; of a damaged last line it may tell again once it has its end
  */
 export function openUploadLog(path: string, filenames: readonly string[]): (filename: string) => Promise<UploadLog> {
   const wanted = new Map<string, UploadRecord[]>(filenames.map((filename) => [filename, []]));

@@ -66,7 +66,7 @@ async function look(path: string, isListed: boolean): Promise<FoundFile | Compla
     if (!status.isFile()) return { file: path, why: whyNoFile(status) };
     await access(path, constants.R_OK);
     if (status.size > BigInt(Number.MAX_SAFE_INTEGER)) return { file: path, why: 'it is too large' };
-    const facts = { bytes: Number(status.size), inode: status.ino, modified: status.mtimeNs };
+    const facts = { bytes: Number(status.size), inode: status.ino, modified: status.mtimeNs, changed: status.ctimeNs };
     return { label: path, filename: basename(path), path: await realpath(path), ...facts };
   } catch (error) {
     return { file: path, why: await reasonOf(path, error, isListed) };

@@ -1,4 +1,5 @@
 import { batchFailure } from '../batch-failure.ts';
+import type { UploadKind } from '../contract/uploads.ts';
 import {
   amplified,
   errorObject,
@@ -9,19 +10,17 @@ import {
 } from '../errors.ts';
 import type { UploadOutcome } from './upload-once.ts';
 
-export type UploadKindName = 'attachment' | 'document';
-
 /** What became of one file. */
 export interface UploadResult {
   readonly index: number;
   /** As the person named it. */
   readonly file: string;
-  readonly as: UploadKindName;
+  readonly as: UploadKind;
   readonly id: string | null;
   readonly bytes: number;
   readonly sha256: string | null;
   readonly status: 'uploaded' | 'skipped' | 'failed' | 'unknown' | 'planned';
-  /** Whether it was left alone because the run was over before its turn. */
+  /** Whether it was not begun because of Ctrl-C, or of a 401 or 402 to another file. Where the time was up, it failed. */
   readonly isLeftOut?: boolean;
   readonly error: unknown;
 }
@@ -31,10 +30,9 @@ export function resultJson({ file, as, id, bytes, sha256, status, error }: Uploa
   return { file, as, id, bytes, sha256, status, error: error === undefined ? null : errorObject(error) };
 }
 
-const RETRY = 'the same command with --retry-unknown uploads it again, which may make it twice.';
-
 function unknownFailure(file: string, { since, error }: { since: string; error?: unknown }): unknown {
-  const hint = `Check at the service whether it is there. If not, ${RETRY}`;
+  const hint =
+    'Check at the service whether it is there. If not, the same command with --retry-unknown uploads it again, which may make it twice.';
   if (error instanceof PartnerctlError) {
     const { cause } = error;
     // What stands in the way for good, a redirect for one, will do so after any look.
@@ -64,7 +62,7 @@ export function failureOf(file: string, outcome: UploadOutcome): unknown {
       unrecorded instanceof PartnerctlError
         ? `${unrecorded.message}\n${unrecorded.facts.why ?? ''}`
         : String(unrecorded),
-    hint: 'Keep the id; a repeat would not know of it.',
+    hint: 'Keep the id: the next run does not know it, and may upload the file again.',
     details: { id },
     cause: unrecorded,
   });
@@ -98,6 +96,8 @@ function specialMessage(results: readonly UploadResult[]): string | undefined {
   const left = results.filter(isUnfinished).length;
   const { unknown, failed } = summarise(results);
   const [lost, unbegun] = [failed - left, left === 0 ? '' : `, ${left} were not begun`];
+  const unrecorded = results.filter(({ status, error }) => status === 'uploaded' && error !== undefined).length;
+  if (unrecorded > 0 && unknown + failed === 0) return `${unrecorded} of ${all} files could not be recorded.`;
   if (unknown === 0) return left === 0 ? undefined : `${lost} of ${all} files failed${unbegun}.`;
   const said = `whether ${unknown} of ${all} files ${unknown === 1 ? 'was' : 'were'} uploaded`;
   return lost + left === 0 ? `It is not known ${said}.` : `${lost} failed${unbegun}, and it is not known ${said}.`;

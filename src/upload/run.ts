@@ -2,12 +2,13 @@ import type { Http } from '../api/http.ts';
 import { createUpload } from '../api/uploads.ts';
 import { asSettled } from '../as-settled.ts';
 import type { Context } from '../context.ts';
+import type { UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRefused, PartnerctlError, RunFailure } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { appendUploadRecord, openUploadLog, uploadLogCheck } from '../state/upload.ts';
 import { Hold } from './hold.ts';
-import { failureOf, type UploadKindName, type UploadResult } from './result.ts';
+import { failureOf, type UploadResult } from './result.ts';
 import type { UploadSource } from './source.ts';
 import {
   identify,
@@ -19,7 +20,7 @@ import {
 } from './upload-once.ts';
 
 export interface RunOptions extends UploadOptions {
-  readonly as: UploadKindName;
+  readonly as: UploadKind;
   readonly concurrency: number;
   readonly dryRun: boolean;
 }
@@ -36,7 +37,7 @@ export interface UploadWatch {
 async function openParts(
   context: Context,
   http: Http,
-  kind: UploadKindName,
+  kind: UploadKind,
   sources: readonly UploadSource[],
 ): Promise<UploadParts> {
   const path = await context.statePath();
@@ -53,6 +54,7 @@ async function openParts(
       async read(filename) {
         const { records, unusable } = await look(filename);
         for (const { line, why } of unusable) {
+          // A torn last line is told of again once another one follows it.
           if (!said.has(line)) await context.warn(`${path}:${line} is left out: ${why}`);
           said.add(line);
         }
@@ -73,7 +75,7 @@ async function openParts(
   };
 }
 
-function resultOf(source: UploadSource, outcome: UploadOutcome, index: number, as: UploadKindName): UploadResult {
+function resultOf(source: UploadSource, outcome: UploadOutcome, index: number, as: UploadKind): UploadResult {
   const { label: file, bytes } = source;
   const id = 'id' in outcome ? outcome.id : null;
   return { index, file, as, id, bytes, sha256: outcome.sha256, status: outcome.status, error: undefined };
@@ -82,14 +84,14 @@ function resultOf(source: UploadSource, outcome: UploadOutcome, index: number, a
 function withoutOutcome(
   { label: file, bytes }: UploadSource,
   index: number,
-  as: UploadKindName,
+  as: UploadKind,
   error: unknown,
 ): UploadResult {
   return { index, file, as, id: null, bytes, sha256: null, status: 'failed', error };
 }
 
 /**
- * Uploads files, some at a time, and yields each result as it is there. Failures are results; nothing is thrown. Once it
+ * Uploads files, some at a time, and yields each result as it is there; a file that fails has one, too. Once it
  * has begun it goes on to the end, also when nobody reads the results any more.
  */
 export async function* uploadAll(

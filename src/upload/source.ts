@@ -38,9 +38,9 @@ const CHUNK_BYTES = 512 * 1024;
 const NOTHING = new Uint8Array();
 
 function changed({ path }: FileFacts): LocalError {
-  return new LocalError(`${path} changed while it was read.`, {
-    why: 'What the service would have got was neither the old file nor the new one, so it was not completed.',
-    hint: 'Run it again once nothing writes to the file.',
+  return new LocalError(`${path} changed after it was looked at.`, {
+    why: 'What the service would have got may be neither the old file nor the new one, so its end was not sent.',
+    hint: 'Wait until nothing writes to the file.',
   });
 }
 

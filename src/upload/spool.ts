@@ -33,14 +33,14 @@ export async function spool(stdin: Readable, signal: AbortSignal): Promise<Spool
     // An open file needs no name, and what has none is gone with this process, however that ends. Windows keeps the name.
     await unlink().catch(() => undefined);
     await writeFile(file, readUntil(stdin, signal));
-    const { size, ino, mtimeNs } = await file.stat({ bigint: true });
-    return { file, facts: { path, bytes: Number(size), inode: ino, modified: mtimeNs }, remove };
+    const { size, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+    return { file, facts: { path, bytes: Number(size), inode: ino, modified: mtimeNs, changed: ctimeNs }, remove };
   } catch (error) {
     await remove();
     if (signal.aborted) throw signal.reason;
     throw new LocalError('Standard input could not be kept in a temporary file.', {
       why: error instanceof Error ? error.message : String(error),
-      hint: `Nothing was sent. Is the disk full? TMPDIR names another place than ${tmpdir()}.`,
+      hint: `Nothing was sent. If ${tmpdir()} is full or missing, name another directory with TMPDIR.`,
       cause: error,
     });
   }

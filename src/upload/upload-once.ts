@@ -66,7 +66,7 @@ class UnderWay extends LocalError {
   constructor({ at }: Sent) {
     super('Another process is uploading this file at this moment.', {
       why: `It began to complete it at ${at}.`,
-      hint: 'Run it again once that is done; it will be skipped then.',
+      hint: 'Run it again once that is done; without --force it is skipped then.',
     });
   }
 }
@@ -159,7 +159,7 @@ class Upload {
    * @param remembers whether a file that had to be read to be known is to be known without that the next time
    */
   async settledBefore(remembers: boolean): Promise<UploadOutcome | undefined> {
-    if (this.options.force) return undefined;
+    if (this.options.force && this.hash === undefined) return undefined;
     const records = await this.records();
     const mine = ofService(records, this.parts);
     if (mine.length === 0) return undefined;
@@ -226,12 +226,15 @@ class Upload {
   /** Says in the state file that the file is about to be complete at the service, unless it need not be. */
   private async announce(sha256: string, { over, connectMs }: Sending): Promise<void> {
     const { clock, hold, ledger } = this.parts;
+    this.hash = sha256;
     this.waitingSince = clock.now();
     const settled = await this.settledBy(await this.records(), sha256);
     if (settled) throw new Settled(settled);
     await clock.sleep(hold.ms(connectMs()), over).catch(() => undefined);
-    if (over.aborted) hold.failedAfter(clock.now() - this.waitingSince);
-    if (over.aborted) return;
+    if (over.aborted) {
+      hold.failedAfter(clock.now() - this.waitingSince);
+      return;
+    }
     this.sent ??= this.sentRecord(sha256);
     this.recording ??= ledger.append(this.sent);
     await this.recording;
@@ -246,18 +249,16 @@ class Upload {
     return outcome;
   }
 
-  /** @returns false where it could not be recorded */
-  private async end(type: 'upload.released' | 'upload.unknown', why: string): Promise<boolean> {
-    if (!this.sent) return true;
+  private async end(type: 'upload.released' | 'upload.unknown', why: string): Promise<void> {
+    if (!this.sent) return;
     const { sha256, filename, id } = this.sent;
     // What it ends comes first in the file; where that could not be written, it may be there all the same.
     await this.recording?.catch(() => undefined);
     try {
       await this.parts.ledger.append({ ...this.head(type, sha256), sent: id, filename, why });
-      return true;
     } catch (error) {
-      if (error instanceof LocalError) return false;
-      throw error;
+      // Without that record it counts as unknown from the next run on.
+      if (!(error instanceof LocalError)) throw error;
     }
   }
 
@@ -293,7 +294,7 @@ class Upload {
 
   /** What was sent is read to its end also when the run is over: the next one has to know it. */
   private async sha256(): Promise<string> {
-    return this.sent?.sha256 ?? (await hashOf(this.source, new AbortController().signal));
+    return this.hash ?? (await hashOf(this.source, new AbortController().signal));
   }
 
   private async uploaded(id: string): Promise<UploadOutcome> {

@@ -206,6 +206,7 @@ describe('upload', () => {
     [['--text', 'x', '--name', 'y'], /add --as document/],
     [['--text', 'caf\ufffd', '--name', 'y', '--as', 'document'], /--text is not UTF-8.*@<file>/],
     [['--text', 'x', '--as', 'document'], /--text needs the name/],
+    [['--text', '', '--name', 'y', '--as', 'document'], /--text is empty/],
     [['--text', 'x', '--as', 'document', '--name', 'y', 'z'], /exclude each other/],
     [['--text', 'x', '--as', 'document', '--name', 'y', '--field', 'a=b'], /--field goes with files/],
     [['--text', 'x', '--as', 'document', '--name', 'y', '--content-type', 'a/b'], /--content-type goes with files/],
@@ -321,6 +322,18 @@ describe('what was uploaded', () => {
     appendFileSync(renamed, '!');
     expect((await it.upload([renamed, '-o', 'json'])).json()).toMatchObject([{ status: 'uploaded', bytes: 2 }]);
     expect(await it.kept()).toHaveLength(4);
+  });
+
+  test('is not taken for what is written in its place, though its length and time are the same', async () => {
+    const it = await uploads();
+    const file = write('a.txt', 'one', it.directory);
+    utimesSync(file, new Date(0), new Date(0));
+    await it.upload([file]);
+    write('a.txt', 'two', it.directory);
+    utimesSync(file, new Date(0), new Date(0));
+    expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([
+      { status: 'uploaded', sha256: sha256('two') },
+    ]);
   });
 
   test('goes up again with --force, and that one counts from then on', async () => {

@@ -465,6 +465,32 @@ it('what another process is about to complete is waited for, and skipped then', 
   expect(await records()).toEqual(['sent', 'done']);
 });
 
+it('what another process is about to complete is waited for with --force, too, and sent once then', async () => {
+  let answer = (): void => undefined;
+  const server = await uploadServer(async (coming, response, count) => {
+    if (count > 1) await accept(coming, response, count);
+    if (count > 1) return;
+    await coming.whole;
+    answer = () => sendJson(response, { file_attachment_id: 'att_1' }, 201);
+    second = upload([path, '--force'], { clock: { ...patientClock, sleep } });
+  });
+  const { upload } = uploader(server.baseUrl);
+  const path = small();
+  let second: ReturnType<typeof upload> | undefined;
+  let looks = 0;
+  const sleep: typeof patientClock.sleep = (ms, signal) => {
+    // Only after it has looked again several times.
+    looks += 1;
+    if (looks === 4) answer();
+    return patientClock.sleep(ms, signal);
+  };
+  const first = await upload([path]);
+  const other = await second;
+  expect(first.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+  expect(other?.json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
+  expect(server.requests.map((request) => request.isWhole())).toEqual([true, false, true]);
+});
+
 it('as many as go at a time may wait for another process, without a warning of Node', async () => {
   const warnings: string[] = [];
   // Others may be about what ran in this process before.
@@ -559,7 +585,7 @@ it('a file that is written to while it is sent is not completed', async () => {
   const { upload, records } = uploader(server.baseUrl);
   const ran = await upload([path]);
   expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 1, type: 'local' });
-  expect(ran.error().message).toContain('changed while it was read');
+  expect(ran.error().message).toContain('changed after it was looked at');
   expect(server.requests.map((request) => request.isWhole())).toEqual([false]);
   expect(await records()).toEqual([]);
 });

@@ -20,9 +20,11 @@ export interface FileFacts {
   readonly inode: bigint;
   /** Nanoseconds since 1970. */
   readonly modified: bigint;
+  /** Also nanoseconds since 1970. Nobody can set it back, as `modified` can be. */
+  readonly changed: bigint;
 }
 
 /** By this a file is known again that has not changed since; it does not tell where the file is. */
-export function fileStamp({ path, bytes, inode, modified }: FileFacts): string {
-  return sha256(JSON.stringify([path, bytes, String(inode), String(modified)])).slice(0, KEY_LENGTH);
+export function fileStamp({ path, bytes, inode, modified, changed }: FileFacts): string {
+  return sha256(JSON.stringify([path, bytes, String(inode), String(modified), String(changed)])).slice(0, KEY_LENGTH);
 }

@@ -93,7 +93,8 @@ describe('the key of an upload', () => {
 });
 
 describe('the stamp of a file', () => {
-  const FACTS: FileFacts = { path: '/a/b.txt', bytes: 5, inode: 2n ** 60n, modified: 1_700_000_000_123_456_789n };
+  const MOMENT = 1_700_000_000_123_456_789n;
+  const FACTS: FileFacts = { path: '/a/b.txt', bytes: 5, inode: 2n ** 60n, modified: MOMENT, changed: MOMENT };
 
   it('is short, and does not tell where the file is', () => {
     expect(fileStamp(FACTS)).toMatch(/^[0-9a-f]{24}$/);
@@ -103,7 +104,8 @@ describe('the stamp of a file', () => {
     ['path', { path: '/a/c.txt' }],
     ['length', { bytes: 6 }],
     ['inode, by one', { inode: 2n ** 60n + 1n }],
-    ['time, by a nanosecond', { modified: 1_700_000_000_123_456_790n }],
+    ['time, by a nanosecond', { modified: MOMENT + 1n }],
+    ['time of any change, by a nanosecond', { changed: MOMENT + 1n }],
   ])('is another one for another %s', (_, other) => {
     expect(fileStamp({ ...FACTS, ...other })).not.toBe(fileStamp(FACTS));
   });

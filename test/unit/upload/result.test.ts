@@ -157,6 +157,8 @@ describe('all files', () => {
       '1 failed, and it is not known whether 1 of 3 files was uploaded.',
     );
     expect(said(UPLOADED, failed(REFUSED))).toBe('1 of 2 files failed.');
+    const unrecorded: UploadResult = { ...UPLOADED, error: new LocalError('The disk is full.') };
+    expect(said(UPLOADED, unrecorded)).toBe('1 of 2 files could not be recorded.');
   });
 
   it('say what was there before the balance was too low, and what was not begun', () => {

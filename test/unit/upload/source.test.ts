@@ -158,7 +158,7 @@ describe('a file that is not what it was when it was looked at is not completed:
     change(path);
     const error = await refusal(source, () => undefined);
     expect(error).toBeInstanceOf(LocalError);
-    expect(error).toMatchObject({ message: `${path} changed while it was read.` });
+    expect(error).toMatchObject({ message: `${path} changed after it was looked at.` });
   });
 
   it.each(CHANGES)('%s, while it is read', async (_, change) => {
@@ -166,7 +166,7 @@ describe('a file that is not what it was when it was looked at is not completed:
     const source = await fileSource(path);
     const error = await refusal(source, () => change(path));
     expect(error).toBeInstanceOf(LocalError);
-    expect(error).toMatchObject({ message: `${path} changed while it was read.` });
+    expect(error).toMatchObject({ message: `${path} changed after it was looked at.` });
   });
 
   it('another one is in its place, of the same length and time', async () => {

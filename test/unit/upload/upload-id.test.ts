@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { SaidFailed, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { readUploadId } from '../../../src/contract/uploads.ts';
 
 describe('the id of an upload', () => {
@@ -13,6 +13,11 @@ describe('the id of an upload', () => {
     [{ attachment: { id: 'att_1' } }, 'att_1'],
     [{ file: { id: 'att_1' } }, 'att_1'],
     [{ data: { id: 'att_1' } }, 'att_1'],
+    [{ id: 'envelope', data: { id: 'att_1' } }, 'att_1'],
+    [{ id: 'envelope', files: [{ id: 'att_1' }] }, 'att_1'],
+    [{ file_attachment_id: 'att_1', data: { id: 'inner' } }, 'att_1'],
+    [{ id: 'envelope', data: { file_attachment_id: 'att_1', files: [{ id: 'inner' }] } }, 'att_1'],
+    [{ id: 'att_1', success: true, error: null, errors: [] }, 'att_1'],
     [{ data: { file_attachment: { file_attachment_id: 'att_1' } } }, 'att_1'],
     [[{ id: 'att_1' }], 'att_1'],
     [{ results: [{ id: 'att_1' }] }, 'att_1'],
@@ -46,6 +51,15 @@ describe('the id of an upload', () => {
     [42],
   ])('is not guessed in %o', (body) => {
     expect(() => readUploadId(body, 'attachment')).toThrow(UnknownShape);
+  });
+
+  it.each<[unknown]>([
+    [{ id: 'req_1', success: false }],
+    [{ id: 'req_1', error: 'virus found' }],
+    [{ id: 'req_1', data: { ok: false } }],
+    [{ errors: [{ id: 'err_1' }], data: { file_attachment_id: 'att_1' } }],
+  ])('is not taken from %o, which speaks of a failure', (body) => {
+    expect(() => readUploadId(body, 'attachment')).toThrow(SaidFailed);
   });
 });
 
