@@ -468,8 +468,10 @@ it('what another process is about to complete is waited for, and skipped then', 
 it('what another process is about to complete is waited for with --force, too, and sent once then', async () => {
   let answer = (): void => undefined;
   const server = await uploadServer(async (coming, response, count) => {
-    if (count > 1) await accept(coming, response, count);
-    if (count > 1) return;
+    if (count > 1) {
+      await accept(coming, response, count);
+      return;
+    }
     await coming.whole;
     answer = () => sendJson(response, { file_attachment_id: 'att_1' }, 201);
     second = upload([path, '--force'], { clock: { ...patientClock, sleep } });
