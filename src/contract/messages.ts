@@ -1,6 +1,6 @@
-import { UnknownShape } from './assumptions.ts';
+import { SaidFailed, UnknownShape } from './assumptions.ts';
 import { findField, findId, findText } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
 import { readList } from './lists.ts';
 
 /** One message of a session's history. */
@@ -139,11 +139,13 @@ export function readHistoryEntries(body: unknown): readonly JsonObject[] {
 
 /**
  * Reads the answer to registering a message (assumption `chat.acknowledgement`).
- * @throws UnknownShape when no message_id can be made out
+ * @throws UnknownShape when no message_id can be made out, or the answer speaks of a failure
  */
 export function readAcknowledgement(body: unknown): Acknowledgement {
   const top = isJsonObject(body) ? body : {};
   const layers = [top, top.data, top.result].filter(isJsonObject);
+  // An id in it is then not sure to be that of a message that is there.
+  if (layers.some(saysFailed)) throw new SaidFailed('chat.acknowledgement', describeJson(body));
   const layer = layers.find((candidate) => findId(candidate, 'message') !== undefined);
   const message_id = layer && findId(layer, 'message');
   if (layer === undefined || message_id === undefined) {

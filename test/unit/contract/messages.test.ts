@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { SaidFailed, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { readChatSource } from '../../../src/contract/chat-source.ts';
 import { readAcknowledgement, readHistoryEntries, readMessage } from '../../../src/contract/messages.ts';
 
@@ -176,6 +176,14 @@ describe('the acknowledgement of a message', () => {
   it.each([[{ created: true }], [null], ['ok'], [[]]])('is not made up: %j', (body) => {
     expect(() => readAcknowledgement(body)).toThrow(UnknownShape);
   });
+
+  it.each([
+    [{ success: false, message_id: 'm1' }],
+    [{ error: 'queue full', id: 'req_1' }],
+    [{ data: { ok: false, id: 1 } }],
+  ])('is none that speaks of a failure: %j', (body) => {
+    expect(() => readAcknowledgement(body)).toThrow(SaidFailed);
+  });
 });
 
 describe('an API chat source', () => {
@@ -194,6 +202,12 @@ describe('an API chat source', () => {
     const found = readChatSource(body);
     expect(found).toMatchObject({ source_id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' });
     if (raw) expect(found.raw).toEqual(raw);
+  });
+
+  it('is not found where the answer speaks of a failure', () => {
+    expect(() => readChatSource({ success: false, source })).toThrow(SaidFailed);
+    expect(() => readChatSource({ data: { ...source, error: 'no agent' } })).toThrow(SaidFailed);
+    expect(readChatSource({ success: true, errors: [], source }).source_id).toBe('s1');
   });
 
   it('says whether it was made, where the service does', () => {
