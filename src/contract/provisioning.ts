@@ -1,6 +1,6 @@
-import { UnknownShape } from './assumptions.ts';
+import { SaidFailed, UnknownShape } from './assumptions.ts';
 import { findField, findId, findText, readId } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
 
 /** An agent as the service lists it, as far as the tool needs it. */
 export interface ListedAgent {
@@ -78,12 +78,14 @@ function hasId(agent: unknown): agent is JsonObject {
 /**
  * Reads the answer to provisioning, at the top or under `data`, `result` or `results` (assumption `provision.agents`).
  * Agents without an id are left out: the caller finds them in the list of the space.
- * @throws UnknownShape when no space_id can be made out
+ * @throws UnknownShape when no space_id can be made out, or the answer speaks of a failure
  */
 export function readProvisionAnswer(body: unknown): ProvisionAnswer {
   if (!isJsonObject(body))
     throw new UnknownShape('id.field', 'The answer to provisioning is not an object.', describeJson(body));
   const layers = [body, body.data, body.result, body.results].filter(isJsonObject);
+  // An id in it is then not sure to be that of a space that has what was asked for.
+  if (layers.some(saysFailed)) throw new SaidFailed('provision.agents', describeJson(body));
   const layer = layers.find((candidate) => findId(candidate, 'space') !== undefined) ?? body;
   const { created } = layer;
   const agents = [layer, body].map(agentsIn).find((found) => found.length > 0) ?? [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { SaidFailed, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { readAgent, readProvisionAnswer } from '../../../src/contract/provisioning.ts';
 
 describe('a listed agent', () => {
@@ -55,6 +55,13 @@ describe('the answer to provisioning', () => {
     expect(readProvisionAnswer({ space_id: 's', created: false }).created).toBe(false);
     expect(readProvisionAnswer({ space_id: 's' }).created).toBeUndefined();
   });
+
+  it.each([[{ success: false, space_id: 's', agents }], [{ error: 'no such template', space: { id: 's' } }]])(
+    'is refused where it speaks of a failure: %j',
+    (body) => {
+      expect(() => readProvisionAnswer(body)).toThrow(SaidFailed);
+    },
+  );
 
   it.each([[null], ['ok'], [[]], [{}], [{ status: 'ok' }], [{ agents }]])('is refused without a space: %j', (body) => {
     expect(() => readProvisionAnswer(body)).toThrow(UnknownShape);
