@@ -1,10 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { appendFileSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { StreamedBody } from '../../src/api/streamed-body.ts';
 import { createUpload } from '../../src/api/uploads.ts';
 import { systemClock } from '../../src/clock.ts';
-import { InterruptedError } from '../../src/errors.ts';
+import { CredentialsError, InterruptedError } from '../../src/errors.ts';
 import { handSignals } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { client, TOKEN, withinLimit } from './client.ts';
@@ -401,6 +402,24 @@ it('a redirect is named as what stands in the way, though the file is unknown', 
   expect(ran.error()).toMatchObject({ type: 'outcome_unknown', hint: expect.stringMatching(/Check the base address/) });
 });
 
+it('what makes the body is told that the attempt is over', async () => {
+  const server = await uploadServer(early(401, 1));
+  const { http } = client(server.baseUrl);
+  let told: Promise<void> | undefined;
+  const body: StreamedBody = {
+    contentType: 'application/octet-stream',
+    bytes: 2,
+    closing: 1,
+    async *chunks({ over }) {
+      told = new Promise((resolve) => over.addEventListener('abort', () => resolve()));
+      yield Buffer.from('x');
+      await told;
+    },
+  };
+  await expect(createUpload(http, 'attachment', body)).rejects.toThrow(CredentialsError);
+  await told;
+});
+
 it('a rate limit that lasts longer than anybody waits ends at once, and says when to come back', async () => {
   const server = await uploadServer(early(429, 0, { 'retry-after': '3600' }));
   const { upload, records } = uploader(server.baseUrl);
@@ -530,8 +549,9 @@ describe('Ctrl-C', () => {
       signals.abort(new InterruptedError('Interrupted.'));
     });
     const { upload, records } = uploader(server.baseUrl);
-    const ran = await upload([large(), small(), '--concurrency', '1'], { signals });
+    const ran = await upload([large(), small(), '--concurrency', '1', '-v'], { signals });
     expect(ran.code).toBe(130);
+    expect(ran.stderr).not.toContain('for the answer');
     expect(ran.json()).toMatchObject([{ status: 'failed' }, { status: 'failed' }]);
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]?.isWhole()).toBe(false);
@@ -639,6 +659,27 @@ describe('a service that is slow to read', () => {
     coming.resume();
     expect(await uploading).toBe('att_1');
     expect(coming.bytes()).toBe(200 * MB);
+  });
+
+  it('may take any time as long as it goes on', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let now = 0;
+    const server = await uploadServer(accept);
+    const { http } = client(server.baseUrl, { clock: { ...systemClock, now: () => now } });
+    const body = {
+      contentType: 'application/octet-stream',
+      bytes: 5 * MB,
+      closing: 0,
+      async *chunks() {
+        for (let count = 0; count < 5; count += 1) {
+          yield CHUNK;
+          now += 100_000;
+          vi.advanceTimersByTime(100_000);
+        }
+      },
+    };
+    expect(await createUpload(http, 'attachment', body)).toBe('att_1');
   });
 
   it('but steady is given up all the same once the time of the whole command is up', async () => {

@@ -1,20 +1,8 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { keptUploads } from '../../src/sandbox/store/upload-files.ts';
+import { DESCRIPTORS, openBelow } from '../helpers/descriptors.ts';
 import { tempDirectory } from '../helpers/run.ts';
-
-const DESCRIPTORS = '/proc/self/fd';
-
-function openBelow(directory: string): string[] {
-  return readdirSync(DESCRIPTORS).flatMap((descriptor) => {
-    try {
-      const path = readlinkSync(`${DESCRIPTORS}/${descriptor}`);
-      return path.startsWith(directory) ? [path] : [];
-    } catch {
-      return [];
-    }
-  });
-}
 
 test.skipIf(!existsSync(DESCRIPTORS))(
   'a file whose bytes fail at once is closed by then: one that is still being opened would come back after its removal (needs /proc)',

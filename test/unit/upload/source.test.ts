@@ -15,6 +15,7 @@ import type { StreamedBody } from '../../../src/api/streamed-body.ts';
 import { LocalError } from '../../../src/errors.ts';
 import { findFiles } from '../../../src/upload/find-files.ts';
 import { bodyOf, fileContent, fileForm, hashOf, textSource, type UploadSource } from '../../../src/upload/source.ts';
+import { DESCRIPTORS, openBelow } from '../../helpers/descriptors.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 import { sha256 } from '../../sandbox/uploading.ts';
 
@@ -119,6 +120,33 @@ describe('the body of a file', () => {
   });
 });
 
+it('the end of a body is never sent once the attempt is over, though it was over only when all else was', async () => {
+  const source = await fileSource(file('hello'));
+  const over = new AbortController();
+  const body = bodyOf(source, { onProgress: () => undefined, beforeLast: async () => over.abort() });
+  let taken = 0;
+  for await (const chunk of body.chunks({ over: over.signal, connectMs: () => 0 })) taken += chunk.length;
+  expect(taken).toBe(body.bytes - source.form().tail.length);
+});
+
+it('a hash is of the whole content, or none', async () => {
+  const source = await fileSource(file('hello'));
+  const over = AbortSignal.abort(new Error('It is over.'));
+  await expect(hashOf(source, over)).rejects.toThrow('It is over.');
+});
+
+it.skipIf(!existsSync(DESCRIPTORS))('a file is closed once it was read, or was left (needs /proc)', async () => {
+  const path = file(Buffer.alloc(3 * PART));
+  const source = await fileSource(path);
+  await hashOf(source, GOING_ON);
+  expect(openBelow(path)).toEqual([]);
+  for await (const _ of source.content(GOING_ON)) {
+    expect(openBelow(path)).toEqual([path]);
+    break;
+  }
+  expect(openBelow(path)).toEqual([]);
+});
+
 describe('a file that is not what it was when it was looked at is not completed:', () => {
   /** What it does to the file before it is opened, and in the middle of it, must make no difference. */
   const CHANGES: readonly [string, (path: string) => void][] = [
@@ -156,7 +184,9 @@ describe('a file that is not what it was when it was looked at is not completed:
     const path = file(Buffer.alloc(2 * PART, 'content'));
     const source = await fileSource(path);
     change(path);
-    const error = await refusal(source, () => undefined);
+    const error = await refusal(source, () => {
+      throw new Error('A part of it was sent.');
+    });
     expect(error).toBeInstanceOf(LocalError);
     expect(error).toMatchObject({ message: `${path} changed after it was looked at.` });
   });
@@ -171,11 +201,11 @@ describe('a file that is not what it was when it was looked at is not completed:
 
   it('another one is in its place, of the same length and time', async () => {
     const path = file('hello');
+    utimesSync(path, 1, 2);
     const source = await fileSource(path);
-    const { atime, mtime } = statSync(path);
     const other = `${path}.new`;
     writeFileSync(other, 'HELLO');
-    utimesSync(other, atime, mtime);
+    utimesSync(other, 1, 2);
     renameSync(other, path);
     expect(await refusal(source, () => undefined)).toMatchObject({ message: expect.stringContaining('changed') });
     await expect(hashOf(source, GOING_ON)).rejects.toThrow('changed');
