@@ -117,6 +117,7 @@ describe('upload', () => {
     expect(statuses(again)).toEqual(['skipped']);
     expect(again.stderr).toMatch(/keeps the fields .* --force uploads it anew/);
     expect((await it.upload([path])).stderr).toBe('');
+    expect((await it.upload([write('b.txt', 'two'), '--field', 'kind=manual'])).stderr).toBe('');
   });
 
   it('takes the same file as an attachment and as a document for two things', async () => {

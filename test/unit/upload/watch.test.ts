@@ -15,6 +15,7 @@ function watched() {
   let draw = (): void => undefined;
   let drawn = (_line: string): void => undefined;
   let stops = 0;
+  let closed: AbortSignal | undefined;
   const progress = {
     start: () => undefined,
     update: (lines: string | readonly string[]) => drawn(lines[0] ?? ''),
@@ -24,12 +25,14 @@ function watched() {
     },
     around: <Result>(write: () => Promise<Result>) => write(),
   };
-  const sleep = () =>
-    new Promise<void>((resolve) => {
+  const sleep = (_ms: number, signal?: AbortSignal) => {
+    closed = signal;
+    return new Promise<void>((resolve) => {
       draw = resolve;
       if (isDue) resolve();
       isDue = false;
     });
+  };
   const clock = { now: () => 1_000, sleep };
   const watch = watchUploads({ progress, clock, io: IO }, SOURCES);
   onTestFinished(() => watch.close());
@@ -39,7 +42,7 @@ function watched() {
       isDue = true;
       draw();
     });
-  return { watch, next, stops: () => stops };
+  return { watch, next, stops: () => stops, isOver: () => closed?.aborted };
 }
 
 it('counts what was sent, and not what was there or could not be sent', async () => {
@@ -55,6 +58,14 @@ it('counts what was sent, and not what was there or could not be sent', async ()
   watch.ended(second, true);
   watch.began(third);
   expect(await next()).toMatch(/^2 of 3 files .* 200 B of 500 B/);
+});
+
+it('waits for no further moment once it is closed, which would keep the process from ending', async () => {
+  const { watch, next, isOver } = watched();
+  await next();
+  expect(isOver()).toBe(false);
+  watch.close();
+  expect(isOver()).toBe(true);
 });
 
 it('takes the bars away once it is closed, so that none stands under the answer', () => {

@@ -1,0 +1,40 @@
+import { readdirSync } from 'node:fs';
+import { PassThrough, Readable } from 'node:stream';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { InterruptedError } from '../../../src/errors.ts';
+import { spool } from '../../../src/upload/spool.ts';
+import { tempDirectory } from '../../helpers/run.ts';
+
+/** Where temporary files go during a test: in the place that all share, tests of other processes keep theirs. */
+function temporaryFiles(): () => string[] {
+  const directory = tempDirectory();
+  vi.stubEnv('TMPDIR', directory);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return () => readdirSync(directory);
+}
+
+it.skipIf(process.platform === 'win32')(
+  'standard input is kept under no name, so that nothing can be left',
+  async () => {
+    const left = temporaryFiles();
+    const { file, facts, remove } = await spool(
+      Readable.from([Buffer.from('hel'), Buffer.from('lo')]),
+      new AbortController().signal,
+    );
+    expect(left()).toEqual([]);
+    expect(facts.bytes).toBe(5);
+    expect((await file.read(Buffer.alloc(9), 0, 9, 0)).bytesRead).toBe(5);
+    await remove();
+  },
+);
+
+it('standard input that is still coming is left at once when the run is over, for the reason of that', async () => {
+  const left = temporaryFiles();
+  const stdin = new PassThrough();
+  const over = new AbortController();
+  const kept = spool(stdin, over.signal);
+  stdin.write('hello');
+  over.abort(new InterruptedError('Interrupted.'));
+  await expect(kept).rejects.toThrow(InterruptedError);
+  expect(left()).toEqual([]);
+});
