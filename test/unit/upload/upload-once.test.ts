@@ -89,6 +89,13 @@ describe('a file that is uploaded', () => {
     expect(world.types()).toEqual(['sent', 'done', 'done']);
   });
 
+  it('is skipped without another record where it is no file that stays', async () => {
+    const world = new World();
+    await world.process().upload(FILE);
+    expect(await world.process().upload(memorySource('a.txt', 'one'))).toMatchObject({ status: 'skipped' });
+    expect(world.types()).toEqual(['sent', 'done']);
+  });
+
   it('is skipped where the state file cannot be written any more', async () => {
     const world = new World();
     await world.process().upload(FILE);
