@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { Http } from './api/http.ts';
 import { DEFAULT_RETRIES } from './api/retry.ts';
 import { createTransport, type Transport } from './api/transport.ts';
@@ -34,8 +33,6 @@ export interface ServiceParts {
 /** Opens a connection to a service. The caller closes the transport. */
 export function connect(baseUrl: string, token: string, parts: ServiceParts): { http: Http; transport: Transport } {
   const { flags, env, clock, random, interrupt, userAgent, deadline, show, redact } = parts;
-  // Every call in flight listens to it, as many as run at a time; Node takes more than ten for a leak and says so.
-  setMaxListeners(0, interrupt);
   const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
   const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
   const http = new Http({

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Operation, Safety } from '../contract/operations.ts';
 import { InterruptedError, type PartnerctlError } from '../errors.ts';
 import type { Clock } from '../io.ts';
@@ -94,6 +95,8 @@ export class Http {
     this.options = options;
     this.baseUrl = options.baseUrl;
     this.basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
+    // Every call in flight listens to it, as many as run at a time; Node takes more than ten for a leak and says so.
+    setMaxListeners(0, options.interrupt);
   }
 
   /**
