@@ -1,6 +1,7 @@
-import { SaidFailed, UnknownShape } from './assumptions.ts';
+import { UnknownShape } from './assumptions.ts';
 import { findId, readId } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { refuseSaidFailed } from './said-failed.ts';
 
 /** When a job runs: cron fields and a timezone, as the service writes them. */
 export interface WireSchedule {
@@ -103,8 +104,7 @@ export function readCronJob(item: JsonObject): ListedCronJob {
 export function readCreatedCronJob(body: unknown): string {
   const top = isJsonObject(body) ? body : {};
   const envelopes = [top, top.data, top.result].filter(isJsonObject);
-  // An id in it is then not sure to be a job's.
-  if (envelopes.some(saysFailed)) throw new SaidFailed('cron.fields', describeJson(body));
+  refuseSaidFailed(body, envelopes, 'cron.fields');
   const places = envelopes.flatMap((place) => [place, place.cron_job, place.partner_cron_job, place.job]);
   const objects = places.filter(isJsonObject);
   // A plain id beside a nested job is the envelope's own, so the innermost object that has one counts.

@@ -5,13 +5,6 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether an envelope says that the call failed, whatever its status and whatever else it holds. */
-export function saysFailed({ success, ok, error, errors }: JsonObject): boolean {
-  const isSaid = (value: unknown) =>
-    typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
-  return success === false || ok === false || isSaid(error) || isSaid(errors);
-}
-
 const MAX_KEYS = 12;
 const MAX_TEXT = 60;
 

@@ -1,5 +1,6 @@
-import { SaidFailed, UnknownShape } from './assumptions.ts';
-import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
+import { UnknownShape } from './assumptions.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { refuseSaidFailed } from './said-failed.ts';
 
 /** Names under which a list may stand, tried in this order before its own name. */
 const ENVELOPES = ['results', 'data', 'items'] as const;
@@ -84,10 +85,7 @@ function onlyArrayOfObjects(body: JsonObject): readonly unknown[] | undefined {
 export function readList(body: unknown, resource: string): readonly JsonObject[] {
   if (Array.isArray(body)) return objects(body, resource);
   if (isJsonObject(body)) {
-    // An empty list in it says nothing then.
-    if ([body, body.data, body.result].filter(isJsonObject).some(saysFailed)) {
-      throw new SaidFailed('list.envelope', describeJson(body));
-    }
+    refuseSaidFailed(body, [body, body.data, body.result].filter(isJsonObject), 'list.envelope');
     const found = arrayAt(body, resource) ?? nestedArray(body, resource) ?? onlyArrayOfObjects(body);
     if (found) return objects(found, resource);
   }

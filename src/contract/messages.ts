@@ -1,7 +1,8 @@
-import { SaidFailed, UnknownShape } from './assumptions.ts';
+import { UnknownShape } from './assumptions.ts';
 import { findField, findId, findText } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { readList } from './lists.ts';
+import { refuseSaidFailed } from './said-failed.ts';
 
 /** One message of a session's history. */
 export interface Message {
@@ -144,8 +145,7 @@ export function readHistoryEntries(body: unknown): readonly JsonObject[] {
 export function readAcknowledgement(body: unknown): Acknowledgement {
   const top = isJsonObject(body) ? body : {};
   const layers = [top, top.data, top.result].filter(isJsonObject);
-  // An id in it is then not sure to be that of a message that is there.
-  if (layers.some(saysFailed)) throw new SaidFailed('chat.acknowledgement', describeJson(body));
+  refuseSaidFailed(body, layers, 'chat.acknowledgement');
   const layer = layers.find((candidate) => findId(candidate, 'message') !== undefined);
   const message_id = layer && findId(layer, 'message');
   if (layer === undefined || message_id === undefined) {

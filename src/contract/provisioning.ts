@@ -1,6 +1,7 @@
-import { SaidFailed, UnknownShape } from './assumptions.ts';
+import { UnknownShape } from './assumptions.ts';
 import { findField, findId, findText, readId } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { refuseSaidFailed } from './said-failed.ts';
 
 /** An agent as the service lists it, as far as the tool needs it. */
 export interface ListedAgent {
@@ -84,8 +85,7 @@ export function readProvisionAnswer(body: unknown): ProvisionAnswer {
   if (!isJsonObject(body))
     throw new UnknownShape('id.field', 'The answer to provisioning is not an object.', describeJson(body));
   const layers = [body, body.data, body.result, body.results].filter(isJsonObject);
-  // An id in it is then not sure to be that of a space that has what was asked for.
-  if (layers.some(saysFailed)) throw new SaidFailed('provision.agents', describeJson(body));
+  refuseSaidFailed(body, layers, 'provision.agents');
   const layer = layers.find((candidate) => findId(candidate, 'space') !== undefined) ?? body;
   const { created } = layer;
   const agents = [layer, body].map(agentsIn).find((found) => found.length > 0) ?? [];

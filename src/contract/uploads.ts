@@ -1,6 +1,7 @@
-import { SaidFailed, UnknownShape } from './assumptions.ts';
+import { UnknownShape } from './assumptions.ts';
 import { findId } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject, saysFailed } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { refuseSaidFailed } from './said-failed.ts';
 
 /** What a file is uploaded as (spec §2). */
 export type UploadKind = 'attachment' | 'document';
@@ -29,8 +30,7 @@ function layersOf(body: unknown, depth = 0): readonly JsonObject[] {
  */
 export function readUploadId(body: unknown, kind: UploadKind): string {
   const layers = layersOf(body);
-  // An id in it is then not sure to be a file's.
-  if (layers.some(saysFailed)) throw new SaidFailed('id.field', describeJson(body));
+  refuseSaidFailed(body, layers, 'id.field');
   // A plain id around a file is the envelope's own, so the innermost object that has one counts.
   const candidates = [...layers.filter((layer) => `${RESOURCES[kind]}_id` in layer), ...layers.toReversed()];
   const id = candidates.map((layer) => findId(layer, RESOURCES[kind])).find((found) => found !== undefined);
