@@ -36,11 +36,11 @@ const builtinRequire = {
   },
 };
 
-const BASE = /\/src\/(errors|clock|io|signals|output\/process-sinks)\.ts$/;
-const CORE = /\/src\/((main|program|parse|typed-words|answer|command|service|run-command|create-context|input)\.ts|api\/(?!undici|chat|find-agent|provisioning)|contract\/(?!messages|chat-source|provisioning)|config\/|commands\/(spaces|agents)\/|domain\/(reference|duration)|output\/(format-names|reader-gone|color|progress|redact|sanitise|render|trace|cells|formats\/(events|json|json-text|ndjson|sequence|tsv))\.ts)/;
+const BASE = /\/src\/(errors|clock|cli\/(io|signals)|output\/process-sinks)\.ts$/;
+const CORE = /\/src\/(main\.ts|cli\/(registry|parse|typed-args|command|service|run-command|create-context|input)\.ts|api\/(?!undici|chat|find-agent|provisioning|map-concurrent)|contract\/(?!messages|chat-source|provisioning)|config\/|commands\/(spaces|agents)\/|output\/(command-result|format-names|reader-gone|color|progress|redact|sanitise|render|trace|cells|formats\/(events|json|json-text|ndjson|sequence|tsv))\.ts)/;
 
 const program = {
-  input: { cli: 'src/cli.ts' },
+  input: { cli: 'src/cli/start.ts' },
   platform: 'node',
   plugins: [withoutUnused, builtinRequire],
   output: {

@@ -1,4 +1,10 @@
-import type { Clock } from './io.ts';
+/** Time, injected so that tests decide how it passes. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
 
 /** The machine's own time. */
 export const systemClock: Clock = {

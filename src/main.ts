@@ -1,10 +1,10 @@
-import type { Surroundings } from './create-context.ts';
+import type { Surroundings } from './cli/create-context.ts';
+import { type Environment, lazyIo, type Sink, writingBy } from './cli/io.ts';
+import { type CommandLine, parse } from './cli/parse.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
-import { type Environment, lazyIo, type Sink, writingBy } from './io.ts';
 import { wantsColor } from './output/color.ts';
 import { isReaderGone } from './output/reader-gone.ts';
 import { createRedactor, redactingSink } from './output/redact.ts';
-import { type CommandLine, parse } from './parse.ts';
 
 /** Whether argv asks for JSON, as far as can be told while its words may be wrong. */
 function seemsJson(argv: readonly string[], env: Environment): boolean {
@@ -69,7 +69,7 @@ export async function main(argv: readonly string[], surroundings: Surroundings):
       return EXIT.ok;
     }
     line = parsed;
-    const { runCommand } = await import('./run-command.ts');
+    const { runCommand } = await import('./cli/run-command.ts');
     return await runCommand(line, { ...surroundings, io: lazyIo(() => io.stdin, stdout, stderr) }, secrets);
   } catch (error) {
     if (isReaderGone(error)) return EXIT.ok;

@@ -1,10 +1,10 @@
 import { findId, findText } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { parseReference, type Reference } from '../domain/reference.ts';
 import { UsageError } from '../errors.ts';
 import { listAgents } from './agents.ts';
 import type { Http } from './http.ts';
 import { lookUpId } from './look-up.ts';
+import { parseReference, type Reference } from './reference.ts';
 
 /** How an agent is named on the command line. */
 export type AgentReference = Extract<Reference, { by: 'id' }> | { readonly by: 'name'; readonly value: string };

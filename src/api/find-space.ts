@@ -1,8 +1,8 @@
 import { findId, findText } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { Reference } from '../domain/reference.ts';
 import type { Http } from './http.ts';
 import { lookUpId } from './look-up.ts';
+import type { Reference } from './reference.ts';
 import { listSpaces } from './spaces.ts';
 
 function label(space: JsonObject): string {

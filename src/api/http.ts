@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import type { Clock } from '../clock.ts';
 import type { Operation, Safety } from '../contract/operations.ts';
 import { InterruptedError, type PartnerctlError } from '../errors.ts';
-import type { Clock } from '../io.ts';
 import { type Answer, createAnswer } from './answer.ts';
 import { anyOf } from './any-of.ts';
 import { networkFailure, responseFailure } from './failures.ts';

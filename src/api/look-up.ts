@@ -1,8 +1,8 @@
 import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { Reference } from '../domain/reference.ts';
 import { NotFoundError, ShapeError, UsageError } from '../errors.ts';
 import { readItem } from './read-item.ts';
+import type { Reference } from './reference.ts';
 
 /** A reference whose meaning only a list can tell. */
 type Named = Exclude<Reference, { by: 'id' }>;

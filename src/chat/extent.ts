@@ -1,5 +1,5 @@
 import type { HistoryPage } from '../api/chat.ts';
-import { isNewestFirst } from '../domain/tail.ts';
+import { isNewestFirst } from './tail.ts';
 
 /** What tells that messages are missing, or may be. */
 export interface Gap {

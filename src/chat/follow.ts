@@ -1,12 +1,12 @@
 import type { HistoryPage } from '../api/chat.ts';
-import { Line } from '../domain/line.ts';
-import { Pacing } from '../domain/pacing.ts';
 import { NotFoundError, PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
 import { Ending } from './ending.ts';
 import type { Gap } from './extent.ts';
 import { meaningOf, outageError, retryAtOf, withheldError } from './failure.ts';
+import { Line } from './line.ts';
 import { Mailbox } from './mailbox.ts';
 import { isOverslept, nap } from './nap.ts';
+import { Pacing } from './pacing.ts';
 import { FollowedSession, NOTHING } from './session.ts';
 import type { EndReason, FollowEvent, Follower, FollowOptions, FollowParts } from './terms.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../io.ts';
+import type { Clock } from '../clock.ts';
 
 /** Waiting is cut into slices so that a machine that slept is noticed when it wakes. */
 const SLICE_MS = 1_000;

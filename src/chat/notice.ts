@@ -1,5 +1,5 @@
 import ms from 'ms';
-import type { Context } from '../context.ts';
+import type { Context } from '../cli/context.ts';
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { PartnerctlError } from '../errors.ts';
 import type { FollowNotice } from './terms.ts';

@@ -1,4 +1,4 @@
-import { commandLine } from '../command-line.ts';
+import { commandLine } from '../cli/command-line.ts';
 import type { GlobalFlags } from '../config/settings.ts';
 import { cleanText } from '../output/sanitise.ts';
 

@@ -1,8 +1,8 @@
 import type { Http } from '../api/http.ts';
-import type { FlagSpec, Words } from '../command.ts';
-import { commandLine } from '../command-line.ts';
+import type { FlagSpec, Words } from '../cli/command.ts';
+import { commandLine } from '../cli/command-line.ts';
+import type { Context } from '../cli/context.ts';
 import { duration } from '../config/flags.ts';
-import type { Context } from '../context.ts';
 import type { Message } from '../contract/messages.ts';
 import { amplified, errorObject, InterruptedError, NoReplyError, PartnerctlError } from '../errors.ts';
 import { sayNotice } from './notice.ts';

@@ -2,10 +2,10 @@ import { type HistoryPage, type HistoryPlace, historyAfter } from '../api/chat.t
 import type { CallOptions, Http } from '../api/http.ts';
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { Message } from '../contract/messages.ts';
-import { Renumbered } from '../domain/renumbered.ts';
-import { isNewestFirst, MOST_BEHIND, SessionTail, type TailStart } from '../domain/tail.ts';
 import { ShapeError } from '../errors.ts';
 import { Extent, type Gap } from './extent.ts';
+import { Renumbered } from './renumbered.ts';
+import { isNewestFirst, MOST_BEHIND, SessionTail, type TailStart } from './tail.ts';
 
 /** Where in a session a follower begins; `last` shows that many messages of what is there (0: only what is new). */
 export type FollowStart = TailStart | { readonly from: 'last'; readonly count: number };

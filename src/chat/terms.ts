@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
+import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
 import type { PartnerctlError } from '../errors.ts';
-import type { Clock } from '../io.ts';
 import type { FollowStart } from './session.ts';
 
 /*

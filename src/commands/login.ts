@@ -1,12 +1,12 @@
-import { object } from '../answer.ts';
 import { listSpaces } from '../api/spaces.ts';
-import { command } from '../command.ts';
+import { command } from '../cli/command.ts';
+import type { Context } from '../cli/context.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
 import { DEFAULT_PROFILE, type Profile, withProfile } from '../config/profiles.ts';
 import type { TokenSource } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
-import type { Context } from '../context.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
+import { object } from '../output/command-result.ts';
 
 interface Input {
   readonly tokenCommand: string | undefined;

@@ -1,8 +1,8 @@
-import { object } from '../answer.ts';
-import { command } from '../command.ts';
+import { command } from '../cli/command.ts';
 import { findProfile } from '../config/find-profile.ts';
 import { withProfile } from '../config/profiles.ts';
 import { profileName } from '../config/settings.ts';
+import { object } from '../output/command-result.ts';
 
 export default command({
   description: 'Forgets the token of a profile. Its address stays; `profile remove` takes it away as well.',

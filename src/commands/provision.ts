@@ -1,13 +1,13 @@
-import type { Answer, Column } from '../answer.ts';
 import type { Http } from '../api/http.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
-import { batchAnswer } from '../batch-answer.ts';
-import { command } from '../command.ts';
-import type { Context } from '../context.ts';
+import { command } from '../cli/command.ts';
+import type { Context } from '../cli/context.ts';
+import { refuseTokenOnStdin } from '../cli/input.ts';
 import type { CreateJob } from '../cron/run.ts';
-import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { PartnerctlError, UsageError } from '../errors.ts';
-import { refuseTokenOnStdin } from '../input.ts';
+import { batchAnswer } from '../output/batch-result.ts';
+import type { Answer, Column } from '../output/command-result.ts';
+import type { ManifestDocument } from '../provision/manifest.ts';
 import { type DocumentResult, resultJson, runFailure, summarise, summaryText } from '../provision/result.ts';
 
 interface Input {
@@ -113,9 +113,9 @@ function report(
 
 async function readDocuments(context: Context, { files, vars }: Input): Promise<ManifestDocument[]> {
   const [{ readSources }, { readManifests }, { yamlError }] = await Promise.all([
-    import('../yaml-sources.ts'),
-    import('../domain/manifest/manifest.ts'),
-    import('../yaml-error.ts'),
+    import('../yaml/yaml-sources.ts'),
+    import('../provision/manifest.ts'),
+    import('../yaml/yaml-error.ts'),
   ]);
   const sources = await readSources(files, context.io.stdin, context.ended);
   const used = new Set<string>();
@@ -130,7 +130,7 @@ async function readDocuments(context: Context, { files, vars }: Input): Promise<
 }
 
 async function schemaText(): Promise<Answer> {
-  const { manifestJsonSchema } = await import('../domain/manifest/json-schema.ts');
+  const { manifestJsonSchema } = await import('../provision/manifest-json-schema.ts');
   return { kind: 'text', text: `${JSON.stringify(manifestJsonSchema(), null, 2)}\n` };
 }
 

@@ -1,11 +1,11 @@
-import type { Answer, Column } from '../answer.ts';
-import { batchAnswer } from '../batch-answer.ts';
-import { command, type Words } from '../command.ts';
-import type { Context } from '../context.ts';
+import { command, type Words } from '../cli/command.ts';
+import type { Context } from '../cli/context.ts';
+import { refuseTokenOnStdin } from '../cli/input.ts';
+import { textArgument } from '../cli/text-input.ts';
 import { FILE_FIELD, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
-import { refuseTokenOnStdin } from '../input.ts';
-import { textArgument } from '../text-input.ts';
+import { batchAnswer } from '../output/batch-result.ts';
+import type { Answer, Column } from '../output/command-result.ts';
 import type { SourceInput } from '../upload/open-sources.ts';
 import { resultJson, summaryText, type UploadResult, uploadFailure } from '../upload/result.ts';
 import type { RunOptions } from '../upload/run.ts';

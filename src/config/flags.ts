@@ -1,6 +1,6 @@
-import type { Words } from '../command.ts';
-import { parseDuration } from '../domain/duration.ts';
+import type { Words } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
+import { parseDuration } from './duration.ts';
 import type { GlobalFlags } from './settings.ts';
 
 /** A flag's value in milliseconds, more than none. @throws UsageError that names the flag */

@@ -1,5 +1,5 @@
 import { isAbsolute, join } from 'node:path';
-import type { Environment } from '../io.ts';
+import type { Environment } from '../cli/io.ts';
 
 /**
  * The directory of the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else `~/.config/partnerctl`

@@ -1,5 +1,5 @@
+import type { Environment } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
-import type { Environment } from '../io.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { Profile, Profiles } from './profiles.ts';
 

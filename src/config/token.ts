@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { fileReason, readUntil } from '../cli/input.ts';
 import { CredentialsError } from '../errors.ts';
-import { fileReason, readUntil } from '../input.ts';
 import type { TokenSource } from './settings.ts';
 
 const MAX_TOKEN_BYTES = 16 * 1024;

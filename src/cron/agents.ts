@@ -1,7 +1,7 @@
 import { type AgentReference, findAgentId } from '../api/find-agent.ts';
 import { findSpaceId } from '../api/find-space.ts';
 import type { Http } from '../api/http.ts';
-import { parseReference } from '../domain/reference.ts';
+import { parseReference } from '../api/reference.ts';
 
 /** Which agent a job is for: by id, or by name within a space. */
 export interface AgentInput {

@@ -1,22 +1,15 @@
 import type { Http } from '../api/http.ts';
-import { commandLine } from '../command-line.ts';
-import type { Context } from '../context.ts';
-import { cronKey } from '../domain/cron/job.ts';
-import {
-  type CronRecord,
-  type Forgotten,
-  historiesOf,
-  type JobFacts,
-  liveRecords,
-  type Recorded,
-} from '../domain/cron/ledger.ts';
-import { couldBe, type ListedJob } from '../domain/cron/matching.ts';
+import { commandLine } from '../cli/command-line.ts';
+import type { Context } from '../cli/context.ts';
 import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { AgentFinder } from './agents.ts';
 import { listedFacts } from './facts.ts';
+import { type CronRecord, type Forgotten, historiesOf, type JobFacts, liveRecords, type Recorded } from './history.ts';
+import { cronKey } from './job.ts';
 import { type OpenedLedger, openLedger } from './ledger.ts';
+import { couldBe, type ListedJob } from './matching.ts';
 import { isOver } from './reservation.ts';
 import { jobOfKey, type SelectedJob, type Selection, unknownKey } from './selection.ts';
 import { findListed, isClosed } from './service-jobs.ts';

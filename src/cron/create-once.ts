@@ -1,4 +1,6 @@
-import { type CronJob, cronKey, differences } from '../domain/cron/job.ts';
+import type { Clock } from '../clock.ts';
+import { LocalError, PartnerctlError, provesNothingDone } from '../errors.ts';
+import { factsOf, hasOtherContent, listedFacts } from './facts.ts';
 import {
   type CronRecord,
   type Ended,
@@ -9,11 +11,9 @@ import {
   type Owner,
   type Recorded,
   type Reserved,
-} from '../domain/cron/ledger.ts';
-import { contentOf, type ListedJob } from '../domain/cron/matching.ts';
-import { LocalError, PartnerctlError, provesNothingDone } from '../errors.ts';
-import type { Clock } from '../io.ts';
-import { factsOf, hasOtherContent, listedFacts } from './facts.ts';
+} from './history.ts';
+import { type CronJob, cronKey, differences } from './job.ts';
+import { contentOf, type ListedJob } from './matching.ts';
 import type { CreateOutcome } from './outcome.ts';
 import { isOver, type Judge, LONGEST_POST_MS, MARGIN_MS } from './reservation.ts';
 

@@ -1,6 +1,6 @@
-import { type CronJob, contentHash, instructionsHash } from '../domain/cron/job.ts';
-import type { JobFacts } from '../domain/cron/ledger.ts';
-import { hasSameSchedule, type ListedJob } from '../domain/cron/matching.ts';
+import type { JobFacts } from './history.ts';
+import { type CronJob, contentHash, instructionsHash } from './job.ts';
+import { hasSameSchedule, type ListedJob } from './matching.ts';
 
 /** What the file keeps of a job. */
 export function factsOf(origin: string, job: CronJob): JobFacts {

@@ -1,7 +1,7 @@
-import { commandLine } from '../command-line.ts';
+import { commandLine } from '../cli/command-line.ts';
 import type { GlobalFlags } from '../config/settings.ts';
-import type { CronDifference, CronJob } from '../domain/cron/job.ts';
 import { amplified, DuplicateError, LocalError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
+import type { CronDifference, CronJob } from './job.ts';
 import type { Blocked, CreateOutcome } from './outcome.ts';
 
 const LONGEST_SHOWN = 200;

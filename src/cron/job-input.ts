@@ -1,16 +1,10 @@
 import { parseAgentReference } from '../api/find-agent.ts';
-import type { Words } from '../command.ts';
-import {
-  type CronSchedule,
-  parseExpression,
-  parseFields,
-  parseTimezone,
-  ScheduleError,
-} from '../domain/cron/schedule.ts';
-import { identifierFault } from '../domain/yaml-input/text.ts';
+import type { Words } from '../cli/command.ts';
+import { type TextSource, textArgument } from '../cli/text-input.ts';
 import { UsageError } from '../errors.ts';
-import { type TextSource, textArgument } from '../text-input.ts';
+import { identifierFault } from '../yaml/text.ts';
 import type { AgentInput } from './agents.ts';
+import { type CronSchedule, parseExpression, parseFields, parseTimezone, ScheduleError } from './schedule.ts';
 
 /** One job as typed on the command line. */
 export interface JobInput extends AgentInput {

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../cli/context.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { appendCronRecord, type CronLog, type JobName, readCronLog } from '../state/cron.ts';
 import { leaveRecord } from '../state/recovery.ts';

@@ -1,4 +1,4 @@
-import type { CronDifference } from '../domain/cron/job.ts';
+import type { CronDifference } from './job.ts';
 
 interface Facts {
   readonly key: string;

@@ -1,14 +1,14 @@
 import { parseAgentReference } from '../api/find-agent.ts';
-import type { Context } from '../context.ts';
-import { cronKey } from '../domain/cron/job.ts';
-import { readJobs } from '../domain/cron/jobs-file.ts';
+import type { Context } from '../cli/context.ts';
+import { refuseTokenOnStdin } from '../cli/input.ts';
+import { readText } from '../cli/text-input.ts';
 import { InputError } from '../errors.ts';
-import { refuseTokenOnStdin } from '../input.ts';
-import { readText } from '../text-input.ts';
-import { yamlError } from '../yaml-error.ts';
-import { readSources } from '../yaml-sources.ts';
+import { yamlError } from '../yaml/yaml-error.ts';
+import { readSources } from '../yaml/yaml-sources.ts';
 import { AgentFinder } from './agents.ts';
+import { cronKey } from './job.ts';
 import type { JobInput } from './job-input.ts';
+import { readJobs } from './jobs-file.ts';
 import type { WantedJob } from './run.ts';
 
 /** The job that was typed. @throws InputError, UsageError; NotFoundError where its agent is not found */

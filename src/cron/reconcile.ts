@@ -1,3 +1,5 @@
+import type { Found, GuardParts, Ledger } from './create-once.ts';
+import { hasOtherContent, listedFacts } from './facts.ts';
 import {
   type CronRecord,
   historiesOf,
@@ -6,10 +8,8 @@ import {
   type Recorded,
   type Reserved,
   recordedIds,
-} from '../domain/cron/ledger.ts';
-import { couldBe, type ListedJob } from '../domain/cron/matching.ts';
-import type { Found, GuardParts, Ledger } from './create-once.ts';
-import { hasOtherContent, listedFacts } from './facts.ts';
+} from './history.ts';
+import { couldBe, type ListedJob } from './matching.ts';
 import { isOver, lastSentBy } from './reservation.ts';
 
 /** A reservation whose outcome is open, with what else is known of its key. */

@@ -1,5 +1,5 @@
-import type { OpenReservation, Owner } from '../domain/cron/ledger.ts';
-import type { Clock } from '../io.ts';
+import type { Clock } from '../clock.ts';
+import type { OpenReservation, Owner } from './history.ts';
 
 /** The longest time that sending a job may take, whatever the command's own deadline: nobody is kept waiting for longer. */
 export const LONGEST_POST_MS = 120_000;

@@ -1,9 +1,9 @@
-import type { CronDifference, CronJob } from '../domain/cron/job.ts';
-import { nextRuns } from '../domain/cron/next-runs.ts';
-import type { CronSchedule } from '../domain/cron/schedule.ts';
-import { inWords } from '../domain/cron/words.ts';
 import { errorObject } from '../errors.ts';
+import type { CronDifference, CronJob } from './job.ts';
+import { nextRuns } from './next-runs.ts';
 import type { CreateOutcome } from './outcome.ts';
+import type { CronSchedule } from './schedule.ts';
+import { inWords } from './words.ts';
 
 const SHOWN_RUNS = 3;
 

@@ -1,12 +1,12 @@
 import type { Http } from '../api/http.ts';
-import { asSettled } from '../as-settled.ts';
-import type { Context } from '../context.ts';
-import { type CronJob, cronKey } from '../domain/cron/job.ts';
+import { asSettled } from '../api/map-concurrent.ts';
+import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isTokenRefused } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { createOnce, type GuardParts } from './create-once.ts';
 import { failureOf } from './failure.ts';
+import { type CronJob, cronKey } from './job.ts';
 import { openLedger } from './ledger.ts';
 import { type CronResult, untouched } from './result.ts';
 import { openServiceJobs } from './service-jobs.ts';

@@ -1,7 +1,7 @@
-import type { Words } from '../command.ts';
-import { type CronRecord, historyOf, type JobFacts, type KeyHistory } from '../domain/cron/ledger.ts';
+import type { Words } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 import type { AgentInput } from './agents.ts';
+import { type CronRecord, historyOf, type JobFacts, type KeyHistory } from './history.ts';
 import { agentInput } from './job-input.ts';
 
 /** How a job is named whose record is meant: by its key, or by agent and name. */

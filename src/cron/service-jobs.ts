@@ -1,12 +1,9 @@
 import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { readItem } from '../api/read-item.ts';
+import type { Clock } from '../clock.ts';
 import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { CronJob } from '../domain/cron/job.ts';
-import { composed, couldBe, type ListedJob } from '../domain/cron/matching.ts';
-import { type CronSchedule, parseFields, parseTimezone } from '../domain/cron/schedule.ts';
-import { ScheduleError } from '../domain/cron/schedule-error.ts';
 import {
   CredentialsError,
   NotFoundError,
@@ -17,8 +14,11 @@ import {
   ServiceError,
   ShapeError,
 } from '../errors.ts';
-import type { Clock } from '../io.ts';
 import type { Found } from './create-once.ts';
+import type { CronJob } from './job.ts';
+import { composed, couldBe, type ListedJob } from './matching.ts';
+import { type CronSchedule, parseFields, parseTimezone } from './schedule.ts';
+import { ScheduleError } from './schedule-error.ts';
 
 /** Which job is looked for. */
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;

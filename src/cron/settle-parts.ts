@@ -1,11 +1,11 @@
 import type { Http } from '../api/http.ts';
-import { commandLine } from '../command-line.ts';
-import type { Context } from '../context.ts';
-import type { Recorded } from '../domain/cron/ledger.ts';
+import { commandLine } from '../cli/command-line.ts';
+import type { Context } from '../cli/context.ts';
 import { amplified, type PartnerctlError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { leftRecords, removeLeft } from '../state/recovery.ts';
+import type { Recorded } from './history.ts';
 import type { OpenedLedger } from './ledger.ts';
 import type { Settled } from './reconcile.ts';
 import { openServiceJobs } from './service-jobs.ts';

@@ -1,7 +1,7 @@
-import type { CronJob } from '../domain/cron/job.ts';
-import { type CronRecord, type Recorded, type Reserved, recordedIds } from '../domain/cron/ledger.ts';
-import type { Clock } from '../io.ts';
+import type { Clock } from '../clock.ts';
 import type { Found, Ledger } from './create-once.ts';
+import { type CronRecord, type Recorded, type Reserved, recordedIds } from './history.ts';
+import type { CronJob } from './job.ts';
 import { type OpenJob, openJobs, type ReconcileParts, reconcileOne, type Settled } from './reconcile.ts';
 import { unknownKey } from './selection.ts';
 

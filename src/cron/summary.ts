@@ -1,5 +1,5 @@
-import { batchFailure } from '../batch-failure.ts';
 import type { PartnerctlError } from '../errors.ts';
+import { batchFailure } from '../output/batch-failure.ts';
 import type { CronResult } from './result.ts';
 
 type Summary = Partial<Record<CronResult['status'], number>>;

@@ -1,4 +1,4 @@
-import type { Cell, ShownCell, Tone } from '../answer.ts';
+import type { Cell, ShownCell, Tone } from './command-result.ts';
 import { cleanLine } from './sanitise.ts';
 
 /** A row of cleaned texts, each with its tone. */

@@ -1,4 +1,4 @@
-import type { Environment, Sink } from '../io.ts';
+import type { Environment, Sink } from '../cli/io.ts';
 
 /**
  * Whether what goes to a sink is coloured: --color decides, then NO_COLOR, then FORCE_COLOR, then whether it is a

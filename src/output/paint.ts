@@ -1,4 +1,4 @@
-import type { Tone } from '../answer.ts';
+import type { Tone } from './command-result.ts';
 
 type Style = Tone | 'heading';
 

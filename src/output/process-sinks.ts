@@ -1,4 +1,4 @@
-import type { Sink } from '../io.ts';
+import type { Sink } from '../cli/io.ts';
 
 /** What a sink needs of `process.stdout` and `process.stderr`. */
 type TerminalStream = NodeJS.WritableStream & {

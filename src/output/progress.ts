@@ -1,5 +1,6 @@
 import type { Ora } from 'ora';
-import { type Clock, type Sink, writingBy } from '../io.ts';
+import { type Sink, writingBy } from '../cli/io.ts';
+import type { Clock } from '../clock.ts';
 import { cleanLine } from './sanitise.ts';
 
 /** Quick commands show nothing at all. */

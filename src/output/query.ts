@@ -1,6 +1,14 @@
 import type { JSONValue } from '@jmespath-community/jmespath';
-import { type Answer, type Cell, type ListAnswer, list, type ObjectAnswer, object, type Row } from '../answer.ts';
 import { LocalError, UsageError } from '../errors.ts';
+import {
+  type Answer,
+  type Cell,
+  type ListAnswer,
+  list,
+  type ObjectAnswer,
+  object,
+  type Row,
+} from './command-result.ts';
 import { jsonText } from './formats/json-text.ts';
 import { exhaust } from './formats/sequence.ts';
 import { cleanLine } from './sanitise.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fstat } from 'node:fs';
 import { promisify } from 'node:util';
-import type { Environment } from '../io.ts';
+import type { Environment } from '../cli/io.ts';
 
 /**
  * Tells when the reader of a pipe is gone although nothing is written to it. Node cannot ask the system that; `tail -f`

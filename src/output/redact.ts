@@ -1,4 +1,4 @@
-import { type Sink, writingBy } from '../io.ts';
+import { type Sink, writingBy } from '../cli/io.ts';
 import { jsonText } from './formats/json-text.ts';
 import { cleanLine } from './sanitise.ts';
 

@@ -1,6 +1,6 @@
-import type { Answer, ListAnswer, ObjectAnswer, StreamAnswer } from '../answer.ts';
+import type { Sink } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
-import type { Sink } from '../io.ts';
+import type { Answer, ListAnswer, ObjectAnswer, StreamAnswer } from './command-result.ts';
 import type { OutputFormat } from './format-names.ts';
 import { eventWriter } from './formats/events.ts';
 import { writeJson } from './formats/json.ts';

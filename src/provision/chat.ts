@@ -1,10 +1,10 @@
 import { setUpSource } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
+import { CHAT_DEFAULTS, type ChatSetup, chatDifferences } from '../chat/source.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
-import { CHAT_DEFAULTS, type ChatSetup, chatDifferences } from '../domain/chat-source.ts';
-import type { ManifestAgent, ManifestDocument } from '../domain/manifest/manifest.ts';
-import type { Difference } from '../domain/provision-plan.ts';
 import { inStep, unnamedAgent } from './failure.ts';
+import type { ManifestAgent, ManifestDocument } from './manifest.ts';
+import type { Difference } from './plan.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
 
 /** What an agent's chat is to be; undefined where the manifest does not ask for one. */

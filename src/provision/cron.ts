@@ -1,9 +1,9 @@
+import type { Clock } from '../clock.ts';
 import { type CronResult, untouched } from '../cron/result.ts';
 import type { CreateJob } from '../cron/run.ts';
-import { cronJobsOf, type ManifestDocument } from '../domain/manifest/manifest.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
-import type { Clock } from '../io.ts';
 import { inStep, stopsRun, unnamedAgent } from './failure.ts';
+import { cronJobsOf, type ManifestDocument } from './manifest.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
 
 /** What creating the jobs of a document needs. */

@@ -1,7 +1,5 @@
 import { backoffMs } from '../api/retry.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { ManifestDocument } from '../domain/manifest/manifest.ts';
-import { type PresentSpace, type ProvisionPlan, planProvision } from '../domain/provision-plan.ts';
 import {
   amplified,
   InterruptedError,
@@ -12,8 +10,10 @@ import {
   ShapeError,
 } from '../errors.ts';
 import { CannotLook, findSpaces, inspectSpace } from './look.ts';
+import type { ManifestDocument } from './manifest.ts';
 import { withMemory } from './memory.ts';
 import { finished } from './outcome.ts';
+import { type PresentSpace, type ProvisionPlan, planProvision } from './plan.ts';
 import { post } from './post.ts';
 import type { DocumentResult } from './result.ts';
 import type { Surface } from './surface.ts';

@@ -1,11 +1,11 @@
 import type { Http } from '../api/http.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { ManifestDocument } from '../domain/manifest/manifest.ts';
-import { planProvision } from '../domain/provision-plan.ts';
 import { type CronSurface, createCronJobs } from './cron.ts';
 import { CannotLook, findSpaces, inspectSpace } from './look.ts';
+import type { ManifestDocument } from './manifest.ts';
 import { type Memory, withMemory } from './memory.ts';
 import { agentResult, untouched } from './outcome.ts';
+import { planProvision } from './plan.ts';
 import type { DocumentResult } from './result.ts';
 
 /** What would be done for a document. @throws CannotLook when the service cannot be asked */

@@ -5,8 +5,8 @@ import { listSpaces } from '../api/spaces.ts';
 import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readAgent } from '../contract/provisioning.ts';
-import type { PresentAgent, PresentSpace } from '../domain/provision-plan.ts';
 import { CredentialsError, ShapeError } from '../errors.ts';
+import type { PresentAgent, PresentSpace } from './plan.ts';
 
 /** Why the service cannot be asked what is there. */
 export class CannotLook extends Error {

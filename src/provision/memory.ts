@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Context } from '../context.ts';
-import type { Manifest, ManifestDocument } from '../domain/manifest/manifest.ts';
-import type { PresentSpace } from '../domain/provision-plan.ts';
+import type { Context } from '../cli/context.ts';
 import { LocalError } from '../errors.ts';
 import {
   agentKey,
@@ -12,6 +10,8 @@ import {
   sayAsMuch,
 } from '../state/provisioned.ts';
 import { randomRecordId } from '../state/record.ts';
+import type { Manifest, ManifestDocument } from './manifest.ts';
+import type { PresentSpace } from './plan.ts';
 import type { AgentResult } from './result.ts';
 
 /** What the state file knows of the spaces of a run, and how it learns more. */

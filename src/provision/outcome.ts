@@ -1,5 +1,5 @@
-import type { ManifestDocument } from '../domain/manifest/manifest.ts';
-import type { PlannedAgent, PresentAgent, ProvisionPlan } from '../domain/provision-plan.ts';
+import type { ManifestDocument } from './manifest.ts';
+import type { PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
 
 /** The document's own facts, with nothing done. */

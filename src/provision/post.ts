@@ -1,10 +1,10 @@
 import { provisionSpace } from '../api/provisioning.ts';
 import type { ProvisionAnswer } from '../contract/provisioning.ts';
-import type { ManifestAgent, ManifestDocument } from '../domain/manifest/manifest.ts';
-import type { PlannedAgent, PresentAgent, ProvisionPlan } from '../domain/provision-plan.ts';
 import { PartnerctlError } from '../errors.ts';
 import { CannotLook, inspectAgents } from './look.ts';
+import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import { finished } from './outcome.ts';
+import type { PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
 import type { DocumentResult } from './result.ts';
 import type { Surface } from './surface.ts';
 

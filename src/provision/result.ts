@@ -1,7 +1,7 @@
-import { batchFailure } from '../batch-failure.ts';
 import { type CronResult, resultJson as cronJson } from '../cron/result.ts';
-import type { Difference } from '../domain/provision-plan.ts';
 import { type ErrorObject, errorObject, type PartnerctlError } from '../errors.ts';
+import { batchFailure } from '../output/batch-failure.ts';
+import type { Difference } from './plan.ts';
 
 export type DocumentStatus = 'created' | 'reused' | 'unchanged' | 'planned' | 'failed' | 'skipped';
 

@@ -1,11 +1,11 @@
-import { asSettled } from '../as-settled.ts';
+import { asSettled } from '../api/map-concurrent.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { ManifestDocument } from '../domain/manifest/manifest.ts';
 import { InterruptedError, isBalanceTooLow } from '../errors.ts';
 import { setUpChats } from './chat.ts';
 import { createCronJobs } from './cron.ts';
 import { provisionDocument } from './document.ts';
 import { CannotLook, findSpaces } from './look.ts';
+import type { ManifestDocument } from './manifest.ts';
 import { untouched } from './outcome.ts';
 import type { DocumentResult } from './result.ts';
 import type { Surface } from './surface.ts';

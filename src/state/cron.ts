@@ -1,6 +1,6 @@
 import { isJsonObject } from '../contract/json.ts';
-import type { CronRecord, JobFacts } from '../domain/cron/ledger.ts';
-import type { CronSchedule } from '../domain/cron/schedule.ts';
+import type { CronRecord, JobFacts } from '../cron/history.ts';
+import type { CronSchedule } from '../cron/schedule.ts';
 import { isOwner, isText, isTextOrNull, isTexts } from './guards.ts';
 import { appendRecord, readLog } from './log.ts';
 import { fieldsText, fieldText, type LogRecord } from './record.ts';

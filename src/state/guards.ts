@@ -1,5 +1,5 @@
 import { isJsonObject } from '../contract/json.ts';
-import type { Owner } from '../domain/cron/ledger.ts';
+import type { Owner } from '../cron/history.ts';
 
 /** What the fields of a record may be, once its checksum has shown that they are as they were written. */
 export function isText(value: unknown): value is string {

@@ -1,7 +1,7 @@
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { CronRecord } from '../domain/cron/ledger.ts';
+import type { CronRecord } from '../cron/history.ts';
 import { cronRecordOf } from './cron.ts';
 import { decodeLine, encodeRecord } from './record.ts';
 

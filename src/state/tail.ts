@@ -1,9 +1,9 @@
-import { throttleMs } from '../domain/throttle.ts';
-import type { Clock } from '../io.ts';
+import type { Clock } from '../clock.ts';
 import { isText } from './guards.ts';
 import { appendRecord, readLog } from './log.ts';
 import { encodeRecord, fieldText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
 import { openSlot, readSlot, type Slot } from './slot.ts';
+import { throttleMs } from './throttle.ts';
 
 /** Where the following of a session left off: ids alone, no text. */
 export interface TailPlace {

@@ -1,4 +1,4 @@
-import type { UploadRecord } from '../domain/upload/ledger.ts';
+import type { UploadRecord } from '../upload/history.ts';
 import { isOwner, isText, isTextOrNull } from './guards.ts';
 import { appendRecord, logReader, prepareLog } from './log.ts';
 import { fieldText, type LogRecord } from './record.ts';

@@ -1,9 +1,9 @@
 import { constants, type Dirent } from 'node:fs';
 import { access, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
-import type { FileFacts } from '../domain/upload/identity.ts';
+import { fileReason } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
-import { fileReason } from '../input.ts';
+import type { FileFacts } from './identity.ts';
 
 export interface FindOptions {
   /** Whether directories are gone through, with all that is below them. */

@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts';
-import { fileStamp } from '../domain/upload/identity.ts';
-import { readText, type TextSource } from '../text-input.ts';
+import type { Context } from '../cli/context.ts';
+import { readText, type TextSource } from '../cli/text-input.ts';
 import { type FindOptions, findFiles } from './find-files.ts';
+import { fileStamp } from './identity.ts';
 import { fileContent, fileForm, openContent, textSource, type UploadSource } from './source.ts';
 import { spool } from './spool.ts';
 

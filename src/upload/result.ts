@@ -1,4 +1,3 @@
-import { batchFailure } from '../batch-failure.ts';
 import type { UploadKind } from '../contract/uploads.ts';
 import {
   amplified,
@@ -8,6 +7,7 @@ import {
   OutcomeUnknownError,
   PartnerctlError,
 } from '../errors.ts';
+import { batchFailure } from '../output/batch-failure.ts';
 import type { UploadOutcome } from './upload-once.ts';
 
 /** What became of one file. */

@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
+import { asSettled } from '../api/map-concurrent.ts';
 import { createUpload } from '../api/uploads.ts';
-import { asSettled } from '../as-settled.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../cli/context.ts';
 import type { UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRefused, PartnerctlError, RunFailure } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';

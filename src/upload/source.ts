@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Sending, StreamedBody } from '../api/streamed-body.ts';
+import { fileReason } from '../cli/input.ts';
 import { FILE_FIELD } from '../contract/uploads.ts';
-import type { FileFacts } from '../domain/upload/identity.ts';
-import { multipartFrame } from '../domain/upload/multipart.ts';
 import { LocalError } from '../errors.ts';
-import { fileReason } from '../input.ts';
+import type { FileFacts } from './identity.ts';
+import { multipartFrame } from './multipart.ts';
 
 /** What is uploaded: a file, or a text in a JSON document. */
 export interface UploadSource {

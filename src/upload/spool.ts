@@ -2,9 +2,9 @@ import { type FileHandle, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { FileFacts } from '../domain/upload/identity.ts';
+import { readUntil } from '../cli/input.ts';
 import { LocalError } from '../errors.ts';
-import { readUntil } from '../input.ts';
+import type { FileFacts } from './identity.ts';
 
 /** Standard input, kept on disk so that it can be sent more than once. */
 export interface Spooled {

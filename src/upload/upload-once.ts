@@ -1,16 +1,10 @@
 import type { Sending, StreamedBody } from '../api/streamed-body.ts';
-import type { Owner } from '../domain/cron/ledger.ts';
-import { uploadKey } from '../domain/upload/identity.ts';
-import {
-  type Sent,
-  type UploadHistory,
-  type UploadIdentity,
-  type UploadRecord,
-  uploadHistory,
-} from '../domain/upload/ledger.ts';
+import type { Clock } from '../clock.ts';
+import type { Owner } from '../cron/history.ts';
 import { LocalError, OutcomeUnknownError, PartnerctlError, provesNothingDone } from '../errors.ts';
-import type { Clock } from '../io.ts';
+import { type Sent, type UploadHistory, type UploadIdentity, type UploadRecord, uploadHistory } from './history.ts';
 import type { Hold } from './hold.ts';
+import { uploadKey } from './identity.ts';
 import { bodyOf, hashOf, type UploadSource } from './source.ts';
 
 /** What uploading at most once needs of the world. */

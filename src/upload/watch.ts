@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../cli/context.ts';
 import type { UploadWatch } from './run.ts';
 import type { UploadSource } from './source.ts';
 import type { Transfer } from './transfer.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parse } from '../../src/parse.ts';
-import { COMMANDS } from '../../src/program.ts';
+import { parse } from '../../src/cli/parse.ts';
+import { COMMANDS } from '../../src/cli/registry.ts';
 import { run } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import { Conversation, type ConversationParts } from '../../src/chat/conversation.ts';
+import { messageText } from '../../src/chat/message-text.ts';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import type { PromptLine } from '../../src/output/prompt-line.ts';
-import { Conversation, type ConversationParts } from '../../src/talk/conversation.ts';
-import { messageText } from '../../src/talk/message-text.ts';
 import { client } from './client.ts';
 import { httpServer, sendJson } from './servers.ts';
 

@@ -5,7 +5,7 @@ import { Http } from '../../src/api/http.ts';
 import { createTransport } from '../../src/api/transport.ts';
 import type { FollowEvent, FollowParts } from '../../src/chat/terms.ts';
 
-import type { Clock } from '../../src/io.ts';
+import type { Clock } from '../../src/clock.ts';
 import { fastClock } from '../helpers/run.ts';
 import { closedPort } from './servers.ts';
 

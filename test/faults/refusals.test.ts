@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { BalanceError, RateLimitError } from '../../src/errors.ts';
-import type { Clock } from '../../src/io.ts';
 import { fastClock } from '../helpers/run.ts';
 import { client, partnerctl, withinLimit } from './client.ts';
 import { httpServer, rawServer, sendJson } from './servers.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { Clock } from '../../src/io.ts';
 import { readLog } from '../../src/state/log.ts';
 import { hasty, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';

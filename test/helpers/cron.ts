@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { CronRecord } from '../../src/domain/cron/ledger.ts';
+import type { CronRecord } from '../../src/cron/history.ts';
 import { cronRecordOf } from '../../src/state/cron.ts';
 import { readLog } from '../../src/state/log.ts';
 import { CRON_JOBS } from '../sandbox/scheduled.ts';

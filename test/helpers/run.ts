@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import type { EndSignal, Signals } from '../../src/cli/context.ts';
+import type { Sink } from '../../src/cli/io.ts';
+import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { EndSignal, Signals } from '../../src/context.ts';
-import type { Clock, Sink } from '../../src/io.ts';
 import { main } from '../../src/main.ts';
 
 export interface Ran {

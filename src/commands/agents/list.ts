@@ -1,10 +1,10 @@
-import { type Column, list } from '../../answer.ts';
 import { listAgents } from '../../api/agents.ts';
 import { findSpaceId } from '../../api/find-space.ts';
-import { command } from '../../command.ts';
+import { parseReference } from '../../api/reference.ts';
+import { command } from '../../cli/command.ts';
 import { findId, findText } from '../../contract/fields.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { parseReference } from '../../domain/reference.ts';
+import { type Column, list } from '../../output/command-result.ts';
 
 const COLUMNS: readonly Column<JsonObject>[] = [
   { header: 'AGENT', value: (agent) => findId(agent, 'agent'), whole: true },

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { Sent } from '../../chat/conversation.ts';
 import { repeatCommand } from '../../chat/repeat.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 import { cleanLine } from '../../output/sanitise.ts';
-import type { Sent } from '../../talk/conversation.ts';
 
 interface Input {
   readonly source: string;
@@ -41,9 +41,9 @@ export default command<Input>({
       });
     }
     const [{ Conversation }, { openHistory }, { messageText }] = await Promise.all([
-      import('../../talk/conversation.ts'),
-      import('../../talk/history.ts'),
-      import('../../talk/message-text.ts'),
+      import('../../chat/conversation.ts'),
+      import('../../chat/history.ts'),
+      import('../../chat/message-text.ts'),
     ]);
     const http = await context.http();
     const { clock, random, signals } = context;

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { type Answer, type Column, object } from '../../answer.ts';
 import { type SentMessage, sendMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
 import { type RepeatableMessage, repeatCommand } from '../../chat/repeat.ts';
 import { awaitReplies, REPLY_FLAGS, type RepliesWanted, repliesText, repliesWanted } from '../../chat/replies.ts';
 import { messageJson } from '../../chat/shown.ts';
-import { command, type Words } from '../../command.ts';
-import { commandLine } from '../../command-line.ts';
-import type { Context } from '../../context.ts';
+import { command, type Words } from '../../cli/command.ts';
+import { commandLine } from '../../cli/command-line.ts';
+import type { Context } from '../../cli/context.ts';
+import { refuseTokenOnStdin } from '../../cli/input.ts';
+import { readText, type TextSource, typedText } from '../../cli/text-input.ts';
 import { amplified, PartnerctlError, UsageError } from '../../errors.ts';
-import { refuseTokenOnStdin } from '../../input.ts';
-import { readText, type TextSource, typedText } from '../../text-input.ts';
+import { type Answer, type Column, object } from '../../output/command-result.ts';
 
 interface Input {
   readonly source_id: string;

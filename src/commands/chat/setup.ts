@@ -1,13 +1,13 @@
-import { type Column, object } from '../../answer.ts';
 import { setUpSource } from '../../api/chat.ts';
 import { type AgentReference, findAgentId, parseAgentReference } from '../../api/find-agent.ts';
 import { findSpaceId } from '../../api/find-space.ts';
 import type { Http } from '../../api/http.ts';
-import { type Command, command } from '../../command.ts';
+import { parseReference, type Reference } from '../../api/reference.ts';
+import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '../../chat/source.ts';
+import { type Command, command } from '../../cli/command.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
-import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '../../domain/chat-source.ts';
-import { parseReference, type Reference } from '../../domain/reference.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
+import { type Column, object } from '../../output/command-result.ts';
 
 interface Input {
   readonly space: Reference;

@@ -1,4 +1,3 @@
-import type { StreamEvent, TonedText } from '../../answer.ts';
 import { anyOf } from '../../api/any-of.ts';
 import type { Http } from '../../api/http.ts';
 import { follow } from '../../chat/follow.ts';
@@ -7,9 +6,9 @@ import { waitOnLine } from '../../chat/repeat.ts';
 import type { FollowStart } from '../../chat/session.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
 import type { FollowEvent } from '../../chat/terms.ts';
-import { command, type Words } from '../../command.ts';
+import { command, type Words } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
 import { duration } from '../../config/flags.ts';
-import type { Context } from '../../context.ts';
 import type { Message } from '../../contract/messages.ts';
 import {
   amplified,
@@ -21,6 +20,7 @@ import {
   ServiceError,
   UsageError,
 } from '../../errors.ts';
+import type { StreamEvent, TonedText } from '../../output/command-result.ts';
 import { jsonText } from '../../output/formats/json-text.ts';
 import { cleanLine } from '../../output/sanitise.ts';
 import { randomRecordId } from '../../state/record.ts';

@@ -1,8 +1,8 @@
-import { object } from '../../answer.ts';
 import type { RepliesWanted } from '../../chat/replies.ts';
 import { awaitReplies, REPLY_FLAGS, repliesText, repliesWanted } from '../../chat/replies.ts';
 import { messageJson } from '../../chat/shown.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
+import { object } from '../../output/command-result.ts';
 
 interface Input {
   readonly source_id: string;

@@ -1,9 +1,9 @@
-import { type Column, object } from '../../answer.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
+import type { Recorded } from '../../cron/history.ts';
 import { wireSchedule } from '../../cron/result.ts';
 import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
-import type { Recorded } from '../../domain/cron/ledger.ts';
 import { UsageError } from '../../errors.ts';
+import { type Column, object } from '../../output/command-result.ts';
 
 interface Input {
   readonly cron_job_id: string;

@@ -1,11 +1,11 @@
-import { type Answer, type Column, object } from '../../answer.ts';
-import { batchAnswer } from '../../batch-answer.ts';
-import { command } from '../../command.ts';
-import type { Context } from '../../context.ts';
+import { command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
 import { type JobInput, jobInput } from '../../cron/job-input.ts';
 import type { CronResult } from '../../cron/result.ts';
 import type { WantedJob } from '../../cron/run.ts';
 import { UsageError } from '../../errors.ts';
+import { batchAnswer } from '../../output/batch-result.ts';
+import { type Answer, type Column, object } from '../../output/command-result.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
 ];
 
 async function schemaText(): Promise<Answer> {
-  const { cronJobsJsonSchema } = await import('../../domain/cron/jobs-file.ts');
+  const { cronJobsJsonSchema } = await import('../../cron/jobs-file.ts');
   return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
 }
 

@@ -1,6 +1,6 @@
-import { object } from '../../answer.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
+import { object } from '../../output/command-result.ts';
 
 interface Input {
   readonly selection: Selection;

@@ -1,8 +1,8 @@
-import { type Answer, type Column, list } from '../../answer.ts';
 import { listCronJobs } from '../../api/cron-jobs.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { type JobRow, joinedRows, knownJobs, localRows } from '../../cron/inventory.ts';
 import { openLedger } from '../../cron/ledger.ts';
+import { type Answer, type Column, list } from '../../output/command-result.ts';
 
 const TONES = {
   recorded: 'good',

@@ -1,13 +1,13 @@
-import { type Column, list } from '../../answer.ts';
-import { command } from '../../command.ts';
-import { commandLine } from '../../command-line.ts';
+import { command } from '../../cli/command.ts';
+import { commandLine } from '../../cli/command-line.ts';
 import { duration } from '../../config/flags.ts';
 import type { GlobalFlags } from '../../config/settings.ts';
+import type { Recorded } from '../../cron/history.ts';
 import type { Settled } from '../../cron/reconcile.ts';
 import { wireSchedule } from '../../cron/result.ts';
 import type { SettleOptions } from '../../cron/settle.ts';
-import type { Recorded } from '../../domain/cron/ledger.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
+import { type Column, list } from '../../output/command-result.ts';
 
 const GRACE_MS = 10_000;
 

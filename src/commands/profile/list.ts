@@ -1,7 +1,7 @@
-import { list } from '../../answer.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { profileName } from '../../config/settings.ts';
 import { tokenKind } from '../../config/token-kind.ts';
+import { list } from '../../output/command-result.ts';
 
 export default command({
   description: 'Lists the profiles. The current one is marked.',

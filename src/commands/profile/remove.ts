@@ -1,7 +1,7 @@
-import { object } from '../../answer.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { findProfile } from '../../config/find-profile.ts';
 import { DEFAULT_PROFILE, withProfile } from '../../config/profiles.ts';
+import { object } from '../../output/command-result.ts';
 
 export default command({
   description: 'Removes a profile with its token.',

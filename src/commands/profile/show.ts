@@ -1,9 +1,9 @@
-import { object } from '../../answer.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { findProfile } from '../../config/find-profile.ts';
 import { profilesPath } from '../../config/profiles.ts';
 import { profileName } from '../../config/settings.ts';
 import { tokenKind } from '../../config/token-kind.ts';
+import { object } from '../../output/command-result.ts';
 
 export default command({
   description: 'Shows a profile: its service, and where its token comes from. The token itself is never shown.',

@@ -1,6 +1,6 @@
-import { object } from '../../answer.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { findProfile } from '../../config/find-profile.ts';
+import { object } from '../../output/command-result.ts';
 
 export default command({
   description: 'Makes a profile the one that counts where none is named.',

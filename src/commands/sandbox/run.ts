@@ -1,9 +1,9 @@
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
+import { runChild } from '../../cli/run-child.ts';
+import { SANDBOX_FLAGS, type SandboxInput, sandboxInput, startFor } from '../../cli/sandbox-options.ts';
 import { UsageError } from '../../errors.ts';
-import { runChild } from '../../run-child.ts';
-import { SANDBOX_FLAGS, type SandboxInput, sandboxInput, startFor } from '../../sandbox-options.ts';
 
 interface Input extends SandboxInput {
   readonly line: readonly string[];

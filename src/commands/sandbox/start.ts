@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import type { StreamEvent } from '../../answer.ts';
-import { command } from '../../command.ts';
-import { SANDBOX_FLAGS, type SandboxInput, sandboxInput, startFor } from '../../sandbox-options.ts';
+import { command } from '../../cli/command.ts';
+import { SANDBOX_FLAGS, type SandboxInput, sandboxInput, startFor } from '../../cli/sandbox-options.ts';
+import type { StreamEvent } from '../../output/command-result.ts';
 
 export default command<SandboxInput>({
   description:

@@ -1,8 +1,8 @@
-import { type Column, list } from '../../answer.ts';
 import { listSpaces } from '../../api/spaces.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { findField, findId, findText } from '../../contract/fields.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import { type Column, list } from '../../output/command-result.ts';
 
 function orgWide(space: JsonObject): string {
   const value = findField(space, 'space', 'is_org_wide');

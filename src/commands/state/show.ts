@@ -1,6 +1,6 @@
-import { type Column, list } from '../../answer.ts';
-import { command } from '../../command.ts';
-import type { Context } from '../../context.ts';
+import { command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
+import { type Column, list } from '../../output/command-result.ts';
 import { readLog } from '../../state/log.ts';
 import { findStateFile } from '../../state/presence.ts';
 import type { LogRecord } from '../../state/record.ts';

@@ -1,6 +1,6 @@
-import { object } from '../../answer.ts';
-import { command } from '../../command.ts';
+import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
+import { object } from '../../output/command-result.ts';
 import { cleanLine } from '../../output/sanitise.ts';
 import { type Audit, auditLog } from '../../state/audit.ts';
 import { findStateFile } from '../../state/presence.ts';

@@ -1,5 +1,5 @@
-import type { StreamEvent, TonedText } from '../../answer.ts';
 import { cellText } from '../cells.ts';
+import type { StreamEvent, TonedText } from '../command-result.ts';
 import { createPaint, type Paint } from '../paint.ts';
 import { jsonText } from './json-text.ts';
 

@@ -1,5 +1,5 @@
-import type { ListAnswer, ObjectAnswer } from '../../answer.ts';
-import type { Sink } from '../../io.ts';
+import type { Sink } from '../../cli/io.ts';
+import type { ListAnswer, ObjectAnswer } from '../command-result.ts';
 import { jsonText } from './json-text.ts';
 
 /** One line of JSON for each row, written as it happens. */

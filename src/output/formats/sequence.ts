@@ -1,5 +1,5 @@
-import type { Row } from '../../answer.ts';
-import type { Sink } from '../../io.ts';
+import type { Sink } from '../../cli/io.ts';
+import type { Row } from '../command-result.ts';
 
 /** Characters held back before the first write, so that a failure half-way through an ordinary list writes nothing. */
 const HOLD = 4 * 1024 * 1024;

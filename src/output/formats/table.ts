@@ -1,7 +1,7 @@
-import type { ListAnswer, ObjectAnswer } from '../../answer.ts';
-import type { Sink } from '../../io.ts';
+import type { Sink } from '../../cli/io.ts';
 import { card } from '../cards.ts';
 import { cellText, type TextRow, textRow } from '../cells.ts';
+import type { ListAnswer, ObjectAnswer } from '../command-result.ts';
 import { createPaint } from '../paint.ts';
 import { layOut } from '../table.ts';
 

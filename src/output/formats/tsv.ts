@@ -1,6 +1,6 @@
-import type { ListAnswer, ObjectAnswer, ShownCell } from '../../answer.ts';
-import type { Sink } from '../../io.ts';
+import type { Sink } from '../../cli/io.ts';
 import { cellText } from '../cells.ts';
+import type { ListAnswer, ObjectAnswer, ShownCell } from '../command-result.ts';
 
 function line(cells: readonly ShownCell[]): string {
   return `${cells.map(({ value }) => cellText(value)).join('\t')}\n`;

@@ -1,6 +1,6 @@
 import { Document, visit } from 'yaml';
-import type { ListAnswer, ObjectAnswer } from '../../answer.ts';
-import type { Sink } from '../../io.ts';
+import type { Sink } from '../../cli/io.ts';
+import type { ListAnswer, ObjectAnswer } from '../command-result.ts';
 import { unicodeEscape } from './json-text.ts';
 import { exhaust, writeSequence } from './sequence.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Line } from '../../../src/domain/line.ts';
+import { Line } from '../../../src/chat/line.ts';
 
 describe('the line', () => {
   it('is not lost by one failure, and there is nothing to say when it passes', () => {

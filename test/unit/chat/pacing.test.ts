@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Answered, HOT_MS, IDLE_MS, JITTER, Pacing } from '../../../src/domain/pacing.ts';
+import { type Answered, HOT_MS, IDLE_MS, JITTER, Pacing } from '../../../src/chat/pacing.ts';
 
 const HOUR = 3_600_000;
 const T0 = Date.UTC(2026, 0, 1);

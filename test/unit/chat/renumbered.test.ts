@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Renumbered } from '../../../src/domain/renumbered.ts';
+import { Renumbered } from '../../../src/chat/renumbered.ts';
 
 const told = (ids: readonly string[], text = 'Hi!') => ids.map((message_id) => ({ message_id, role: 'user', text }));
 

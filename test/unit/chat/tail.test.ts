@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  BEHIND_MS,
-  isNewestFirst,
-  MOST_BEHIND,
-  type Placed,
-  REMEMBERED,
-  SessionTail,
-} from '../../../src/domain/tail.ts';
+import { BEHIND_MS, isNewestFirst, MOST_BEHIND, type Placed, REMEMBERED, SessionTail } from '../../../src/chat/tail.ts';
 
 const T0 = Date.UTC(2026, 0, 1);
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { throttleMs } from '../../../src/domain/throttle.ts';
+import { throttleMs } from '../../../src/state/throttle.ts';
 
 it('lets the first through at once, and the next after the pause', () => {
   expect(throttleMs(undefined, 1000, 5000)).toBe(0);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseDuration } from '../../../src/domain/duration.ts';
-import { parseReference } from '../../../src/domain/reference.ts';
+import { parseReference } from '../../../src/api/reference.ts';
+import { parseDuration } from '../../../src/config/duration.ts';
 
 describe('a duration', () => {
   it.each([

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { CronFields, CronSchedule } from '../../../src/domain/cron/schedule.ts';
+import type { CronFields, CronSchedule } from '../../../src/cron/schedule.ts';
 
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 

@@ -1,8 +1,8 @@
 import { createOnce } from '../../../src/cron/create-once.ts';
+import type { CronJob } from '../../../src/cron/job.ts';
 import type { CreateOutcome } from '../../../src/cron/outcome.ts';
 import type { Settled } from '../../../src/cron/reconcile.ts';
 import { settle } from '../../../src/cron/settle.ts';
-import type { CronJob } from '../../../src/domain/cron/job.ts';
 import { type Fate, GRACE_MS, type ListSays, World } from './world.ts';
 
 export const ALL: ListSays = { agents: true, names: true, contents: true };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CronJob, contentHash, cronKey, differences, instructionsHash } from '../../../src/domain/cron/job.ts';
-import { contentOf, couldBe, type ListedJob } from '../../../src/domain/cron/matching.ts';
-import { sameSchedule } from '../../../src/domain/cron/schedule.ts';
+import { type CronJob, contentHash, cronKey, differences, instructionsHash } from '../../../src/cron/job.ts';
+import { contentOf, couldBe, type ListedJob } from '../../../src/cron/matching.ts';
+import { sameSchedule } from '../../../src/cron/schedule.ts';
 import { anyText, writtenSchedule } from './arbitraries.ts';
 
 const JOB: CronJob = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cronJobsJsonSchema, readJobs } from '../../../src/domain/cron/jobs-file.ts';
+import { cronJobsJsonSchema, readJobs } from '../../../src/cron/jobs-file.ts';
 
 const VARIABLES: Readonly<Record<string, string>> = {
   AGENT: 'agent_9',

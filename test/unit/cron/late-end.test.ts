@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { createOnce, type GuardParts } from '../../../src/cron/create-once.ts';
 import { factsOf } from '../../../src/cron/facts.ts';
-import { cronKey } from '../../../src/domain/cron/job.ts';
-import type { CronRecord } from '../../../src/domain/cron/ledger.ts';
+import type { CronRecord } from '../../../src/cron/history.ts';
+import { cronKey } from '../../../src/cron/job.ts';
 import { fastClock } from '../../helpers/run.ts';
 
 const ORIGIN = 'https://api.partner.test/v1';

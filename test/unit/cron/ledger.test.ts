@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CronRecord, historiesOf, historyOf, liveRecords } from '../../../src/domain/cron/ledger.ts';
+import { type CronRecord, historiesOf, historyOf, liveRecords } from '../../../src/cron/history.ts';
 
 const at = '2026-03-02T09:00:00.000Z';
 const facts = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cronJobsOf } from '../../../src/domain/manifest/manifest.ts';
+import { cronJobsOf } from '../../../src/provision/manifest.ts';
 import { read, said, VALID } from '../manifest/reading.ts';
 
 const withJobs = (...lines: readonly string[]): string =>

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextRuns } from '../../../src/domain/cron/next-runs.ts';
-import { parseExpression } from '../../../src/domain/cron/schedule.ts';
-import { inWords } from '../../../src/domain/cron/words.ts';
+import { nextRuns } from '../../../src/cron/next-runs.ts';
+import { parseExpression } from '../../../src/cron/schedule.ts';
+import { inWords } from '../../../src/cron/words.ts';
 import { writtenSchedule } from './arbitraries.ts';
 
 const runs = (expression: string, timezone: string, after: string, count: number): Promise<string[]> =>

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { createOnce } from '../../../src/cron/create-once.ts';
 import { factsOf } from '../../../src/cron/facts.ts';
+import { liveRecords } from '../../../src/cron/history.ts';
+import { type CronJob, contentHash } from '../../../src/cron/job.ts';
 import type { CreateOutcome } from '../../../src/cron/outcome.ts';
 import { isOver } from '../../../src/cron/reservation.ts';
 import { settle, takeUp } from '../../../src/cron/settle.ts';
-import { type CronJob, contentHash } from '../../../src/domain/cron/job.ts';
-import { liveRecords } from '../../../src/domain/cron/ledger.ts';
 import { PartnerctlError } from '../../../src/errors.ts';
 import {
   type AppendFate,

@@ -1,7 +1,7 @@
 import { Cron, CronPattern } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextRuns } from '../../../src/domain/cron/next-runs.ts';
+import { nextRuns } from '../../../src/cron/next-runs.ts';
 import {
   type CronSchedule,
   expressionOf,
@@ -11,7 +11,7 @@ import {
   parseFields,
   ScheduleError,
   sameSchedule,
-} from '../../../src/domain/cron/schedule.ts';
+} from '../../../src/cron/schedule.ts';
 import { anyText, writtenFields, writtenSchedule } from './arbitraries.ts';
 
 const utc = (text: string): CronSchedule => ({ ...parseExpression(text), timezone: 'UTC' });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseTimezone, ScheduleError } from '../../../src/domain/cron/schedule.ts';
-import { canonicalZone } from '../../../src/domain/cron/timezone.ts';
-import { ZONE_ALIASES } from '../../../src/domain/cron/zone-aliases.ts';
+import { parseTimezone, ScheduleError } from '../../../src/cron/schedule.ts';
+import { canonicalZone } from '../../../src/cron/timezone.ts';
+import { ZONE_ALIASES } from '../../../src/cron/zone-aliases.ts';
 import { anyText } from './arbitraries.ts';
 
 function errorOf(text: string): ScheduleError {

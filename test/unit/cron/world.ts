@@ -1,9 +1,9 @@
 import type fc from 'fast-check';
 import type { Found, GuardParts, Ledger } from '../../../src/cron/create-once.ts';
+import { type CronRecord, historyOf, type KeyHistory, type Owner } from '../../../src/cron/history.ts';
+import { type CronJob, cronKey } from '../../../src/cron/job.ts';
+import { couldBe, type ListedJob } from '../../../src/cron/matching.ts';
 import type { SettleParts } from '../../../src/cron/settle.ts';
-import { type CronJob, cronKey } from '../../../src/domain/cron/job.ts';
-import { type CronRecord, historyOf, type KeyHistory, type Owner } from '../../../src/domain/cron/ledger.ts';
-import { couldBe, type ListedJob } from '../../../src/domain/cron/matching.ts';
 import { LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
 import { cronRecordOf } from '../../../src/state/cron.ts';
 import { decodeLine, encodeRecord } from '../../../src/state/record.ts';

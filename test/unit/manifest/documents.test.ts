@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { split } from '../../../src/domain/yaml-input/split.ts';
+import { split } from '../../../src/yaml/split.ts';
 import { read, readAll, said, VALID } from './reading.ts';
 
 const places = (texts: readonly string[]) => readAll(texts).documents.map(({ source, index }) => `${index} ${source}`);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { interpolate } from '../../../src/domain/yaml-input/interpolate.ts';
+import { interpolate } from '../../../src/yaml/interpolate.ts';
 import { read, said, VALID } from './reading.ts';
 
 const lookup = (values: Readonly<Record<string, string>>) => (name: string) => values[name];

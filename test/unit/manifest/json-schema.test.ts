@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { manifestJsonSchema } from '../../../src/domain/manifest/json-schema.ts';
+import { manifestJsonSchema } from '../../../src/provision/manifest-json-schema.ts';
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LIMITS } from '../../../src/domain/manifest/manifest.ts';
+import { LIMITS } from '../../../src/provision/manifest.ts';
 import { cpuMsOf } from '../../helpers/cpu.ts';
 import { read, readAll, said, VALID } from './reading.ts';
 

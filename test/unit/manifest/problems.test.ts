@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readManifests } from '../../../src/domain/manifest/manifest.ts';
+import { readManifests } from '../../../src/provision/manifest.ts';
 import { read, readAll, said, VALID } from './reading.ts';
 
 function changed(from: string | RegExp, to: string): string {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
-import type { Manifest } from '../../../src/domain/manifest/manifest.ts';
+import type { Manifest } from '../../../src/provision/manifest.ts';
 import { type Reading, read, readAll, said } from './reading.ts';
 
 const letters = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });

@@ -1,4 +1,4 @@
-import { readManifests } from '../../../src/domain/manifest/manifest.ts';
+import { readManifests } from '../../../src/provision/manifest.ts';
 
 export type Reading = ReturnType<typeof readManifests>;
 

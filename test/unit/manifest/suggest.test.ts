@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nearest } from '../../../src/domain/yaml-input/suggest.ts';
+import { nearest } from '../../../src/yaml/suggest.ts';
 
 const KEYS = ['external_space_id', 'space', 'agents', 'name', 'template_id'];
 

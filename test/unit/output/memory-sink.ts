@@ -1,4 +1,4 @@
-import type { Sink } from '../../../src/io.ts';
+import type { Sink } from '../../../src/cli/io.ts';
 
 export interface MemorySink extends Sink {
   readonly writes: string[];

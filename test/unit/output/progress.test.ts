@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import readline from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/io.ts';
+import type { Clock } from '../../../src/clock.ts';
 import { besideProgress, createProgress } from '../../../src/output/progress.ts';
 import { memorySink } from './memory-sink.ts';
 

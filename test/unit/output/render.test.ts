@@ -1,7 +1,7 @@
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { type Answer, list, object, type Row } from '../../../src/answer.ts';
 import { UsageError } from '../../../src/errors.ts';
+import { type Answer, list, object, type Row } from '../../../src/output/command-result.ts';
 import { OUTPUT_FORMATS } from '../../../src/output/format-names.ts';
 import { checkQuery } from '../../../src/output/query.ts';
 import { type How, render } from '../../../src/output/render.ts';

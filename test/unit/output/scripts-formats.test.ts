@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { list, object } from '../../../src/answer.ts';
+import { list, object } from '../../../src/output/command-result.ts';
 import { writeJson } from '../../../src/output/formats/json.ts';
 import { jsonText } from '../../../src/output/formats/json-text.ts';
 import { writeNdjson } from '../../../src/output/formats/ndjson.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { type Column, list, object } from '../../../src/answer.ts';
+import { type Column, list, object } from '../../../src/output/command-result.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
 import { cleanLine } from '../../../src/output/sanitise.ts';
 import { fitted } from '../../../src/output/table.ts';

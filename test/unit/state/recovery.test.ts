@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { CronRecord } from '../../../src/domain/cron/ledger.ts';
+import type { CronRecord } from '../../../src/cron/history.ts';
 import { randomRecordId } from '../../../src/state/record.ts';
 import { leaveRecord, leftRecords, removeLeft } from '../../../src/state/recovery.ts';
 import { temporaryDirectory } from './files.ts';

@@ -2,9 +2,9 @@ import { rmdirSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { UploadRecord } from '../../../src/domain/upload/ledger.ts';
 import { encodeRecord } from '../../../src/state/record.ts';
 import { appendUploadRecord, openUploadLog } from '../../../src/state/upload.ts';
+import type { UploadRecord } from '../../../src/upload/history.ts';
 import { temporaryDirectory } from './files.ts';
 
 const IDENTITY = {

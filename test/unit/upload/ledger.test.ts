@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type FileFacts, fileStamp, uploadKey } from '../../../src/domain/upload/identity.ts';
-import { type UploadIdentity, type UploadRecord, uploadHistory } from '../../../src/domain/upload/ledger.ts';
+import { type UploadIdentity, type UploadRecord, uploadHistory } from '../../../src/upload/history.ts';
+import { type FileFacts, fileStamp, uploadKey } from '../../../src/upload/identity.ts';
 
 const IDENTITY: UploadIdentity = {
   origin: 'https://api.partner.test/v1',

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type MultipartParts, multipartFrame } from '../../../src/domain/upload/multipart.ts';
 import { parseDisposition } from '../../../src/sandbox/uploads/disposition.ts';
+import { type MultipartParts, multipartFrame } from '../../../src/upload/multipart.ts';
 
 const PARTS: MultipartParts = {
   fields: [],

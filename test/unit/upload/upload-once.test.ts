@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
-import type { UploadRecord } from '../../../src/domain/upload/ledger.ts';
 import {
   CredentialsError,
   InterruptedError,
@@ -9,6 +8,7 @@ import {
   RefusedError,
   ServiceError,
 } from '../../../src/errors.ts';
+import type { UploadRecord } from '../../../src/upload/history.ts';
 import { Hold } from '../../../src/upload/hold.ts';
 import type { UploadSource } from '../../../src/upload/source.ts';
 import { type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';

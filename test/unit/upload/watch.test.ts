@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Io, Sink } from '../../../src/io.ts';
+import type { Io, Sink } from '../../../src/cli/io.ts';
 import { textSource } from '../../../src/upload/source.ts';
 import { watchUploads } from '../../../src/upload/watch.ts';
 

@@ -1,9 +1,9 @@
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
-import type { Owner } from '../../../src/domain/cron/ledger.ts';
-import { uploadKey } from '../../../src/domain/upload/identity.ts';
-import type { UploadRecord } from '../../../src/domain/upload/ledger.ts';
+import type { Owner } from '../../../src/cron/history.ts';
 import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
+import type { UploadRecord } from '../../../src/upload/history.ts';
 import { Hold } from '../../../src/upload/hold.ts';
+import { uploadKey } from '../../../src/upload/identity.ts';
 import { textSource, type UploadSource } from '../../../src/upload/source.ts';
 import {
   type UploadOptions,

@@ -1,0 +1,197 @@
+import { Argument, Command as Commander, CommanderError, Option } from 'commander';
+import { UsageError } from '../errors.ts';
+import type { Command, FlagSpec, Words } from './command.ts';
+import { COMMANDS, type Entry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
+import { findEntry, isKnown, refuseTokenFlag, typedWords } from './typed-args.ts';
+
+/** A command with what was given to it and to the program. */
+export interface CommandLine {
+  readonly kind: 'command';
+  readonly words: string;
+  readonly command: Command;
+  readonly given: Words;
+  readonly globals: Words;
+}
+
+/** What was typed, understood: a command, or help and the version, whose text is the answer. */
+export type Parsed = CommandLine | { readonly kind: 'text'; readonly text: string };
+
+type Values = Readonly<Record<string, unknown>>;
+
+function camelCase(flag: string): string {
+  return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function toOption({ usage, description, default: fallback, choices, repeatable }: FlagSpec): Option {
+  const option = new Option(usage, fallback === undefined ? description : `${description} (default: ${fallback})`);
+  if (choices) option.choices([...choices]);
+  if (repeatable)
+    option.argParser((value: string, previous: unknown) => [...(Array.isArray(previous) ? previous : []), value]);
+  return option;
+}
+
+function wordsOf(args: readonly string[], values: Values): Words {
+  const text = (flag: string): string | undefined => {
+    const value = values[camelCase(flag)];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    args,
+    on: (flag) => values[camelCase(flag)] === true,
+    text,
+    required(flag) {
+      const value = text(flag);
+      if (value) return value;
+      throw new UsageError(value === '' ? `--${flag} is empty.` : `--${flag} is missing.`);
+    },
+    texts(flag) {
+      const value = values[camelCase(flag)];
+      return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+    },
+    count(flag, { min, max, fallback }) {
+      const value = text(flag);
+      if (value === undefined) return fallback;
+      const number = Number(value);
+      if (/^\d+$/.test(value) && number >= min && number <= max) return number;
+      throw new UsageError(`--${flag} takes a whole number from ${min} to ${max}, not ${JSON.stringify(value)}.`);
+    },
+  };
+}
+
+/** The parser, and what it made of the words. */
+interface Reader {
+  readonly root: Commander;
+  /** Where help and version go. */
+  readonly written: string[];
+  result: { args: readonly string[]; values: Values; globals: Values } | undefined;
+}
+
+function configure(commander: Commander, written: string[], columns: number): Commander {
+  return commander
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => written.push(text),
+      writeErr: () => undefined,
+      getOutHelpWidth: () => columns,
+    })
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 16 })
+    .helpOption('-h, --help', 'show this help');
+}
+
+function examplesText({ examples }: Command): string {
+  const lines = examples.map(({ line, does }) => `  # ${does}\n  $ ${line}`);
+  return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n\n')}\n`;
+}
+
+function fillLeaf(leaf: Commander, command: Command, reader: Reader): void {
+  leaf.description(command.description);
+  for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
+  for (const flag of command.flags) leaf.addOption(toOption(flag));
+  leaf.addHelpText('after', examplesText(command));
+  leaf.action((...received: unknown[]) => {
+    const args = received
+      .slice(0, command.args.length)
+      .flat()
+      .filter((word) => typeof word === 'string');
+    reader.result = { args, values: leaf.opts(), globals: reader.root.opts() };
+  });
+}
+
+/** All commands for the list, with the arguments and flags of the one that is called. */
+function buildTree(
+  { version, columns }: ParseOptions,
+  called: Entry | undefined,
+  command: Command | undefined,
+  group: string | undefined,
+): Reader {
+  const written: string[] = [];
+  const root = configure(new Commander('partnerctl'), written, columns);
+  const reader: Reader = { root, written, result: undefined };
+  root
+    .description(
+      'Provision customer workspaces from YAML and talk to automation agents over the Partner Automation API.',
+    )
+    .version(version, '--version', 'show the version')
+    .addHelpText('after', '\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n');
+  for (const flag of GLOBAL_FLAGS) root.addOption(toOption(flag));
+  // What a command is called below inherits how the root is configured.
+  const groups = new Map<string, Commander>();
+  for (const entry of COMMANDS) {
+    const [first = '', second] = entry.words.split(' ');
+    let parent = root;
+    if (second !== undefined) {
+      parent =
+        groups.get(first) ??
+        root
+          .command(first)
+          .description(GROUPS[first] ?? '')
+          .helpCommand(false);
+      groups.set(first, parent);
+      // Building commands takes time; those of a group that is not asked for are not seen.
+      if (first !== group) continue;
+    }
+    const leaf = parent
+      .command(second ?? first)
+      .summary(entry.summary)
+      .description(entry.summary);
+    if (entry === called && command) fillLeaf(leaf, command, reader);
+  }
+  return reader;
+}
+
+/** Commander's complaint as one of ours. */
+function usageError(error: CommanderError, argv: readonly string[], entry: Entry | undefined): UsageError {
+  // What stands behind an unknown flag may be a token.
+  const said = error.message
+    .replace(/^error: /, '')
+    .replace(/^(unknown option '[^=]*)=.*'/is, "$1'")
+    .replace(/^(unknown option '-\w)\w+'/i, "$1'");
+  const [first = '', ...rest] = said.split('\n');
+  const suggestion = rest
+    .join(' ')
+    .trim()
+    .replace(/^\(|\)$/g, '');
+  const [group = ''] = typedWords(argv);
+  const words = entry?.words ?? (Object.hasOwn(GROUPS, group) ? group : '');
+  const help = `Run \`${['partnerctl', words, '--help'].filter((word) => word !== '').join(' ')}\` for what there is.`;
+  const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!]$/.test(first) ? '' : '.'}`;
+  return new UsageError(message, { hint: suggestion === '' ? help : `${suggestion} ${help}` });
+}
+
+function commandMissing(argv: readonly string[]): UsageError {
+  const help = ['partnerctl', ...typedWords(argv), '--help'].join(' ');
+  return new UsageError('A command is missing.', { hint: `Run \`${help}\` for what there is.` });
+}
+
+export interface ParseOptions {
+  readonly version: string;
+  /** How wide help may be. */
+  readonly columns: number;
+}
+
+/**
+ * Reads the words typed.
+ * @param typed the arguments, without node and the script
+ * @throws UsageError for what is not understood, with a suggestion where one is near
+ */
+export async function parse(typed: readonly string[], options: ParseOptions): Promise<Parsed> {
+  refuseTokenFlag(typed);
+  // The parser's own `help` looks one word deep, and command lines here have two.
+  const asked = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
+  // Asked for help on what there is not, it should say so.
+  const argv = isKnown(asked) ? asked : asked.filter((word) => word !== '--help' && word !== '-h');
+  const entry = findEntry(argv);
+  const command = entry ? (await entry.load()).default : undefined;
+  const reader = buildTree(options, entry, command, typedWords(argv)[0] ?? argv[argv.indexOf('--') + 1]);
+  try {
+    await reader.root.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { kind: 'text', text: reader.written.join('') };
+    if (error.code === 'commander.help') throw commandMissing(argv);
+    throw usageError(error, argv, entry);
+  }
+  if (!entry || !command || !reader.result) throw commandMissing(argv);
+  const { args, values, globals } = reader.result;
+  return { kind: 'command', words: entry.words, command, given: wordsOf(args, values), globals: wordsOf([], globals) };
+}

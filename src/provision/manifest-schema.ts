@@ -1,0 +1,112 @@
+import * as v from 'valibot';
+import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/source.ts';
+import { agentJobSchema } from '../cron/job-schema.ts';
+import { filledText, identifier } from '../yaml/text.ts';
+
+const ROUTING =
+  'agent_inbox: they enter the inbox of the agent, which can handle several related ones in one thread. ' +
+  'session_workflow: each one starts a workflow run of its own.';
+
+/** What `chat setup` takes as flags (spec §4.2). */
+const chat = v.pipe(
+  v.strictObject({
+    name: v.exactOptional(
+      filledText('API chat name', `The display name of a new source. Without it: ${CHAT_DEFAULTS.name}.`),
+    ),
+    reply_capable: v.exactOptional(
+      v.pipe(
+        v.boolean(),
+        v.title('Gives replies'),
+        v.description(`Whether a new source gives replies. Without it: ${CHAT_DEFAULTS.reply_capable}.`),
+      ),
+    ),
+    routing_mode: v.exactOptional(
+      v.pipe(
+        v.picklist(ROUTING_MODES),
+        v.title('Routing mode'),
+        v.description(
+          `How a new source routes messages. ${ROUTING} Without it: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
+        ),
+      ),
+    ),
+  }),
+  v.title('API chat'),
+  v.description(
+    'Sets up the API chat source of the agent once the agent is installed. An agent has one source, and one that is ' +
+      'there stays as it is. Each field may be left out; {} takes the defaults.',
+  ),
+);
+
+const agent = v.pipe(
+  v.strictObject({
+    template_id: identifier('Template', 'The approved template to install.'),
+    name: filledText('Agent name', 'The name of the installed agent.'),
+    auto_create_api_chat: v.exactOptional(
+      v.pipe(
+        v.boolean(),
+        v.title('Create API chat'),
+        v.description('Whether an API chat source is created for the new agent.'),
+      ),
+    ),
+    api_chat_routing_mode: v.exactOptional(
+      v.pipe(
+        v.picklist(ROUTING_MODES),
+        v.title('Routing mode'),
+        v.description(`How the new API chat source routes messages. ${ROUTING}`),
+      ),
+    ),
+    chat: v.exactOptional(chat),
+    cron: v.exactOptional(
+      v.pipe(v.array(agentJobSchema), v.title('Cron jobs'), v.description('What the agent does again and again.')),
+    ),
+  }),
+  v.forward(
+    v.check(
+      ({ chat: asked, api_chat_routing_mode: automatic }) =>
+        asked?.routing_mode === undefined || automatic === undefined || asked.routing_mode === automatic,
+      'must be what "api_chat_routing_mode" says: the agent has one source',
+    ),
+    ['chat', 'routing_mode'],
+  ),
+  v.title('Agent'),
+  v.description('One agent to install into the space.'),
+);
+
+/** One document of a manifest: a space to create or reuse, and its agents (spec §4.1). */
+export const manifestSchema = v.pipe(
+  v.strictObject({
+    external_space_id: identifier(
+      'External space id',
+      'Your own stable identifier of the space. The same one again reuses the space.',
+    ),
+    space: v.pipe(
+      v.strictObject({
+        name: filledText('Space name', 'The name of the customer workspace.'),
+        description: v.exactOptional(
+          v.pipe(v.string(), v.title('Space description'), v.description('What the workspace is for.')),
+        ),
+        is_org_wide: v.exactOptional(
+          v.pipe(
+            v.boolean(),
+            v.title('Organization-wide'),
+            v.description('Whether the whole organization has access to the space.'),
+          ),
+        ),
+      }),
+      v.title('Space'),
+      v.description('The customer workspace.'),
+    ),
+    agents: v.pipe(
+      v.array(agent),
+      v.nonEmpty('must list at least one agent'),
+      v.title('Agents'),
+      v.description('The agents to install, each one from an approved template.'),
+    ),
+  }),
+  v.title('partnerctl manifest'),
+  v.description('A customer workspace and its agents. ${NAME} and ${NAME:-default} put in environment variables.'),
+);
+
+export type Manifest = v.InferOutput<typeof manifestSchema>;
+
+export type ManifestAgent = Manifest['agents'][number];
