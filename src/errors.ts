@@ -18,7 +18,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-export interface ErrorFacts {
+export interface ErrorInfo {
   /** Why it failed, when the message alone does not say. May hold several lines. */
   readonly why?: string | undefined;
   /** What to do next. */
@@ -31,7 +31,7 @@ export interface ErrorFacts {
   /** ISO 8601 moment before which a repeat is pointless. */
   readonly retryAt?: string | undefined;
   /** True where a repeat cannot mend it, though its class often passes by itself: a certificate, a redirect. */
-  readonly lasting?: boolean | undefined;
+  readonly permanent?: boolean | undefined;
   /** Anything machine-readable that belongs to the error; for scripts, not shown to people. */
   readonly details?: unknown;
   readonly cause?: unknown;
@@ -45,11 +45,11 @@ export abstract class PartnerctlError extends Error {
   /** The stable name that scripts find at `error.type`. */
   abstract readonly type: string;
   abstract readonly exitCode: ExitCode;
-  readonly facts: ErrorFacts;
+  readonly info: ErrorInfo;
 
-  constructor(message: string, facts: ErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
-    this.facts = facts;
+  constructor(message: string, info: ErrorInfo = {}) {
+    super(message, info.cause === undefined ? undefined : { cause: info.cause });
+    this.info = info;
   }
 }
 
@@ -88,8 +88,8 @@ export function isBalanceTooLow(error: unknown): error is PartnerctlError {
 }
 
 /** Whether it was a 401, whatever more was said about it since: no call goes through with this token. */
-export function isTokenRefused(error: unknown): error is PartnerctlError {
-  return error instanceof PartnerctlError && error.exitCode === EXIT.credentials && error.facts.status === 401;
+export function isTokenRejected(error: unknown): error is PartnerctlError {
+  return error instanceof PartnerctlError && error.exitCode === EXIT.credentials && error.info.status === 401;
 }
 
 /** Whether it was a 429, whatever more was said about it since. */
@@ -119,7 +119,7 @@ export class ShapeError extends PartnerctlError {
 export class NotJsonError extends ShapeError {}
 
 /** The body says that the call failed, though its status does not: that may pass, and says nothing of the service's shapes. */
-export class SaidFailedError extends ShapeError {}
+export class ErrorInSuccessBody extends ShapeError {}
 
 /**
  * A write may or may not have happened. Every open end of a `once` call is one: it left, and no answer came that tells
@@ -173,8 +173,8 @@ export class RunFailure extends PartnerctlError {
   readonly type: string;
   readonly exitCode: ExitCode;
 
-  constructor(message: string, decisive: PartnerctlError, facts: ErrorFacts) {
-    super(message, { ...decisive.facts, ...facts });
+  constructor(message: string, decisive: PartnerctlError, info: ErrorInfo) {
+    super(message, { ...decisive.info, ...info });
     this.type = decisive.type;
     this.exitCode = decisive.exitCode;
   }
@@ -185,18 +185,18 @@ export class InterruptedError extends PartnerctlError {
   readonly type = 'interrupted';
   readonly exitCode: ExitCode;
 
-  constructor(message: string, exitCode: ExitCode = EXIT.interrupted, facts: ErrorFacts = {}) {
-    super(message, facts);
+  constructor(message: string, exitCode: ExitCode = EXIT.interrupted, info: ErrorInfo = {}) {
+    super(message, info);
     this.exitCode = exitCode;
   }
 }
 
-class AmplifiedError extends PartnerctlError {
+class HintedError extends PartnerctlError {
   readonly type: string;
   readonly exitCode: ExitCode;
 
-  constructor(error: PartnerctlError, facts: ErrorFacts) {
-    super(error.message, facts);
+  constructor(error: PartnerctlError, info: ErrorInfo) {
+    super(error.message, info);
     this.type = error.type;
     this.exitCode = error.exitCode;
   }
@@ -206,17 +206,17 @@ class AmplifiedError extends PartnerctlError {
  * The same failure with more to say about it: its type and exit code stay.
  * @param more a further hint, which follows the failure's own, and details, which join its own
  */
-export function amplified(
+export function withHint(
   error: PartnerctlError,
   more: { readonly hint?: string; readonly details: Readonly<Record<string, unknown>> },
 ): PartnerctlError {
-  const { facts } = error;
-  const own = typeof facts.details === 'object' && facts.details !== null ? facts.details : {};
-  const hints = [facts.hint, more.hint].filter((hint) => hint !== undefined);
+  const { info } = error;
+  const own = typeof info.details === 'object' && info.details !== null ? info.details : {};
+  const hints = [info.hint, more.hint].filter((hint) => hint !== undefined);
   const hint = hints.length === 0 ? undefined : hints.join('\n');
-  const all: ErrorFacts = { ...facts, hint, details: { ...own, ...more.details }, cause: error };
+  const all: ErrorInfo = { ...info, hint, details: { ...own, ...more.details }, cause: error };
   if (error instanceof InterruptedError) return new InterruptedError(error.message, error.exitCode, all);
-  return new AmplifiedError(error, all);
+  return new HintedError(error, all);
 }
 
 export interface ErrorObject {
@@ -231,7 +231,7 @@ export interface ErrorObject {
 }
 
 /** The reason in words goes with the details, so that scripts lose nothing of it. */
-function detailsOf({ details, why }: ErrorFacts): unknown {
+function detailsOf({ details, why }: ErrorInfo): unknown {
   if (why === undefined) return details ?? null;
   if (typeof details === 'object' && details !== null && !Array.isArray(details)) return { ...details, why };
   return details ?? { why };
@@ -254,16 +254,16 @@ export function errorObject(error: unknown): ErrorObject {
       details: null,
     };
   }
-  const { facts } = error;
+  const { info } = error;
   return {
     type: error.type,
     message: error.message,
-    status: facts.status ?? null,
-    code: facts.code ?? null,
-    request_id: facts.requestId ?? null,
-    hint: facts.hint ?? null,
-    retry_at: facts.retryAt ?? null,
-    details: detailsOf(facts),
+    status: info.status ?? null,
+    code: info.code ?? null,
+    request_id: info.requestId ?? null,
+    hint: info.hint ?? null,
+    retry_at: info.retryAt ?? null,
+    details: detailsOf(info),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Surroundings } from './cli/create-context.ts';
+import type { RuntimeDeps } from './cli/create-context.ts';
 import { type Environment, lazyIo, type Sink, writingBy } from './cli/io.ts';
 import { type CommandLine, parse } from './cli/parse.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
@@ -41,14 +41,14 @@ async function errorReport(
   error: unknown,
   argv: readonly string[],
   line: CommandLine | undefined,
-  { env, io }: Surroundings,
+  { env, io }: RuntimeDeps,
 ): Promise<string> {
   const { errorJson, errorText } = await import('./output/error-text.ts');
   if (seemsJson(argv, env)) return errorJson(error);
   return errorText(error, {
-    color: wantsColor(line?.globals.text('color') ?? 'auto', env, io.stderr),
-    debug: line?.globals.on('debug') ?? argv.includes('--debug'),
-    command: line?.words,
+    color: wantsColor(line?.globals.value('color') ?? 'auto', env, io.stderr),
+    debug: line?.globals.isSet('debug') ?? argv.includes('--debug'),
+    command: line?.commandPath,
   });
 }
 
@@ -56,7 +56,7 @@ async function errorReport(
  * Runs one command line from its words to its exit code. This is the one place where an error becomes text and a code.
  * @param argv the arguments, without node and the script
  */
-export async function main(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function main(argv: readonly string[], surroundings: RuntimeDeps): Promise<number> {
   const { io, env, version } = surroundings;
   const stdout = accountable(io.stdout);
   const stderr = forgiving(io.stderr);

@@ -14,7 +14,7 @@ export async function* listAgents(http: Http, spaceId: string): AsyncGenerator<J
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     throw new NotFoundError(`The service does not know the space ${JSON.stringify(spaceId)} (404).`, {
-      ...error.facts,
+      ...error.info,
       hint: `\`partnerctl spaces list\` shows the ids. Your own id is written ext:${spaceId}, a name name:${spaceId}.`,
     });
   }

@@ -1,7 +1,7 @@
 import { ASSUMPTIONS, type AssumptionName, SaidFailed, UnknownShape } from '../contract/assumptions.ts';
 import { parseJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
-import { NotJsonError, type PartnerctlError, SaidFailedError, ShapeError } from '../errors.ts';
+import { ErrorInSuccessBody, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import { describeBody, openEnd } from './failures.ts';
 import type { Attempt, Reply } from './transport.ts';
 
@@ -76,7 +76,7 @@ export function createAnswer(
         return reader(value);
       } catch (error) {
         if (!(error instanceof UnknownShape)) throw error;
-        const Kind = error instanceof SaidFailed ? SaidFailedError : ShapeError;
+        const Kind = error instanceof SaidFailed ? ErrorInSuccessBody : ShapeError;
         throw unexpected(Kind, error.assumption, error.message, error.seen);
       }
     },

@@ -4,7 +4,7 @@ import { readServiceError, type ServiceError } from '../contract/service-error.t
 import {
   BalanceError,
   CredentialsError,
-  type ErrorFacts,
+  type ErrorInfo,
   NotFoundError,
   OutcomeUnknownError,
   type PartnerctlError,
@@ -41,7 +41,7 @@ function complaintLines({ fields }: ServiceError): string[] {
   return fields.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
 }
 
-function factsOf(response: Response, said: ServiceError, call: CallFacts): ErrorFacts {
+function factsOf(response: Response, said: ServiceError, call: CallFacts): ErrorInfo {
   const lines = complaintLines(said);
   // Some services say the only complaint a second time, as the message of the whole.
   const repeated = said.fields.some(({ message }) => said.message?.includes(message));
@@ -63,30 +63,30 @@ function factsOf(response: Response, said: ServiceError, call: CallFacts): Error
   };
 }
 
-function rateLimited(facts: ErrorFacts, call: CallFacts): PartnerctlError {
-  const later = facts.retryAt ? `Run it again after ${facts.retryAt}` : 'Run it again later';
+function rateLimited(info: ErrorInfo, call: CallFacts): PartnerctlError {
+  const later = info.retryAt ? `Run it again after ${info.retryAt}` : 'Run it again later';
   // A call that must happen once is not repeated after a 429, however much time there is.
   const hint =
     call.operation.safety === 'once'
       ? `${later}; the call was not processed.`
       : `${later}, or allow more time with --timeout.`;
-  return new RateLimitError(`The service's rate limit is reached${attempted(call)} (429).`, { ...facts, hint });
+  return new RateLimitError(`The service's rate limit is reached${attempted(call)} (429).`, { ...info, hint });
 }
 
 /** What an attempt before did is not known to the answer of the last one, where it was sent again after it had left. */
-function balanceTooLow(facts: ErrorFacts, { operation, attempts }: CallFacts): PartnerctlError {
+function balanceTooLow(info: ErrorInfo, { operation, attempts }: CallFacts): PartnerctlError {
   const said = operation.safety === 'idempotent' && attempts > 1 ? '' : ' The call was not processed.';
   return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
-    ...facts,
+    ...info,
     hint: `Top up the balance (the minimum is 1 USD), then run the command again.${said}`,
   });
 }
 
-function serverFailed(response: Response, facts: ErrorFacts, call: CallFacts): PartnerctlError {
+function serverFailed(response: Response, info: ErrorInfo, call: CallFacts): PartnerctlError {
   return new ServiceFailure(`The service failed with ${response.status}${attempted(call)}.`, {
-    ...facts,
-    hint: facts.retryAt
-      ? `Run it again after ${facts.retryAt}.`
+    ...info,
+    hint: info.retryAt
+      ? `Run it again after ${info.retryAt}.`
       : 'Run it again later; quote the request id to the service’s support if it goes on.',
   });
 }
@@ -97,29 +97,29 @@ function serverFailed(response: Response, facts: ErrorFacts, call: CallFacts): P
  */
 export function openEnd(failure: PartnerctlError, { name, safety }: Operation): PartnerctlError {
   if (safety !== 'once') return failure;
-  const { message, facts } = failure;
+  const { message, info } = failure;
   return new OutcomeUnknownError(`It is not known whether ${name} happened.`, {
-    ...facts,
-    why: facts.why === undefined ? message : `${message}\n${facts.why}`,
+    ...info,
+    why: info.why === undefined ? message : `${message}\n${info.why}`,
     hint: undefined,
     cause: failure,
   });
 }
 
-function tooEarly({ status, body }: Response, facts: ErrorFacts): PartnerctlError {
+function tooEarly({ status, body }: Response, info: ErrorInfo): PartnerctlError {
   return new ServiceFailure(`The service answered with ${status} before it had all of the request.`, {
-    ...facts,
+    ...info,
     why: `It said: ${body.slice(0, QUOTED_CHARACTERS)}`,
     hint: 'What it speaks of cannot be what was to be sent.',
-    lasting: true,
+    permanent: true,
   });
 }
 
-function redirected(response: Response, facts: ErrorFacts, call: CallFacts): PartnerctlError {
+function redirected(response: Response, info: ErrorInfo, call: CallFacts): PartnerctlError {
   const location = response.headers.location ?? 'an address that it does not name';
   return new ServiceFailure(`The service redirects to ${location} (${response.status}).`, {
-    ...facts,
-    lasting: true,
+    ...info,
+    permanent: true,
     hint: `Redirects are never followed, so that the token stays with ${call.baseUrl}. Check the base address.`,
   });
 }
@@ -132,48 +132,48 @@ function redirected(response: Response, facts: ErrorFacts, call: CallFacts): Par
  */
 export function responseFailure(response: Response, call: CallFacts): PartnerctlError {
   const said = readServiceError(response.body, response.headers['content-type']);
-  const facts = factsOf(response, said, call);
+  const info = factsOf(response, said, call);
   const { status } = response;
   switch (true) {
     case status === 401:
       return new CredentialsError('The service does not accept the token (401).', {
-        ...facts,
+        ...info,
         hint: `Check that the token belongs to ${call.baseUrl}; \`partnerctl login\` stores another one.`,
       });
     case status === 402:
-      return balanceTooLow(facts, call);
+      return balanceTooLow(info, call);
     case status === 403:
       return new CredentialsError(`The token may not do this (403).`, {
-        ...facts,
+        ...info,
         hint: "Check the token's scopes, and that allowed_ip_cidrs holds this machine's public address.",
       });
     case status === 404:
       return new NotFoundError(`The service does not know this (404).`, {
-        ...facts,
+        ...info,
         hint: `Check the id, and the base address ${call.baseUrl}.`,
       });
     case status === 429:
-      return rateLimited(facts, call);
+      return rateLimited(info, call);
     case status < 300:
-      return tooEarly(response, facts);
+      return tooEarly(response, info);
     case status < 400:
       return response.early
-        ? redirected(response, facts, call)
-        : openEnd(redirected(response, facts, call), call.operation);
+        ? redirected(response, info, call)
+        : openEnd(redirected(response, info, call), call.operation);
     case status >= 500:
       return response.early
-        ? serverFailed(response, facts, call)
-        : openEnd(serverFailed(response, facts, call), call.operation);
+        ? serverFailed(response, info, call)
+        : openEnd(serverFailed(response, info, call), call.operation);
     case status === 413:
       return new RefusedError('It is larger than the service takes (413).', {
-        ...facts,
+        ...info,
         hint: 'Send a smaller one; what the limit is only the service can say.',
       });
     case status === 408:
-      return serverFailed(response, facts, call);
+      return serverFailed(response, info, call);
     default:
       return new RefusedError(`The service refused the call (${status}).`, {
-        ...facts,
+        ...info,
         hint: 'Correct what it complains about, then run the command again.',
       });
   }
@@ -195,12 +195,12 @@ function hintFor(failure: Failure, call: CallFacts): string {
 
 /** The error for a call to which no complete answer came. */
 export function networkFailure(failure: Failure, call: CallFacts): PartnerctlError {
-  const facts: ErrorFacts = {
+  const info: ErrorInfo = {
     why: call.outOfTime ? `${failure.message}; then the time was up` : failure.message,
     status: failure.status,
     requestId: call.requestId,
     hint: hintFor(failure, call),
-    lasting: !failure.transient,
+    permanent: !failure.transient,
     details: {
       operation: call.operation.name,
       reason: failure.code ?? null,
@@ -209,11 +209,11 @@ export function networkFailure(failure: Failure, call: CallFacts): PartnerctlErr
     },
     cause: failure.cause,
   };
-  if (!failure.began) return new ServiceFailure(`Could not reach ${call.baseUrl}${attempted(call)}.`, facts);
+  if (!failure.began) return new ServiceFailure(`Could not reach ${call.baseUrl}${attempted(call)}.`, info);
   if (!failure.left) {
-    return new ServiceFailure(`Not all of the request could be sent to ${call.baseUrl}${attempted(call)}.`, facts);
+    return new ServiceFailure(`Not all of the request could be sent to ${call.baseUrl}${attempted(call)}.`, info);
   }
-  const lost = new ServiceFailure(`No complete answer came from ${call.baseUrl}${attempted(call)}.`, facts);
+  const lost = new ServiceFailure(`No complete answer came from ${call.baseUrl}${attempted(call)}.`, info);
   return openEnd(lost, call.operation);
 }
 

@@ -3,7 +3,7 @@
  * brings all of them to their end: what has begun goes on also when nobody reads the results any more.
  * @param act must not reject. It resolves to the value of its item, or to undefined where that is given by another one
  */
-export async function* asSettled<Item, Value>(
+export async function* mapConcurrent<Item, Value>(
   items: readonly Item[],
   atOnce: number,
   act: (item: Item, index: number, give: (value: Value) => void) => Promise<Value | undefined>,

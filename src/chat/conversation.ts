@@ -2,7 +2,7 @@ import { sendMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
-import { amplified, EXIT, errorObject, InterruptedError, PartnerctlError } from '../errors.ts';
+import { EXIT, errorObject, InterruptedError, PartnerctlError, withHint } from '../errors.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { cleanText } from '../output/sanitise.ts';
 import { ENTRY_HELP, type Entry, readEntry } from './entry.ts';
@@ -36,7 +36,7 @@ export interface Sent {
 
 function reason(error: unknown): string {
   const { message } = errorObject(error);
-  const why = error instanceof PartnerctlError ? error.facts.why : undefined;
+  const why = error instanceof PartnerctlError ? error.info.why : undefined;
   return why === undefined ? message : `${message} ${why.replaceAll('\n', '; ')}`;
 }
 
@@ -118,7 +118,7 @@ export class Conversation {
   private unsent(error: PartnerctlError): PartnerctlError {
     const ids = [...this.underWay.keys()].map(({ external_message_id }) => external_message_id);
     const lines = [...this.underWay.values()].join('\n');
-    return amplified(error, {
+    return withHint(error, {
       hint: `Of these it is not known whether they are registered. To send them without doubling them:\n${lines}`,
       details: { source_id: this.sourceId, external_message_ids: ids },
     });

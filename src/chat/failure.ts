@@ -30,15 +30,15 @@ export interface FailedSession {
 export type Meaning = 'unknown' | 'refused' | 'passing' | 'final';
 
 /** Whether the service says that it is the source that it does not know, and not the session or a resource. */
-function namesSource({ facts }: NotFoundError): boolean {
-  const said = `${facts.code ?? ''} ${facts.why ?? ''}`;
+function namesSource({ info }: NotFoundError): boolean {
+  const said = `${info.code ?? ''} ${info.why ?? ''}`;
   return /(?<![a-z])source|chat_?source/i.test(said) && !/session/i.test(said);
 }
 
 function mayPass(error: PartnerctlError, { wasRead, unreadable }: FailedSession): boolean {
   // What could be read once can be read again some time.
   if (error instanceof ShapeError) return wasRead || unreadable < MOST_UNREADABLE;
-  if (error instanceof ServiceError) return wasRead || error.facts.lasting !== true;
+  if (error instanceof ServiceError) return wasRead || error.info.permanent !== true;
   return error instanceof RateLimitError;
 }
 
@@ -51,25 +51,25 @@ export function meaningOf(error: PartnerctlError, session: FailedSession): Meani
 }
 
 /** The moment before which a repeat is pointless, in milliseconds since the epoch, where the failure names one. */
-export function retryAtOf({ facts }: PartnerctlError): number | undefined {
-  const retryAt = facts.retryAt === undefined ? Number.NaN : Date.parse(facts.retryAt);
+export function retryAtOf({ info }: PartnerctlError): number | undefined {
+  const retryAt = info.retryAt === undefined ? Number.NaN : Date.parse(info.retryAt);
   return Number.isNaN(retryAt) ? undefined : retryAt;
 }
 
 /** Whether no answer came to the last poll: mostly its own time was up, which --timeout does not prolong. */
 function isUnanswered(last: PartnerctlError | undefined): boolean {
-  return last instanceof ServiceError && last.facts.status === undefined && last.facts.lasting !== true;
+  return last instanceof ServiceError && last.info.status === undefined && last.info.permanent !== true;
 }
 
 /** The failure of a follower that was kept from reading for as long as it was to bear it. */
 export function outageError(last: PartnerctlError | undefined, maxOutageMs: number): PartnerctlError {
   const Kind = last instanceof RateLimitError ? RateLimitError : ServiceError;
   return new Kind(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
-    ...last?.facts,
-    why: [last?.message, last?.facts.why].filter((line) => line !== undefined).join('\n'),
+    ...last?.info,
+    why: [last?.message, last?.info.why].filter((line) => line !== undefined).join('\n'),
     hint: isUnanswered(last)
       ? 'Check the address and the network, and run it again; -v shows every attempt.'
-      : last?.facts.hint,
+      : last?.info.hint,
     cause: last,
   });
 }

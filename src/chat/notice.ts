@@ -4,8 +4,8 @@ import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { PartnerctlError } from '../errors.ts';
 import type { FollowNotice } from './terms.ts';
 
-function reasonOf({ facts }: PartnerctlError): string {
-  return facts.why === undefined ? '' : ` (${facts.why.split('\n')[0]})`;
+function reasonOf({ info }: PartnerctlError): string {
+  return info.why === undefined ? '' : ` (${info.why.split('\n')[0]})`;
 }
 
 /** What people are told: in one sentence or two, for stderr or above a prompt. */

@@ -1,4 +1,4 @@
-import { commandLine } from '../cli/command-line.ts';
+import { shellCommand } from '../cli/command-line.ts';
 import type { GlobalFlags } from '../config/settings.ts';
 import { cleanText } from '../output/sanitise.ts';
 
@@ -21,8 +21,8 @@ export function repeatCommand(
 ): string {
   const ids = ['--source', source_id, '--session', session_id, '--external-id', external_message_id];
   const words = ['chat', 'send', ...ids, ...more];
-  if (isPastable(text)) return commandLine(words, flags, [text]);
-  return `${commandLine(words, flags)} … (with the same text)`;
+  if (isPastable(text)) return shellCommand(words, flags, [text]);
+  return `${shellCommand(words, flags)} … (with the same text)`;
 }
 
 /** Whether a text survives being shown in an error and pasted into a shell. */
@@ -33,5 +33,5 @@ function isPastable(text: string): boolean {
 /** The command that waits on for the reply to a message. */
 export function waitOnLine(sourceId: string, sessionId: string, messageId: string, flags: GlobalFlags): string {
   const words = ['chat', 'tail', '--source', sourceId, '--session', sessionId, '--after', messageId, '--until-reply'];
-  return commandLine(words, flags);
+  return shellCommand(words, flags);
 }

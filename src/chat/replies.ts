@@ -1,10 +1,10 @@
 import type { Http } from '../api/http.ts';
-import type { FlagSpec, Words } from '../cli/command.ts';
-import { commandLine } from '../cli/command-line.ts';
+import type { Args, FlagSpec } from '../cli/command.ts';
+import { shellCommand } from '../cli/command-line.ts';
 import type { Context } from '../cli/context.ts';
 import { duration } from '../config/flags.ts';
 import type { Message } from '../contract/messages.ts';
-import { amplified, errorObject, InterruptedError, NoReplyError, PartnerctlError } from '../errors.ts';
+import { errorObject, InterruptedError, NoReplyError, PartnerctlError, withHint } from '../errors.ts';
 import { sayNotice } from './notice.ts';
 import { type Place, readableText } from './shown.ts';
 import type { Waited } from './wait.ts';
@@ -28,11 +28,11 @@ export interface RepliesWanted {
 }
 
 /** What `--replies` and `--settle` ask for; one reply where neither is given. @throws UsageError */
-export function repliesWanted(words: Words): RepliesWanted {
+export function repliesWanted(words: Args): RepliesWanted {
   const ms = duration(words, 'settle');
-  const typed = words.text('settle');
+  const typed = words.value('settle');
   const replies = words.count('replies', { min: 1, max: MOST_REPLIES, fallback: 1 });
-  const isCounted = words.text('replies') !== undefined;
+  const isCounted = words.value('replies') !== undefined;
   const settle = ms === undefined || typed === undefined ? undefined : { ms, typed };
   return {
     count: settle && !isCounted ? Number.POSITIVE_INFINITY : replies,
@@ -87,7 +87,7 @@ function failureOf(
   const missing = wanted.count - came;
   const last = replies.at(-1)?.message_id ?? after;
   const place = ['--source', source_id, '--session', session_id, '--after', last];
-  const line = commandLine(['chat', 'wait', ...place, ...wordsFor(missing, wanted)], context.flags);
+  const line = shellCommand(['chat', 'wait', ...place, ...wordsFor(missing, wanted)], context.flags);
   const so_far = { replies: came, missing: Number.isFinite(missing) ? missing : null, last_message_id: last };
   const details = { ...report.details, ...so_far };
   const hint = `${report.preface ?? ''}To wait on: ${line}`;
@@ -105,7 +105,7 @@ function failureOf(
     ? `Replies so far: ${came}; missing: ${missing}. `
     : `Replies so far: ${came}. `;
   const error = end instanceof PartnerctlError ? end : interrupted;
-  return amplified(error, { hint: wanted.several ? counted + hint : hint, details });
+  return withHint(error, { hint: wanted.several ? counted + hint : hint, details });
 }
 
 /**

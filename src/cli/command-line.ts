@@ -13,7 +13,7 @@ function given(flags: readonly (readonly [string, string | undefined])[]): strin
  * A command line that reaches the same service in the same way, ready to be pasted into a shell.
  * @param operands what comes last; they may look like flags
  */
-export function commandLine(
+export function shellCommand(
   words: readonly string[],
   { profile, baseUrl, tokenFile, state }: GlobalFlags,
   operands: readonly string[] = [],

@@ -1,4 +1,4 @@
-import type { Answer } from '../output/command-result.ts';
+import type { CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
 
 interface ArgumentSpec {
@@ -19,16 +19,16 @@ export interface FlagSpec {
 }
 
 /** What the parser hands to a command: positional words and flag values, still as text. */
-export interface Words {
-  readonly args: readonly string[];
+export interface Args {
+  readonly positionals: readonly string[];
   /** Whether a flag without a value was given. For `--no-x`, ask for `x`: false when negated. */
-  on(flag: string): boolean;
+  isSet(flag: string): boolean;
   /** The value of a flag, or undefined when it was not given. */
-  text(flag: string): string | undefined;
+  value(flag: string): string | undefined;
   /** The value of a flag that has to be given. A UsageError names the flag where it is missing or empty. */
   required(flag: string): string;
   /** Every value of a repeatable flag, in order. */
-  texts(flag: string): readonly string[];
+  values(flag: string): readonly string[];
   /** A flag's value as a whole number within bounds. Anything else is a UsageError that names the flag. */
   count(flag: string, bounds: { min: number; max: number; fallback: number }): number;
 }
@@ -41,8 +41,8 @@ export interface CommandSpec<Input> {
   /** Whole command lines that work as written, each with what it does. */
   readonly examples: readonly { readonly line: string; readonly does: string }[];
   /** Turns words into input. Pure; throws UsageError. */
-  input(words: Words): Input;
-  run(context: Context, input: Input): Promise<Answer>;
+  parse(words: Args): Input;
+  run(context: Context, input: Input): Promise<CommandResult>;
 }
 
 /** How the program sees a command: first the words are checked, then it runs. */
@@ -52,7 +52,7 @@ export interface Command {
   readonly flags: readonly FlagSpec[];
   readonly examples: readonly { readonly line: string; readonly does: string }[];
   /** @throws UsageError */
-  prepare(words: Words): (context: Context) => Promise<Answer>;
+  prepare(words: Args): (context: Context) => Promise<CommandResult>;
 }
 
 /**
@@ -67,7 +67,7 @@ export function command<Input>(spec: CommandSpec<Input>): Command {
     flags,
     examples,
     prepare(words) {
-      const input = spec.input(words);
+      const input = spec.parse(words);
       return (context) => spec.run(context, input);
     },
   };

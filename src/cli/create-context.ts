@@ -14,7 +14,7 @@ import type { Environment, Io } from './io.ts';
 import { connect, findService, type ServiceParts } from './service.ts';
 
 /** What the process (or a test) supplies. */
-export interface Surroundings {
+export interface RuntimeDeps {
   readonly io: Io;
   readonly env: Environment;
   readonly clock: Clock;
@@ -52,13 +52,13 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const TIME_UP = { hint: 'Allow more time with --timeout.' };
 
-function userAgent({ version, nodeVersion, platform }: Surroundings): string {
+function userAgent({ version, nodeVersion, platform }: RuntimeDeps): string {
   return `partnerctl/${version} (node ${nodeVersion}; ${platform})`;
 }
 
 /** Puts a context together. Nothing is read or connected before it is asked for. */
 export function createContext(
-  surroundings: Surroundings,
+  surroundings: RuntimeDeps,
   flags: GlobalFlags,
   { progress, keepSecret, redact }: ContextParts,
 ): Context & { close(): Promise<void> } {

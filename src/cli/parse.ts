@@ -1,16 +1,16 @@
 import { Argument, Command as Commander, CommanderError, Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import type { Command, FlagSpec, Words } from './command.ts';
-import { COMMANDS, type Entry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
-import { findEntry, isKnown, refuseTokenFlag, typedWords } from './typed-args.ts';
+import type { Args, Command, FlagSpec } from './command.ts';
+import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
+import { commandArgs, findEntry, isKnown, refuseTokenFlag } from './typed-args.ts';
 
 /** A command with what was given to it and to the program. */
 export interface CommandLine {
   readonly kind: 'command';
-  readonly words: string;
+  readonly commandPath: string;
   readonly command: Command;
-  readonly given: Words;
-  readonly globals: Words;
+  readonly given: Args;
+  readonly globals: Args;
 }
 
 /** What was typed, understood: a command, or help and the version, whose text is the answer. */
@@ -30,21 +30,21 @@ function toOption({ usage, description, default: fallback, choices, repeatable }
   return option;
 }
 
-function wordsOf(args: readonly string[], values: Values): Words {
+function wordsOf(positionals: readonly string[], values: Values): Args {
   const text = (flag: string): string | undefined => {
     const value = values[camelCase(flag)];
     return typeof value === 'string' ? value : undefined;
   };
   return {
-    args,
-    on: (flag) => values[camelCase(flag)] === true,
-    text,
+    positionals,
+    isSet: (flag) => values[camelCase(flag)] === true,
+    value: text,
     required(flag) {
       const value = text(flag);
       if (value) return value;
       throw new UsageError(value === '' ? `--${flag} is empty.` : `--${flag} is missing.`);
     },
-    texts(flag) {
+    values(flag) {
       const value = values[camelCase(flag)];
       return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
     },
@@ -63,7 +63,7 @@ interface Reader {
   readonly root: Commander;
   /** Where help and version go. */
   readonly written: string[];
-  result: { args: readonly string[]; values: Values; globals: Values } | undefined;
+  result: { positionals: readonly string[]; values: Values; globals: Values } | undefined;
 }
 
 function configure(commander: Commander, written: string[], columns: number): Commander {
@@ -89,18 +89,18 @@ function fillLeaf(leaf: Commander, command: Command, reader: Reader): void {
   for (const flag of command.flags) leaf.addOption(toOption(flag));
   leaf.addHelpText('after', examplesText(command));
   leaf.action((...received: unknown[]) => {
-    const args = received
+    const positionals = received
       .slice(0, command.args.length)
       .flat()
       .filter((word) => typeof word === 'string');
-    reader.result = { args, values: leaf.opts(), globals: reader.root.opts() };
+    reader.result = { positionals, values: leaf.opts(), globals: reader.root.opts() };
   });
 }
 
 /** All commands for the list, with the arguments and flags of the one that is called. */
 function buildTree(
   { version, columns }: ParseOptions,
-  called: Entry | undefined,
+  called: CommandEntry | undefined,
   command: Command | undefined,
   group: string | undefined,
 ): Reader {
@@ -117,7 +117,7 @@ function buildTree(
   // What a command is called below inherits how the root is configured.
   const groups = new Map<string, Commander>();
   for (const entry of COMMANDS) {
-    const [first = '', second] = entry.words.split(' ');
+    const [first = '', second] = entry.commandPath.split(' ');
     let parent = root;
     if (second !== undefined) {
       parent =
@@ -140,7 +140,7 @@ function buildTree(
 }
 
 /** Commander's complaint as one of ours. */
-function usageError(error: CommanderError, argv: readonly string[], entry: Entry | undefined): UsageError {
+function usageError(error: CommanderError, argv: readonly string[], entry: CommandEntry | undefined): UsageError {
   // What stands behind an unknown flag may be a token.
   const said = error.message
     .replace(/^error: /, '')
@@ -151,15 +151,15 @@ function usageError(error: CommanderError, argv: readonly string[], entry: Entry
     .join(' ')
     .trim()
     .replace(/^\(|\)$/g, '');
-  const [group = ''] = typedWords(argv);
-  const words = entry?.words ?? (Object.hasOwn(GROUPS, group) ? group : '');
+  const [group = ''] = commandArgs(argv);
+  const words = entry?.commandPath ?? (Object.hasOwn(GROUPS, group) ? group : '');
   const help = `Run \`${['partnerctl', words, '--help'].filter((word) => word !== '').join(' ')}\` for what there is.`;
   const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!]$/.test(first) ? '' : '.'}`;
   return new UsageError(message, { hint: suggestion === '' ? help : `${suggestion} ${help}` });
 }
 
 function commandMissing(argv: readonly string[]): UsageError {
-  const help = ['partnerctl', ...typedWords(argv), '--help'].join(' ');
+  const help = ['partnerctl', ...commandArgs(argv), '--help'].join(' ');
   return new UsageError('A command is missing.', { hint: `Run \`${help}\` for what there is.` });
 }
 
@@ -182,7 +182,7 @@ export async function parse(typed: readonly string[], options: ParseOptions): Pr
   const argv = isKnown(asked) ? asked : asked.filter((word) => word !== '--help' && word !== '-h');
   const entry = findEntry(argv);
   const command = entry ? (await entry.load()).default : undefined;
-  const reader = buildTree(options, entry, command, typedWords(argv)[0] ?? argv[argv.indexOf('--') + 1]);
+  const reader = buildTree(options, entry, command, commandArgs(argv)[0] ?? argv[argv.indexOf('--') + 1]);
   try {
     await reader.root.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
   } catch (error) {
@@ -192,6 +192,12 @@ export async function parse(typed: readonly string[], options: ParseOptions): Pr
     throw usageError(error, argv, entry);
   }
   if (!entry || !command || !reader.result) throw commandMissing(argv);
-  const { args, values, globals } = reader.result;
-  return { kind: 'command', words: entry.words, command, given: wordsOf(args, values), globals: wordsOf([], globals) };
+  const { positionals, values, globals } = reader.result;
+  return {
+    kind: 'command',
+    commandPath: entry.commandPath,
+    command,
+    given: wordsOf(positionals, values),
+    globals: wordsOf([], globals),
+  };
 }

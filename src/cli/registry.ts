@@ -2,109 +2,125 @@ import { OUTPUT_FORMATS } from '../output/format-names.ts';
 import type { Command, FlagSpec } from './command.ts';
 
 /** A command as the program knows it without its code. */
-export interface Entry {
+export interface CommandEntry {
   /** The words typed, in order. */
-  readonly words: string;
+  readonly commandPath: string;
   readonly summary: string;
   readonly load: () => Promise<{ readonly default: Command }>;
 }
 
 /** Every command: the words, a line for the list, and where its code is. The code is loaded when it is called. */
-export const COMMANDS: readonly Entry[] = [
-  { words: 'login', summary: 'Store a service and its token in a profile', load: () => import('../commands/login.ts') },
-  { words: 'logout', summary: 'Forget the token of a profile', load: () => import('../commands/logout.ts') },
-  { words: 'profile list', summary: 'List the profiles', load: () => import('../commands/profile/list.ts') },
-  { words: 'profile use', summary: 'Make a profile the current one', load: () => import('../commands/profile/use.ts') },
+export const COMMANDS: readonly CommandEntry[] = [
   {
-    words: 'profile show',
+    commandPath: 'login',
+    summary: 'Store a service and its token in a profile',
+    load: () => import('../commands/login.ts'),
+  },
+  { commandPath: 'logout', summary: 'Forget the token of a profile', load: () => import('../commands/logout.ts') },
+  { commandPath: 'profile list', summary: 'List the profiles', load: () => import('../commands/profile/list.ts') },
+  {
+    commandPath: 'profile use',
+    summary: 'Make a profile the current one',
+    load: () => import('../commands/profile/use.ts'),
+  },
+  {
+    commandPath: 'profile show',
     summary: 'Show a profile, without its token',
     load: () => import('../commands/profile/show.ts'),
   },
-  { words: 'profile remove', summary: 'Remove a profile', load: () => import('../commands/profile/remove.ts') },
+  { commandPath: 'profile remove', summary: 'Remove a profile', load: () => import('../commands/profile/remove.ts') },
   {
-    words: 'spaces list',
+    commandPath: 'spaces list',
     summary: 'List the spaces that the token reaches',
     load: () => import('../commands/spaces/list.ts'),
   },
-  { words: 'agents list', summary: 'List the agents of a space', load: () => import('../commands/agents/list.ts') },
   {
-    words: 'provision',
+    commandPath: 'agents list',
+    summary: 'List the agents of a space',
+    load: () => import('../commands/agents/list.ts'),
+  },
+  {
+    commandPath: 'provision',
     summary: 'Create or reuse spaces and install agents, from YAML',
     load: () => import('../commands/provision.ts'),
   },
   {
-    words: 'chat setup',
+    commandPath: 'chat setup',
     summary: "Create or reuse an agent's API chat source",
     load: () => import('../commands/chat/setup.ts'),
   },
   {
-    words: 'chat open',
+    commandPath: 'chat open',
     summary: 'Talk: a prompt with the live tail above it',
     load: () => import('../commands/chat/open.ts'),
   },
   {
-    words: 'chat send',
+    commandPath: 'chat send',
     summary: 'Send a message to an agent, and wait for its reply if asked to',
     load: () => import('../commands/chat/send.ts'),
   },
   {
-    words: 'chat wait',
+    commandPath: 'chat wait',
     summary: 'Wait for the reply to a message that was sent',
     load: () => import('../commands/chat/wait.ts'),
   },
   {
-    words: 'chat tail',
+    commandPath: 'chat tail',
     summary: 'Follow what is said in one session or several',
     load: () => import('../commands/chat/tail.ts'),
   },
-  { words: 'state path', summary: 'Print where the state file is', load: () => import('../commands/state/path.ts') },
   {
-    words: 'state show',
+    commandPath: 'state path',
+    summary: 'Print where the state file is',
+    load: () => import('../commands/state/path.ts'),
+  },
+  {
+    commandPath: 'state show',
     summary: 'Show the records of the state file',
     load: () => import('../commands/state/show.ts'),
   },
   {
-    words: 'state verify',
+    commandPath: 'state verify',
     summary: 'Check every line of the state file',
     load: () => import('../commands/state/verify.ts'),
   },
   {
-    words: 'upload',
+    commandPath: 'upload',
     summary: 'Upload files as attachments or documents, each once',
     load: () => import('../commands/upload.ts'),
   },
   {
-    words: 'cron create',
+    commandPath: 'cron create',
     summary: 'Create scheduled jobs, each at most once',
     load: () => import('../commands/cron/create.ts'),
   },
   {
-    words: 'cron list',
+    commandPath: 'cron list',
     summary: 'List the scheduled jobs, joined with the state file',
     load: () => import('../commands/cron/list.ts'),
   },
   {
-    words: 'cron reconcile',
+    commandPath: 'cron reconcile',
     summary: 'Settle jobs whose creation has an unknown outcome',
     load: () => import('../commands/cron/reconcile.ts'),
   },
   {
-    words: 'cron adopt',
+    commandPath: 'cron adopt',
     summary: 'Record by hand that a job is there',
     load: () => import('../commands/cron/adopt.ts'),
   },
   {
-    words: 'cron forget',
+    commandPath: 'cron forget',
     summary: 'Let a job be created again',
     load: () => import('../commands/cron/forget.ts'),
   },
   {
-    words: 'sandbox start',
+    commandPath: 'sandbox start',
     summary: 'Run the whole service on this machine',
     load: () => import('../commands/sandbox/start.ts'),
   },
   {
-    words: 'sandbox run',
+    commandPath: 'sandbox run',
     summary: 'Run a command against a sandbox of its own',
     load: () => import('../commands/sandbox/run.ts'),
   },

@@ -2,13 +2,13 @@ import { globalFlags } from '../config/flags.ts';
 import type { GlobalFlags } from '../config/settings.ts';
 import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
 import { wantsColor } from '../output/color.ts';
-import type { Answer } from '../output/command-result.ts';
+import type { CommandResult } from '../output/command-result.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../output/format-names.ts';
 import { besideProgress, createProgress } from '../output/progress.ts';
 import { isReaderGone } from '../output/reader-gone.ts';
 import { createRedactor, redactingSink } from '../output/redact.ts';
 import { render } from '../output/render.ts';
-import { createContext, type Surroundings } from './create-context.ts';
+import { createContext, type RuntimeDeps } from './create-context.ts';
 import { lazyIo } from './io.ts';
 import type { CommandLine } from './parse.ts';
 
@@ -18,7 +18,7 @@ function hasWidth(terminal: NodeJS.WritableStream): boolean {
 }
 
 /** @throws UsageError for a format that there is not */
-function outputFormat(flags: GlobalFlags, { env, io }: Surroundings): OutputFormat {
+function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): OutputFormat {
   const chosen = flags.output ?? (env.PARTNER_OUTPUT || (io.stdout.isTTY ? 'table' : 'tsv'));
   const format = OUTPUT_FORMATS.find((known) => known === chosen);
   if (format) return format;
@@ -27,7 +27,7 @@ function outputFormat(flags: GlobalFlags, { env, io }: Surroundings): OutputForm
   });
 }
 
-function failureOf(answer: Answer): PartnerctlError | undefined {
+function failureOf(answer: CommandResult): PartnerctlError | undefined {
   if (answer.kind === 'object') return answer.failure;
   return answer.kind === 'list' ? answer.failure?.() : undefined;
 }
@@ -38,7 +38,7 @@ function failureOf(answer: Answer): PartnerctlError | undefined {
  * @returns the exit code
  * @throws whatever the command fails with
  */
-export async function runCommand(line: CommandLine, surroundings: Surroundings, secrets: Set<string>): Promise<number> {
+export async function runCommand(line: CommandLine, surroundings: RuntimeDeps, secrets: Set<string>): Promise<number> {
   const { io: raw, env, clock, terminal } = surroundings;
   const flags = globalFlags(line.globals);
   const redactor = createRedactor(secrets);

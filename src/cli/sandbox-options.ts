@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { InputError, LocalError } from '../errors.ts';
 import type { FaultPlan, Sandbox, Script } from '../sandbox/sandbox.ts';
-import type { FlagSpec, Words } from './command.ts';
+import type { Args, FlagSpec } from './command.ts';
 import { fileReason } from './input.ts';
 
 /** What `sandbox start` and `sandbox run` have in common. */
@@ -25,11 +25,11 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
   },
 ];
 
-export function sandboxInput(words: Words): SandboxInput {
+export function sandboxInput(words: Args): SandboxInput {
   return {
-    dataDir: words.text('data'),
-    faultsFile: words.text('faults'),
-    scriptFile: words.text('script'),
+    dataDir: words.value('data'),
+    faultsFile: words.value('faults'),
+    scriptFile: words.value('script'),
     port: words.count('port', { min: 0, max: 65_535, fallback: 0 }),
   };
 }

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { COMMANDS, type Entry, GLOBAL_FLAGS } from './registry.ts';
+import { COMMANDS, type CommandEntry, GLOBAL_FLAGS } from './registry.ts';
 
 /** The global flags that take a value, in every spelling. */
 const FLAGS_WITH_VALUE = new Set(
@@ -14,7 +14,7 @@ function takesNextWord(word: string): boolean {
 }
 
 /** The words of argv that could be a command's, global flags and their values left out. */
-export function typedWords(argv: readonly string[]): string[] {
+export function commandArgs(argv: readonly string[]): string[] {
   const words: string[] = [];
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';
@@ -27,14 +27,14 @@ export function typedWords(argv: readonly string[]): string[] {
 
 /** Whether the words could be the beginning of a command. */
 export function isKnown(argv: readonly string[]): boolean {
-  const words = typedWords(argv);
-  return COMMANDS.some((entry) => entry.words.split(' ').every((word, index) => (words[index] ?? word) === word));
+  const words = commandArgs(argv);
+  return COMMANDS.some((entry) => entry.commandPath.split(' ').every((word, index) => (words[index] ?? word) === word));
 }
 
 /** The command that is called, where the words begin with all of its own. */
-export function findEntry(argv: readonly string[]): Entry | undefined {
-  const words = typedWords(argv);
-  return COMMANDS.find((entry) => entry.words.split(' ').every((word, index) => words[index] === word));
+export function findEntry(argv: readonly string[]): CommandEntry | undefined {
+  const words = commandArgs(argv);
+  return COMMANDS.find((entry) => entry.commandPath.split(' ').every((word, index) => words[index] === word));
 }
 
 /** Refuses a token on the command line by the flag's name, before anything can repeat its value. @throws UsageError */

@@ -6,7 +6,7 @@ import { DEFAULT_PROFILE, type Profile, withProfile } from '../config/profiles.t
 import type { TokenSource } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
-import { object } from '../output/command-result.ts';
+import { objectResult } from '../output/command-result.ts';
 
 interface Input {
   readonly tokenCommand: string | undefined;
@@ -38,7 +38,7 @@ async function verify(context: Context, baseUrl: string, token: string): Promise
   try {
     await listSpaces(http).next();
   } catch (error) {
-    if (!(error instanceof CredentialsError) || error.facts.status !== 403) throw error;
+    if (!(error instanceof CredentialsError) || error.info.status !== 403) throw error;
     await context.warn('the service knows the token, but it may not list spaces (403).');
   } finally {
     context.progress.stop();
@@ -66,7 +66,7 @@ export default command<Input>({
       does: 'the token stays in the password store',
     },
   ],
-  input: (words) => ({ tokenCommand: words.text('token-command'), verify: words.on('verify') }),
+  parse: (words) => ({ tokenCommand: words.value('token-command'), verify: words.isSet('verify') }),
   async run(context, input) {
     const { flags, env } = context;
     if (input.tokenCommand !== undefined && flags.tokenFile !== undefined) {
@@ -99,7 +99,7 @@ export default command<Input>({
       token: input.tokenCommand === undefined ? 'stored' : 'command',
       verified: input.verify,
     };
-    return object(answer, [
+    return objectResult(answer, [
       { header: 'PROFILE', value: ({ profile: shown }) => shown },
       { header: 'BASE URL', value: ({ base_url }) => base_url },
       { header: 'TOKEN', value: ({ token: kept }) => kept },

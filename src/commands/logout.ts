@@ -2,7 +2,7 @@ import { command } from '../cli/command.ts';
 import { findProfile } from '../config/find-profile.ts';
 import { withProfile } from '../config/profiles.ts';
 import { profileName } from '../config/settings.ts';
-import { object } from '../output/command-result.ts';
+import { objectResult } from '../output/command-result.ts';
 
 export default command({
   description: 'Forgets the token of a profile. Its address stays; `profile remove` takes it away as well.',
@@ -10,7 +10,7 @@ export default command({
     { line: 'partnerctl logout', does: 'forget the token of the current profile' },
     { line: 'partnerctl logout --profile acme', does: 'of another one' },
   ],
-  input: () => undefined,
+  parse: () => undefined,
   async run(context) {
     const stored = await context.config.read();
     const { value: name } = profileName(context.flags, context.env, stored);
@@ -19,7 +19,7 @@ export default command({
     await context.config.write(withProfile(stored, name, rest));
     if (context.env.PARTNER_TOKEN) await context.warn('PARTNER_TOKEN is set, and goes on counting.');
     const had = token !== undefined || token_command !== undefined;
-    return object({ profile: name, forgotten: had }, [
+    return objectResult({ profile: name, forgotten: had }, [
       { header: 'PROFILE', value: (answer) => answer.profile },
       { header: 'TOKEN', value: (answer) => (answer.forgotten ? 'forgotten' : 'there was none') },
     ]);

@@ -5,8 +5,8 @@ import type { Context } from '../cli/context.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import type { CreateJob } from '../cron/run.ts';
 import { PartnerctlError, UsageError } from '../errors.ts';
-import { batchAnswer } from '../output/batch-result.ts';
-import type { Answer, Column } from '../output/command-result.ts';
+import { batchResult } from '../output/batch-result.ts';
+import type { Column, CommandResult } from '../output/command-result.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import { type DocumentResult, resultJson, runFailure, summarise, summaryText } from '../provision/result.ts';
 
@@ -54,7 +54,7 @@ function sourcesText({ agents }: DocumentResult): string {
 /** What failed, and the first line of why. */
 function errorNote(error: unknown): string {
   if (!(error instanceof PartnerctlError)) return String(error);
-  const why = error.facts.why?.split('\n')[0];
+  const why = error.info.why?.split('\n')[0];
   return why === undefined ? error.message : `${error.message} ${why}`;
 }
 
@@ -80,12 +80,12 @@ const TONES = {
 
 const COLUMNS: readonly Column<DocumentResult>[] = [
   { header: 'SOURCE', value: ({ source }) => source },
-  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id, whole: true },
-  { header: 'SPACE', value: ({ space_id }) => space_id, whole: true },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id, noTruncate: true },
+  { header: 'SPACE', value: ({ space_id }) => space_id, noTruncate: true },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENTS', value: ({ agents }) => countsText(agents) },
   { header: 'NOTE', value: noteText },
-  { header: 'CHAT', value: sourcesText, whole: true },
+  { header: 'CHAT', value: sourcesText, noTruncate: true },
   { header: 'JOBS', value: ({ cron }) => countsText(cron) },
 ];
 
@@ -93,7 +93,7 @@ function report(
   results: AsyncIterable<DocumentResult> | Iterable<DocumentResult>,
   total: number,
   context: Context,
-): Answer {
+): CommandResult {
   async function* counted(): AsyncGenerator<DocumentResult> {
     let count = 0;
     for await (const result of results) {
@@ -102,7 +102,7 @@ function report(
       yield result;
     }
   }
-  return batchAnswer(counted(), COLUMNS, {
+  return batchResult(counted(), COLUMNS, {
     empty: 'There is nothing to provision.',
     json: resultJson,
     document: (all) => ({ results: all.map(resultJson), summary: summarise(all) }),
@@ -129,12 +129,12 @@ async function readDocuments(context: Context, { files, vars }: Input): Promise<
   return documents;
 }
 
-async function schemaText(): Promise<Answer> {
+async function schemaText(): Promise<CommandResult> {
   const { manifestJsonSchema } = await import('../provision/manifest-json-schema.ts');
   return { kind: 'text', text: `${JSON.stringify(manifestJsonSchema(), null, 2)}\n` };
 }
 
-async function check(context: Context, documents: readonly ManifestDocument[]): Promise<Answer> {
+async function check(context: Context, documents: readonly ManifestDocument[]): Promise<CommandResult> {
   const [{ untouched }, { planCronJobs }] = await Promise.all([
     import('../provision/outcome.ts'),
     import('../provision/cron.ts'),
@@ -161,7 +161,11 @@ async function jobCreation(
   return await openCreation(context, http, jobs, { ensure: true, dryRun }, said);
 }
 
-async function dryRun(context: Context, documents: readonly ManifestDocument[], concurrency: number): Promise<Answer> {
+async function dryRun(
+  context: Context,
+  documents: readonly ManifestDocument[],
+  concurrency: number,
+): Promise<CommandResult> {
   const [{ planAll }, { openMemory }] = await Promise.all([
     import('../provision/dry-run.ts'),
     import('../provision/memory.ts'),
@@ -175,7 +179,7 @@ async function dryRun(context: Context, documents: readonly ManifestDocument[], 
   return report(planAll(http, documents, concurrency, memory, jobs), documents.length, context);
 }
 
-async function apply(context: Context, documents: readonly ManifestDocument[], input: Input): Promise<Answer> {
+async function apply(context: Context, documents: readonly ManifestDocument[], input: Input): Promise<CommandResult> {
   const [{ firstLook, provisionAll }, { openMemory }] = await Promise.all([
     import('../provision/run.ts'),
     import('../provision/memory.ts'),
@@ -230,23 +234,23 @@ export default command<Input>({
     { line: 'partnerctl provision customers.yaml --var REGION=eu -o json', does: 'with a variable, for a script' },
     { line: 'partnerctl provision --schema > manifest.schema.json', does: 'completion and checks in your editor' },
   ],
-  input(words) {
+  parse(words) {
     const mode = modeOf([
-      ['check', words.on('check')],
-      ['dry-run', words.on('dry-run')],
-      ['schema', words.on('schema')],
+      ['check', words.isSet('check')],
+      ['dry-run', words.isSet('dry-run')],
+      ['schema', words.isSet('schema')],
     ]);
-    if (mode !== 'schema' && words.args.length === 0) {
+    if (mode !== 'schema' && words.positionals.length === 0) {
       throw new UsageError('No manifest is named.', {
         hint: 'Give a YAML file, a directory, or - for standard input.',
       });
     }
     return {
-      files: words.args,
-      vars: new Map(words.texts('var').map(variable)),
+      files: words.positionals,
+      vars: new Map(words.values('var').map(variable)),
       mode,
       concurrency: words.count('concurrency', { min: 1, max: 64, fallback: 4 }),
-      failFast: words.on('fail-fast'),
+      failFast: words.isSet('fail-fast'),
     };
   },
   async run(context, input) {

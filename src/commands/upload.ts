@@ -1,11 +1,11 @@
-import { command, type Words } from '../cli/command.ts';
+import { type Args, command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import { textArgument } from '../cli/text-input.ts';
 import { FILE_FIELD, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
-import { batchAnswer } from '../output/batch-result.ts';
-import type { Answer, Column } from '../output/command-result.ts';
+import { batchResult } from '../output/batch-result.ts';
+import type { Column, CommandResult } from '../output/command-result.ts';
 import type { SourceInput } from '../upload/open-sources.ts';
 import { resultJson, summaryText, type UploadResult, uploadFailure } from '../upload/result.ts';
 import type { RunOptions } from '../upload/run.ts';
@@ -20,10 +20,10 @@ const KINDS: readonly UploadKind[] = ['attachment', 'document'];
 const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad', failed: 'bad' } as const;
 
 const COLUMNS: readonly Column<UploadResult>[] = [
-  { header: 'ID', value: ({ id }) => id, whole: true },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status], whole: true },
-  { header: 'FILE', value: ({ file }) => file, whole: true },
-  { header: 'BYTES', value: ({ bytes }) => bytes, whole: true },
+  { header: 'ID', value: ({ id }) => id, noTruncate: true },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status], noTruncate: true },
+  { header: 'FILE', value: ({ file }) => file, noTruncate: true },
+  { header: 'BYTES', value: ({ bytes }) => bytes, noTruncate: true },
   { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim' },
 ];
 
@@ -35,8 +35,8 @@ function fieldOf(text: string): readonly [string, string] {
   return [name, text.slice(at + 1)];
 }
 
-function contentTypeOf(words: Words): string | undefined {
-  const type = words.text('content-type');
+function contentTypeOf(words: Args): string | undefined {
+  const type = words.value('content-type');
   if (type === undefined || /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;[\t\x20-\x7e]*)?$/.test(type)) return type;
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(type)}.`);
 }
@@ -60,65 +60,65 @@ const TAKES: Readonly<Record<SourceInput['from'], readonly SourceFlag[]>> = {
   text: ['name'],
 };
 
-function refuseOtherFlags(words: Words, from: SourceInput['from']): void {
+function refuseOtherFlags(words: Args, from: SourceInput['from']): void {
   const given: SourceFlag[] = [
-    ...(['recursive'] as const).filter((flag) => words.on(flag)),
-    ...(['include', 'exclude', 'field'] as const).filter((flag) => words.texts(flag).length > 0),
-    ...(['content-type', 'filename', 'name'] as const).filter((flag) => words.text(flag) !== undefined),
+    ...(['recursive'] as const).filter((flag) => words.isSet(flag)),
+    ...(['include', 'exclude', 'field'] as const).filter((flag) => words.values(flag).length > 0),
+    ...(['content-type', 'filename', 'name'] as const).filter((flag) => words.value(flag) !== undefined),
   ];
   const other = given.find((flag) => !TAKES[from].includes(flag));
   if (other !== undefined) throw new UsageError(`--${other} goes with ${GOES_WITH[other]}.`);
 }
 
-function textInput(words: Words, text: string, as: UploadKind): SourceInput {
+function textInput(words: Args, text: string, as: UploadKind): SourceInput {
   refuseOtherFlags(words, 'text');
-  const name = words.text('name');
+  const name = words.value('name');
   if (as !== 'document') throw new UsageError('--text makes a document; add --as document.');
   if (text === '') throw new UsageError('--text is empty.', { hint: 'Is a shell variable in it unset?' });
   if (!name) throw new UsageError('--text needs the name of the document: --name <name>.');
-  if (words.args.length > 0) throw new UsageError('--text and files exclude each other.');
+  if (words.positionals.length > 0) throw new UsageError('--text and files exclude each other.');
   return { from: 'text', name, text: textArgument('--text', text) };
 }
 
-function stdinInput(words: Words): SourceInput {
+function stdinInput(words: Args): SourceInput {
   refuseOtherFlags(words, 'stdin');
-  const filename = words.text('filename');
-  if (words.args.length > 1) throw new UsageError('Standard input is uploaded alone.');
+  const filename = words.value('filename');
+  if (words.positionals.length > 1) throw new UsageError('Standard input is uploaded alone.');
   if (!filename) throw new UsageError('Standard input has no name.', { hint: 'Give it one with --filename.' });
   return { from: 'stdin', filename, ...formOf(words) };
 }
 
-function patternsOf(words: Words, flag: 'include' | 'exclude'): readonly string[] {
-  const patterns = words.texts(flag);
+function patternsOf(words: Args, flag: 'include' | 'exclude'): readonly string[] {
+  const patterns = words.values(flag);
   // A slash at the end only says that a directory is meant.
   const nothing = patterns.find((pattern) => pattern === '' || pattern === '/');
   if (nothing === undefined) return patterns;
   throw new UsageError(`--${flag} takes a pattern such as *.pdf, not ${JSON.stringify(nothing)}.`);
 }
 
-function filesInput(words: Words): SourceInput {
+function filesInput(words: Args): SourceInput {
   refuseOtherFlags(words, 'files');
-  if (words.args.length === 0) {
+  if (words.positionals.length === 0) {
     throw new UsageError('No file is named.', {
       hint: 'Give files, directories with --recursive, or - for standard input.',
     });
   }
   const [include, exclude] = [patternsOf(words, 'include'), patternsOf(words, 'exclude')];
-  const recursive = words.on('recursive');
+  const recursive = words.isSet('recursive');
   if (!recursive && include.length + exclude.length > 0) {
     throw new UsageError('--include and --exclude choose among the files of directories; add --recursive.');
   }
-  return { from: 'files', words: words.args, recursive, include, exclude, ...formOf(words) };
+  return { from: 'files', words: words.positionals, recursive, include, exclude, ...formOf(words) };
 }
 
-function formOf(words: Words) {
-  return { fields: words.texts('field').map(fieldOf), contentType: contentTypeOf(words) };
+function formOf(words: Args) {
+  return { fields: words.values('field').map(fieldOf), contentType: contentTypeOf(words) };
 }
 
-function sourceInput(words: Words, as: UploadKind): SourceInput {
-  const text = words.text('text');
+function sourceInput(words: Args, as: UploadKind): SourceInput {
+  const text = words.value('text');
   if (text !== undefined) return textInput(words, text, as);
-  return words.args.includes('-') ? stdinInput(words) : filesInput(words);
+  return words.positionals.includes('-') ? stdinInput(words) : filesInput(words);
 }
 
 const KEPT = 'What was skipped keeps the fields and the type that it was uploaded with; --force uploads it anew.';
@@ -134,7 +134,7 @@ function onStdin(source: SourceInput): 'file' | 'text' | undefined {
   return source.from === 'text' && source.text.from === 'stdin' ? 'text' : undefined;
 }
 
-async function upload(context: Context, { source, options }: Input): Promise<Answer> {
+async function upload(context: Context, { source, options }: Input): Promise<CommandResult> {
   const [{ openSources }, { uploadAll }, { watchUploads }] = await Promise.all([
     import('../upload/open-sources.ts'),
     import('../upload/run.ts'),
@@ -160,7 +160,7 @@ async function upload(context: Context, { source, options }: Input): Promise<Ans
       await opened.close();
     }
   }
-  return batchAnswer(results(), COLUMNS, {
+  return batchResult(results(), COLUMNS, {
     empty: 'There is nothing to upload.',
     json: resultJson,
     summary: summaryText,
@@ -210,16 +210,16 @@ export default command<Input>({
       does: 'a document out of a text',
     },
   ],
-  input(words) {
-    const as = KINDS.find((kind) => kind === words.text('as')) ?? 'attachment';
+  parse(words) {
+    const as = KINDS.find((kind) => kind === words.value('as')) ?? 'attachment';
     return {
       source: sourceInput(words, as),
       options: {
         as,
         concurrency: words.count('concurrency', { min: 1, max: 32, fallback: 4 }),
-        force: words.on('force'),
-        retryUnknown: words.on('retry-unknown'),
-        dryRun: words.on('dry-run'),
+        force: words.isSet('force'),
+        retryUnknown: words.isSet('retry-unknown'),
+        dryRun: words.isSet('dry-run'),
       },
     };
   },

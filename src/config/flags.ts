@@ -1,11 +1,11 @@
-import type { Words } from '../cli/command.ts';
+import type { Args } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 import { parseDuration } from './duration.ts';
 import type { GlobalFlags } from './settings.ts';
 
 /** A flag's value in milliseconds, more than none. @throws UsageError that names the flag */
-export function duration(words: Words, flag: string): number | undefined {
-  const text = words.text(flag);
+export function duration(words: Args, flag: string): number | undefined {
+  const text = words.value(flag);
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0) return ms;
@@ -13,24 +13,24 @@ export function duration(words: Words, flag: string): number | undefined {
 }
 
 /** The global flags out of the words typed. @throws UsageError */
-export function globalFlags(words: Words): GlobalFlags {
+export function globalFlags(words: Args): GlobalFlags {
   const timeoutMs = duration(words, 'timeout');
   const texts = {
-    profile: words.text('profile'),
-    baseUrl: words.text('base-url'),
-    tokenFile: words.text('token-file'),
-    output: words.text('output'),
-    query: words.text('query'),
-    state: words.text('state'),
+    profile: words.value('profile'),
+    baseUrl: words.value('base-url'),
+    tokenFile: words.value('token-file'),
+    output: words.value('output'),
+    query: words.value('query'),
+    state: words.value('state'),
   };
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
-    quiet: words.on('quiet'),
-    verbose: words.on('verbose'),
-    debug: words.on('debug'),
-    color: words.text('color') ?? 'auto',
-    input: words.on('input'),
+    quiet: words.isSet('quiet'),
+    verbose: words.isSet('verbose'),
+    debug: words.isSet('debug'),
+    color: words.value('color') ?? 'auto',
+    input: words.isSet('input'),
     ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(words.text('retries') !== undefined && { retries: words.count('retries', { min: 0, max: 20, fallback: 3 }) }),
+    ...(words.value('retries') !== undefined && { retries: words.count('retries', { min: 0, max: 20, fallback: 3 }) }),
   };
 }

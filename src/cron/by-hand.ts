@@ -1,5 +1,5 @@
 import type { Http } from '../api/http.ts';
-import { commandLine } from '../cli/command-line.ts';
+import { shellCommand } from '../cli/command-line.ts';
 import type { Context } from '../cli/context.ts';
 import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
@@ -110,7 +110,7 @@ function refuseRecordedOtherwise({ flags }: Context, target: Target, origin: str
   if (!other) return;
   throw new InputError(`${cronJobId} is another job.`, {
     why: `The state file knows it as ${JSON.stringify(other.name)} of the agent ${other.agent_id}.`,
-    hint: `Nothing was changed. Where that is wrong, first: ${commandLine(['cron', 'forget', other.key], flags)}`,
+    hint: `Nothing was changed. Where that is wrong, first: ${shellCommand(['cron', 'forget', other.key], flags)}`,
   });
 }
 

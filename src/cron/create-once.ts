@@ -306,11 +306,11 @@ class Creation {
 
   private async failed(reservation: Reserved, error: unknown): Promise<CreateOutcome> {
     if (!provesNothingDone(error)) {
-      const status = error instanceof PartnerctlError ? error.facts.status : undefined;
+      const status = error instanceof PartnerctlError ? error.info.status : undefined;
       await this.end('cron.unknown', reservation, status === undefined ? 'no_answer' : `http_${status}`);
       return { status: 'unknown', key: this.key, since: reservation.at, error };
     }
-    const { status } = error.facts;
+    const { status } = error.info;
     const isReleased = await this.release(reservation, status === undefined ? 'not_sent' : `http_${status}`);
     return { status: 'failed', key: this.key, error, isReleased };
   }

@@ -1,6 +1,6 @@
-import { commandLine } from '../cli/command-line.ts';
+import { shellCommand } from '../cli/command-line.ts';
 import type { GlobalFlags } from '../config/settings.ts';
-import { amplified, DuplicateError, LocalError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
+import { DuplicateError, LocalError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import type { Blocked, CreateOutcome } from './outcome.ts';
 
@@ -30,7 +30,7 @@ function titleOf({ name, agent_id }: About['job']): string {
 function blockedFailure(outcome: Blocked & { readonly key: string }, { job, flags }: About): DuplicateError {
   const { key, cron_job_id, why, since, differences = [], candidates = [] } = outcome;
   const title = titleOf(job);
-  const forget = commandLine(['cron', 'forget', key], flags);
+  const forget = shellCommand(['cron', 'forget', key], flags);
   const details = { cron_job_id, key, reason: why, differences, candidates };
   switch (why) {
     case 'same':
@@ -56,13 +56,13 @@ function blockedFailure(outcome: Blocked & { readonly key: string }, { job, flag
         `The service has more than one job ${JSON.stringify(job.name)} of the agent ${job.agent_id}.`,
         {
           why: candidates.join(', '),
-          hint: `Which of them is yours is not guessed: ${commandLine(['cron', 'adopt', '<cron_job_id>', '--agent', job.agent_id, '--name', job.name], flags)}`,
+          hint: `Which of them is yours is not guessed: ${shellCommand(['cron', 'adopt', '<cron_job_id>', '--agent', job.agent_id, '--name', job.name], flags)}`,
           details,
         },
       );
     case 'doubtful': {
       const [id = ''] = candidates;
-      const adopt = (agent: string) => commandLine(['cron', 'adopt', id, '--agent', agent, '--name', job.name], flags);
+      const adopt = (agent: string) => shellCommand(['cron', 'adopt', id, '--agent', agent, '--name', job.name], flags);
       return new DuplicateError(`${title} may exist: the service has ${candidates.join(', ')}.`, {
         why: 'It has this name and content, the service does not say whose it is, and the state file does not know it.',
         hint: `If it is this one: ${adopt(job.agent_id)}\nIf it is another agent's, record it as that one: ${adopt('<agent_id>')}`,
@@ -83,15 +83,15 @@ function unknownFailure(
   { job, flags }: About,
 ): PartnerctlError {
   const { key, since, error } = outcome;
-  const reconcile = `Look what became of it: ${commandLine(['cron', 'reconcile'], flags)}`;
+  const reconcile = `Look what became of it: ${shellCommand(['cron', 'reconcile'], flags)}`;
   const blocked = 'Until then nothing is created under this name.';
   const details = { key };
   if (error instanceof PartnerctlError) {
     return new OutcomeUnknownError(`${titleOf(job)} may have been created.`, {
-      ...error.facts,
-      why: `${error.facts.why ?? error.message}\nIts key is ${key}.`,
+      ...error.info,
+      why: `${error.info.why ?? error.message}\nIts key is ${key}.`,
       hint: `${reconcile}\n${blocked}`,
-      details: { ...details, cause: error.facts.details ?? null },
+      details: { ...details, cause: error.info.details ?? null },
       cause: error,
     });
   }
@@ -111,14 +111,14 @@ function unrecordedFailure(
   if (!unrecorded) return undefined;
   const { error, rescued } = unrecorded;
   const { agent_id, name } = about.job;
-  const adopt = commandLine(['cron', 'adopt', cron_job_id, '--agent', agent_id, '--name', name, '--yes'], about.flags);
-  const reconcile = commandLine(['cron', 'reconcile'], about.flags);
+  const adopt = shellCommand(['cron', 'adopt', cron_job_id, '--agent', agent_id, '--name', name, '--yes'], about.flags);
+  const reconcile = shellCommand(['cron', 'reconcile'], about.flags);
   const kept =
     rescued === undefined
       ? ''
       : `\nThe record is kept in ${rescued}; from beside the state file this takes it up, too: ${reconcile}`;
   return new LocalError(`The job was created as ${cron_job_id}, and this could not be recorded.`, {
-    why: error instanceof PartnerctlError ? `${error.message}\n${error.facts.why ?? ''}`.trim() : String(error),
+    why: error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error),
     hint: `Once the state file can be written, record it: ${adopt}${kept}`,
     details: { cron_job_id, key, recovery_file: rescued ?? null },
     cause: error,
@@ -132,8 +132,8 @@ function failedFailure(
   if (!(error instanceof PartnerctlError)) return error;
   const more = isReleased
     ? 'The job was not created.'
-    : `The job was not created, but that could not be recorded, so its name stays blocked until it is reconciled: ${commandLine(['cron', 'reconcile'], flags)}`;
-  return amplified(error, { hint: more, details: { key } });
+    : `The job was not created, but that could not be recorded, so its name stays blocked until it is reconciled: ${shellCommand(['cron', 'reconcile'], flags)}`;
+  return withHint(error, { hint: more, details: { key } });
 }
 
 /**

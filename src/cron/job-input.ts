@@ -1,5 +1,5 @@
 import { parseAgentReference } from '../api/find-agent.ts';
-import type { Words } from '../cli/command.ts';
+import type { Args } from '../cli/command.ts';
 import { type TextSource, textArgument } from '../cli/text-input.ts';
 import { UsageError } from '../errors.ts';
 import { identifierFault } from '../yaml/text.ts';
@@ -15,8 +15,8 @@ export interface JobInput extends AgentInput {
 
 const FIELD_FLAGS = ['minute', 'hour', 'day-of-week'] as const;
 
-function required(words: Words, flag: string): string {
-  const value = words.text(flag);
+function required(words: Args, flag: string): string {
+  const value = words.value(flag);
   if (value?.trim()) return value;
   throw new UsageError(value === undefined ? `--${flag} is missing.` : `--${flag} is empty.`, {
     hint: 'Or describe the jobs in a file and give it with -f.',
@@ -24,9 +24,9 @@ function required(words: Words, flag: string): string {
 }
 
 /** `--agent`, with `--space` where it is a name. @throws UsageError */
-export function agentInput(words: Words): AgentInput {
+export function agentInput(words: Args): AgentInput {
   const agent = parseAgentReference(required(words, 'agent'));
-  const space = words.text('space');
+  const space = words.value('space');
   if (agent.by === 'name' && !space) {
     throw new UsageError('An agent is found by its name only within a space.', {
       hint: 'Add --space <space_id | ext:<id> | name:<name>>, or name the agent by its agent_id.',
@@ -38,9 +38,9 @@ export function agentInput(words: Words): AgentInput {
   return { agent, space };
 }
 
-function fieldsOf(words: Words) {
-  const expression = words.text('schedule');
-  const given = FIELD_FLAGS.filter((flag) => words.text(flag) !== undefined);
+function fieldsOf(words: Args) {
+  const expression = words.value('schedule');
+  const given = FIELD_FLAGS.filter((flag) => words.value(flag) !== undefined);
   if (expression !== undefined && given.length > 0) {
     throw new UsageError(`--schedule and --${given[0]} exclude each other.`);
   }
@@ -51,15 +51,15 @@ function fieldsOf(words: Words) {
     });
   }
   return parseFields({
-    minute: words.text('minute'),
-    hour: words.text('hour'),
-    day_of_week: words.text('day-of-week'),
+    minute: words.value('minute'),
+    hour: words.value('hour'),
+    day_of_week: words.value('day-of-week'),
   });
 }
 
 /** What is wrong with a schedule, said of the flag that it was given with. */
-function scheduleMistake(error: ScheduleError, words: Words): UsageError {
-  const inExpression = words.text('schedule') !== undefined && error.field !== 'timezone';
+function scheduleMistake(error: ScheduleError, words: Args): UsageError {
+  const inExpression = words.value('schedule') !== undefined && error.field !== 'timezone';
   const flag = inExpression ? 'schedule' : error.field.replaceAll('_', '-');
   const isOfField = inExpression && error.field !== 'schedule';
   const said = isOfField ? error.message : error.message.replace(/^[\w ]+: /, '');
@@ -68,16 +68,16 @@ function scheduleMistake(error: ScheduleError, words: Words): UsageError {
 }
 
 /** The schedule that the flags say. @throws UsageError that says which field is wrong, and what is allowed */
-function scheduleInput(words: Words): CronSchedule {
+function scheduleInput(words: Args): CronSchedule {
   try {
-    return { ...fieldsOf(words), timezone: parseTimezone(words.text('timezone') ?? 'UTC') };
+    return { ...fieldsOf(words), timezone: parseTimezone(words.value('timezone') ?? 'UTC') };
   } catch (error) {
     if (error instanceof ScheduleError) throw scheduleMistake(error, words);
     throw error;
   }
 }
 
-function nameInput(words: Words): string {
+function nameInput(words: Args): string {
   const name = required(words, 'name');
   const fault = identifierFault(name);
   if (fault === undefined) return name;
@@ -85,7 +85,7 @@ function nameInput(words: Words): string {
 }
 
 /** A job out of the words typed. @throws UsageError */
-export function jobInput(words: Words): JobInput {
+export function jobInput(words: Args): JobInput {
   return {
     ...agentInput(words),
     name: nameInput(words),

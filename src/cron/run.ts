@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
-import { asSettled } from '../api/map-concurrent.ts';
+import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
-import { isBalanceTooLow, isTokenRefused } from '../errors.ts';
+import { isBalanceTooLow, isTokenRejected } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { createOnce, type GuardParts } from './create-once.ts';
@@ -77,7 +77,7 @@ async function guardParts(
 
 /** Whether the next job would be answered in the same way. */
 function endsRun(error: unknown): boolean {
-  return isBalanceTooLow(error) || isTokenRefused(error);
+  return isBalanceTooLow(error) || isTokenRejected(error);
 }
 
 async function before(wanted: WantedJob, http: Http, context: Context): Promise<CronResult> {
@@ -136,5 +136,5 @@ export async function* createJobs(
     stopped ||= endsRun(result.error);
     return result;
   }
-  yield* asSettled(wanted, AT_ONCE, one);
+  yield* mapConcurrent(wanted, AT_ONCE, one);
 }

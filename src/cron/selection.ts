@@ -1,4 +1,4 @@
-import type { Words } from '../cli/command.ts';
+import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 import type { AgentInput } from './agents.ts';
 import { type CronRecord, historyOf, type JobFacts, type KeyHistory } from './history.ts';
@@ -17,15 +17,15 @@ export const SELECTION_FLAGS = [
 ] as const;
 
 /** @param key as typed, where it was given. @throws UsageError unless the job is named in one way */
-export function selectionOf(words: Words, key: string | undefined): Selection {
-  const named = words.text('agent') !== undefined || words.text('name') !== undefined;
+export function selectionOf(words: Args, key: string | undefined): Selection {
+  const named = words.value('agent') !== undefined || words.value('name') !== undefined;
   if (key && named) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
   if (key) return { key };
   if (!named)
     throw new UsageError('No job is named.', {
       hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.',
     });
-  const name = words.text('name');
+  const name = words.value('name');
   if (!name) throw new UsageError('--name is missing.');
   return { ...agentInput(words), name };
 }

@@ -6,11 +6,11 @@ import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import {
   CredentialsError,
+  ErrorInSuccessBody,
   NotFoundError,
   NotJsonError,
   type PartnerctlError,
   RefusedError,
-  SaidFailedError,
   ServiceError,
   ShapeError,
 } from '../errors.ts';
@@ -48,11 +48,11 @@ const PASSING_REFUSALS: ReadonlySet<number | undefined> = new Set([409, 423, 425
  */
 export function isClosed(error: unknown): error is PartnerctlError {
   // An empty answer is one that cannot be read: a service may give it for want of jobs, and the first has to be created.
-  if (error instanceof NotJsonError || error instanceof SaidFailedError) return false;
-  if (error instanceof RefusedError && PASSING_REFUSALS.has(error.facts.status)) return false;
+  if (error instanceof NotJsonError || error instanceof ErrorInSuccessBody) return false;
+  if (error instanceof RefusedError && PASSING_REFUSALS.has(error.info.status)) return false;
   if (error instanceof ShapeError || error instanceof NotFoundError || error instanceof RefusedError) return true;
-  if (error instanceof CredentialsError) return error.facts.status === 403;
-  return error instanceof ServiceError && error.facts.status === 501;
+  if (error instanceof CredentialsError) return error.info.status === 403;
+  return error instanceof ServiceError && error.info.status === 501;
 }
 
 /**

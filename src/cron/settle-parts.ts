@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
-import { commandLine } from '../cli/command-line.ts';
+import { shellCommand } from '../cli/command-line.ts';
 import type { Context } from '../cli/context.ts';
-import { amplified, type PartnerctlError } from '../errors.ts';
+import { type PartnerctlError, withHint } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { leftRecords, removeLeft } from '../state/recovery.ts';
@@ -18,9 +18,9 @@ export async function takeUpLeftRecords(context: Context, ledger: OpenedLedger):
 
 /** The service's list is all that reconciling goes by. */
 async function refuseWithoutList({ flags }: Context, error: PartnerctlError): Promise<never> {
-  const settle = commandLine(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
-  const free = commandLine(['cron', 'forget', '<key>'], flags);
-  throw amplified(error, {
+  const settle = shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
+  const free = shellCommand(['cron', 'forget', '<key>'], flags);
+  throw withHint(error, {
     hint: `Without the service's list nothing can be reconciled. What you know otherwise can be said by hand: ${settle} or ${free}`,
     details: {},
   });

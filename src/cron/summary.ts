@@ -35,8 +35,8 @@ export function jobsFailure(results: readonly CronResult[], interruption: unknow
     noun: 'jobs',
     summary: summaryText(results),
     details: summarise(results),
-    goOn: 'Run it again with --ensure to go on: what is there stays as it is.',
-    mend: 'Mend the cause and run it again with --ensure: what is there stays as it is.',
+    resumeHint: 'Run it again with --ensure to go on: what is there stays as it is.',
+    fixHint: 'Mend the cause and run it again with --ensure: what is there stays as it is.',
   };
   return batchFailure(items, words, interruption);
 }

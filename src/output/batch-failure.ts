@@ -18,7 +18,7 @@ export interface BatchItem {
   readonly error?: unknown;
 }
 
-export interface BatchWords {
+export interface BatchMessages {
   /** What the items are, in the plural: `documents`. */
   readonly noun: string;
   /** What to say in place of how many failed, where that would not be the truth. */
@@ -28,14 +28,14 @@ export interface BatchWords {
   /** The same for scripts. */
   readonly details: unknown;
   /** What to do next, after an interruption and after failures. */
-  readonly goOn: string;
-  readonly mend: string;
+  readonly resumeHint: string;
+  readonly fixHint: string;
 }
 
 const NAMED_FAILURES = 10;
 
 function failureLine({ label, error }: BatchItem): string {
-  const why = error instanceof PartnerctlError ? error.facts.why : undefined;
+  const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const { message, status, request_id: id } = errorObject(error);
   const reason = why?.replaceAll(/\.?\n/g, '; ');
   const sentence = message.endsWith('.') ? reason?.replace(/^./, (first) => first.toUpperCase()) : reason;
@@ -52,7 +52,7 @@ function failureLines(failed: readonly BatchItem[]): string {
 }
 
 function hintOf({ error }: BatchItem): string | undefined {
-  return error instanceof PartnerctlError ? error.facts.hint : undefined;
+  return error instanceof PartnerctlError ? error.info.hint : undefined;
 }
 
 /**
@@ -76,7 +76,7 @@ function isOpen({ error }: BatchItem): boolean {
 
 /** The moment from which all that was refused for a rate can be repeated. */
 function retryAtOf(failed: readonly BatchItem[]): { retryAt?: string } {
-  const moments = failed.flatMap(({ error }) => (error instanceof PartnerctlError ? (error.facts.retryAt ?? []) : []));
+  const moments = failed.flatMap(({ error }) => (error instanceof PartnerctlError ? (error.info.retryAt ?? []) : []));
   const last = moments.sort().at(-1);
   return last === undefined ? {} : { retryAt: last };
 }
@@ -89,7 +89,7 @@ function retryAtOf(failed: readonly BatchItem[]): { retryAt?: string } {
  */
 export function batchFailure(
   items: readonly BatchItem[],
-  { noun, message: said, summary, details, goOn, mend }: BatchWords,
+  { noun, message: said, summary, details, resumeHint: goOn, fixHint: mend }: BatchMessages,
   interruption: unknown,
 ): PartnerctlError | undefined {
   const failed = items.filter(({ outcome }) => outcome === 'failed');

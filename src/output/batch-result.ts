@@ -1,5 +1,5 @@
 import type { PartnerctlError } from '../errors.ts';
-import { type Column, type ListAnswer, list } from './command-result.ts';
+import { type Column, type ListResult, listResult } from './command-result.ts';
 
 /** How the results of several things are shown. What speaks of all of them is asked once they are through. */
 export interface BatchOptions<Result> {
@@ -19,11 +19,11 @@ export interface BatchOptions<Result> {
  * the input where the answer is one document or a table.
  * @param results each with its place in the input
  */
-export function batchAnswer<Result extends { readonly index: number }>(
+export function batchResult<Result extends { readonly index: number }>(
   results: AsyncIterable<Result>,
   columns: readonly Column<Result>[],
   { empty, json, document = (all) => all.map(json), summary, failure }: BatchOptions<Result>,
-): ListAnswer {
+): ListResult {
   const all: Result[] = [];
   async function* kept(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -31,10 +31,10 @@ export function batchAnswer<Result extends { readonly index: number }>(
       yield result;
     }
   }
-  return list(kept(), columns, {
+  return listResult(kept(), columns, {
     empty,
     json,
-    rank: ({ index }) => index,
+    sortIndex: ({ index }) => index,
     document: () => document(all.toSorted((a, b) => a.index - b.index)),
     summary: () => summary(all),
     failure: () => failure(all),

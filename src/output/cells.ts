@@ -1,4 +1,4 @@
-import type { Cell, ShownCell, Tone } from './command-result.ts';
+import type { Cell, ResultCell, Tone } from './command-result.ts';
 import { cleanLine } from './sanitise.ts';
 
 /** A row of cleaned texts, each with its tone. */
@@ -15,10 +15,10 @@ export function cellText(cell: Cell, redact: (text: string) => string = (text) =
 }
 
 /** A row's cells as text. */
-export function textRow(cells: readonly ShownCell[], redact?: (text: string) => string): TextRow {
+export function textRow(cells: readonly ResultCell[], redact?: (text: string) => string): TextRow {
   return {
     texts: cells.map(({ value }) => cellText(value, redact)),
     tones: cells.map(({ tone }) => tone),
-    whole: cells.map(({ whole }) => whole),
+    whole: cells.map(({ noTruncate: whole }) => whole),
   };
 }

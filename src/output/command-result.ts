@@ -11,26 +11,26 @@ export interface Column<Item> {
   readonly value: (item: Item) => Cell;
   readonly tone?: (item: Item) => Tone | undefined;
   /** Never cut to fit a table, so that it can be copied: an id. */
-  readonly whole?: boolean;
+  readonly noTruncate?: boolean;
 }
 
-export interface ShownCell {
+export interface ResultCell {
   readonly header: string;
   readonly value: Cell;
   readonly tone: Tone | undefined;
-  readonly whole: boolean;
+  readonly noTruncate: boolean;
 }
 
 /** One item of a list: what JSON shows, and what a row shows. */
 export interface Row {
   readonly json: unknown;
-  readonly cells: readonly ShownCell[];
-  /** Where the row belongs in a table and a document; rows of equal rank stay as they came. */
-  readonly rank: number;
+  readonly cells: readonly ResultCell[];
+  /** Where the row belongs in a table and a document; rows of equal sortIndex stay as they came. */
+  readonly sortIndex: number;
 }
 
 /** A list: rows for people, an array (or one document) for scripts. Pulled once, written as it comes. */
-export interface ListAnswer {
+export interface ListResult {
   readonly kind: 'list';
   readonly headers: readonly string[];
   readonly rows: AsyncIterable<Row>;
@@ -45,7 +45,7 @@ export interface ListAnswer {
 }
 
 /** What happens, as it happens, with no end in sight: JSON is one object a line, people read `text`. */
-export interface StreamAnswer {
+export interface StreamResult {
   readonly kind: 'stream';
   /** Pulled once. The next one is pulled after the one before it was written out, and not before. */
   readonly events: AsyncIterable<StreamEvent>;
@@ -63,10 +63,10 @@ export interface StreamEvent {
 export type TonedText = string | readonly { readonly text: string; readonly tone?: Tone | undefined }[];
 
 /** One object: labelled lines for people, the object for scripts. */
-export interface ObjectAnswer {
+export interface ObjectResult {
   readonly kind: 'object';
   readonly json: unknown;
-  readonly cells: readonly ShownCell[];
+  readonly cells: readonly ResultCell[];
   /** Written in place of the cells where people read, and as tsv; already harmless. Nothing when it is empty. */
   readonly text?: string;
   /** The failure to report and exit with once the answer is out. */
@@ -74,25 +74,25 @@ export interface ObjectAnswer {
 }
 
 /** Text that is the answer as it stands, whatever the output format: a schema, shell lines. */
-interface TextAnswer {
+interface TextResult {
   readonly kind: 'text';
   readonly text: string;
 }
 
 /** Nothing on stdout; the exit code is what a wrapped command ended with. */
-interface NoAnswer {
+interface NoResult {
   readonly kind: 'none';
   readonly exitCode?: number;
 }
 
-export type Answer = ListAnswer | StreamAnswer | ObjectAnswer | TextAnswer | NoAnswer;
+export type CommandResult = ListResult | StreamResult | ObjectResult | TextResult | NoResult;
 
-function cellsOf<Item>(item: Item, columns: readonly Column<Item>[]): ShownCell[] {
-  return columns.map(({ header, value, tone, whole = false }) => ({
+function cellsOf<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell[] {
+  return columns.map(({ header, value, tone, noTruncate = false }) => ({
     header,
     value: value(item),
     tone: tone?.(item),
-    whole,
+    noTruncate,
   }));
 }
 
@@ -100,22 +100,22 @@ export interface ListOptions<Item> {
   readonly empty: string;
   /** What JSON shows for an item; the item itself by default. */
   readonly json?: (item: Item) => unknown;
-  readonly rank?: (item: Item) => number;
+  readonly sortIndex?: (item: Item) => number;
   readonly document?: () => unknown;
   readonly summary?: () => string;
   readonly failure?: () => PartnerctlError | undefined;
 }
 
 /** A list answer from typed items. The items are pulled only as the rows are. */
-export function list<Item>(
+export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
   options: ListOptions<Item>,
-): ListAnswer {
-  const { empty, json, rank, document, summary, failure } = options;
+): ListResult {
+  const { empty, json, sortIndex, document, summary, failure } = options;
   async function* rows(): AsyncGenerator<Row> {
     for await (const item of items) {
-      yield { json: json ? json(item) : item, cells: cellsOf(item, columns), rank: rank?.(item) ?? 0 };
+      yield { json: json ? json(item) : item, cells: cellsOf(item, columns), sortIndex: sortIndex?.(item) ?? 0 };
     }
   }
   return {
@@ -130,6 +130,6 @@ export function list<Item>(
 }
 
 /** An object answer: `columns` become the labelled lines. */
-export function object<Data>(data: Data, columns: readonly Column<Data>[]): ObjectAnswer {
+export function objectResult<Data>(data: Data, columns: readonly Column<Data>[]): ObjectResult {
   return { kind: 'object', json: data, cells: cellsOf(data, columns) };
 }

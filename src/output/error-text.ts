@@ -48,7 +48,7 @@ function continued(text: string): string {
 export async function errorText(error: unknown, { color, debug, command }: ErrorTextOptions): Promise<string> {
   const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = errorObject(error);
   const paint = await createPaint(color);
-  const why = error instanceof PartnerctlError ? error.facts.why : undefined;
+  const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const answered = serviceLine(status, code, requestId);
   const next = hintFor(error, hint, command);
   const blocks = [

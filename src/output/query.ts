@@ -1,12 +1,12 @@
 import type { JSONValue } from '@jmespath-community/jmespath';
 import { LocalError, UsageError } from '../errors.ts';
 import {
-  type Answer,
   type Cell,
-  type ListAnswer,
-  list,
-  type ObjectAnswer,
-  object,
+  type CommandResult,
+  type ListResult,
+  listResult,
+  type ObjectResult,
+  objectResult,
   type Row,
 } from './command-result.ts';
 import { jsonText } from './formats/json-text.ts';
@@ -82,15 +82,15 @@ export async function checkQuery(expression: string): Promise<void> {
 }
 
 /** The whole answer as the JSON form has it; rows are pulled to the end. */
-export async function wholeForm(answer: ListAnswer | ObjectAnswer): Promise<unknown> {
+export async function wholeForm(answer: ListResult | ObjectResult): Promise<unknown> {
   if (answer.kind === 'object') return answer.json;
   if (answer.document) {
     await exhaust(answer.rows);
     return answer.document();
   }
-  const rows: Pick<Row, 'json' | 'rank'>[] = [];
-  for await (const { json, rank } of answer.rows) rows.push({ json, rank });
-  return rows.toSorted((a, b) => a.rank - b.rank).map(({ json }) => json);
+  const rows: Pick<Row, 'json' | 'sortIndex'>[] = [];
+  for await (const { json, sortIndex } of answer.rows) rows.push({ json, sortIndex: sortIndex });
+  return rows.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ json }) => json);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -112,10 +112,10 @@ const columnOf = (key: string) => ({
   value: (item: Readonly<Record<string, unknown>>) => (Object.hasOwn(item, key) ? cell(item[key]) : null),
 });
 
-function listOf(items: readonly unknown[]): Answer {
+function listOf(items: readonly unknown[]): CommandResult {
   if (items.length > 0 && items.every(isObject)) {
     const keys = [...new Set(items.flatMap((item) => Object.keys(item)))];
-    return list(items, keys.map(columnOf), { empty: '' });
+    return listResult(items, keys.map(columnOf), { empty: '' });
   }
   if (items.length > 0 && items.every(Array.isArray)) {
     const width = Math.max(...items.map((item) => item.length));
@@ -123,23 +123,23 @@ function listOf(items: readonly unknown[]): Answer {
       header: '',
       value: (item: readonly unknown[]) => cell(item[index]),
     }));
-    return list(items, columns, { empty: '' });
+    return listResult(items, columns, { empty: '' });
   }
   return { kind: 'text', text: items.map(line).join('') };
 }
 
 /** What a query found, as an answer for scripts: an array is a list, anything else an object. */
-export function resultForScripts(result: unknown): ListAnswer | ObjectAnswer {
-  return Array.isArray(result) ? list(result, [], { empty: '' }) : object(result, []);
+export function resultForScripts(result: unknown): ListResult | ObjectResult {
+  return Array.isArray(result) ? listResult(result, [], { empty: '' }) : objectResult(result, []);
 }
 
 /**
  * What a query found, as rows and lines: objects become columns by their keys, arrays in an array become cells,
  * anything else a line each. Null is nothing.
  */
-export function resultForPeople(result: unknown): Answer {
+export function resultForPeople(result: unknown): CommandResult {
   if (result === null || result === undefined) return { kind: 'none' };
   if (Array.isArray(result)) return listOf(result);
-  if (isObject(result)) return object(result, Object.keys(result).map(columnOf));
+  if (isObject(result)) return objectResult(result, Object.keys(result).map(columnOf));
   return { kind: 'text', text: line(result) };
 }

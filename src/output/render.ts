@@ -1,6 +1,6 @@
 import type { Sink } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
-import type { Answer, ListAnswer, ObjectAnswer, StreamAnswer } from './command-result.ts';
+import type { CommandResult, ListResult, ObjectResult, StreamResult } from './command-result.ts';
 import type { OutputFormat } from './format-names.ts';
 import { eventWriter } from './formats/events.ts';
 import { writeJson } from './formats/json.ts';
@@ -27,7 +27,7 @@ async function notice(text: string, io: RenderIo): Promise<void> {
   if (text !== '') await io.stderr.write(`${cleanText(text)}\n`);
 }
 
-async function renderTable(answer: ListAnswer | ObjectAnswer, how: How, io: RenderIo): Promise<void> {
+async function renderTable(answer: ListResult | ObjectResult, how: How, io: RenderIo): Promise<void> {
   // Loaded here because scripts, which never ask for tables, are to start fast. The same goes for YAML and queries.
   const { writeTable } = await import('./formats/table.ts');
   const shown = await writeTable(answer, io.stdout, { color: how.color, redact: io.redact });
@@ -36,7 +36,7 @@ async function renderTable(answer: ListAnswer | ObjectAnswer, how: How, io: Rend
   if (answer.summary) await notice(answer.summary(), io);
 }
 
-async function renderQuery(query: string, answer: ListAnswer | ObjectAnswer, how: How, io: RenderIo): Promise<void> {
+async function renderQuery(query: string, answer: ListResult | ObjectResult, how: How, io: RenderIo): Promise<void> {
   const { prepareQuery, wholeForm, resultForPeople, resultForScripts } = await import('./query.ts');
   const find = await prepareQuery(query);
   const result = find(await wholeForm(answer));
@@ -44,7 +44,7 @@ async function renderQuery(query: string, answer: ListAnswer | ObjectAnswer, how
   await render(forPeople ? resultForPeople(result) : resultForScripts(result), { ...how, query: undefined }, io);
 }
 
-async function renderStream(answer: StreamAnswer, how: How, io: RenderIo): Promise<void> {
+async function renderStream(answer: StreamResult, how: How, io: RenderIo): Promise<void> {
   if (how.query === undefined) {
     const textOf = await eventWriter(how.format, how.color);
     for await (const event of answer.events) await io.stdout.write(textOf(event));
@@ -62,7 +62,7 @@ async function renderStream(answer: StreamAnswer, how: How, io: RenderIo): Promi
   }
 }
 
-async function renderData(answer: ListAnswer | ObjectAnswer, how: How, io: RenderIo): Promise<void> {
+async function renderData(answer: ListResult | ObjectResult, how: How, io: RenderIo): Promise<void> {
   const forPeople = how.format === 'table' || how.format === 'tsv';
   if (forPeople && answer.kind === 'object' && answer.text !== undefined) {
     if (answer.text !== '') await io.stdout.write(answer.text);
@@ -93,7 +93,7 @@ async function renderData(answer: ListAnswer | ObjectAnswer, how: How, io: Rende
  * as the list is under about 4 MiB), the others what came before. Rejects with the sink's error (EPIPE: the reader is
  * gone) after closing the row source. A query that cannot be applied, or asked of a plain text, is a UsageError.
  */
-export async function render(answer: Answer, how: How, io: RenderIo): Promise<void> {
+export async function render(answer: CommandResult, how: How, io: RenderIo): Promise<void> {
   switch (answer.kind) {
     case 'none':
       return;

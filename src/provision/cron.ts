@@ -72,7 +72,7 @@ function failureOf(jobs: readonly CronResult[]): unknown {
   if (errors.length < 2 || decisive === stop || !(decisive instanceof PartnerctlError)) return decisive;
   const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join('\n');
   const message = `${errors.length} of ${jobs.length} cron jobs failed.`;
-  return open ? new OutcomeUnknownError(message, { ...open.facts, why }) : new RunFailure(message, decisive, { why });
+  return open ? new OutcomeUnknownError(message, { ...open.info, why }) : new RunFailure(message, decisive, { why });
 }
 
 function statusOf({ status }: DocumentResult, jobs: readonly CronResult[]): DocumentResult['status'] {

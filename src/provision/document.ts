@@ -1,13 +1,13 @@
 import { backoffMs } from '../api/retry.ts';
 import type { JsonObject } from '../contract/json.ts';
 import {
-  amplified,
   InterruptedError,
   OutcomeUnknownError,
   PartnerctlError,
   RateLimitError,
   ServiceError,
   ShapeError,
+  withHint,
 } from '../errors.ts';
 import { CannotLook, findSpaces, inspectSpace } from './look.ts';
 import type { ManifestDocument } from './manifest.ts';
@@ -106,10 +106,10 @@ function refuseToGuess(
 }
 
 /** The failure behind an open end to which an answer came, though one that the tool cannot use. */
-function unusableAnswer({ facts: { cause } }: PartnerctlError): PartnerctlError | undefined {
+function unusableAnswer({ info: { cause } }: PartnerctlError): PartnerctlError | undefined {
   if (cause instanceof ShapeError) return cause;
   if (!(cause instanceof ServiceError)) return undefined;
-  const { status = 0 } = cause.facts;
+  const { status = 0 } = cause.info;
   return status >= 300 && status < 400 ? cause : undefined;
 }
 
@@ -155,7 +155,7 @@ async function lookAndPost(
 /** Whether another round may settle it: a look tells what a lost answer did, and a failed look may pass. */
 function mayPass(error: unknown, soFar: SoFar): boolean {
   if (error === soFar.open || error instanceof RateLimitError) return true;
-  if (!(error instanceof ServiceError) || error.facts.lasting === true) return false;
+  if (!(error instanceof ServiceError) || error.info.permanent === true) return false;
   // It had one attempt, where a look had all of its retries.
   if (error === soFar.undone) return true;
   soFar.failedLooks += 1;
@@ -164,7 +164,7 @@ function mayPass(error: unknown, soFar: SoFar): boolean {
 
 /** How long to wait before another round: no less than the service asks for, and than a request in flight may take. */
 function pauseBefore(error: unknown, round: number, { clock, random }: Surface): number {
-  const retryAt = error instanceof PartnerctlError ? error.facts.retryAt : undefined;
+  const retryAt = error instanceof PartnerctlError ? error.info.retryAt : undefined;
   const asked = retryAt === undefined ? 0 : Date.parse(retryAt) - clock.now();
   return Math.max(asked, SETTLE_MS) + Math.min(LONGEST_PAUSE_MS, backoffMs(round, random()));
 }
@@ -174,7 +174,7 @@ function stillOpen(error: unknown): unknown {
   if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
   const hint =
     'The answer to a request before was lost, and it is open whether the space was provisioned. Run it again: it looks at what is there before it writes.';
-  return amplified(error, { hint, details: {} });
+  return withHint(error, { hint, details: {} });
 }
 
 /** The error to report in the end; a repeat of the run is harmless, because it looks first. */
@@ -184,7 +184,7 @@ function finalError(error: unknown, { open, lookedAfter }: SoFar): unknown {
   const answered = unusableAnswer(error);
   if (answered) return answered;
   return new ServiceError('The service failed, and it is open whether the space was provisioned.', {
-    ...error.facts,
+    ...error.info,
     hint: 'Run it again: it looks at what is there before it writes.',
   });
 }
@@ -223,7 +223,7 @@ export async function provisionDocument(surface: Surface, document: ManifestDocu
     if (!(error instanceof CannotLook)) throw error;
     if (soFar.open) {
       const facts = {
-        ...soFar.open.facts,
+        ...soFar.open.info,
         why: error.message,
         hint: 'Look at the agents of the space before it is run again.',
       };

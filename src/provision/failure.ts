@@ -6,7 +6,7 @@ class StepFailure extends PartnerctlError {
   readonly exitCode: ExitCode;
 
   constructor(step: string, behind: PartnerctlError) {
-    super(`${step}: ${behind.message}`, behind.facts);
+    super(`${step}: ${behind.message}`, behind.info);
     this.type = behind.type;
     this.exitCode = behind.exitCode;
   }

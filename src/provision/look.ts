@@ -20,7 +20,7 @@ export class CannotLook extends Error {
 }
 
 function orCannotLook(error: unknown): unknown {
-  return error instanceof CredentialsError && error.facts.status === 403 ? new CannotLook(error) : error;
+  return error instanceof CredentialsError && error.info.status === 403 ? new CannotLook(error) : error;
 }
 
 function isExternalIdShown(space: JsonObject): boolean {

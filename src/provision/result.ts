@@ -71,8 +71,8 @@ export function runFailure(results: readonly DocumentResult[], interruption: unk
     noun: 'documents',
     summary: summaryText(summary),
     details: summary,
-    goOn: 'Run it again to go on: it looks at what is there before it writes.',
-    mend: 'Mend the cause and run it again: what is done stays as it is.',
+    resumeHint: 'Run it again to go on: it looks at what is there before it writes.',
+    fixHint: 'Mend the cause and run it again: what is done stays as it is.',
   };
   return batchFailure(items, words, interruption);
 }

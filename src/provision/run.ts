@@ -1,4 +1,4 @@
-import { asSettled } from '../api/map-concurrent.ts';
+import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { InterruptedError, isBalanceTooLow } from '../errors.ts';
 import { setUpChats } from './chat.ts';
@@ -74,5 +74,5 @@ export async function* provisionAll(
     if (result.status === 'failed') stopped ||= endsRun(result, failFast);
     return result;
   }
-  yield* asSettled(documents, concurrency, one);
+  yield* mapConcurrent(documents, concurrency, one);
 }

@@ -1,11 +1,11 @@
 import type { UploadKind } from '../contract/uploads.ts';
 import {
-  amplified,
   errorObject,
   InterruptedError,
   LocalError,
   OutcomeUnknownError,
   PartnerctlError,
+  withHint,
 } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import type { UploadOutcome } from './upload-once.ts';
@@ -36,8 +36,8 @@ function unknownFailure(file: string, { since, error }: { since: string; error?:
   if (error instanceof PartnerctlError) {
     const { cause } = error;
     // What stands in the way for good, a redirect for one, will do so after any look.
-    const lasting = cause instanceof PartnerctlError && cause.facts.lasting ? `${cause.facts.hint}\n` : '';
-    const facts = { ...error.facts, why: error.facts.why ?? error.message, hint: lasting + hint, cause: error };
+    const lasting = cause instanceof PartnerctlError && cause.info.permanent ? `${cause.info.hint}\n` : '';
+    const facts = { ...error.info, why: error.info.why ?? error.message, hint: lasting + hint, cause: error };
     return new OutcomeUnknownError(`${file} may have been uploaded.`, facts);
   }
   return new OutcomeUnknownError(`${file} may have been uploaded before.`, {
@@ -53,14 +53,14 @@ export function failureOf(file: string, outcome: UploadOutcome): unknown {
   if (outcome.status === 'failed') {
     const { error } = outcome;
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
-    return amplified(error, { details: { file } });
+    return withHint(error, { details: { file } });
   }
   if (outcome.status !== 'uploaded' || outcome.unrecorded === undefined) return undefined;
   const { unrecorded, id } = outcome;
   return new LocalError(`${file} was uploaded as ${id}, and this could not be recorded.`, {
     why:
       unrecorded instanceof PartnerctlError
-        ? `${unrecorded.message}\n${unrecorded.facts.why ?? ''}`
+        ? `${unrecorded.message}\n${unrecorded.info.why ?? ''}`
         : String(unrecorded),
     hint: 'Keep the id: the next run does not know it, and may upload the file again.',
     details: { id },
@@ -123,10 +123,10 @@ export function uploadFailure(
     message: specialMessage(results),
     summary: summaryText(results),
     details: summarise(results),
-    goOn: force
+    resumeHint: force
       ? 'Run it again for those that are missing: with --force every file that is named goes up anew.'
       : 'Run it again to go on: what is uploaded is not sent again.',
-    mend: force
+    fixHint: force
       ? 'Once the cause is mended, run it again for these: with --force every file that is named goes up anew.'
       : 'Run it again once the cause is mended: what is uploaded is not sent again.',
   };

@@ -1,9 +1,9 @@
 import type { Http } from '../api/http.ts';
-import { asSettled } from '../api/map-concurrent.ts';
+import { mapConcurrent } from '../api/map-concurrent.ts';
 import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import type { UploadKind } from '../contract/uploads.ts';
-import { InterruptedError, isBalanceTooLow, isTokenRefused, PartnerctlError, RunFailure } from '../errors.ts';
+import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { appendUploadRecord, openUploadLog, uploadLogCheck } from '../state/upload.ts';
@@ -132,7 +132,7 @@ export async function* uploadAll(
       isSent = outcome?.status === 'uploaded';
       if (!outcome) return { ...withoutOutcome(source, index, as, undefined), status: 'planned' };
       const error = failureOf(source.label, outcome);
-      if (isBalanceTooLow(error) || isTokenRefused(error)) stopped = error;
+      if (isBalanceTooLow(error) || isTokenRejected(error)) stopped = error;
       return { ...resultOf(source, outcome, index, as), error };
     } catch (error) {
       return withoutOutcome(source, index, as, error);
@@ -172,5 +172,5 @@ export async function* uploadAll(
     lines.delete(alike);
     return undefined;
   }
-  yield* asSettled(sources, options.concurrency, inTurn);
+  yield* mapConcurrent(sources, options.concurrency, inTurn);
 }

@@ -260,7 +260,7 @@ class Upload {
     // An answer that cannot be read may come before the form is closed, and so before the state file was told.
     if (error instanceof OutcomeUnknownError) this.sent ??= await this.sentAfterAll();
     const sha256 = this.sent?.sha256 ?? null;
-    const status = error instanceof PartnerctlError ? error.facts.status : undefined;
+    const status = error instanceof PartnerctlError ? error.info.status : undefined;
     const why = status === undefined ? 'no_answer' : `http_${status}`;
     const mayBeThere = this.sent !== undefined || error instanceof OutcomeUnknownError;
     if (provesNothingDone(error) || !mayBeThere) {

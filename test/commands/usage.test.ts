@@ -113,7 +113,7 @@ describe('help', () => {
   test('the root shows every command, and so does no word at all', async () => {
     const help = await run(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
-    for (const first of new Set(COMMANDS.map(({ words }) => words.split(' ')[0] ?? ''))) {
+    for (const first of new Set(COMMANDS.map(({ commandPath: words }) => words.split(' ')[0] ?? ''))) {
       expect(help.stdout).toMatch(new RegExp(`^  ${first}\\b`, 'm'));
     }
     expect((await run([])).stdout).toBe(help.stdout);
@@ -121,7 +121,7 @@ describe('help', () => {
     expect((await run(['--version'])).stdout).toBe('0.0.0-test\n');
   });
 
-  describe.each(COMMANDS.map(({ words, load }) => ({ words, load })))('$words', ({ words, load }) => {
+  describe.each(COMMANDS.map(({ commandPath: words, load }) => ({ words, load })))('$words', ({ words, load }) => {
     test('help has what it does, its flags, the global flags and examples', async () => {
       const { default: command } = await load();
       const help = await run([...words.split(' '), '--help']);
@@ -140,7 +140,7 @@ describe('help', () => {
       for (const { line } of command.examples) {
         const parsed = await parse(wordsOf(line), { version: '0.0.0', columns: 80 });
         if (parsed.kind !== 'command') throw new Error(`${line} is not a command`);
-        expect(parsed.words).toBe(words);
+        expect(parsed.commandPath).toBe(words);
         expect(parsed.command).toBe(command);
         expect(() => parsed.command.prepare(parsed.given)).not.toThrow();
       }

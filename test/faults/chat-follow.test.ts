@@ -183,7 +183,7 @@ describe('a line that is lost', () => {
     await expect(ended).rejects.toThrow(ServiceError);
     await expect(ended).rejects.toMatchObject({
       exitCode: 8,
-      facts: { status: 503, why: expect.stringContaining('down for maintenance') },
+      info: { status: 503, why: expect.stringContaining('down for maintenance') },
     });
     expect(words(pulled)).toEqual(['lost']);
     expect(server.asked.length).toBeGreaterThan(3);
@@ -238,7 +238,7 @@ describe('what does not pass', () => {
     server.behave(({ json }) => json(status, { code: 'no', message: 'No.' }));
     const ended = until(events, () => false);
     await expect(ended).rejects.toThrow(kind);
-    await expect(ended).rejects.toMatchObject({ exitCode, facts: { status } });
+    await expect(ended).rejects.toMatchObject({ exitCode, info: { status } });
     expect(server.asked.length).toBeLessThanOrEqual(5);
   });
 

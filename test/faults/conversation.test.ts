@@ -91,7 +91,7 @@ it('a signal ends it, and what was being sent is told with the command that send
   });
   await expect(talk.run()).rejects.toMatchObject({
     type: 'interrupted',
-    facts: { hint: expect.stringContaining('again s id-1'), details: { external_message_ids: ['id-1'] } },
+    info: { hint: expect.stringContaining('again s id-1'), details: { external_message_ids: ['id-1'] } },
   });
 });
 

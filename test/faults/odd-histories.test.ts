@@ -181,7 +181,7 @@ describe('a total that is larger than what came', () => {
       pulled.push(event);
       return isEnd(event);
     });
-    await expect(reading).rejects.toMatchObject({ exitCode: 8, facts: { why: expect.stringContaining('9 messages') } });
+    await expect(reading).rejects.toMatchObject({ exitCode: 8, info: { why: expect.stringContaining('9 messages') } });
     expect(words(pulled)).toEqual(ids(0, 6));
   });
 

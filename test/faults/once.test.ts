@@ -44,7 +44,7 @@ function expectOpen(error: PartnerctlError): void {
   expect(error.exitCode).toBe(9);
   expect(provesNothingDone(error)).toBe(false);
   // What to do about it is known where the call was made.
-  expect(error.facts.hint).toBeUndefined();
+  expect(error.info.hint).toBeUndefined();
 }
 
 function expectProof(error: PartnerctlError): void {
@@ -116,7 +116,7 @@ describe('an answer of 4xx proves that it did not happen', () => {
     const error = await errorOf(http);
     expectProof(error);
     expect(error).toBeInstanceOf(kind);
-    expect(error.facts).toMatchObject({ status, code: 'the_code' });
+    expect(error.info).toMatchObject({ status, code: 'the_code' });
     expect(server.received).toHaveLength(1);
   });
 
@@ -126,9 +126,9 @@ describe('an answer of 4xx proves that it did not happen', () => {
     const { http } = client(server.baseUrl, { clock });
     const error = await errorOf(http);
     expect(error).toBeInstanceOf(RateLimitError);
-    expect(error.facts.retryAt).toBe(new Date(clock.now() + 1_000).toISOString());
-    expect(error.facts.hint).toContain('was not processed');
-    expect(error.facts.hint).not.toContain('--timeout');
+    expect(error.info.retryAt).toBe(new Date(clock.now() + 1_000).toISOString());
+    expect(error.info.hint).toContain('was not processed');
+    expect(error.info.hint).not.toContain('--timeout');
     expect(clock.slept).toEqual([]);
     expect(server.received).toHaveLength(1);
   });
@@ -149,7 +149,7 @@ describe('what never left this machine did not happen', () => {
     const { http, events } = client(`http://127.0.0.1:${await closedPort()}/v1`);
     const error = await errorOf(http);
     expectProof(error);
-    expect(error.facts.details).toMatchObject({ reason: 'ECONNREFUSED', left: false });
+    expect(error.info.details).toMatchObject({ reason: 'ECONNREFUSED', left: false });
     expect(requests(events)).toBe(4);
   });
 
@@ -157,7 +157,7 @@ describe('what never left this machine did not happen', () => {
     const { http } = client(`https://${UNKNOWN_HOST}/v1`);
     const error = await errorOf(http);
     expectProof(error);
-    expect(error.facts.details).toMatchObject({ left: false });
+    expect(error.info.details).toMatchObject({ left: false });
   });
 
   it('as the certificate is not trusted', async () => {
@@ -282,13 +282,13 @@ describe('everything else leaves open whether it happened, and it is not sent ag
     ['headers that are cut', 'HTTP/1.1 201 Cre'],
     ['no answer at all', ''],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
-  ])('%s', async (_, text, facts = {}) => {
+  ])('%s', async (_, text, info = {}) => {
     const server = await rawServer(text);
     const { http, events } = client(server.baseUrl);
     const error = await errorOf(http);
     expectOpen(error);
-    expect(error.facts).toMatchObject(facts);
-    expect(error.facts.why).toBeTruthy();
+    expect(error.info).toMatchObject(info);
+    expect(error.info.why).toBeTruthy();
     expect(requests(events)).toBe(1);
     expect(server.received).toHaveLength(1);
   });
@@ -296,10 +296,10 @@ describe('everything else leaves open whether it happened, and it is not sent ag
   it('says of an unusable answer what came, and has the failure as its cause', async () => {
     const server = await rawServer(rawJson({ ok: true }, '201 Created'));
     const { http } = client(server.baseUrl);
-    const { facts } = await errorOf(http);
-    expect(facts.why).toContain('No cron_job_id can be made out');
-    expect(facts.why).toContain('an object with the keys ok');
-    expect(facts.cause).toBeInstanceOf(ShapeError);
+    const { info } = await errorOf(http);
+    expect(info.why).toContain('No cron_job_id can be made out');
+    expect(info.why).toContain('an object with the keys ok');
+    expect(info.cause).toBeInstanceOf(ShapeError);
   });
 
   it('a reset once the request was read', async () => {
@@ -343,7 +343,7 @@ describe('everything else leaves open whether it happened, and it is not sent ag
       return received.length === 0 ? undefined : { error, received };
     });
     expectOpen(error);
-    expect(error.facts.why).toContain('no complete answer came in time');
+    expect(error.info.why).toContain('no complete answer came in time');
     expect(received).toHaveLength(1);
   });
 
@@ -356,10 +356,10 @@ describe('everything else leaves open whether it happened, and it is not sent ag
       const { http } = client(baseUrl, { clock: systemClock, deadline: Date.now() + ms });
       const error = await errorOf(http);
       // Without its status no answer had begun.
-      return error.facts.status === undefined ? undefined : { error, received };
+      return error.info.status === undefined ? undefined : { error, received };
     });
     expectOpen(error);
-    expect(error.facts.status).toBe(201);
+    expect(error.info.status).toBe(201);
     expect(received).toHaveLength(1);
   });
 

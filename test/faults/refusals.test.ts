@@ -237,11 +237,11 @@ describe('a rate limit', () => {
     const first = await failureOf(http.call(OPERATIONS.listSpaces));
     const second = await failureOf(http.call(OPERATIONS.listSpaces));
     for (const error of [first, second]) {
-      expect(error instanceof RateLimitError && error.facts.retryAt).toBe(
+      expect(error instanceof RateLimitError && error.info.retryAt).toBe(
         new Date(clock.now() + 3_600_000).toISOString(),
       );
     }
-    expect(second instanceof RateLimitError && second.facts.requestId).toBeUndefined();
+    expect(second instanceof RateLimitError && second.info.requestId).toBeUndefined();
     expect(server.received.length).toBe(1);
   });
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { asSettled } from '../../src/api/map-concurrent.ts';
+import { mapConcurrent } from '../../src/api/map-concurrent.ts';
 
 /** Something to do for each of so many items, each of which ends when it is told to. */
 function work(count: number) {
@@ -19,7 +19,7 @@ function work(count: number) {
 
 test('values come as they are there, and no more is begun at once than was said', async () => {
   const { begun, end, items, act } = work(4);
-  const values = asSettled(items, 2, act);
+  const values = mapConcurrent(items, 2, act);
   const first = values.next();
   await pause();
   expect(begun).toEqual([0, 10]);
@@ -38,7 +38,7 @@ test('values come as they are there, and no more is begun at once than was said'
 
 test('whoever leaves early waits for all of it, which is done all the same', async () => {
   const { begun, end, items, act } = work(3);
-  const values = asSettled(items, 1, act);
+  const values = mapConcurrent(items, 1, act);
   const first = values.next();
   end(0);
   await first;
@@ -57,12 +57,12 @@ test('whoever leaves early waits for all of it, which is done all the same', asy
 
 test('nothing to do is nothing to wait for', async () => {
   const { items, act } = work(0);
-  expect(await asSettled(items, 4, act).next()).toEqual({ done: true, value: undefined });
+  expect(await mapConcurrent(items, 4, act).next()).toEqual({ done: true, value: undefined });
 });
 
 test('an item may be left to another one, which gives its value as soon as it is there', async () => {
   const { begun, end, act } = work(3);
-  const values = asSettled(['leads', 'is left', 'is alone'], 2, async (item, index, give) => {
+  const values = mapConcurrent(['leads', 'is left', 'is alone'], 2, async (item, index, give) => {
     if (item === 'is left') return undefined;
     give(await act(index, index));
     return item === 'leads' ? 'for the other one' : undefined;

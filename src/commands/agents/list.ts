@@ -4,10 +4,10 @@ import { parseReference } from '../../api/reference.ts';
 import { command } from '../../cli/command.ts';
 import { findId, findText } from '../../contract/fields.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { type Column, list } from '../../output/command-result.ts';
+import { type Column, listResult } from '../../output/command-result.ts';
 
 const COLUMNS: readonly Column<JsonObject>[] = [
-  { header: 'AGENT', value: (agent) => findId(agent, 'agent'), whole: true },
+  { header: 'AGENT', value: (agent) => findId(agent, 'agent'), noTruncate: true },
   { header: 'NAME', value: (agent) => findText(agent, 'agent', 'name') },
   { header: 'TEMPLATE', value: (agent) => findText(agent, 'agent', 'template_id') },
 ];
@@ -19,11 +19,11 @@ export default command({
     { line: 'partnerctl agents list ext:acme-001', does: 'the agents of a space, by your own id for it' },
     { line: "partnerctl agents list 'name:Acme' -o json", does: 'the same by name, as the service describes them' },
   ],
-  input: ({ args }) => ({ space: parseReference(args[0] ?? '') }),
+  parse: ({ positionals }) => ({ space: parseReference(positionals[0] ?? '') }),
   async run(context, { space }) {
     const http = await context.http();
     context.progress.start('Reading the agents');
     const spaceId = await findSpaceId(http, space);
-    return list(listAgents(http, spaceId), COLUMNS, { empty: 'The space has no agents.' });
+    return listResult(listAgents(http, spaceId), COLUMNS, { empty: 'The space has no agents.' });
   },
 });

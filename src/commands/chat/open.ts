@@ -24,9 +24,9 @@ export default command<Input>({
       does: 'go on in a conversation, or begin one',
     },
   ],
-  input(words) {
-    const source = words.text('source');
-    const session = words.text('session');
+  parse(words) {
+    const source = words.value('source');
+    const session = words.value('session');
     if (!source || !session) {
       throw new UsageError('--source and --session are needed.', {
         hint: '`partnerctl chat setup <space> <agent>` tells the source; the session is an id of your own.',

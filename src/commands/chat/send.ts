@@ -4,13 +4,13 @@ import type { Http } from '../../api/http.ts';
 import { type RepeatableMessage, repeatCommand } from '../../chat/repeat.ts';
 import { awaitReplies, REPLY_FLAGS, type RepliesWanted, repliesText, repliesWanted } from '../../chat/replies.ts';
 import { messageJson } from '../../chat/shown.ts';
-import { command, type Words } from '../../cli/command.ts';
-import { commandLine } from '../../cli/command-line.ts';
+import { type Args, command } from '../../cli/command.ts';
+import { shellCommand } from '../../cli/command-line.ts';
 import type { Context } from '../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../cli/input.ts';
 import { readText, type TextSource, typedText } from '../../cli/text-input.ts';
-import { amplified, PartnerctlError, UsageError } from '../../errors.ts';
-import { type Answer, type Column, object } from '../../output/command-result.ts';
+import { PartnerctlError, UsageError, withHint } from '../../errors.ts';
+import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
 interface Input {
   readonly source_id: string;
@@ -29,14 +29,14 @@ interface Registered extends RepeatableMessage {
 }
 
 const COLUMNS: readonly Column<Registered>[] = [
-  { header: 'MESSAGE', value: ({ message_id }) => message_id, whole: true },
-  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, whole: true },
+  { header: 'MESSAGE', value: ({ message_id }) => message_id, noTruncate: true },
+  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, noTruncate: true },
   { header: 'CREATED', value: ({ created }) => (created === undefined ? '' : created ? 'yes' : 'no') },
 ];
 
-function textSource(words: Words): TextSource {
-  const [text] = words.args;
-  const path = words.text('file');
+function textSource(words: Args): TextSource {
+  const [text] = words.positionals;
+  const path = words.value('file');
   if (text !== undefined && path !== undefined) {
     throw new UsageError('The text is given twice: as an argument, and with --file.');
   }
@@ -48,17 +48,17 @@ function textSource(words: Words): TextSource {
   });
 }
 
-function wantedIn(words: Words): RepliesWanted | undefined {
+function wantedIn(words: Args): RepliesWanted | undefined {
   const wanted = repliesWanted(words);
-  return words.on('wait') || wanted.several ? wanted : undefined;
+  return words.isSet('wait') || wanted.several ? wanted : undefined;
 }
 
-function typedFlags(words: Words): string[] {
+function typedFlags(words: Args): string[] {
   const valued = ['replies', 'settle'].flatMap((flag) => {
-    const value = words.text(flag);
+    const value = words.value(flag);
     return value === undefined ? [] : [`--${flag}`, value];
   });
-  return words.on('wait') ? ['--wait', ...valued] : valued;
+  return words.isSet('wait') ? ['--wait', ...valued] : valued;
 }
 
 /** The whole command that sends the same message again, which the service then takes for the same. */
@@ -68,10 +68,10 @@ function repeatHint(input: Input, sending: RepeatableMessage, context: Context):
   const words = ['chat', 'send', ...ids, ...input.flags];
   const says = 'To repeat it without doubling the message:';
   if (input.source.from === 'file') {
-    return `${says} ${commandLine([...words, '--file', input.source.path], context.flags)}`;
+    return `${says} ${shellCommand([...words, '--file', input.source.path], context.flags)}`;
   }
   if (input.source.from === 'stdin') {
-    return `${says} ${commandLine(words, context.flags, ['-'])} (with the same text on standard input)`;
+    return `${says} ${shellCommand(words, context.flags, ['-'])} (with the same text on standard input)`;
   }
   return `${says} ${repeatCommand(sending, context.flags, input.flags)}`;
 }
@@ -83,7 +83,7 @@ async function register(http: Http, sending: RepeatableMessage, input: Input, co
     if (!(error instanceof PartnerctlError)) throw error;
     const { source_id, session_id, external_message_id } = sending;
     const details = { source_id, session_id, external_message_id };
-    throw amplified(error, { hint: repeatHint(input, sending, context), details });
+    throw withHint(error, { hint: repeatHint(input, sending, context), details });
   }
 }
 
@@ -120,8 +120,8 @@ export default command<Input>({
       does: 'from a file, safe to repeat',
     },
   ],
-  input(words) {
-    const external = words.text('external-id');
+  parse(words) {
+    const external = words.value('external-id');
     if (external === '') throw new UsageError('--external-id is empty.', { hint: 'Is a shell variable in it unset?' });
     return {
       source_id: words.required('source'),
@@ -132,7 +132,7 @@ export default command<Input>({
       flags: typedFlags(words),
     };
   },
-  async run(context, input): Promise<Answer> {
+  async run(context, input): Promise<CommandResult> {
     const { source_id, session_id, source, wanted } = input;
     if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
     const text = await readText(source, 'The message', context.io.stdin, context.ended);
@@ -163,7 +163,7 @@ export default command<Input>({
       ...(wanted?.several && { replies: shown }),
     };
     return {
-      ...object(registered, COLUMNS),
+      ...objectResult(registered, COLUMNS),
       json,
       ...(wanted && { text: repliesText(replies) }),
       ...(failure && { failure }),

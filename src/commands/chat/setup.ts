@@ -7,7 +7,7 @@ import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '.
 import { type Command, command } from '../../cli/command.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
-import { type Column, object } from '../../output/command-result.ts';
+import { type Column, objectResult } from '../../output/command-result.ts';
 
 interface Input {
   readonly space: Reference;
@@ -22,7 +22,7 @@ function statusOf({ created }: ChatSource): 'made' | 'found' | 'unknown' {
 }
 
 const COLUMNS: readonly Column<ChatSource>[] = [
-  { header: 'SOURCE', value: ({ source_id }) => source_id, whole: true },
+  { header: 'SOURCE', value: ({ source_id }) => source_id, noTruncate: true },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'ROUTING', value: ({ routing_mode }) => routing_mode },
   { header: 'STATUS', value: statusOf, tone: ({ created }) => (created ? 'good' : 'dim') },
@@ -35,7 +35,7 @@ async function setUp(http: Http, spaceId: string, agentId: string, fields: ChatS
     if (!(error instanceof NotFoundError)) throw error;
     const message = `The service does not know the agent ${JSON.stringify(agentId)} in the space ${JSON.stringify(spaceId)} (404).`;
     const hint = `\`partnerctl agents list ${spaceId}\` shows the agents of the space; a name is written name:${agentId}.`;
-    throw new NotFoundError(message, { ...error.facts, hint });
+    throw new NotFoundError(message, { ...error.info, hint });
   }
 }
 
@@ -77,17 +77,17 @@ const setup: Command = command<Input>({
       does: 'every message a workflow run of its own',
     },
   ],
-  input(words) {
-    const [space = '', agent = ''] = words.args;
-    const name = words.text('name');
+  parse(words) {
+    const [space = '', agent = ''] = words.positionals;
+    const name = words.value('name');
     if (name?.trim() === '') throw new UsageError('--name takes a name, not nothing.');
-    const routing_mode = ROUTING_MODES.find((mode) => mode === words.text('routing-mode'));
+    const routing_mode = ROUTING_MODES.find((mode) => mode === words.value('routing-mode'));
     return {
       space: parseReference(space),
       agent: parseAgentReference(agent),
       asked: {
         ...(name !== undefined && { name }),
-        reply_capable: words.on('reply-capable'),
+        reply_capable: words.isSet('reply-capable'),
         ...(routing_mode !== undefined && { routing_mode }),
       },
     };
@@ -100,7 +100,7 @@ const setup: Command = command<Input>({
     const source = await setUp(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
     const note = differencesNote(source, asked);
     if (note !== undefined) await context.notice(note);
-    const { cells } = object(source, COLUMNS);
+    const { cells } = objectResult(source, COLUMNS);
     return { kind: 'object', json: { ...source.raw, source_id: source.raw.source_id ?? source.source_id }, cells };
   },
 });

@@ -6,12 +6,11 @@ import { waitOnLine } from '../../chat/repeat.ts';
 import type { FollowStart } from '../../chat/session.ts';
 import { messageJson, readableText } from '../../chat/shown.ts';
 import type { FollowEvent } from '../../chat/terms.ts';
-import { command, type Words } from '../../cli/command.ts';
+import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { duration } from '../../config/flags.ts';
 import type { Message } from '../../contract/messages.ts';
 import {
-  amplified,
   EXIT,
   errorObject,
   InterruptedError,
@@ -19,6 +18,7 @@ import {
   NoReplyError,
   ServiceError,
   UsageError,
+  withHint,
 } from '../../errors.ts';
 import type { StreamEvent, TonedText } from '../../output/command-result.ts';
 import { jsonText } from '../../output/formats/json-text.ts';
@@ -43,10 +43,10 @@ const DEFAULT_TAIL = 10;
 const MOST_TAIL = 100_000;
 const SHORTEST_INTERVAL_MS = 100;
 
-function startOf(words: Words, sessions: readonly string[]): Input['start'] {
-  const after = words.text('after');
+function startOf(words: Args, sessions: readonly string[]): Input['start'] {
+  const after = words.value('after');
   const chosen = ['after', 'tail', 'from-start', 'resume'].filter(
-    (flag) => words.text(flag) !== undefined || words.on(flag),
+    (flag) => words.value(flag) !== undefined || words.isSet(flag),
   );
   if (chosen.length > 1) throw new UsageError(`--${chosen.join(' and --')} exclude each other.`);
   if (after === '') throw new UsageError('--after is empty.', { hint: 'Is a shell variable in it unset?' });
@@ -54,19 +54,19 @@ function startOf(words: Words, sessions: readonly string[]): Input['start'] {
     throw new UsageError('--after names a message of one session, and there are several.');
   }
   if (after !== undefined) return { from: 'after', message_id: after };
-  if (words.on('from-start')) return { from: 'start' };
-  if (words.on('resume')) return { from: 'memory' };
+  if (words.isSet('from-start')) return { from: 'start' };
+  if (words.isSet('resume')) return { from: 'memory' };
   return { from: 'last', count: words.count('tail', { min: 0, max: MOST_TAIL, fallback: DEFAULT_TAIL }) };
 }
 
-function sessionsOf(words: Words): string[] {
-  const sessions = [...new Set(words.texts('session'))];
+function sessionsOf(words: Args): string[] {
+  const sessions = [...new Set(words.values('session'))];
   if (sessions.length === 0) throw new UsageError('--session is missing.');
   if (sessions.includes('')) throw new UsageError('--session is empty.');
   return sessions;
 }
 
-function intervalOf(words: Words): number | undefined {
+function intervalOf(words: Args): number | undefined {
   const ms = duration(words, 'interval');
   if (ms === undefined || ms >= SHORTEST_INTERVAL_MS) return ms;
   throw new UsageError(`--interval is ${SHORTEST_INTERVAL_MS}ms or more.`);
@@ -147,7 +147,7 @@ function checkEnd(
     });
   }
   if (error && !(input.follow && wasRead)) {
-    throw amplified(error, { hint: 'The time was up; allow more with --timeout.', details: {} });
+    throw withHint(error, { hint: 'The time was up; allow more with --timeout.', details: {} });
   }
   if (!input.follow && !wasRead) {
     throw new ServiceError('The service gave no answer in time.', { hint: 'Allow more time with --timeout.' });
@@ -232,17 +232,17 @@ export default command<Input>({
     },
     { line: 'partnerctl chat tail --source src_1 --session anna --from-start --no-follow', does: 'all that was said' },
   ],
-  input(words) {
+  parse(words) {
     const sessions = sessionsOf(words);
-    const untilReply = words.on('until-reply');
-    if (untilReply && !words.on('follow')) throw new UsageError('--until-reply and --no-follow exclude each other.');
+    const untilReply = words.isSet('until-reply');
+    if (untilReply && !words.isSet('follow')) throw new UsageError('--until-reply and --no-follow exclude each other.');
     return {
       source_id: words.required('source'),
       sessions,
       start: startOf(words, sessions),
-      follow: words.on('follow'),
+      follow: words.isSet('follow'),
       untilReply,
-      timestamps: words.on('timestamps'),
+      timestamps: words.isSet('timestamps'),
       intervalMs: intervalOf(words),
       maxOutageMs: duration(words, 'max-outage'),
     };

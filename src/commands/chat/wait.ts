@@ -2,7 +2,7 @@ import type { RepliesWanted } from '../../chat/replies.ts';
 import { awaitReplies, REPLY_FLAGS, repliesText, repliesWanted } from '../../chat/replies.ts';
 import { messageJson } from '../../chat/shown.ts';
 import { command } from '../../cli/command.ts';
-import { object } from '../../output/command-result.ts';
+import { objectResult } from '../../output/command-result.ts';
 
 interface Input {
   readonly source_id: string;
@@ -30,7 +30,7 @@ export default command<Input>({
       does: 'all replies until it is quiet',
     },
   ],
-  input: (words) => ({
+  parse: (words) => ({
     source_id: words.required('source'),
     session_id: words.required('session'),
     after_message_id: words.required('after'),
@@ -43,7 +43,7 @@ export default command<Input>({
     const { replies, failure } = await awaitReplies(context, await context.http(), place, wanted, report);
     const shown = replies.map((reply) => messageJson(place, reply));
     return {
-      ...object({ ...ids, reply: shown[0] ?? null, ...(wanted.several && { replies: shown }) }, []),
+      ...objectResult({ ...ids, reply: shown[0] ?? null, ...(wanted.several && { replies: shown }) }, []),
       text: repliesText(replies),
       ...(failure && { failure }),
     };

@@ -3,7 +3,7 @@ import type { Recorded } from '../../cron/history.ts';
 import { wireSchedule } from '../../cron/result.ts';
 import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
 import { UsageError } from '../../errors.ts';
-import { type Column, object } from '../../output/command-result.ts';
+import { type Column, objectResult } from '../../output/command-result.ts';
 
 interface Input {
   readonly cron_job_id: string;
@@ -12,11 +12,11 @@ interface Input {
 }
 
 const COLUMNS: readonly Column<Recorded>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
   { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
-  { header: 'AGENT', value: ({ agent_id }) => agent_id, whole: true },
+  { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
   { header: 'NAME', value: ({ name }) => name },
-  { header: 'KEY', value: ({ key }) => key, whole: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
 ];
 
 /** Where the list cannot be read, nothing else would stop an empty variable of a script. */
@@ -40,16 +40,16 @@ export default command<Input>({
     { line: 'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4', does: 'the job whose outcome was unknown' },
     { line: 'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes', does: 'without a question, for a script' },
   ],
-  input: (words) => ({
-    cron_job_id: jobId(words.args[0]),
-    selection: selectionOf(words, words.text('key')),
-    yes: words.on('yes'),
+  parse: (words) => ({
+    cron_job_id: jobId(words.positionals[0]),
+    selection: selectionOf(words, words.value('key')),
+    yes: words.isSet('yes'),
   }),
   async run(context, { cron_job_id, selection, yes }) {
     const { adopt } = await import('../../cron/by-hand.ts');
     const adopted = await adopt(context, await context.http(), cron_job_id, selection, yes);
     const { agent_id, name, schedule, key } = adopted;
     const json = { cron_job_id, status: 'adopted', agent_id, name, schedule: schedule && wireSchedule(schedule), key };
-    return { ...object(adopted, COLUMNS), json };
+    return { ...objectResult(adopted, COLUMNS), json };
   },
 });

@@ -4,8 +4,8 @@ import { type JobInput, jobInput } from '../../cron/job-input.ts';
 import type { CronResult } from '../../cron/result.ts';
 import type { WantedJob } from '../../cron/run.ts';
 import { UsageError } from '../../errors.ts';
-import { batchAnswer } from '../../output/batch-result.ts';
-import { type Answer, type Column, object } from '../../output/command-result.ts';
+import { batchResult } from '../../output/batch-result.ts';
+import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
@@ -33,16 +33,16 @@ function runsText({ status, next_runs }: CronResult): string {
 }
 
 const COLUMNS: readonly Column<CronResult>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ job }) => job.agent_id, whole: true },
+  { header: 'AGENT', value: ({ job }) => job.agent_id, noTruncate: true },
   { header: 'NAME', value: ({ job }) => job.name },
   { header: 'SCHEDULE', value: ({ words }) => words },
   { header: 'NEXT RUNS', value: runsText },
-  { header: 'KEY', value: ({ key }) => key, whole: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
 ];
 
-async function schemaText(): Promise<Answer> {
+async function schemaText(): Promise<CommandResult> {
   const { cronJobsJsonSchema } = await import('../../cron/jobs-file.ts');
   return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
 }
@@ -99,11 +99,11 @@ export default command<Input>({
       does: 'create what is missing of it, for a script',
     },
   ],
-  input(words) {
-    const files = words.texts('file');
-    const modes = { ensure: words.on('ensure'), dryRun: words.on('dry-run') };
-    const typed = JOB_FLAGS.filter((flag) => words.text(flag) !== undefined);
-    if (words.on('schema')) return { from: 'schema', ...modes };
+  parse(words) {
+    const files = words.values('file');
+    const modes = { ensure: words.isSet('ensure'), dryRun: words.isSet('dry-run') };
+    const typed = JOB_FLAGS.filter((flag) => words.value(flag) !== undefined);
+    if (words.isSet('schema')) return { from: 'schema', ...modes };
     if (files.length === 0) return { from: { job: jobInput(words) }, ...modes };
     if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} exclude each other.`);
     return { from: { files }, ...modes };
@@ -128,7 +128,7 @@ export default command<Input>({
     }
     const failure = (results: readonly CronResult[]) => jobsFailure(results, context.signals.interrupt.reason);
     if ('files' in from) {
-      return batchAnswer(counted(), COLUMNS, {
+      return batchResult(counted(), COLUMNS, {
         empty: 'There are no jobs to create.',
         json: resultJson,
         summary: summaryText,
@@ -140,6 +140,6 @@ export default command<Input>({
     const [result] = results;
     const failed = failure(results);
     if (!result || (failed && (result.status === 'failed' || result.status === 'skipped'))) throw failed;
-    return { ...object(result, COLUMNS), json: resultJson(result), ...(failed && { failure: failed }) };
+    return { ...objectResult(result, COLUMNS), json: resultJson(result), ...(failed && { failure: failed }) };
   },
 });

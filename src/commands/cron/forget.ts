@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
-import { object } from '../../output/command-result.ts';
+import { objectResult } from '../../output/command-result.ts';
 
 interface Input {
   readonly selection: Selection;
@@ -16,15 +16,15 @@ export default command<Input>({
     { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'a job that was removed at the service' },
     { line: 'partnerctl cron forget --agent agt_1 --name daily --yes', does: 'without a question, for a script' },
   ],
-  input: (words) => ({ selection: selectionOf(words, words.args[0]), yes: words.on('yes') }),
+  parse: (words) => ({ selection: selectionOf(words, words.positionals[0]), yes: words.isSet('yes') }),
   async run(context, { selection, yes }) {
     const { forget } = await import('../../cron/by-hand.ts');
     const { forgotten, facts } = await forget(context, selection, yes);
     const json = { status: 'forgotten', key: forgotten.key, agent_id: facts.agent_id, name: facts.name };
-    return object(json, [
-      { header: 'KEY', value: ({ key }) => key, whole: true },
+    return objectResult(json, [
+      { header: 'KEY', value: ({ key }) => key, noTruncate: true },
       { header: 'STATUS', value: ({ status }) => status },
-      { header: 'AGENT', value: ({ agent_id }) => agent_id, whole: true },
+      { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
       { header: 'NAME', value: ({ name }) => name },
     ]);
   },

@@ -2,7 +2,7 @@ import { listCronJobs } from '../../api/cron-jobs.ts';
 import { command } from '../../cli/command.ts';
 import { type JobRow, joinedRows, knownJobs, localRows } from '../../cron/inventory.ts';
 import { openLedger } from '../../cron/ledger.ts';
-import { type Answer, type Column, list } from '../../output/command-result.ts';
+import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 
 const TONES = {
   recorded: 'good',
@@ -14,11 +14,11 @@ const TONES = {
 } as const;
 
 const COLUMNS: readonly Column<JobRow>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
-  { header: 'AGENT', value: ({ agent_id }) => agent_id, whole: true },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
+  { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'SCHEDULE', value: ({ words }) => words },
-  { header: 'NEXT RUN', value: ({ next }) => next, whole: true },
+  { header: 'NEXT RUN', value: ({ next }) => next, noTruncate: true },
   { header: 'STATE', value: ({ standing }) => standing, tone: ({ standing }) => TONES[standing] },
 ];
 
@@ -32,7 +32,7 @@ function advice(unknown: number, gone: number, unlisted: number): string {
   return lines.filter((line) => line !== false).join('\n');
 }
 
-function answer(rows: AsyncIterable<JobRow>, empty: string): Answer {
+function answer(rows: AsyncIterable<JobRow>, empty: string): CommandResult {
   let [unknown, gone, unlisted] = [0, 0, 0];
   async function* counted(): AsyncGenerator<JobRow> {
     for await (const row of rows) {
@@ -42,7 +42,11 @@ function answer(rows: AsyncIterable<JobRow>, empty: string): Answer {
       yield row;
     }
   }
-  return list(counted(), COLUMNS, { empty, json: ({ json }) => json, summary: () => advice(unknown, gone, unlisted) });
+  return listResult(counted(), COLUMNS, {
+    empty,
+    json: ({ json }) => json,
+    summary: () => advice(unknown, gone, unlisted),
+  });
 }
 
 export default command<{ readonly local: boolean }>({
@@ -54,7 +58,7 @@ export default command<{ readonly local: boolean }>({
     { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state file does not know' },
     { line: 'partnerctl cron list --local', does: 'without network' },
   ],
-  input: (words) => ({ local: words.on('local') }),
+  parse: (words) => ({ local: words.isSet('local') }),
   async run(context, { local }) {
     const ledger = await openLedger(context);
     const now = context.clock.now();

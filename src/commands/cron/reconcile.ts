@@ -1,5 +1,5 @@
 import { command } from '../../cli/command.ts';
-import { commandLine } from '../../cli/command-line.ts';
+import { shellCommand } from '../../cli/command-line.ts';
 import { duration } from '../../config/flags.ts';
 import type { GlobalFlags } from '../../config/settings.ts';
 import type { Recorded } from '../../cron/history.ts';
@@ -7,7 +7,7 @@ import type { Settled } from '../../cron/reconcile.ts';
 import { wireSchedule } from '../../cron/result.ts';
 import type { SettleOptions } from '../../cron/settle.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
-import { type Column, list } from '../../output/command-result.ts';
+import { type Column, listResult } from '../../output/command-result.ts';
 
 const GRACE_MS = 10_000;
 
@@ -22,13 +22,13 @@ function noteOf({ status, candidates, settlesAt }: Settled): string {
 }
 
 const COLUMNS: readonly Column<Settled>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, whole: true },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ reservation }) => reservation.agent_id, whole: true },
+  { header: 'AGENT', value: ({ reservation }) => reservation.agent_id, noTruncate: true },
   { header: 'NAME', value: ({ reservation }) => reservation.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at },
   { header: 'NOTE', value: noteOf },
-  { header: 'KEY', value: ({ reservation }) => reservation.key, whole: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ reservation }) => reservation.key, noTruncate: true, tone: () => 'dim' },
 ];
 
 function settledJson(settled: Settled): object {
@@ -55,10 +55,10 @@ function stillOpen(settled: readonly Settled[], flags: GlobalFlags): OutcomeUnkn
   const guessable = open.some(({ candidates }) => candidates.length > 0);
   const hints = [
     missing.length > 0 &&
-      `Where you are sure that it was not created: ${commandLine(['cron', 'reconcile', '--assume-not-created'], flags)}`,
+      `Where you are sure that it was not created: ${shellCommand(['cron', 'reconcile', '--assume-not-created'], flags)}`,
     guessable &&
-      `Which job it is, only you can tell: ${commandLine(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
-    guessable && `Where it is none of them, and was not created: ${commandLine(['cron', 'forget', '<key>'], flags)}`,
+      `Which job it is, only you can tell: ${shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
+    guessable && `Where it is none of them, and was not created: ${shellCommand(['cron', 'forget', '<key>'], flags)}`,
   ];
   return new OutcomeUnknownError(
     open.length === 1 ? 'The outcome of a job stays open.' : `The outcome of ${open.length} jobs stays open.`,
@@ -94,9 +94,9 @@ export default command<SettleOptions>({
     { line: 'partnerctl cron reconcile', does: 'what became of the jobs whose answer was lost' },
     { line: 'partnerctl cron reconcile --assume-not-created', does: 'let those be created again that are not listed' },
   ],
-  input: (words) => ({
-    key: words.text('key'),
-    assumeNotCreated: words.on('assume-not-created'),
+  parse: (words) => ({
+    key: words.value('key'),
+    assumeNotCreated: words.isSet('assume-not-created'),
     graceMs: duration(words, 'grace') ?? GRACE_MS,
   }),
   async run(context, options) {
@@ -110,7 +110,7 @@ export default command<SettleOptions>({
     const http = await context.http();
     context.progress.start('Reconciling the jobs');
     const settled = await settle(settleParts(context, http, ledger), options);
-    return list(settled, COLUMNS, {
+    return listResult(settled, COLUMNS, {
       empty: 'There is nothing to reconcile.',
       json: settledJson,
       failure: () => stillOpen(settled, context.flags),

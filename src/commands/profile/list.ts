@@ -1,12 +1,12 @@
 import { command } from '../../cli/command.ts';
 import { profileName } from '../../config/settings.ts';
 import { tokenKind } from '../../config/token-kind.ts';
-import { list } from '../../output/command-result.ts';
+import { listResult } from '../../output/command-result.ts';
 
 export default command({
   description: 'Lists the profiles. The current one is marked.',
   examples: [{ line: 'partnerctl profile list', does: 'every profile and its service' }],
-  input: () => undefined,
+  parse: () => undefined,
   async run(context) {
     const stored = await context.config.read();
     const current = profileName(context.flags, context.env, stored).value;
@@ -16,7 +16,7 @@ export default command({
       token: tokenKind(profile),
       current: name === current,
     }));
-    return list(
+    return listResult(
       items,
       [
         { header: '', value: (item) => (item.current ? '*' : ''), tone: () => 'good' },

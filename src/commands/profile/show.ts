@@ -3,13 +3,13 @@ import { findProfile } from '../../config/find-profile.ts';
 import { profilesPath } from '../../config/profiles.ts';
 import { profileName } from '../../config/settings.ts';
 import { tokenKind } from '../../config/token-kind.ts';
-import { object } from '../../output/command-result.ts';
+import { objectResult } from '../../output/command-result.ts';
 
 export default command({
   description: 'Shows a profile: its service, and where its token comes from. The token itself is never shown.',
   args: [{ usage: '[name]', description: 'the profile; the current one by default' }],
   examples: [{ line: 'partnerctl profile show', does: 'the profile that counts at the moment' }],
-  input: ({ args }) => ({ name: args[0] }),
+  parse: ({ positionals }) => ({ name: positionals[0] }),
   async run(context, { name: given }) {
     const stored = await context.config.read();
     const chosen =
@@ -23,7 +23,7 @@ export default command({
       current: chosen.value === stored.current,
       file: profilesPath(context.config.directory),
     };
-    return object(answer, [
+    return objectResult(answer, [
       { header: 'PROFILE', value: ({ name }) => name },
       { header: 'BASE URL', value: ({ base_url }) => base_url },
       { header: 'TOKEN', value: ({ token }) => token },

@@ -33,7 +33,7 @@ export default command<Input>({
       does: 'several commands against the same sandbox',
     },
   ],
-  input: (words) => ({ ...sandboxInput(words), line: words.args }),
+  parse: (words) => ({ ...sandboxInput(words), line: words.positionals }),
   async run(context, { line, ...input }) {
     const [file, ...args] = line;
     if (file === undefined)

@@ -15,7 +15,7 @@ export default command<SandboxInput>({
     },
     { line: 'partnerctl sandbox start --script answers.yaml', does: 'agents that answer as a file says' },
   ],
-  input: sandboxInput,
+  parse: sandboxInput,
   async run(context, input) {
     const sandbox = await startFor(input);
     const token = await sandbox.createToken();

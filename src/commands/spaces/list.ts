@@ -2,7 +2,7 @@ import { listSpaces } from '../../api/spaces.ts';
 import { command } from '../../cli/command.ts';
 import { findField, findId, findText } from '../../contract/fields.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { type Column, list } from '../../output/command-result.ts';
+import { type Column, listResult } from '../../output/command-result.ts';
 
 function orgWide(space: JsonObject): string {
   const value = findField(space, 'space', 'is_org_wide');
@@ -10,8 +10,8 @@ function orgWide(space: JsonObject): string {
 }
 
 const COLUMNS: readonly Column<JsonObject>[] = [
-  { header: 'SPACE', value: (space) => findId(space, 'space'), whole: true },
-  { header: 'EXTERNAL ID', value: (space) => findText(space, 'space', 'external_space_id'), whole: true },
+  { header: 'SPACE', value: (space) => findId(space, 'space'), noTruncate: true },
+  { header: 'EXTERNAL ID', value: (space) => findText(space, 'space', 'external_space_id'), noTruncate: true },
   { header: 'NAME', value: (space) => findText(space, 'space', 'name') },
   { header: 'DESCRIPTION', value: (space) => findText(space, 'space', 'description'), tone: () => 'dim' },
   { header: 'ORG-WIDE', value: (space) => orgWide(space) },
@@ -23,10 +23,10 @@ export default command({
     { line: 'partnerctl spaces list', does: 'all spaces, as a table' },
     { line: "partnerctl spaces list -o json --query '[].space_id'", does: 'their ids, for a script' },
   ],
-  input: () => undefined,
+  parse: () => undefined,
   async run(context) {
     const http = await context.http();
     context.progress.start('Reading the spaces');
-    return list(listSpaces(http), COLUMNS, { empty: 'The token reaches no spaces.' });
+    return listResult(listSpaces(http), COLUMNS, { empty: 'The token reaches no spaces.' });
   },
 });

@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
-import { object } from '../../output/command-result.ts';
+import { objectResult } from '../../output/command-result.ts';
 import { cleanLine } from '../../output/sanitise.ts';
 import { findStateFile, isTaken, isWritable } from '../../state/presence.ts';
 
@@ -12,7 +12,7 @@ async function look(path: string) {
     return { exists, bytes: file?.bytes ?? null, writable: await isWritable(path, exists), problem: null };
   } catch (error) {
     if (!(error instanceof LocalError)) throw error;
-    return { exists: await isTaken(path), bytes: null, writable: false, problem: error.facts.why ?? error.message };
+    return { exists: await isTaken(path), bytes: null, writable: false, problem: error.info.why ?? error.message };
   }
 }
 
@@ -23,11 +23,11 @@ export default command({
     { line: 'partnerctl state path', does: 'the path alone' },
     { line: 'partnerctl state path -o json', does: 'with what decided it: a flag, a variable, or the default' },
   ],
-  input: () => undefined,
+  parse: () => undefined,
   async run(context) {
     const { path, from } = await context.stateLocation();
     const answer = { path, from, ...(await look(path)) };
     if (answer.problem !== null) await context.warn(`it cannot be used as the state file: ${answer.problem}`);
-    return { ...object(answer, []), text: `${cleanLine(path)}\n` };
+    return { ...objectResult(answer, []), text: `${cleanLine(path)}\n` };
   },
 });

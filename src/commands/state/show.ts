@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { type Column, list } from '../../output/command-result.ts';
+import { type Column, listResult } from '../../output/command-result.ts';
 import { readLog } from '../../state/log.ts';
 import { findStateFile } from '../../state/presence.ts';
 import type { LogRecord } from '../../state/record.ts';
@@ -44,7 +44,7 @@ function about(record: LogRecord): string {
 }
 
 const COLUMNS: readonly Column<Shown>[] = [
-  { header: 'LINE', value: ({ line }) => line, whole: true },
+  { header: 'LINE', value: ({ line }) => line, noTruncate: true },
   { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim' },
   { header: 'TYPE', value: ({ record }) => record.type },
   { header: 'ABOUT', value: ({ record }) => about(record) },
@@ -85,11 +85,11 @@ export default command({
     { line: 'partnerctl state show', does: 'every record, a line each' },
     { line: 'partnerctl state show --type space -o json', does: 'the spaces that were provisioned, with every field' },
   ],
-  input: ({ text }) => ({ type: text('type'), key: text('key') }),
+  parse: ({ value }) => ({ type: value('type'), key: value('key') }),
   async run(context, filter) {
     const path = await context.statePath();
     const exists = (await findStateFile(path)) !== undefined;
-    return list(recordsOf(path, filter, context), COLUMNS, {
+    return listResult(recordsOf(path, filter, context), COLUMNS, {
       empty: exists ? 'There is no such record in the state file.' : `There is no state file yet: ${path}`,
       json: ({ line, record }) => ({ line, ...record }),
     });

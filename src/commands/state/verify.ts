@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
-import { object } from '../../output/command-result.ts';
+import { objectResult } from '../../output/command-result.ts';
 import { cleanLine } from '../../output/sanitise.ts';
 import { type Audit, auditLog } from '../../state/audit.ts';
 import { findStateFile } from '../../state/presence.ts';
@@ -78,7 +78,7 @@ export default command({
     { line: 'partnerctl state verify', does: 'check the state file' },
     { line: 'partnerctl state verify --state merged.jsonl -o json', does: 'check a merged copy, for a script' },
   ],
-  input: () => undefined,
+  parse: () => undefined,
   async run(context) {
     const path = await context.statePath();
     const exists = (await findStateFile(path)) !== undefined;
@@ -86,6 +86,6 @@ export default command({
     const sound = audit.newer.length === 0 && audit.damaged.length === 0;
     const verified: Verified = { path, exists, ...audit, tails: await countSlots(path), sound };
     const failure = failureOf(verified);
-    return { ...object(verified, []), text: textOf(verified), ...(failure && { failure }) };
+    return { ...objectResult(verified, []), text: textOf(verified), ...(failure && { failure }) };
   },
 });

@@ -1,5 +1,5 @@
 import type { Sink } from '../../cli/io.ts';
-import type { ListAnswer, ObjectAnswer } from '../command-result.ts';
+import type { ListResult, ObjectResult } from '../command-result.ts';
 import { jsonText } from './json-text.ts';
 import { exhaust, writeSequence } from './sequence.ts';
 
@@ -9,7 +9,7 @@ const FRAME = { open: '[\n', between: ',\n', close: '\n]\n', empty: '[]\n' };
  * One JSON document: an object, or an array with an item on each line (indented on a terminal), or the list's own
  * document once its rows are through.
  */
-export async function writeJson(answer: ListAnswer | ObjectAnswer, out: Sink): Promise<void> {
+export async function writeJson(answer: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (answer.kind === 'object') return out.write(`${jsonText(answer.json, 2)}\n`);
   if (answer.document) {
     await exhaust(answer.rows);

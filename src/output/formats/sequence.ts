@@ -50,9 +50,9 @@ export async function writeSequence(
 
   for await (const row of rows) {
     const text = encode(row);
-    held.push({ text, rank: row.rank });
+    held.push({ text, rank: row.sortIndex });
     size += text.length;
-    ranked ||= row.rank !== 0 && !started;
+    ranked ||= row.sortIndex !== 0 && !started;
     if (!ranked && size >= (started ? BATCH : HOLD)) await out.write(takeHeld());
   }
   if (!started && held.length === 0) return out.write(frame.empty);

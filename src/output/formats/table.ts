@@ -1,7 +1,7 @@
 import type { Sink } from '../../cli/io.ts';
 import { card } from '../cards.ts';
 import { cellText, type TextRow, textRow } from '../cells.ts';
-import type { ListAnswer, ObjectAnswer } from '../command-result.ts';
+import type { ListResult, ObjectResult } from '../command-result.ts';
 import { createPaint } from '../paint.ts';
 import { layOut } from '../table.ts';
 
@@ -13,12 +13,12 @@ interface TableOptions {
 
 /**
  * A list as a table (as cards where it is narrow), an object as labelled lines. A list is written once its rows are
- * through: they are ordered by rank, widths depend on them all, and a failure leaves stdout empty. Only the cleaned
+ * through: they are ordered by sortIndex, widths depend on them all, and a failure leaves stdout empty. Only the cleaned
  * cells are held. Outside a terminal nothing is cut.
  * @returns whether there was anything to show
  */
 export async function writeTable(
-  answer: ListAnswer | ObjectAnswer,
+  answer: ListResult | ObjectResult,
   out: Sink,
   options: TableOptions,
 ): Promise<boolean> {
@@ -30,9 +30,9 @@ export async function writeTable(
     if (lines.length > 0) await out.write(`${lines.join('\n')}\n`);
     return lines.length > 0;
   }
-  const ranked: { rank: number; row: TextRow }[] = [];
-  for await (const { rank, cells } of answer.rows) ranked.push({ rank, row: textRow(cells, options.redact) });
-  const rows = ranked.toSorted((a, b) => a.rank - b.rank).map(({ row }) => row);
+  const ranked: { sortIndex: number; row: TextRow }[] = [];
+  for await (const { sortIndex, cells } of answer.rows) ranked.push({ sortIndex, row: textRow(cells, options.redact) });
+  const rows = ranked.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
   const headers = answer.headers.map((header) => cellText(header, options.redact));
   const width = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
   for await (const piece of layOut({ headers, rows }, width, paint)) await out.write(piece);

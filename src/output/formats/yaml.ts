@@ -1,6 +1,6 @@
 import { Document, visit } from 'yaml';
 import type { Sink } from '../../cli/io.ts';
-import type { ListAnswer, ObjectAnswer } from '../command-result.ts';
+import type { ListResult, ObjectResult } from '../command-result.ts';
 import { unicodeEscape } from './json-text.ts';
 import { exhaust, writeSequence } from './sequence.ts';
 
@@ -27,7 +27,7 @@ export function yamlText(value: unknown): string {
 }
 
 /** One YAML document: an object, a sequence written as `writeSequence` does, or the list's own document. */
-export async function writeYaml(answer: ListAnswer | ObjectAnswer, out: Sink): Promise<void> {
+export async function writeYaml(answer: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (answer.kind === 'object') return out.write(yamlText(answer.json));
   if (answer.document) {
     await exhaust(answer.rows);

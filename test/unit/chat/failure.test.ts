@@ -27,8 +27,8 @@ describe('what a failed poll means', () => {
     ['a third unreadable answer', new ShapeError('x'), { ...NEW, unreadable: 3 }, 'final'],
     ['an unreadable answer of what was read', new ShapeError('x'), { ...READ, unreadable: 99 }, 'passing'],
     ['a 503', new ServiceError('x'), NEW, 'passing'],
-    ['a redirect', new ServiceError('x', { lasting: true }), NEW, 'final'],
-    ['a redirect of what was read', new ServiceError('x', { lasting: true }), READ, 'passing'],
+    ['a redirect', new ServiceError('x', { permanent: true }), NEW, 'final'],
+    ['a redirect of what was read', new ServiceError('x', { permanent: true }), READ, 'passing'],
     ['a 429', new RateLimitError('x'), NEW, 'passing'],
     ['a 401', new CredentialsError('x'), READ, 'final'],
   ])('%s', (_, error, session, meaning) => {
@@ -39,14 +39,14 @@ describe('what a failed poll means', () => {
 describe('an outage that lasted too long', () => {
   it('that ended with a poll whose own time was up does not send people to --timeout, which changes nothing', () => {
     const hint = 'Allow more time with --timeout, or run it again later.';
-    expect(outageError(new ServiceError('x', { hint }), 2_000).facts.hint).not.toContain('--timeout');
+    expect(outageError(new ServiceError('x', { hint }), 2_000).info.hint).not.toContain('--timeout');
   });
 
   it.each([
     ['a 503', new ServiceError('x', { status: 503, hint: 'Quote the request id.' })],
-    ['a proxy that refuses', new ServiceError('x', { lasting: true, hint: 'HTTPS_PROXY names it.' })],
+    ['a proxy that refuses', new ServiceError('x', { permanent: true, hint: 'HTTPS_PROXY names it.' })],
     ['a 429', new RateLimitError('x', { status: 429, hint: 'Run it again later.' })],
   ])('that ended with %s says what that one says', (_, last) => {
-    expect(outageError(last, 2_000).facts.hint).toBe(last.facts.hint);
+    expect(outageError(last, 2_000).info.hint).toBe(last.info.hint);
   });
 });

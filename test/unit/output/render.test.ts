@@ -1,7 +1,7 @@
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
-import { type Answer, list, object, type Row } from '../../../src/output/command-result.ts';
+import { type CommandResult, listResult, objectResult, type Row } from '../../../src/output/command-result.ts';
 import { OUTPUT_FORMATS } from '../../../src/output/format-names.ts';
 import { checkQuery } from '../../../src/output/query.ts';
 import { type How, render } from '../../../src/output/render.ts';
@@ -24,9 +24,9 @@ const COLUMNS = [
 ];
 
 const spaces = (items: Iterable<Space> = SPACES) =>
-  list(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
+  listResult(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
 
-async function rendered(answer: Answer, how: Partial<How> = {}, isTTY = false) {
+async function rendered(answer: CommandResult, how: Partial<How> = {}, isTTY = false) {
   const stdout = memorySink({ isTTY });
   const stderr = memorySink({ isTTY });
   await render(answer, { format: 'table', color: false, quiet: false, ...how }, { stdout, stderr });
@@ -55,7 +55,7 @@ describe('render', () => {
   });
 
   it('cleans what a summary quotes', async () => {
-    const answer = list([], COLUMNS, { empty: '', summary: () => 'of \x1b[2Jacme' });
+    const answer = listResult([], COLUMNS, { empty: '', summary: () => 'of \x1b[2Jacme' });
     expect((await rendered(answer)).err).toBe('of \\x1b[2Jacme\n');
   });
 
@@ -77,9 +77,9 @@ describe('render', () => {
       yield* SPACES;
       finished = true;
     }
-    await rendered(list(rows(), COLUMNS, { empty: '', document: () => ({}) }), { format });
+    await rendered(listResult(rows(), COLUMNS, { empty: '', document: () => ({}) }), { format });
     expect(finished).toBe(true);
-    await expect(rendered(list(failing(), COLUMNS, { empty: '' }), { format })).rejects.toThrow('page 2 failed');
+    await expect(rendered(listResult(failing(), COLUMNS, { empty: '' }), { format })).rejects.toThrow('page 2 failed');
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe('render', () => {
     const stdout = memorySink();
     const how = { format, color: false, quiet: false };
     const io = { stdout, stderr: memorySink() };
-    await expect(render(list(failing(), COLUMNS, { empty: '' }), how, io)).rejects.toThrow();
+    await expect(render(listResult(failing(), COLUMNS, { empty: '' }), how, io)).rejects.toThrow();
     expect(stdout.writes).toHaveLength(count);
   });
 
@@ -103,13 +103,13 @@ describe('render', () => {
       try {
         for (;;) {
           pulled += 1;
-          yield { json: 1, cells: [], rank: 0 };
+          yield { json: 1, cells: [], sortIndex: 0 };
         }
       } finally {
         closed = true;
       }
     }
-    const answer: Answer = { kind: 'list', headers: [], rows: rows(), empty: '' };
+    const answer: CommandResult = { kind: 'list', headers: [], rows: rows(), empty: '' };
     const io = { stdout: brokenSink(3), stderr: memorySink() };
     await expect(render(answer, { format, color: false, quiet: false }, io)).rejects.toMatchObject({ code: 'EPIPE' });
     expect([pulled, closed]).toEqual([4, true]);
@@ -117,7 +117,7 @@ describe('render', () => {
 });
 
 describe('a stream', () => {
-  const stream = (): Answer => ({
+  const stream = (): CommandResult => ({
     kind: 'stream',
     events: (async function* () {
       yield { json: { role: 'user', text: 'hi' }, cells: ['user', 'hi'], text: 'you: hi' };
@@ -177,14 +177,14 @@ describe('--query', () => {
   });
 
   it('searches the document where the list has one, and an object as it is', async () => {
-    const answer = list(SPACES, COLUMNS, { empty: '', document: () => ({ summary: { created: 2 } }) });
+    const answer = listResult(SPACES, COLUMNS, { empty: '', document: () => ({ summary: { created: 2 } }) });
     expect((await rendered(answer, { query: 'summary.created' })).out).toBe('2\n');
-    expect((await rendered(object(SPACES[0], []), { query: 'name' })).out).toBe('Acme\n');
+    expect((await rendered(objectResult(SPACES[0], []), { query: 'name' })).out).toBe('Acme\n');
   });
 
   it('writes nothing of a list that fails half-way', async () => {
     const io = { stdout: memorySink(), stderr: memorySink() };
-    const answer = list(failing(), COLUMNS, { empty: '' });
+    const answer = listResult(failing(), COLUMNS, { empty: '' });
     const how = { format: 'tsv', query: '[].name', color: false, quiet: false } as const;
     await expect(render(answer, how, io)).rejects.toThrow('page 2 failed');
     expect(io.stdout.writes).toEqual([]);
@@ -199,7 +199,7 @@ describe('--query', () => {
   ])('is refused beforehand when it is %s', async (_name, expression, why) => {
     const error = await checkQuery(expression).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UsageError);
-    expect(error).toMatchObject({ facts: { why: expect.stringContaining(why) } });
+    expect(error).toMatchObject({ info: { why: expect.stringContaining(why) } });
   });
 
   it('passes expressions that hold what looks like a function in a literal', async () => {
@@ -208,8 +208,8 @@ describe('--query', () => {
 
   it('gives the answer all the same when it does not suit the data', async () => {
     const error = await rendered(spaces(), { query: 'length(`1`)' }).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ exitCode: 1, facts: { details: { answer: [{}, {}] } } });
-    expect(error).toMatchObject({ facts: { hint: expect.stringMatching(/carried out.*space_id/) } });
+    expect(error).toMatchObject({ exitCode: 1, info: { details: { answer: [{}, {}] } } });
+    expect(error).toMatchObject({ info: { hint: expect.stringMatching(/carried out.*space_id/) } });
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { list, object } from '../../../src/output/command-result.ts';
+import { listResult, objectResult } from '../../../src/output/command-result.ts';
 import { writeJson } from '../../../src/output/formats/json.ts';
 import { jsonText } from '../../../src/output/formats/json-text.ts';
 import { writeNdjson } from '../../../src/output/formats/ndjson.ts';
@@ -12,7 +12,7 @@ import { memorySink } from './memory-sink.ts';
 
 const RAW_HARM = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\p{Cs}]/u;
 
-const plain = (items: Iterable<unknown> | AsyncIterable<unknown>) => list(items, [], { empty: '' });
+const plain = (items: Iterable<unknown> | AsyncIterable<unknown>) => listResult(items, [], { empty: '' });
 
 async function written(
   write: (answer: ReturnType<typeof plain>, out: ReturnType<typeof memorySink>) => Promise<void>,
@@ -39,7 +39,7 @@ describe('json', () => {
 
   it('is an object, indented, for one object', async () => {
     const out = memorySink();
-    await writeJson(object({ a: { b: 1 } }, []), out);
+    await writeJson(objectResult({ a: { b: 1 } }, []), out);
     expect(out.text()).toBe('{\n  "a": {\n    "b": 1\n  }\n}\n');
   });
 
@@ -52,13 +52,13 @@ describe('json', () => {
       }
     }
     const out = memorySink();
-    await writeJson(list(rows(), [], { empty: '', document: () => ({ results: [...seen] }) }), out);
+    await writeJson(listResult(rows(), [], { empty: '', document: () => ({ results: [...seen] }) }), out);
     expect(JSON.parse(out.text())).toEqual({ results: [1, 2, 3] });
   });
 
   it('puts ranked rows in order, as they belong into the document', async () => {
     const out = memorySink();
-    await writeJson(list([3, 1, 2, 1], [], { empty: '', rank: (item) => item }), out);
+    await writeJson(listResult([3, 1, 2, 1], [], { empty: '', sortIndex: (item) => item }), out);
     expect(JSON.parse(out.text())).toEqual([1, 1, 2, 3]);
   });
 
@@ -167,7 +167,7 @@ describe('ndjson', () => {
 
   it('is one line for an object', async () => {
     const out = memorySink();
-    await writeNdjson(object({ a: 'x\ny' }, []), out);
+    await writeNdjson(objectResult({ a: 'x\ny' }, []), out);
     expect(out.text()).toBe('{"a":"x\\ny"}\n');
   });
 });
@@ -181,7 +181,7 @@ describe('tsv', () => {
   it('has no heading, and leaves absent cells empty', async () => {
     const out = memorySink();
     await writeTsv(
-      list(
+      listResult(
         [
           ['a', 1, true],
           ['b', null, undefined],
@@ -196,7 +196,7 @@ describe('tsv', () => {
 
   it('is one row for an object', async () => {
     const out = memorySink();
-    await writeTsv(object(['a\tb', 'c\nd', ''], columns), out);
+    await writeTsv(objectResult(['a\tb', 'c\nd', ''], columns), out);
     expect(out.text()).toBe('a\\tb\tc\\nd\t\n');
   });
 
@@ -204,7 +204,7 @@ describe('tsv', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(anyText, anyText, anyText)), async (rows) => {
         const out = memorySink();
-        await writeTsv(list(rows, columns, { empty: '' }), out);
+        await writeTsv(listResult(rows, columns, { empty: '' }), out);
         expect(out.writes).toHaveLength(rows.length);
         for (const line of out.writes) {
           expect(line.match(/\t/g)).toHaveLength(2);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { type Column, list, object } from '../../../src/output/command-result.ts';
+import { type Column, listResult, objectResult } from '../../../src/output/command-result.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
 import { cleanLine } from '../../../src/output/sanitise.ts';
 import { fitted } from '../../../src/output/table.ts';
@@ -27,7 +27,7 @@ const SPACES: Space[] = [
   { id: 'sp_333', name: '👩‍🚀 🫠', agents: 10 },
 ];
 
-const spaces = (items: Iterable<Space> = SPACES) => list(items, COLUMNS, { empty: 'No spaces.' });
+const spaces = (items: Iterable<Space> = SPACES) => listResult(items, COLUMNS, { empty: 'No spaces.' });
 
 async function shown(answer: Parameters<typeof writeTable>[0], columns = 80, color = false): Promise<string> {
   const out = memorySink({ isTTY: true, columns });
@@ -89,7 +89,7 @@ describe('a list on a terminal', () => {
   });
 
   it('puts rows in the order of their ranks, and keeps the order of equal ranks', async () => {
-    const answer = list(SPACES, COLUMNS, { empty: '', rank: ({ agents }) => (agents === 0 ? 0 : 1) });
+    const answer = listResult(SPACES, COLUMNS, { empty: '', sortIndex: ({ agents }) => (agents === 0 ? 0 : 1) });
     const ids = (await shown(answer)).split('\n').map((line) => line.split(' ')[0]);
     expect(ids).toEqual(['ID', 'sp_22', 'sp_1', 'sp_333', '']);
   });
@@ -123,7 +123,9 @@ describe('a list on a terminal', () => {
       throw new Error('page 2 failed');
     }
     const out = memorySink({ isTTY: true });
-    await expect(writeTable(list(failing(), COLUMNS, { empty: '' }), out, { color: false })).rejects.toThrow('page 2');
+    await expect(writeTable(listResult(failing(), COLUMNS, { empty: '' }), out, { color: false })).rejects.toThrow(
+      'page 2',
+    );
     expect(out.writes).toEqual([]);
   });
 
@@ -143,7 +145,7 @@ describe('a list on a terminal', () => {
           value: (cells: string[]) => cells[index],
           tone: () => 'good' as const,
         }));
-        const text = await shown(list(rows, columns, { empty: '' }), width, color);
+        const text = await shown(listResult(rows, columns, { empty: '' }), width, color);
         for (const line of text.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         if (!color) expect(text.replaceAll('\n', '')).toBe(cleanLine(text.replaceAll('\n', '')));
       }),
@@ -155,8 +157,8 @@ describe('a list on a terminal', () => {
 describe('an object', () => {
   it('is labelled lines that are never cut', async () => {
     const space = { id: 'sp_1', name: 'n'.repeat(100), agents: 0 };
-    expect(await shown(object(space, COLUMNS), 40)).toBe(`ID:     sp_1\nNAME:   ${'n'.repeat(100)}\nAGENTS: 0\n`);
-    expect(await shown(object(space, COLUMNS), 40, true)).toContain('\x1b[2mAGENTS:\x1b[22m \x1b[31m0\x1b[39m');
+    expect(await shown(objectResult(space, COLUMNS), 40)).toBe(`ID:     sp_1\nNAME:   ${'n'.repeat(100)}\nAGENTS: 0\n`);
+    expect(await shown(objectResult(space, COLUMNS), 40, true)).toContain('\x1b[2mAGENTS:\x1b[22m \x1b[31m0\x1b[39m');
   });
 });
 

@@ -52,8 +52,7 @@ describe('how a run ends', () => {
   });
 
   it('names the failures with their places, but not without end', () => {
-    const why = runFailure([result('created'), ...Array.from({ length: 30 }, () => failed(down))], undefined)?.facts
-      .why;
+    const why = runFailure([result('created'), ...Array.from({ length: 30 }, () => failed(down))], undefined)?.info.why;
     expect(why).toContain('acme.yaml:1 (acme): down one; two');
     expect(why?.split('\n')).toHaveLength(11);
     expect(why).toContain('and 20 more');

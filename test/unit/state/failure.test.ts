@@ -31,7 +31,7 @@ async function failure(attempt: Promise<unknown>): Promise<{ message: string; wh
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof LocalError)) throw new Error('No LocalError was thrown.', { cause: error });
-  return { message: error.message, why: error.facts.why ?? '', hint: error.facts.hint ?? '' };
+  return { message: error.message, why: error.info.why ?? '', hint: error.info.hint ?? '' };
 }
 
 describe('a state file that cannot be used', () => {
@@ -167,7 +167,7 @@ describe('what the file system threw', () => {
     const error = await explained(thrown(code), '/state.jsonl', 'written');
     expect(error).toBeInstanceOf(LocalError);
     expect(error).toMatchObject({
-      facts: { why: expect.stringContaining(why), hint: expect.stringContaining('--state') },
+      info: { why: expect.stringContaining(why), hint: expect.stringContaining('--state') },
     });
   });
 

@@ -36,7 +36,7 @@ describe('preparing', () => {
       expect(refusal).toMatchObject({ type: 'local', message: `The state file could not be written: ${path}` });
       await expect(prepareLog(path)).rejects.toMatchObject({
         message: refusal.message,
-        facts: { why: refusal.facts.why },
+        info: { why: refusal.info.why },
       });
     }
   });
@@ -91,7 +91,7 @@ describe('appending', () => {
     const room = MAX_LINE_BYTES - lineOf('1', { key: '' }).length;
     await expect(appendRecord(path, { ...head, id: '1', key: 'x'.repeat(room + 1) })).rejects.toMatchObject({
       type: 'local',
-      facts: { why: expect.stringContaining(`${MAX_LINE_BYTES + 1} bytes`) },
+      info: { why: expect.stringContaining(`${MAX_LINE_BYTES + 1} bytes`) },
     });
     await appendRecord(path, { ...head, id: '1', key: 'x'.repeat(room) });
     await appendFile(path, `${lineOf('2', { key: 'x'.repeat(room) })}\r\n`);

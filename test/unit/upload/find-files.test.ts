@@ -32,8 +32,8 @@ async function complaints(words: readonly string[], options = PLAIN): Promise<st
     await findFiles(words, options);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    expect(error.facts.hint).toBe('Nothing was sent.');
-    return (error.facts.why ?? '').split('\n').map((line) => line.replace(/^[^:]*\//, ''));
+    expect(error.info.hint).toBe('Nothing was sent.');
+    return (error.info.why ?? '').split('\n').map((line) => line.replace(/^[^:]*\//, ''));
   }
   return [];
 }

@@ -69,7 +69,7 @@ describe('what there is to report of a file', () => {
     const refused = new RefusedError('Too large.', { status: 413 });
     const error = found(failureOf('a.txt', { status: 'failed', sha256: null, error: refused }));
     expect(error).toMatchObject({ type: 'refused', exitCode: EXIT.failure, message: 'Too large.' });
-    expect(error.facts).toMatchObject({ status: 413, details: { file: 'a.txt' } });
+    expect(error.info).toMatchObject({ status: 413, details: { file: 'a.txt' } });
   });
 
   it('is a bug as it is', () => {
@@ -85,17 +85,17 @@ describe('what there is to report of a file', () => {
     const error = found(failureOf("it's here.txt", outcome));
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error.message).toContain("it's here.txt");
-    expect(error.facts.hint).toContain('the same command with --retry-unknown');
+    expect(error.info.hint).toContain('the same command with --retry-unknown');
     // A line made of the file's name alone would leave out what it is uploaded as, its fields and its type.
-    expect(error.facts.hint).not.toContain('partnerctl');
+    expect(error.info.hint).not.toContain('partnerctl');
   });
 
   it('is its id, where that could not be recorded', () => {
     const unrecorded = new LocalError('The disk is full.', { why: 'ENOSPC' });
     const error = found(failureOf('a.txt', { status: 'uploaded', sha256: HASH, id: 'att_1', unrecorded }));
-    expect(error).toMatchObject({ type: 'local', facts: { details: { id: 'att_1' } } });
+    expect(error).toMatchObject({ type: 'local', info: { details: { id: 'att_1' } } });
     expect(error.message).toContain('att_1');
-    expect(error.facts.why).toContain('The disk is full.');
+    expect(error.info.why).toContain('The disk is full.');
   });
 });
 
@@ -136,15 +136,15 @@ describe('all files', () => {
   });
 
   it('are not advised to be sent again where that would send all of them', () => {
-    expect(uploadFailure([UPLOADED, failed(REFUSED)], true, undefined)?.facts.hint).toMatch(
+    expect(uploadFailure([UPLOADED, failed(REFUSED)], true, undefined)?.info.hint).toMatch(
       /again for these: with --force/,
     );
-    expect(uploadFailure([UPLOADED, failed(REFUSED)], false, undefined)?.facts.hint).not.toMatch(/--force/);
+    expect(uploadFailure([UPLOADED, failed(REFUSED)], false, undefined)?.info.hint).not.toMatch(/--force/);
   });
 
   it('keep the advice that is the same for all that failed', () => {
     const refused = (hint: string) => failed(new RefusedError('No.', { hint }));
-    const advice = (...results: UploadResult[]) => uploadFailure(results, false, undefined)?.facts.hint?.split('\n')[0];
+    const advice = (...results: UploadResult[]) => uploadFailure(results, false, undefined)?.info.hint?.split('\n')[0];
     expect(advice(refused('Smaller!'), refused('Smaller!'), UPLOADED)).toBe('Smaller!');
     expect(advice(refused('Smaller!'), refused('Larger!'), UPLOADED)).toMatch(/^Run it again/);
   });
@@ -164,43 +164,43 @@ describe('all files', () => {
   it('say what was there before the balance was too low, and what was not begun', () => {
     const end = uploadFailure([UPLOADED, failed(EMPTY), LEFT, LEFT], false, undefined);
     expect(end?.message).toBe('Empty. 1 of 4 files failed, 2 were not begun.');
-    expect(end?.facts).toMatchObject({ status: 402, details: { uploaded: 1, failed: 3 } });
-    expect(end?.facts.hint).toMatch(/^Top up\.\nRun it again once/);
+    expect(end?.info).toMatchObject({ status: 402, details: { uploaded: 1, failed: 3 } });
+    expect(end?.info.hint).toMatch(/^Top up\.\nRun it again once/);
     expect(uploadFailure([failed(EMPTY), LEFT], false, undefined)).toBe(EMPTY);
   });
 
   it('do not hide what may be there behind the balance', () => {
     const lost = new OutcomeUnknownError('a.txt may have been uploaded.', { hint: 'Look.' });
     const end = uploadFailure([failed(lost, 'unknown'), failed(EMPTY)], false, undefined);
-    expect(end?.facts.why).toContain('a.txt may have been uploaded.');
-    expect(end?.facts.hint).toContain('Look.');
+    expect(end?.info.why).toContain('a.txt may have been uploaded.');
+    expect(end?.info.hint).toContain('Look.');
   });
 
   it('are not to be run again where all that is left is unknown', () => {
     const lost = new OutcomeUnknownError('a.txt may have been uploaded.', { hint: 'Look.' });
-    expect(uploadFailure([UPLOADED, failed(lost, 'unknown')], false, undefined)?.facts.hint).toBe('Look.');
+    expect(uploadFailure([UPLOADED, failed(lost, 'unknown')], false, undefined)?.info.hint).toBe('Look.');
   });
 
   it('say when the last one that was held back by a rate can be repeated', () => {
     const limited = (retryAt: string) => failed(new RateLimitError('Wait.', { status: 429, retryAt }));
     const results = [UPLOADED, limited('2026-01-01T00:00:02.000Z'), limited('2026-01-01T00:00:01.000Z')];
-    expect(uploadFailure(results, false, undefined)?.facts.retryAt).toBe('2026-01-01T00:00:02.000Z');
+    expect(uploadFailure(results, false, undefined)?.info.retryAt).toBe('2026-01-01T00:00:02.000Z');
   });
 
   it('are named with the request by which the service can look it up', () => {
     const refused = failed(new RefusedError('No.', { status: 422, requestId: 'req_1' }));
-    expect(uploadFailure([UPLOADED, refused], false, undefined)?.facts.why).toBe('a.txt: No. (request id req_1)');
+    expect(uploadFailure([UPLOADED, refused], false, undefined)?.info.why).toBe('a.txt: No. (request id req_1)');
   });
 
   it('are named once each, with all that was said', () => {
     const told = new OutcomeUnknownError('a.txt may have been uploaded.', { why: 'No answer came.\nIt was late.' });
-    const why = uploadFailure([UPLOADED, { ...failed(told, 'unknown'), file: 'a.txt' }], false, undefined)?.facts.why;
+    const why = uploadFailure([UPLOADED, { ...failed(told, 'unknown'), file: 'a.txt' }], false, undefined)?.info.why;
     expect(why).toBe('a.txt may have been uploaded. No answer came; It was late.');
   });
 
   it('keep the numbers for scripts', () => {
     expect(
-      uploadFailure([UPLOADED, failed(REFUSED), failed(UNKNOWN, 'unknown')], false, undefined)?.facts.details,
+      uploadFailure([UPLOADED, failed(REFUSED), failed(UNKNOWN, 'unknown')], false, undefined)?.info.details,
     ).toEqual({
       uploaded: 1,
       skipped: 0,

@@ -219,7 +219,7 @@ describe('a file that is not what it was when it was looked at is not completed:
     expect(error).toBeInstanceOf(LocalError);
     expect(error).toMatchObject({
       message: `${path} cannot be read.`,
-      facts: { why: 'there is no such file or directory' },
+      info: { why: 'there is no such file or directory' },
     });
   });
 
