@@ -13,7 +13,7 @@ let directory: string;
 async function program(name: string, body: string): Promise<string> {
   const outfile = join(directory, `${name}.mjs`);
   const contents = `
-    import { list } from './src/output/command-result.ts';
+    import { listResult as list } from './src/output/command-result.ts';
     import { render } from './src/output/render.ts';
     import { drained, streamSink } from './src/output/process-sinks.ts';
     const stdout = streamSink(process.stdout);
