@@ -3,8 +3,8 @@ import { type Environment, lazyIo, type Sink, writingBy } from './cli/io.ts';
 import { type CommandLine, parse } from './cli/parse.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
 import { wantsColor } from './output/color.ts';
-import { isReaderGone } from './output/reader-gone.ts';
 import { createRedactor, redactingSink } from './output/redact.ts';
+import { isReaderGone } from './output/stream-sink.ts';
 
 /** Whether argv asks for JSON, as far as can be told while its words may be wrong. */
 function seemsJson(argv: readonly string[], env: Environment): boolean {

@@ -1,6 +1,6 @@
 import type { Message } from '../contract/messages.ts';
 import { type MarkdownStyle, markdownText } from '../output/markdown.ts';
-import { cleanLine } from '../output/sanitise.ts';
+import { cleanLine } from '../output/sanitize.ts';
 
 async function createStyle(color: boolean): Promise<MarkdownStyle | undefined> {
   if (!color) return undefined;

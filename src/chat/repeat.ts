@@ -1,6 +1,6 @@
-import { shellCommand } from '../cli/command-line.ts';
+import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/settings.ts';
-import { cleanText } from '../output/sanitise.ts';
+import { cleanText } from '../output/sanitize.ts';
 
 /** A text that is longer is not quoted in a command line that a person is to repeat. */
 const LONGEST_QUOTED = 1_000;

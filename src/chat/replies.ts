@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Args, FlagSpec } from '../cli/command.ts';
-import { shellCommand } from '../cli/command-line.ts';
 import type { Context } from '../cli/context.ts';
+import { shellCommand } from '../cli/shell-command.ts';
 import { duration } from '../config/flags.ts';
 import type { Message } from '../contract/messages.ts';
 import { errorObject, InterruptedError, NoReplyError, PartnerctlError, withHint } from '../errors.ts';

@@ -1,6 +1,6 @@
 import type { Message } from '../contract/messages.ts';
 import { jsonText } from '../output/formats/json-text.ts';
-import { cleanText } from '../output/sanitise.ts';
+import { cleanText } from '../output/sanitize.ts';
 
 /** Where a message was said. */
 export interface Place {

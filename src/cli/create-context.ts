@@ -2,13 +2,19 @@ import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
-import { configDirectory } from '../config/location.ts';
-import { isReadableByOthers, NO_PROFILES, type Profiles, readProfiles, writeProfiles } from '../config/profiles.ts';
+import {
+  configDirectory,
+  isReadableByOthers,
+  NO_PROFILES,
+  type Profiles,
+  readProfiles,
+  writeProfiles,
+} from '../config/profiles.ts';
 import { baseUrlOf, type GlobalFlags, isComplete } from '../config/settings.ts';
 import { EXIT, InterruptedError, LocalError } from '../errors.ts';
 import { wantsColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
-import { cleanLine } from '../output/sanitise.ts';
+import { cleanLine } from '../output/sanitize.ts';
 import type { Context, Signals } from './context.ts';
 import type { Environment, Io } from './io.ts';
 import { connect, findService, type ServiceParts } from './service.ts';

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { UsageError } from '../errors.ts';
+import { InputError, UsageError } from '../errors.ts';
 
 /**
  * Standard input can be read once.
@@ -60,4 +60,83 @@ export function fileReason(error: unknown): string {
   if (code === 'ENOTDIR') return 'a part of its path is a file, not a directory';
   if (code === 'ELOOP') return 'it is a link that leads in a circle';
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Where a text comes from: the words typed, standard input, or a file. */
+export type TextSource =
+  | { readonly from: 'words'; readonly text: string }
+  | { readonly from: 'stdin' }
+  | { readonly from: 'file'; readonly path: string };
+
+/** What Node puts in the place of bytes of an argument that are not UTF-8. */
+const REPLACED = '\ufffd';
+
+/**
+ * A text that was typed.
+ * @param what names it at the beginning of an error: `The text`
+ * @param otherwise how it can be given in place of that: `with --file <path>`
+ * @throws UsageError when it is, or may be, not the text that was meant
+ */
+export function typedText(what: string, text: string, otherwise: string): TextSource {
+  if (!text.includes(REPLACED)) return { from: 'words', text };
+  throw new UsageError(`${what} is not UTF-8, or holds the character U+FFFD, which stands for what is not.`, {
+    hint: `Give it ${otherwise}: there every byte counts as it is.`,
+  });
+}
+
+/**
+ * What the value `<text|@file|->` of a flag means.
+ * @throws UsageError when the file has no name, or the text is not what was meant
+ */
+export function textArgument(flag: string, text: string): TextSource {
+  if (text === '-') return { from: 'stdin' };
+  if (!text.startsWith('@')) return typedText(flag, text, 'as @<file>, or as - for standard input');
+  if (text === '@') throw new UsageError(`${flag} @<file> lacks the name of the file.`);
+  return { from: 'file', path: text.slice(1) };
+}
+
+/** Far more than a text for an agent can be; it keeps a wrong file or an endless stream out of memory. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+function unusable(what: string, name: string, why: string): InputError {
+  return new InputError(`${what} cannot be read from ${name}.`, { why, hint: 'Nothing was sent.' });
+}
+
+async function readAll(what: string, name: string, chunks: AsyncIterable<Buffer | string>): Promise<string> {
+  const bytes = await readAtMost(MAX_BYTES, chunks);
+  if (!bytes) throw unusable(what, name, `it is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
+  try {
+    // A byte order mark is part of the text like everything else.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw unusable(what, name, 'it is not UTF-8 text');
+  }
+}
+
+async function readFile(what: string, path: string): Promise<string> {
+  try {
+    return await readAll(what, path, chunksOf(path));
+  } catch (error) {
+    throw error instanceof InputError ? error : unusable(what, path, fileReason(error));
+  }
+}
+
+/**
+ * A text, byte for byte, whatever line ends it has.
+ * @param what names it at the beginning of an error: `The message`
+ * @param signal ends the wait for standard input, with its own reason
+ * @throws InputError when it cannot be read, is not UTF-8, or is empty
+ */
+export async function readText(
+  source: TextSource,
+  what: string,
+  stdin: Readable,
+  signal: AbortSignal,
+): Promise<string> {
+  if (source.from === 'words') return source.text;
+  const name = source.from === 'stdin' ? 'standard input' : source.path;
+  const text =
+    source.from === 'stdin' ? await readAll(what, name, readUntil(stdin, signal)) : await readFile(what, source.path);
+  if (text === '') throw unusable(what, name, 'it is empty');
+  return text;
 }

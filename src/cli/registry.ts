@@ -1,4 +1,4 @@
-import { OUTPUT_FORMATS } from '../output/format-names.ts';
+import { OUTPUT_FORMATS } from '../output/render.ts';
 import type { Command, FlagSpec } from './command.ts';
 
 /** A command as the program knows it without its code. */

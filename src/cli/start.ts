@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
-import { drained, streamSink } from '../output/process-sinks.ts';
+import { drained, streamSink } from '../output/stream-sink.ts';
 import type { Signals } from './context.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';

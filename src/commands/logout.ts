@@ -1,6 +1,5 @@
 import { command } from '../cli/command.ts';
-import { findProfile } from '../config/find-profile.ts';
-import { withProfile } from '../config/profiles.ts';
+import { findProfile, withProfile } from '../config/profiles.ts';
 import { profileName } from '../config/settings.ts';
 import { objectResult } from '../output/command-result.ts';
 

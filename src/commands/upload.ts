@@ -1,7 +1,6 @@
 import { type Args, command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
-import { refuseTokenOnStdin } from '../cli/input.ts';
-import { textArgument } from '../cli/text-input.ts';
+import { refuseTokenOnStdin, textArgument } from '../cli/input.ts';
 import { FILE_FIELD, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';

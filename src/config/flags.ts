@@ -1,6 +1,6 @@
+import ms, { type StringValue } from 'ms';
 import type { Args } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
-import { parseDuration } from './duration.ts';
 import type { GlobalFlags } from './settings.ts';
 
 /** A flag's value in milliseconds, more than none. @throws UsageError that names the flag */
@@ -33,4 +33,16 @@ export function globalFlags(words: Args): GlobalFlags {
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(words.value('retries') !== undefined && { retries: words.count('retries', { min: 0, max: 20, fallback: 3 }) }),
   };
+}
+
+/**
+ * A duration as people type it: `500ms`, `30s`, `2m`, `1h`; fractions are allowed.
+ * @returns milliseconds, or undefined for anything else
+ */
+export function parseDuration(text: string): number | undefined {
+  return isDuration(text) ? ms(text) : undefined;
+}
+
+function isDuration(text: string): text is StringValue {
+  return /^\d+(\.\d+)?(ms|s|m|h)$/.test(text);
 }

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { InputError, LocalError } from '../errors.ts';
+import { isAbsolute, join } from 'node:path';
+import type { Environment } from '../cli/io.ts';
+import { InputError, LocalError, NotFoundError } from '../errors.ts';
 
 /** One service and how to reach it. At most one of `token` and `token_command` is set. */
 export interface Profile {
@@ -103,4 +104,31 @@ export function withProfile(profiles: Profiles, name: string, profile: Profile |
   const others = Object.entries(profiles.profiles).filter(([other]) => other !== name);
   const entries = profile === undefined ? others : [...others, [name, profile] as const];
   return { current: profiles.current, profiles: Object.fromEntries(entries) };
+}
+
+/** A profile by name. @throws NotFoundError that names those that there are */
+export function findProfile(stored: Profiles, name: string): Profile {
+  const profile = Object.hasOwn(stored.profiles, name) ? stored.profiles[name] : undefined;
+  if (profile) return profile;
+  const names = Object.keys(stored.profiles);
+  throw new NotFoundError(`There is no profile ${JSON.stringify(name)}.`, {
+    hint: names.length === 0 ? '`partnerctl login` makes one.' : `There are: ${names.join(', ')}.`,
+  });
+}
+
+/** What a profile holds in place of showing it: a stored token, a command that prints one, or none. */
+export function tokenKind({ token, token_command }: Profile): 'stored' | 'command' | 'none' {
+  if (token_command !== undefined) return 'command';
+  return token === undefined ? 'none' : 'stored';
+}
+
+/**
+ * The directory of the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else `~/.config/partnerctl`
+ * (`%APPDATA%\partnerctl` on Windows). Pure.
+ */
+export function configDirectory(env: Environment, platform: NodeJS.Platform, home: string): string {
+  if (env.PARTNER_CONFIG_DIR) return env.PARTNER_CONFIG_DIR;
+  if (env.XDG_CONFIG_HOME && isAbsolute(env.XDG_CONFIG_HOME)) return join(env.XDG_CONFIG_HOME, 'partnerctl');
+  if (platform === 'win32' && env.APPDATA) return join(env.APPDATA, 'partnerctl');
+  return join(home, '.config', 'partnerctl');
 }

@@ -1,4 +1,4 @@
-import { shellCommand } from '../cli/command-line.ts';
+import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/settings.ts';
 import { DuplicateError, LocalError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import type { CronDifference, CronJob } from './job.ts';

@@ -1,6 +1,6 @@
 import { parseAgentReference } from '../api/find-agent.ts';
 import type { Args } from '../cli/command.ts';
-import { type TextSource, textArgument } from '../cli/text-input.ts';
+import { type TextSource, textArgument } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
 import { identifierFault } from '../yaml/text.ts';
 import type { AgentInput } from './agents.ts';

@@ -1,7 +1,6 @@
 import { parseAgentReference } from '../api/find-agent.ts';
 import type { Context } from '../cli/context.ts';
-import { refuseTokenOnStdin } from '../cli/input.ts';
-import { readText } from '../cli/text-input.ts';
+import { readText, refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
 import { yamlError } from '../yaml/yaml-error.ts';
 import { readSources } from '../yaml/yaml-sources.ts';

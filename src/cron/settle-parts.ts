@@ -1,6 +1,6 @@
 import type { Http } from '../api/http.ts';
-import { shellCommand } from '../cli/command-line.ts';
 import type { Context } from '../cli/context.ts';
+import { shellCommand } from '../cli/shell-command.ts';
 import { type PartnerctlError, withHint } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';

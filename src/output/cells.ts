@@ -1,5 +1,5 @@
 import type { Cell, ResultCell, Tone } from './command-result.ts';
-import { cleanLine } from './sanitise.ts';
+import { cleanLine } from './sanitize.ts';
 
 /** A row of cleaned texts, each with its tone. */
 export interface TextRow {

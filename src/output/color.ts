@@ -1,4 +1,5 @@
 import type { Environment, Sink } from '../cli/io.ts';
+import type { Tone } from './command-result.ts';
 
 /**
  * Whether what goes to a sink is coloured: --color decides, then NO_COLOR, then FORCE_COLOR, then whether it is a
@@ -9,4 +10,18 @@ export function wantsColor(choice: string, env: Environment, sink: Sink): boolea
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';
   return sink.isTTY && env.TERM !== 'dumb';
+}
+
+type Style = Tone | 'heading';
+
+/** Colours cleaned text; without colour the text as it is. */
+export type Paint = (text: string, style: Style | undefined) => string;
+
+/** A painter with the 16 colours that every colour terminal has, or one that paints nothing. Loads chalk when needed. */
+export async function createPaint(color: boolean): Promise<Paint> {
+  if (!color) return (text) => text;
+  const { Chalk } = await import('chalk');
+  const chalk = new Chalk({ level: 1 });
+  const styles = { good: chalk.green, bad: chalk.red, warn: chalk.yellow, dim: chalk.dim, heading: chalk.bold };
+  return (text, style) => (style === undefined || text === '' ? text : styles[style](text));
 }

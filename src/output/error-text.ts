@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { errorObject, PartnerctlError, UsageError } from '../errors.ts';
+import { createPaint } from './color.ts';
 import { jsonText } from './formats/json-text.ts';
-import { createPaint } from './paint.ts';
-import { cleanLine, cleanText } from './sanitise.ts';
+import { cleanLine, cleanText } from './sanitize.ts';
 
 interface ErrorTextOptions {
   readonly color: boolean;

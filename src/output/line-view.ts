@@ -1,4 +1,4 @@
-import { cleanLine } from './sanitise.ts';
+import { cleanLine } from './sanitize.ts';
 import { graphemes, widthOf } from './width.ts';
 
 /** What of a line that is being typed stands on the screen. */

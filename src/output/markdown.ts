@@ -1,5 +1,5 @@
 import type { Token, Tokens } from 'marked';
-import { cleanText } from './sanitise.ts';
+import { cleanText } from './sanitize.ts';
 
 /** What Markdown may look like in a terminal; each takes and gives plain lines. */
 export interface MarkdownStyle {

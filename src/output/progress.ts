@@ -1,7 +1,7 @@
 import type { Ora } from 'ora';
 import { type Sink, writingBy } from '../cli/io.ts';
 import type { Clock } from '../clock.ts';
-import { cleanLine } from './sanitise.ts';
+import { cleanLine } from './sanitize.ts';
 
 /** Quick commands show nothing at all. */
 const DELAY_MS = 1000;

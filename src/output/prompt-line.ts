@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
 import { type LineView, lineView, rowsAbove, type ScreenSize } from './line-view.ts';
 import { LINE_BREAK, MultilineInput } from './multiline-input.ts';
-import { cleanLine } from './sanitise.ts';
+import { cleanLine } from './sanitize.ts';
 
 const PASTE_MARKS_ON = '\x1b[?2004h';
 const PASTE_MARKS_OFF = '\x1b[?2004l';

@@ -11,7 +11,7 @@ import {
 } from './command-result.ts';
 import { jsonText } from './formats/json-text.ts';
 import { exhaust } from './formats/sequence.ts';
-import { cleanLine } from './sanitise.ts';
+import { cleanLine } from './sanitize.ts';
 
 type Query = (data: unknown) => JSONValue;
 

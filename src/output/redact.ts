@@ -1,6 +1,6 @@
 import { type Sink, writingBy } from '../cli/io.ts';
 import { jsonText } from './formats/json-text.ts';
-import { cleanLine } from './sanitise.ts';
+import { cleanLine } from './sanitize.ts';
 
 const MARK = '[redacted]';
 

@@ -1,12 +1,14 @@
 import type { Sink } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
 import type { CommandResult, ListResult, ObjectResult, StreamResult } from './command-result.ts';
-import type { OutputFormat } from './format-names.ts';
 import { eventWriter } from './formats/events.ts';
-import { writeJson } from './formats/json.ts';
-import { writeNdjson } from './formats/ndjson.ts';
+import { writeJson, writeNdjson } from './formats/json.ts';
 import { writeTsv } from './formats/tsv.ts';
-import { cleanText } from './sanitise.ts';
+import { cleanText } from './sanitize.ts';
+
+export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as const;
+
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 export interface How {
   readonly format: OutputFormat;

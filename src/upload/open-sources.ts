@@ -1,5 +1,5 @@
 import type { Context } from '../cli/context.ts';
-import { readText, type TextSource } from '../cli/text-input.ts';
+import { readText, type TextSource } from '../cli/input.ts';
 import { type FindOptions, findFiles } from './find-files.ts';
 import { fileStamp } from './identity.ts';
 import { fileContent, fileForm, openContent, textSource, type UploadSource } from './source.ts';

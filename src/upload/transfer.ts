@@ -1,6 +1,6 @@
 import cliProgress from 'cli-progress';
 import prettyBytes from 'pretty-bytes';
-import { cleanLine } from '../output/sanitise.ts';
+import { cleanLine } from '../output/sanitize.ts';
 import { graphemes, truncated, widthOf } from '../output/width.ts';
 
 /** How one file gets on. */

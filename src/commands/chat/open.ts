@@ -4,7 +4,7 @@ import type { Sent } from '../../chat/conversation.ts';
 import { repeatCommand } from '../../chat/repeat.ts';
 import { command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
-import { cleanLine } from '../../output/sanitise.ts';
+import { cleanLine } from '../../output/sanitize.ts';
 
 interface Input {
   readonly source: string;

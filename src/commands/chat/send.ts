@@ -5,10 +5,9 @@ import { type RepeatableMessage, repeatCommand } from '../../chat/repeat.ts';
 import { awaitReplies, REPLY_FLAGS, type RepliesWanted, repliesText, repliesWanted } from '../../chat/replies.ts';
 import { messageJson } from '../../chat/shown.ts';
 import { type Args, command } from '../../cli/command.ts';
-import { shellCommand } from '../../cli/command-line.ts';
 import type { Context } from '../../cli/context.ts';
-import { refuseTokenOnStdin } from '../../cli/input.ts';
-import { readText, type TextSource, typedText } from '../../cli/text-input.ts';
+import { readText, refuseTokenOnStdin, type TextSource, typedText } from '../../cli/input.ts';
+import { shellCommand } from '../../cli/shell-command.ts';
 import { PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 

@@ -22,7 +22,7 @@ import {
 } from '../../errors.ts';
 import type { StreamEvent, TonedText } from '../../output/command-result.ts';
 import { jsonText } from '../../output/formats/json-text.ts';
-import { cleanLine } from '../../output/sanitise.ts';
+import { cleanLine } from '../../output/sanitize.ts';
 import { randomRecordId } from '../../state/record.ts';
 import { lookUpTails, openTailMemory, type TailMemory, type TailPlace } from '../../state/tail.ts';
 

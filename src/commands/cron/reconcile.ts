@@ -1,5 +1,5 @@
 import { command } from '../../cli/command.ts';
-import { shellCommand } from '../../cli/command-line.ts';
+import { shellCommand } from '../../cli/shell-command.ts';
 import { duration } from '../../config/flags.ts';
 import type { GlobalFlags } from '../../config/settings.ts';
 import type { Recorded } from '../../cron/history.ts';

@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
+import { tokenKind } from '../../config/profiles.ts';
 import { profileName } from '../../config/settings.ts';
-import { tokenKind } from '../../config/token-kind.ts';
 import { listResult } from '../../output/command-result.ts';
 
 export default command({

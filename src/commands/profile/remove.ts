@@ -1,6 +1,5 @@
 import { command } from '../../cli/command.ts';
-import { findProfile } from '../../config/find-profile.ts';
-import { DEFAULT_PROFILE, withProfile } from '../../config/profiles.ts';
+import { DEFAULT_PROFILE, findProfile, withProfile } from '../../config/profiles.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({

@@ -1,8 +1,6 @@
 import { command } from '../../cli/command.ts';
-import { findProfile } from '../../config/find-profile.ts';
-import { profilesPath } from '../../config/profiles.ts';
+import { findProfile, profilesPath, tokenKind } from '../../config/profiles.ts';
 import { profileName } from '../../config/settings.ts';
-import { tokenKind } from '../../config/token-kind.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({

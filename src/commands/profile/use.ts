@@ -1,5 +1,5 @@
 import { command } from '../../cli/command.ts';
-import { findProfile } from '../../config/find-profile.ts';
+import { findProfile } from '../../config/profiles.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({

@@ -1,7 +1,7 @@
 import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
-import { cleanLine } from '../../output/sanitise.ts';
+import { cleanLine } from '../../output/sanitize.ts';
 import { findStateFile, isTaken, isWritable } from '../../state/presence.ts';
 
 /** What is at the place, and why it cannot serve as the state file where it cannot. */

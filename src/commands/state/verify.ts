@@ -1,7 +1,7 @@
 import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
-import { cleanLine } from '../../output/sanitise.ts';
+import { cleanLine } from '../../output/sanitize.ts';
 import { type Audit, auditLog } from '../../state/audit.ts';
 import { findStateFile } from '../../state/presence.ts';
 import { countSlots } from '../../state/slot.ts';

@@ -1,6 +1,6 @@
 import { cellText } from '../cells.ts';
+import { createPaint, type Paint } from '../color.ts';
 import type { StreamEvent, TonedText } from '../command-result.ts';
-import { createPaint, type Paint } from '../paint.ts';
 import { jsonText } from './json-text.ts';
 
 function lines(toned: TonedText, paint: Paint): string {

@@ -19,3 +19,9 @@ export async function writeJson(answer: ListResult | ObjectResult, out: Sink): P
   const indented = ({ json }: { json: unknown }) => `  ${jsonText(json, 2).replaceAll('\n', '\n  ')}`;
   return writeSequence(answer.rows, out.isTTY ? indented : onOneLine, FRAME, out);
 }
+
+/** One line of JSON for each row, written as it happens. */
+export async function writeNdjson(answer: ListResult | ObjectResult, out: Sink): Promise<void> {
+  if (answer.kind === 'object') return out.write(`${jsonText(answer.json)}\n`);
+  for await (const { json } of answer.rows) await out.write(`${jsonText(json)}\n`);
+}

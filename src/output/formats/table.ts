@@ -1,9 +1,8 @@
 import type { Sink } from '../../cli/io.ts';
-import { card } from '../cards.ts';
 import { cellText, type TextRow, textRow } from '../cells.ts';
+import { createPaint } from '../color.ts';
 import type { ListResult, ObjectResult } from '../command-result.ts';
-import { createPaint } from '../paint.ts';
-import { layOut } from '../table.ts';
+import { card, layOut } from '../table-layout.ts';
 
 interface TableOptions {
   readonly color: boolean;

@@ -1,9 +1,9 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findProfile } from '../../../src/config/find-profile.ts';
-import { configDirectory } from '../../../src/config/location.ts';
 import {
+  configDirectory,
+  findProfile,
   isReadableByOthers,
   profilesPath,
   readProfiles,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseReference } from '../../../src/api/reference.ts';
-import { parseDuration } from '../../../src/config/duration.ts';
+import { parseDuration } from '../../../src/config/flags.ts';
 
 describe('a duration', () => {
   it.each([

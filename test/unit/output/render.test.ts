@@ -2,9 +2,8 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
 import { type CommandResult, listResult, objectResult, type Row } from '../../../src/output/command-result.ts';
-import { OUTPUT_FORMATS } from '../../../src/output/format-names.ts';
 import { checkQuery } from '../../../src/output/query.ts';
-import { type How, render } from '../../../src/output/render.ts';
+import { type How, OUTPUT_FORMATS, render } from '../../../src/output/render.ts';
 import { brokenSink, memorySink } from './memory-sink.ts';
 
 interface Space {

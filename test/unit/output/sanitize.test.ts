@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cleanLine, cleanText } from '../../../src/output/sanitise.ts';
+import { cleanLine, cleanText } from '../../../src/output/sanitize.ts';
 import { cpuMsOf } from '../../helpers/cpu.ts';
 import { anyText } from './arbitraries.ts';
 

@@ -5,7 +5,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { build } from 'esbuild';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { drained, streamSink } from '../../../src/output/process-sinks.ts';
+import { drained, streamSink } from '../../../src/output/stream-sink.ts';
 
 let directory: string;
 
@@ -15,7 +15,7 @@ async function program(name: string, body: string): Promise<string> {
   const contents = `
     import { listResult as list } from './src/output/command-result.ts';
     import { render } from './src/output/render.ts';
-    import { drained, streamSink } from './src/output/process-sinks.ts';
+    import { drained, streamSink } from './src/output/stream-sink.ts';
     const stdout = streamSink(process.stdout);
     const stderr = streamSink(process.stderr);
     const columns = [{ header: 'N', value: (n) => n }, { header: 'TEXT', value: () => 'x'.repeat(100) }];
