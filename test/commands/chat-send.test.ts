@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
-import { chatOn, HISTORY, MESSAGE } from '../sandbox/talk.ts';
+import { createChat, HISTORY, MESSAGE } from '../sandbox/chat.ts';
 import { polled, runUntilPolled } from './polls.ts';
 
 async function talking() {
   const it = await service();
-  const chat = await chatOn(it);
+  const chat = await createChat(it);
   const to = ['chat', 'send', '--source', chat.source_id, '--session', 's1'];
   const script = async (...rules: object[]): Promise<void> => {
     expect((await it.admin('PUT', '/script', { rules })).status).toBe(200);

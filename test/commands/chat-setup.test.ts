@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type HttpServer, httpServer, sendJson } from '../faults/servers.ts';
 import { hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
-import { PROVISION, provisioning } from '../sandbox/harness.ts';
+import { PROVISION, provisionBody } from '../sandbox/client.ts';
 
 const SETUP = 'POST /automation/spaces/';
 
@@ -10,7 +10,7 @@ const SETUP = 'POST /automation/spaces/';
 async function withAgents(names: readonly string[]) {
   const it = await service();
   const agents = names.map((name) => ({ template_id: 'tmpl_support', name }));
-  const { json } = await it.partner('POST', PROVISION, { body: provisioning('acme', { agents }) });
+  const { json } = await it.partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
   const ids: string[] = json.agents.map(({ agent_id }: { agent_id: string }) => agent_id);
   await it.forget();
   return { ...it, spaceId: String(json.space.space_id), ids };
@@ -130,8 +130,8 @@ describe('an agent that cannot be told', () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const [first, second] = [
-      await it.partner('POST', PROVISION, { body: provisioning('acme') }),
-      await it.partner('POST', PROVISION, { body: provisioning('acme') }),
+      await it.partner('POST', PROVISION, { body: provisionBody('acme') }),
+      await it.partner('POST', PROVISION, { body: provisionBody('acme') }),
     ];
     await it.forget();
     const ran = await setUp(it, ['ext:acme', 'name:Support']);

@@ -4,7 +4,7 @@ import { InterruptedError } from '../../src/errors.ts';
 import { historyServer } from '../faults/history-server.ts';
 import { fastClock, fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
-import { type Chat, chatOn, HISTORY } from '../sandbox/talk.ts';
+import { type Chat, createChat, HISTORY } from '../sandbox/chat.ts';
 import { polled, runUntilPolled } from './polls.ts';
 
 interface Line {
@@ -21,7 +21,7 @@ async function inject(it: Service, { source_id }: Chat, more: Record<string, unk
 
 async function talking(count = 0) {
   const it = await service();
-  const chat = await chatOn(it);
+  const chat = await createChat(it);
   if (count > 0) await inject(it, chat, { count });
   const of = ['chat', 'tail', '--source', chat.source_id, '--session', 's1'];
   return { it, chat, of, env: it.env };
@@ -253,7 +253,7 @@ describe('how a tail ends', () => {
 
 test('a service that answers nothing before the time is up has failed', async () => {
   const it = await service();
-  const { source_id } = await chatOn(it);
+  const { source_id } = await createChat(it);
   await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });
   const words = ['chat', 'tail', '--source', source_id, '--session', 's1', '--no-follow', '--timeout', '1s'];
   expect(await run(words, { env: it.env })).toMatchObject({ code: 8, stdout: '' });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { fastClock, handSignals } from '../helpers/run.ts';
 import { type JobAnswer, type Schedules, schedules } from '../helpers/scheduling.ts';
-import { CRON_JOBS } from '../sandbox/scheduled.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 

@@ -4,7 +4,7 @@ import { parse as parseYaml } from 'yaml';
 import { hasty, run } from '../helpers/run.ts';
 import { JOB, type JobAnswer, schedules } from '../helpers/scheduling.ts';
 import { write } from '../helpers/service.ts';
-import { CRON_JOBS } from '../sandbox/scheduled.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 const LIST = `GET ${CRON_JOBS}`;

@@ -3,7 +3,7 @@ import { parse as parseYaml } from 'yaml';
 import { httpServer, sendJson } from '../faults/servers.ts';
 import { fastClock } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
-import { CRON_JOBS } from '../sandbox/scheduled.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
-import { PROVISION, provisioning } from '../sandbox/harness.ts';
+import { PROVISION, provisionBody } from '../sandbox/client.ts';
 
 const NAMES = {
   'a colour': '\u001b[31mred\u001b[0m',
@@ -30,7 +30,7 @@ test.each(Object.entries(NAMES))('%s in a name is harmless for people and exact 
   const { env, partner } = await service();
   const space = { name, description: name };
   const agents = [{ template_id: 'tmpl_support', name }];
-  const made = await partner('POST', PROVISION, { body: provisioning('acme', { space, agents }) });
+  const made = await partner('POST', PROVISION, { body: provisionBody('acme', { space, agents }) });
   expect(made.status).toBe(201);
   for (const words of [
     ['spaces', 'list'],

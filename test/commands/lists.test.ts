@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { hasty, run } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
-import { provisioning } from '../sandbox/harness.ts';
+import { provisionBody } from '../sandbox/client.ts';
 
 interface Space {
   space_id: string;
@@ -111,8 +111,8 @@ describe('spaces list', () => {
 describe('agents list', () => {
   test('finds the space by id, external id and name', async () => {
     const { env, partner } = await service();
-    const made = await partner('POST', PROVISION, { body: provisioning('acme-001') });
-    await partner('POST', PROVISION, { body: provisioning('other', { space: { name: 'Other' } }) });
+    const made = await partner('POST', PROVISION, { body: provisionBody('acme-001') });
+    await partner('POST', PROVISION, { body: provisionBody('other', { space: { name: 'Other' } }) });
     const { space, agents } = made.json;
     for (const reference of [space.space_id, 'ext:acme-001', 'name:Acme']) {
       const ran = await run(['agents', 'list', reference, '-o', 'json'], { env });
@@ -137,7 +137,7 @@ describe('agents list', () => {
   test('names all of several matches, and asks for the id', async () => {
     const { env, partner } = await service();
     const ids = await Promise.all(
-      ['a', 'b'].map(async (id) => (await partner('POST', PROVISION, { body: provisioning(id) })).json.space.space_id),
+      ['a', 'b'].map(async (id) => (await partner('POST', PROVISION, { body: provisionBody(id) })).json.space.space_id),
     );
     const ran = await run(['agents', 'list', 'name:Acme', '-o', 'json'], { env });
     expect(ran.code).toBe(2);

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { leapingClock, type Ran, type RunOptions, run } from '../helpers/run.ts';
 import type { Service } from '../helpers/service.ts';
-import { HISTORY } from '../sandbox/talk.ts';
+import { HISTORY } from '../sandbox/chat.ts';
 
 /** Resolves once the history was asked for so many times more: with the second time, the answer to the first was read. */
 export async function polled({ received }: Service, times: number): Promise<void> {

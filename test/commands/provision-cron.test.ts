@@ -5,7 +5,7 @@ import { httpServer, sendJson } from '../faults/servers.ts';
 import { hasty, run, tempDirectory } from '../helpers/run.ts';
 import type { JobAnswer } from '../helpers/scheduling.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
-import { CRON_JOBS } from '../sandbox/scheduled.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
 const POST_JOB = `POST ${CRON_JOBS}`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
-import { PROVISION, provisioning } from '../sandbox/harness.ts';
+import { PROVISION, provisionBody } from '../sandbox/client.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
 describe('looking without doing', () => {
@@ -22,8 +22,8 @@ describe('looking without doing', () => {
 
   test('--dry-run shows what would be created, reused, left alone, and what differs, and sends no write', async () => {
     const it = await service();
-    await it.partner('POST', PROVISION, { body: provisioning('same') });
-    await it.partner('POST', PROVISION, { body: provisioning('lacks') });
+    await it.partner('POST', PROVISION, { body: provisionBody('same') });
+    await it.partner('POST', PROVISION, { body: provisionBody('lacks') });
     await it.forget();
     const same = 'external_space_id: same\nspace: { name: Renamed, is_org_wide: true }\n';
     const support = 'agents: [{ template_id: tmpl_support, name: Support }]\n';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Ran, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
-import { contentOf, sha256 } from '../sandbox/uploading.ts';
+import { downloadContent, sha256 } from '../sandbox/uploads.ts';
 import { type UploadAnswer, uploads } from './uploads.ts';
 
 const LARGE = 20_000_000;
@@ -40,7 +40,7 @@ describe('upload', () => {
     expect(await it.kept()).toMatchObject([
       { file_attachment_id: said?.id, filename: 'a"b\r\n日本語.txt', sha256: sha256('hello') },
     ]);
-    expect((await contentOf(it, said?.id ?? '')).toString()).toBe('hello');
+    expect((await downloadContent(it, said?.id ?? '')).toString()).toBe('hello');
     const again = await it.upload([path]);
     expect(again.json()).toMatchObject([{ status: 'skipped', id: said?.id }]);
     expect(await it.kept()).toHaveLength(1);

@@ -16,7 +16,7 @@ import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
 import { handSignals, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
-import { ATTACHMENTS, contentOf, DOCUMENTS, sha256 } from '../sandbox/uploading.ts';
+import { ATTACHMENTS, DOCUMENTS, downloadContent, sha256 } from '../sandbox/uploads.ts';
 import { type UploadAnswer, uploads } from './uploads.ts';
 
 describe('upload', () => {
@@ -32,7 +32,7 @@ describe('upload', () => {
       { file, as: 'attachment', id, bytes: 7, sha256: sha256(bytes), status: 'uploaded', error: null },
     ]);
     expect(kept).toMatchObject({ filename: 'report.pdf', content_type: 'application/pdf', bytes: 7, fields: {} });
-    expect(await contentOf(it, id)).toEqual(bytes);
+    expect(await downloadContent(it, id)).toEqual(bytes);
     expect((await it.posts()).map(({ path }) => path)).toEqual([`/v1${ATTACHMENTS}`]);
   });
 
@@ -103,7 +103,7 @@ describe('upload', () => {
     const [kept] = await it.kept();
     expect(kept).toMatchObject({ name: 'faq "1".md', bytes: Buffer.byteLength(text), sha256: sha256(text) });
     expect(ran.json()).toMatchObject([{ file: 'faq "1".md', bytes: kept?.bytes, sha256: kept?.sha256 }]);
-    expect(String(await contentOf(it, kept?.document_id ?? ''))).toBe(text);
+    expect(String(await downloadContent(it, kept?.document_id ?? ''))).toBe(text);
     expect((await it.upload(words)).json()).toMatchObject([{ status: 'skipped', id: kept?.document_id }]);
     expect(await it.kept()).toHaveLength(1);
   });

@@ -5,7 +5,7 @@ import { LINE_BREAK } from '../../src/output/multiline-input.ts';
 import { type Holding, holding } from '../helpers/holding.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
-import { type Chat, chatOn, MESSAGE } from '../sandbox/talk.ts';
+import { type Chat, createChat, MESSAGE } from '../sandbox/chat.ts';
 import { hasTmux, inTmux, type TmuxScreen } from './tmux.ts';
 
 interface Talk extends TmuxScreen {
@@ -20,7 +20,7 @@ interface Talk extends TmuxScreen {
 async function talk(way: (it: Service) => Promise<Pick<Service, 'env'>> = async (it) => it): Promise<Talk> {
   const it = await service();
   await it.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
-  const chat = await chatOn(it);
+  const chat = await createChat(it);
   const home = tempDirectory();
   const words = ['chat', 'open', '--source', chat.source_id, '--session', 't1'];
   const { env } = await way(it);

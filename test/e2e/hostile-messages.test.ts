@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { service } from '../helpers/service.ts';
-import { chatOn } from '../sandbox/talk.ts';
+import { createChat } from '../sandbox/chat.ts';
 import { start } from './program.ts';
 import { hasTmux, inTmux } from './tmux.ts';
 
@@ -10,7 +10,7 @@ const ACTS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Bidi_Contro
 
 async function conversation(...texts: readonly string[]) {
   const it = await service();
-  const { source_id } = await chatOn(it);
+  const { source_id } = await createChat(it);
   const reply = async (text: string): Promise<void> => {
     const body = { source_id, session_id: 's1', role: 'assistant', text };
     expect((await it.admin('POST', '/messages', body)).status).toBe(201);

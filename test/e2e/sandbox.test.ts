@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { tempDirectory } from '../helpers/run.ts';
-import { call, PROVISION, provisioning } from '../sandbox/harness.ts';
+import { call, PROVISION, provisionBody } from '../sandbox/client.ts';
 import { type Running, shell, start, startFile, until } from './program.ts';
 
 interface Listening {
@@ -50,7 +50,7 @@ describe('sandbox start', () => {
     const first = start(words);
     const at = await listening(first);
     const post = (to: string, id: string) =>
-      call('POST', `${to}${PROVISION}`, { token: at.token, body: provisioning(id) });
+      call('POST', `${to}${PROVISION}`, { token: at.token, body: provisionBody(id) });
     expect((await post(at.base_url, 'one')).status).toBe(201);
     first.kill('SIGKILL');
     await first;

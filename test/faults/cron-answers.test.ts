@@ -11,7 +11,7 @@ import { start } from '../e2e/program.ts';
 import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
 import { fastClock, handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
-import { CRON_JOBS, jobBody, scheduled } from '../sandbox/scheduled.ts';
+import { CRON_JOBS, jobBody, scheduleBody } from '../sandbox/cron.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
 import { partnerctl, withinLimit } from './client.ts';
 import { type Front, front, type Trouble } from './front.ts';
@@ -229,7 +229,7 @@ describe('a job whose answer is lost, by', () => {
       front.meetList(undefined);
       child.kill('SIGKILL');
       await child;
-      await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduled('0 9 1-5') });
+      await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
       sendJson(response, []);
     });
     const assuming = await run([...RECONCILE, '--assume-not-created', '--grace', '1ms'], { clock: systemClock });
@@ -259,7 +259,7 @@ describe('a job whose answer is lost, by', () => {
     // The service is slow: a minute later it is still at work, and done a little after that.
     front.meetList(async (response) => {
       front.meetList(undefined);
-      await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduled('0 9 1-5') });
+      await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
       sendJson(response, []);
     });
     const clock = fastClock(Date.now() + 60_000);
@@ -541,7 +541,7 @@ describe('what is changed by hand', () => {
 
 it('a job that the list shows without its agent blocks one of its name and content, until it is said whose it is', async () => {
   const { cron, front, run, make, listed } = await place();
-  const id = await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduled('0 9 1-5') });
+  const id = await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
   const { results } = (await listed()) as { readonly results: readonly Record<string, unknown>[] };
   front.meetList((response) => {
     sendJson(

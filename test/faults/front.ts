@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { CRON_JOBS } from '../sandbox/scheduled.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
 import { type HttpServer, httpServer, type Received } from './servers.ts';
 
 interface Answer {

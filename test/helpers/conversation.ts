@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { start } from '../e2e/program.ts';
-import { type Chat, chatOn } from '../sandbox/talk.ts';
+import { type Chat, createChat } from '../sandbox/chat.ts';
 import type { Service } from './service.ts';
 
 /*
@@ -27,7 +27,7 @@ const HISTORY = 'GET /integrations/api-chat/history/';
 
 /** Sessions named `s1` and so on, of one source. */
 export async function conversations(it: Service, count: number): Promise<Talking> {
-  const chat = await chatOn(it);
+  const chat = await createChat(it);
   const sessions = Array.from({ length: count }, (_, index) => `s${index + 1}`);
   const named = sessions.flatMap((session) => ['--session', session]);
   return { it, chat, sessions, words: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };

@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import type { CronRecord } from '../../src/cron/history.ts';
 import { cronRecordOf } from '../../src/state/cron.ts';
 import { readLog } from '../../src/state/log.ts';
-import { CRON_JOBS } from '../sandbox/scheduled.ts';
-import { chatOn } from '../sandbox/talk.ts';
+import { createChat } from '../sandbox/chat.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
 import type { Service } from './service.ts';
 
 /*
@@ -31,7 +31,7 @@ export interface Cron {
 
 /** An agent at a service whose jobs are created. */
 export async function cronOn(it: Service): Promise<Cron> {
-  const { agent_id } = await chatOn(it);
+  const { agent_id } = await createChat(it);
   await it.forget();
   // Beside the command's own ways to the service, so that its faults do not strike the one who looks.
   const jobs = async (): Promise<readonly MadeJob[]> => (await it.admin('GET', '/cron-jobs')).json.cron_jobs;

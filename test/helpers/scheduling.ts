@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROVISION, provisioning } from '../sandbox/harness.ts';
-import { CRON_JOBS, jobBody } from '../sandbox/scheduled.ts';
+import { PROVISION, provisionBody } from '../sandbox/client.ts';
+import { CRON_JOBS, jobBody } from '../sandbox/cron.ts';
 import { hasty, type Ran, type RunOptions, run, tempDirectory } from './run.ts';
 import { type Service, service } from './service.ts';
 
@@ -56,7 +56,7 @@ export const JOB = (agent: string): readonly string[] => [
 export async function schedules(external = 'acme', agentName = 'Support'): Promise<Schedules> {
   const it = await service();
   const agents = [{ template_id: 'tmpl_support', name: agentName }];
-  const { json } = await it.partner('POST', PROVISION, { body: provisioning(external, { agents }) });
+  const { json } = await it.partner('POST', PROVISION, { body: provisionBody(external, { agents }) });
   const agent: string = json.agents[0].agent_id;
   await it.forget();
   const state = join(tempDirectory(), 'state.jsonl');

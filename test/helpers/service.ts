@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { type Bench, bench } from '../sandbox/harness.ts';
+import { startTestSandbox, type TestSandbox } from '../sandbox/client.ts';
 import { tempDirectory } from './run.ts';
 
 /** One partner request as the sandbox saw it. */
@@ -25,7 +25,7 @@ interface ListedAgent {
   readonly template_id: string;
 }
 
-export interface Service extends Bench {
+export interface Service extends TestSandbox {
   /** What a command needs to reach it: address, token, and a home of its own. */
   readonly env: Record<string, string>;
   /** Everything that was received since the start or the last `forget`. */
@@ -44,7 +44,7 @@ export interface Service extends Bench {
 
 /** A service for one test: a real sandbox, and the environment to reach it. */
 export async function service(options: SandboxOptions = {}): Promise<Service> {
-  const opened = await bench(options);
+  const opened = await startTestSandbox(options);
   const { sandbox, token, admin, partner } = opened;
   const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: token, HOME: tempDirectory() };
   const received = async (): Promise<readonly Received[]> => (await admin('GET', '/requests')).json.requests;

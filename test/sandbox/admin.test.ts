@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { bench, call, PROVISION, provisioning, SPACES } from './harness.ts';
+import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
 
 describe('the door', () => {
   test('the admin surface opens to its own key alone, the API to partner tokens alone', async () => {
-    const { sandbox, token } = await bench({ adminKey: 'key-1' });
+    const { sandbox, token } = await startTestSandbox({ adminKey: 'key-1' });
     expect(sandbox.adminKey).toBe('key-1');
     for (const path of ['/settings', '/tokens', '/requests', '/nothing']) {
       expect((await call('GET', `${sandbox.adminUrl}${path}`)).status).toBe(401);
@@ -14,13 +14,13 @@ describe('the door', () => {
   });
 
   test('is open while the organization has no money left', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     await admin('PATCH', '/settings', { balance_usd: 0 });
     expect((await admin('PATCH', '/settings', { balance_usd: 100 })).status).toBe(200);
   });
 
   test('knows 404, 405, 400 and 415 as the API does', async () => {
-    const { admin, sandbox } = await bench();
+    const { admin, sandbox } = await startTestSandbox();
     expect((await admin('GET', '/nothing')).json.error.code).toBe('not_found');
     expect((await admin('PUT', '/settings')).headers.get('allow')).toBe('GET, HEAD, PATCH');
     const url = `${sandbox.adminUrl}/settings`;
@@ -32,7 +32,7 @@ describe('the door', () => {
 
 describe('tokens', () => {
   test('show their secret once and are listed without it', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     const made = await admin('POST', '/tokens', { scopes: ['spaces.read'], allowed_ip_cidrs: ['10.0.0.0/8', '::1'] });
     expect(made.status).toBe(201);
     expect(made.json).toEqual({
@@ -51,7 +51,7 @@ describe('tokens', () => {
   });
 
   test('name every scope and every address range that is none', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     const { status, json } = await admin('POST', '/tokens', {
       scopes: ['spaces.read', 'root'],
       allowed_ip_cidrs: ['10.0.0.0/33', '127.0.0.1', 'localhost'],
@@ -67,14 +67,14 @@ describe('tokens', () => {
   });
 
   test('an unknown one cannot be deleted', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     expect((await admin('DELETE', '/tokens/tok_none')).status).toBe(404);
   });
 });
 
 describe('settings', () => {
   test('have defaults, and a PATCH changes what it names', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     const defaults = {
       balance_usd: 100,
       rate_limit: null,
@@ -99,7 +99,7 @@ describe('settings', () => {
     [{ agents_on_repeat: 'double' }, 'agents_on_repeat'],
     [{ colour: 'red' }, 'colour'],
   ])('%j is refused and changes nothing', async (patch, path) => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     const before = (await admin('GET', '/settings')).json;
     const { status, json } = await admin('PATCH', '/settings', { ...patch, latency_ms: 5 });
     expect(status).toBe(422);
@@ -108,7 +108,7 @@ describe('settings', () => {
   });
 
   test('numbers out of bounds are named with their bounds', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     const { json } = await admin('PATCH', '/settings', { page_size: 1.5, latency_ms: -1 });
     expect(json.error.fields).toEqual([
       { path: 'page_size', message: 'is not a valid integer' },
@@ -117,7 +117,7 @@ describe('settings', () => {
   });
 
   test('a new rate limit begins a new window', async () => {
-    const { admin, partner } = await bench({ now: () => 0 });
+    const { admin, partner } = await startTestSandbox({ now: () => 0 });
     const limit = { requests: 1, per_seconds: 3600 };
     await admin('PATCH', '/settings', { rate_limit: limit });
     await partner('GET', SPACES);
@@ -129,7 +129,7 @@ describe('settings', () => {
   });
 
   test('latency_ms holds partner requests back', async () => {
-    const { admin, partner } = await bench();
+    const { admin, partner } = await startTestSandbox();
     await admin('PATCH', '/settings', { latency_ms: 80 });
     const started = performance.now();
     await partner('GET', SPACES);
@@ -139,8 +139,8 @@ describe('settings', () => {
 
 describe('the request log', () => {
   test('tells what was received and how it was answered, and never the token', async () => {
-    const { admin, partner, token } = await bench({ now: () => 0 });
-    const body = provisioning('acme');
+    const { admin, partner, token } = await startTestSandbox({ now: () => 0 });
+    const body = provisionBody('acme');
     const made = await partner('POST', PROVISION, { body, headers: { 'x-request-id': 'r1' } });
     await partner('GET', `${SPACES}?page_size=2`);
     await partner('GET', `${SPACES}${made.json.space.space_id}/agents/`, { token: 'pat_wrong' });
@@ -175,7 +175,7 @@ describe('the request log', () => {
   });
 
   test('is cleared by DELETE', async () => {
-    const { admin, partner } = await bench();
+    const { admin, partner } = await startTestSandbox();
     await partner('GET', SPACES);
     expect((await admin('DELETE', '/requests')).status).toBe(204);
     expect((await admin('GET', '/requests')).json).toEqual({ counts: {}, requests: [] });
@@ -184,7 +184,7 @@ describe('the request log', () => {
 
 describe('templates', () => {
   test('the approved ones are listed; one more can be added once', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     const listed = (await admin('GET', '/templates')).json.templates;
     expect(listed.map(({ template_id }: { template_id: string }) => template_id)).toEqual([
       'tmpl_support',
@@ -200,7 +200,7 @@ describe('templates', () => {
 
 describe('spaces in bulk', () => {
   test('what is there already is not made again', async () => {
-    const { admin, partner } = await bench();
+    const { admin, partner } = await startTestSandbox();
     expect((await admin('POST', '/spaces', { count: 3, prefix: 'x' })).json).toEqual({ created: 3 });
     expect((await admin('POST', '/spaces', { count: 5, prefix: 'x' })).json).toEqual({ created: 2 });
     expect((await partner('GET', SPACES)).json.count).toBe(5);
@@ -209,8 +209,8 @@ describe('spaces in bulk', () => {
 
 describe('reset', () => {
   test('takes the data away and keeps the tokens', async () => {
-    const { admin, partner } = await bench();
-    await partner('POST', PROVISION, { body: provisioning('acme') });
+    const { admin, partner } = await startTestSandbox();
+    await partner('POST', PROVISION, { body: provisionBody('acme') });
     await admin('PATCH', '/settings', { page_size: 5 });
     await admin('POST', '/templates', { template_id: 't', name: 'T' });
     await admin('PUT', '/faults', { rules: [{ kind: 'status', status: 500 }] });
@@ -219,11 +219,11 @@ describe('reset', () => {
     expect((await admin('GET', '/settings')).json.page_size).toBe(100);
     expect((await admin('GET', '/templates')).json.templates).toHaveLength(4);
     expect((await admin('GET', '/requests')).json.requests).toHaveLength(1);
-    expect((await partner('POST', PROVISION, { body: provisioning('acme') })).status).toBe(201);
+    expect((await partner('POST', PROVISION, { body: provisionBody('acme') })).status).toBe(201);
   });
 
   test('takes the tokens too where it is told so', async () => {
-    const { admin, partner } = await bench();
+    const { admin, partner } = await startTestSandbox();
     await admin('POST', '/reset', { keep_tokens: false });
     expect((await partner('GET', SPACES)).status).toBe(401);
     expect((await admin('GET', '/tokens')).json.tokens).toEqual([]);

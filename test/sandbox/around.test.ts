@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Bench, bench, call, PROVISION, provisioning, SPACES } from './harness.ts';
+import { call, PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
 
 describe('who may call', () => {
   test.each([
@@ -11,7 +11,7 @@ describe('who may call', () => {
     ['an empty bearer', { authorization: 'Bearer ' }],
     ['an unknown token', { authorization: 'Bearer pat_unknown' }],
   ])('%s is 401 and says how to authenticate', async (_, headers) => {
-    const { sandbox } = await bench();
+    const { sandbox } = await startTestSandbox();
     const answer = await call('GET', `${sandbox.baseUrl}${SPACES}`, { headers });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer realm=/);
@@ -19,12 +19,12 @@ describe('who may call', () => {
   });
 
   test('the scheme is known in any case', async () => {
-    const { partner, token } = await bench();
+    const { partner, token } = await startTestSandbox();
     expect((await partner('GET', SPACES, { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
   });
 
   test('a deleted token is 401', async () => {
-    const { partner, admin } = await bench();
+    const { partner, admin } = await startTestSandbox();
     const { json } = await admin('POST', '/tokens', {});
     expect((await partner('GET', SPACES, { token: json.token })).status).toBe(200);
     expect((await admin('DELETE', `/tokens/${json.token_id}`)).status).toBe(204);
@@ -36,7 +36,7 @@ describe('who may call', () => {
     ['POST', PROVISION, 'spaces.provision'],
     ['GET', `${SPACES}spc_1/agents/`, 'agents.read'],
   ])('%s %s needs the scope %s', async (method, path, scope) => {
-    const { sandbox, partner } = await bench();
+    const { sandbox, partner } = await startTestSandbox();
     const others = ['spaces.read', 'spaces.provision', 'agents.read'].filter((each) => each !== scope);
     const without = await partner(method, path, { token: await sandbox.createToken({ scopes: others }) });
     expect(without.status).toBe(403);
@@ -46,7 +46,7 @@ describe('who may call', () => {
   });
 
   test('a scope that there is not makes no token', async () => {
-    const { sandbox } = await bench();
+    const { sandbox } = await startTestSandbox();
     await expect(sandbox.createToken({ scopes: ['spaces.write'] })).rejects.toThrow(/scopes\[0\] must be one of/);
   });
 });
@@ -59,7 +59,7 @@ describe('from where', () => {
     ['10.0.0.0/8', 403],
     ['::1', 403],
   ])('a token for %s answers a caller at 127.0.0.1 with %i', async (range, status) => {
-    const { sandbox, partner } = await bench();
+    const { sandbox, partner } = await startTestSandbox();
     const token = await sandbox.createToken({ allowed_ip_cidrs: [range] });
     const answer = await partner('GET', SPACES, { token });
     expect(answer.status).toBe(status);
@@ -67,7 +67,7 @@ describe('from where', () => {
   });
 
   test('a caller over IPv6 is held to the IPv6 ranges', async () => {
-    const { sandbox, partner } = await bench({ host: '::1' });
+    const { sandbox, partner } = await startTestSandbox({ host: '::1' });
     expect(sandbox.baseUrl).toMatch(/^http:\/\/\[::1\]:\d+\/v1$/);
     const inside = await sandbox.createToken({ allowed_ip_cidrs: ['10.0.0.0/8', '::/64'] });
     const outside = await sandbox.createToken({ allowed_ip_cidrs: ['127.0.0.1', '2001:db8::/32'] });
@@ -76,7 +76,7 @@ describe('from where', () => {
   });
 
   test("a forwarding header does not change the caller's address", async () => {
-    const { sandbox, partner } = await bench();
+    const { sandbox, partner } = await startTestSandbox();
     const token = await sandbox.createToken({ allowed_ip_cidrs: ['10.0.0.0/8'] });
     const headers = { 'x-forwarded-for': '10.0.0.1', forwarded: 'for=10.0.0.1' };
     expect((await partner('GET', SPACES, { token, headers })).status).toBe(403);
@@ -85,11 +85,11 @@ describe('from where', () => {
 
 describe('what is looked at first', () => {
   test('under 1 USD nothing is processed, whatever else is wrong with an authenticated request', async () => {
-    const { sandbox, partner, admin } = await bench();
+    const { sandbox, partner, admin } = await startTestSandbox();
     await admin('PATCH', '/settings', { balance_usd: 0.99, rate_limit: { requests: 1, per_seconds: 60 } });
     const poor = await sandbox.createToken({ scopes: [] });
     for (const token of [poor, await sandbox.createToken()]) {
-      for (const raw of ['{not json', JSON.stringify(provisioning('acme'))]) {
+      for (const raw of ['{not json', JSON.stringify(provisionBody('acme'))]) {
         const { status, json } = await partner('POST', PROVISION, { token, raw });
         expect([status, json.error.code]).toEqual([402, 'organization_balance_too_low']);
       }
@@ -101,7 +101,7 @@ describe('what is looked at first', () => {
   });
 
   test('the address comes before the balance, the rate before the scope', async () => {
-    const { sandbox, partner, admin } = await bench();
+    const { sandbox, partner, admin } = await startTestSandbox();
     const elsewhere = await sandbox.createToken({ allowed_ip_cidrs: ['10.0.0.1'] });
     const scopeless = await sandbox.createToken({ scopes: [] });
     await admin('PATCH', '/settings', { balance_usd: 0 });
@@ -115,7 +115,7 @@ describe('what is looked at first', () => {
 describe('the rate limit', () => {
   test('counts each token for itself and begins anew when the window is over', async () => {
     let now = Date.UTC(2026, 0, 1, 12, 0, 0, 250);
-    const { sandbox, partner, admin } = await bench({ now: () => now });
+    const { sandbox, partner, admin } = await startTestSandbox({ now: () => now });
     await admin('PATCH', '/settings', { rate_limit: { requests: 2, per_seconds: 10 } });
     expect((await partner('GET', SPACES)).status).toBe(200);
     expect((await partner('GET', SPACES)).status).toBe(200);
@@ -132,7 +132,7 @@ describe('the rate limit', () => {
 
   test('gives the moment as an HTTP date, never too early, on the clock of the Date header', async () => {
     const now = Date.UTC(2026, 0, 1, 12, 0, 0, 250);
-    const { partner, admin } = await bench({ now: () => now });
+    const { partner, admin } = await startTestSandbox({ now: () => now });
     await admin('PATCH', '/settings', { rate_limit: { requests: 1, per_seconds: 10, retry_after: 'date' } });
     await partner('GET', SPACES);
     const { headers } = await partner('GET', SPACES);
@@ -141,7 +141,7 @@ describe('the rate limit', () => {
   });
 
   test('says nothing where the settings say so', async () => {
-    const { partner, admin } = await bench({ now: () => 0 });
+    const { partner, admin } = await startTestSandbox({ now: () => 0 });
     await admin('PATCH', '/settings', { rate_limit: { requests: 1, per_seconds: 10, retry_after: 'none' } });
     await partner('GET', SPACES);
     const { status, headers } = await partner('GET', SPACES);
@@ -160,7 +160,7 @@ describe('paths and methods', () => {
     '',
     '/automation/spaces//agents/',
   ])('there is nothing at %j', async (path) => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const { status, json, headers } = await partner('GET', path);
     expect([status, json.error.code]).toEqual([404, 'not_found']);
     expect(headers.has('location')).toBe(false);
@@ -172,14 +172,14 @@ describe('paths and methods', () => {
     ['POST', `${SPACES}spc_1/agents/`, 'GET, HEAD'],
     ['OPTIONS', SPACES, 'GET, HEAD'],
   ])('%s %s is 405 and allows %s', async (method, path, allow) => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const { status, json, headers } = await partner(method, path);
     expect([status, json.error.code]).toEqual([405, 'method_not_allowed']);
     expect(headers.get('allow')).toBe(allow);
   });
 
   test('a request that no address can be made of is 400 in the one error shape', async () => {
-    const { sandbox } = await bench();
+    const { sandbox } = await startTestSandbox();
     const { hostname, port } = new URL(sandbox.baseUrl);
     const socket = connect(Number(port), hostname);
     onTestFinished(() => {
@@ -192,7 +192,7 @@ describe('paths and methods', () => {
   });
 
   test('outside the API and the admin surface there is nothing', async () => {
-    const { sandbox } = await bench();
+    const { sandbox } = await startTestSandbox();
     const { status, json } = await call('GET', sandbox.baseUrl.replace('/v1', '/v2/automation/spaces/'));
     expect([status, json.error.code]).toEqual([404, 'not_found']);
   });
@@ -200,7 +200,7 @@ describe('paths and methods', () => {
 
 describe('bodies', () => {
   test('what is not JSON is 400', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     for (const raw of ['{"external_space_id":', '', Uint8Array.of(0x22, 0xff, 0x22)]) {
       const { status, json } = await partner('POST', PROVISION, { raw });
       expect([status, json.error.code]).toEqual([400, 'malformed_json']);
@@ -208,8 +208,8 @@ describe('bodies', () => {
   });
 
   test('another content type is 415', async () => {
-    const { partner } = await bench();
-    const body = provisioning('acme');
+    const { partner } = await startTestSandbox();
+    const body = provisionBody('acme');
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1']) {
       const { status, json } = await partner('POST', PROVISION, { body, headers: { 'content-type': type } });
       expect([status, json.error.code]).toEqual([415, 'unsupported_media_type']);
@@ -219,7 +219,7 @@ describe('bodies', () => {
   });
 
   test('over 1 MiB is 413 by the declared length, and the connection goes on to serve', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const raw = JSON.stringify({ external_space_id: 'x'.repeat(1024 * 1024) });
     const { status, json } = await partner('POST', PROVISION, { raw });
     expect([status, json.error.code]).toEqual([413, 'body_too_large']);
@@ -229,7 +229,7 @@ describe('bodies', () => {
   /** A connection on which a POST to provision has been begun with these headers. */
   async function begun(
     headers: string,
-    { sandbox, token }: Bench,
+    { sandbox, token }: TestSandbox,
   ): Promise<{ socket: Socket; answer: () => Promise<string> }> {
     const { hostname, port } = new URL(sandbox.baseUrl);
     const socket = connect(Number(port), hostname);
@@ -242,19 +242,19 @@ describe('bodies', () => {
   }
 
   test('over 1 MiB is 413 by the declared length before a byte of it came', async () => {
-    const { answer } = await begun(`Content-Length: ${1024 * 1024 + 1}`, await bench());
+    const { answer } = await begun(`Content-Length: ${1024 * 1024 + 1}`, await startTestSandbox());
     expect(await answer()).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test('over 1 MiB is 413 while it streams, long before its end', async () => {
-    const { socket, answer } = await begun('Transfer-Encoding: chunked', await bench());
+    const { socket, answer } = await begun('Transfer-Encoding: chunked', await startTestSandbox());
     for (let sent = 0; sent <= 16; sent += 1) socket.write(`10000\r\n${'x'.repeat(0x10000)}\r\n`);
     // The body never ends: the answer must not wait for it.
     expect(await answer()).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test("one that the caller cuts short is the caller's mistake, not a crash", async () => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const { socket } = await begun('Content-Length: 100', on);
     socket.write('{"external_space_id":');
     const logged = async (): Promise<LoggedRequest | undefined> =>
@@ -268,17 +268,17 @@ describe('bodies', () => {
 
 describe('bodies made to harm', () => {
   test('one nested thousands deep leaves the request log readable', async () => {
-    const { partner, admin } = await bench();
+    const { partner, admin } = await startTestSandbox();
     const raw = `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
     expect((await partner('POST', PROVISION, { raw })).status).toBe(422);
     expect((await admin('GET', '/requests')).json.requests[0]).toMatchObject({ status: 422, body: null });
   });
 
   test('a long wrong value is not sent back whole', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const long = 'x'.repeat(500_000);
     const agents = [{ template_id: long, name: 'S', auto_create_api_chat: long }];
-    const { status, text } = await partner('POST', PROVISION, { body: provisioning('acme', { agents }) });
+    const { status, text } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
     expect(status).toBe(422);
     expect(text.length).toBeLessThan(1_000);
   });
@@ -286,20 +286,20 @@ describe('bodies made to harm', () => {
 
 describe('request ids', () => {
   test("a sane id is the caller's, in the header and in errors", async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const answer = await partner('GET', '/nope/', { headers: { 'x-request-id': 'run-7:step.2_A' } });
     expect(answer.headers.get('x-request-id')).toBe('run-7:step.2_A');
     expect(answer.json.error.request_id).toBe('run-7:step.2_A');
   });
 
   test.each(['x'.repeat(129), 'a b', 'a/b', 'é'])('%j gives way to one of the service', async (id) => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const { headers } = await partner('GET', SPACES, { headers: { 'x-request-id': id } });
     expect(headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{20}$/);
   });
 
   test('every refusal has the one error shape', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const { json } = await partner('GET', '/nope/');
     expect(json).toEqual({
       error: { code: 'not_found', message: expect.any(String), request_id: expect.stringMatching(/^req_/) },
@@ -315,7 +315,7 @@ describe('a crash in the service', () => {
       if (reads === 0) throw new Error('the clock is broken');
       return 0;
     };
-    const { partner, admin } = await bench({ now });
+    const { partner, admin } = await startTestSandbox({ now });
     // Read for the Date header, for the request log, and then for the rate limit.
     reads = 3;
     const answer = await partner('GET', SPACES);
@@ -330,9 +330,9 @@ describe('a crash in the service', () => {
 
 describe('starting', () => {
   test('a port in use is a clear error', async () => {
-    const { sandbox } = await bench();
+    const { sandbox } = await startTestSandbox();
     const port = Number(new URL(sandbox.baseUrl).port);
-    await expect(bench({ port })).rejects.toThrow(`Port ${port} on 127.0.0.1 is in use.`);
+    await expect(startTestSandbox({ port })).rejects.toThrow(`Port ${port} on 127.0.0.1 is in use.`);
   });
 
   test.each(['0.0.0.0', 'localhost', '::'])('on %s is refused', async (host) => {
@@ -341,13 +341,13 @@ describe('starting', () => {
   });
 
   test('and closing twice is closing once', async () => {
-    const { sandbox } = await bench();
+    const { sandbox } = await startTestSandbox();
     await Promise.all([sandbox.close(), sandbox.close()]);
     await expect(fetch(sandbox.baseUrl)).rejects.toThrow();
   });
 
   test('leaves the globals of the process alone', async () => {
-    await bench();
+    await startTestSandbox();
     // The library's own ones, which it would put in their place, inherit from them.
     for (const built of [Request, Response]) expect(Object.getPrototypeOf(built)).toBe(Function.prototype);
   });

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { type Script, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Bench, bench } from './harness.ts';
-import { type Chat, chatOn, type Entry, manualClock } from './talk.ts';
+import { type Chat, createChat, type HistoryEntry, manualClock } from './chat.ts';
+import { startTestSandbox, type TestSandbox } from './client.ts';
 
 type Mode = 'agent_inbox' | 'session_workflow';
 
 async function talk(script: Script = [], mode: Mode = 'session_workflow') {
   const clock = manualClock();
-  const on: Bench = await bench({ ...clock, script });
-  return { clock, ...on, chat: await chatOn(on, mode) };
+  const on: TestSandbox = await startTestSandbox({ ...clock, script });
+  return { clock, ...on, chat: await createChat(on, mode) };
 }
 
-function texts(entries: readonly Entry[]): string[] {
+function texts(entries: readonly HistoryEntry[]): string[] {
   return entries.map(({ role, text }) => `${role === 'user' ? '>' : '<'} ${text}`);
 }
 
@@ -38,7 +38,7 @@ describe('an agent without a script', () => {
   });
 
   test('echoes within a moment on the clock of the machine', async () => {
-    const chat = await chatOn(await bench());
+    const chat = await createChat(await startTestSandbox());
     await chat.send('Hello');
     await expect.poll(() => said(chat)).toEqual(['> Hello', '< You said: Hello']);
   });
@@ -54,8 +54,8 @@ describe('an agent without a script', () => {
 
   test('does not answer on a source that is not capable of replies', async () => {
     const clock = manualClock();
-    const on = await bench(clock);
-    const chat = await chatOn(on, 'agent_inbox', { auto_create_api_chat: false });
+    const on = await startTestSandbox(clock);
+    const chat = await createChat(on, 'agent_inbox', { auto_create_api_chat: false });
     const path = `/automation/spaces/${chat.space_id}/agents/${chat.agent_id}/api-chat/`;
     const { source_id } = (await on.partner('POST', path, { body: { reply_capable: false } })).json;
     expect((await chat.send('Hello', { source_id })).status).toBe(201);
@@ -188,8 +188,8 @@ describe('a script', () => {
 
   test('is for one agent or one template where it says so', async () => {
     const { clock, chat, ...on } = await talk();
-    const sales = await chatOn(on, 'session_workflow', { name: 'Sales', template_id: 'tmpl_sales' });
-    const named = await chatOn(on, 'session_workflow', { name: 'Ada' });
+    const sales = await createChat(on, 'session_workflow', { name: 'Sales', template_id: 'tmpl_sales' });
+    const named = await createChat(on, 'session_workflow', { name: 'Ada' });
     const rules = [
       { pattern: '', template: 'tmpl_sales', replies: [{ text: 'sales' }] },
       { pattern: '', agent: 'Ada', replies: [{ text: 'by name' }] },
@@ -239,8 +239,8 @@ describe('time', () => {
       timers.push(task);
       return () => undefined;
     };
-    const on = await bench({ now: () => now, schedule });
-    const chat = await chatOn(on);
+    const on = await startTestSandbox({ now: () => now, schedule });
+    const chat = await createChat(on);
     await chat.send('Hello');
     timers.shift()?.();
     expect(await chat.history()).toHaveLength(1);
@@ -257,7 +257,7 @@ describe('time', () => {
       timers += 1;
       return clock.schedule(task, ms);
     };
-    const chat = await chatOn(await bench({ ...clock, schedule }));
+    const chat = await createChat(await startTestSandbox({ ...clock, schedule }));
     await Promise.all(Array.from({ length: 200 }, (_, number) => chat.send(`${number}`)));
     clock.advance(50);
     expect(await chat.history()).toHaveLength(400);
@@ -269,7 +269,7 @@ describe('time', () => {
     await chat.send('Hello');
     await admin('POST', '/reset', {});
     clock.advance(1_000);
-    const fresh = await chatOn({ admin, ...on });
+    const fresh = await createChat({ admin, ...on });
     expect(await fresh.history()).toEqual([]);
     expect((await chat.page()).status).toBe(404);
   });

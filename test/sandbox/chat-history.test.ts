@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
-import { type Bench, bench, call } from './harness.ts';
-import { type Chat, chatOn, type Entry, HISTORY, manualClock } from './talk.ts';
+import { type Chat, createChat, HISTORY, type HistoryEntry, manualClock } from './chat.ts';
+import { call, startTestSandbox, type TestSandbox } from './client.ts';
 
 /** A session of so many messages, `1` to `<count>`. */
 async function session(count: number, faults: FaultPlan = { rules: [] }) {
-  const on: Bench = await bench({ ...manualClock(), faults });
-  const chat = await chatOn(on);
+  const on: TestSandbox = await startTestSandbox({ ...manualClock(), faults });
+  const chat = await createChat(on);
   if (count > 0) await inject(on, chat, { count, text: '{n}' });
   return { ...on, chat };
 }
 
-function inject({ admin }: Pick<Bench, 'admin'>, { source_id }: Chat, more: Record<string, unknown>) {
+function inject({ admin }: Pick<TestSandbox, 'admin'>, { source_id }: Chat, more: Record<string, unknown>) {
   return admin('POST', '/messages', { source_id, session_id: 's1', role: 'assistant', ...more });
 }
 
-function texts(entries: readonly Entry[]): string[] {
+function texts(entries: readonly HistoryEntry[]): string[] {
   return entries.map(({ text }) => text);
 }
 
@@ -129,8 +129,8 @@ describe('a request for history that is refused', () => {
 describe('messages put in by the admin surface', () => {
   test('are there in either role, byte for byte, and wake no agent', async () => {
     const clock = manualClock();
-    const on = await bench(clock);
-    const chat = await chatOn(on);
+    const on = await startTestSandbox(clock);
+    const chat = await createChat(on);
     const one = await inject(on, chat, { role: 'user', text: 'n is {n} 🙂\r\n' });
     const two = await inject(on, chat, { text: 'reply' });
     expect([one.status, two.json.created]).toEqual([201, 1]);
@@ -277,7 +277,7 @@ describe('quirks', () => {
         { ...on, kind: 'short_page', rate: 0.4 },
       ],
     });
-    const known = new Map<string, Entry>();
+    const known = new Map<string, HistoryEntry>();
     let cursor: Record<string, string> = {};
     for (;;) {
       const answer = await chat.page({ page_size: '7', ...cursor }).catch(() => undefined);

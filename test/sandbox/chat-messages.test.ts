@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Bench, bench, PROVISION, SPACES } from './harness.ts';
-import { chatOn, HISTORY, MESSAGE, manualClock } from './talk.ts';
+import { createChat, HISTORY, MESSAGE, manualClock } from './chat.ts';
+import { PROVISION, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
 
 /** A bench on which no agent answers unless time is let pass. */
 async function quiet() {
   const clock = manualClock();
-  const on = await bench(clock);
-  return { clock, ...on, chat: await chatOn(on) };
+  const on = await startTestSandbox(clock);
+  return { clock, ...on, chat: await createChat(on) };
 }
 
 describe('a message', () => {
@@ -38,7 +38,7 @@ describe('a message', () => {
 
   test('is another one in another session or source', async () => {
     const { partner, chat, ...on } = await quiet();
-    const other = await chatOn({ partner, ...on }, 'agent_inbox', { name: 'Other' });
+    const other = await createChat({ partner, ...on }, 'agent_inbox', { name: 'Other' });
     const sent = [
       await chat.send('Hello', { external_message_id: 'e-1' }),
       await chat.send('Hello', { external_message_id: 'e-1', session_id: 's2' }),
@@ -135,13 +135,13 @@ describe('a message that is refused', () => {
 });
 
 describe('an API chat token', () => {
-  async function tokenFor({ admin }: Pick<Bench, 'admin'>, source_id: string, more = {}) {
+  async function tokenFor({ admin }: Pick<TestSandbox, 'admin'>, source_id: string, more = {}) {
     return admin('POST', '/chat-tokens', { source_id, ...more });
   }
 
   test('opens the messages and the history of its source, and nothing else', async () => {
     const { chat, ...on } = await quiet();
-    const other = await chatOn(on, 'agent_inbox', { name: 'Other' });
+    const other = await createChat(on, 'agent_inbox', { name: 'Other' });
     const made = await tokenFor(on, chat.source_id);
     expect(made.status).toBe(201);
     expect(made.json).toEqual({

@@ -4,19 +4,19 @@ import { describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { readLines, writeLine } from '../../src/sandbox/store/lines.ts';
 import { cpuMsOf } from '../helpers/cpu.ts';
-import { type Bench, bench, over, overChild } from './harness.ts';
-import { type ChildSandbox, childSandboxes, temporaryDirectory } from './process.ts';
-import { type Chat, chatOn, type Entry, manualClock } from './talk.ts';
+import { type Chat, createChat, type HistoryEntry, manualClock } from './chat.ts';
+import { type ChildSandbox, childSandboxes, temporaryDirectory } from './child-process.ts';
+import { connectTo, connectToChild, startTestSandbox, type TestSandbox } from './client.ts';
 
 const startChild = childSandboxes();
 
 /** Ways to a sandbox that the test itself ends. */
-async function open(options: SandboxOptions): Promise<Bench> {
+async function open(options: SandboxOptions): Promise<TestSandbox> {
   const sandbox = await startSandbox(options);
-  return over(sandbox, await sandbox.createToken());
+  return connectTo(sandbox, await sandbox.createToken());
 }
 
-function texts(entries: readonly Entry[]): string[] {
+function texts(entries: readonly HistoryEntry[]): string[] {
   return entries.map(({ text }) => text);
 }
 
@@ -39,8 +39,8 @@ describe('a restart', () => {
     const script = [{ pattern: 'slow (.*)', replies: [{ text: 'first $1', delay_ms: 100 }, { text: 'second $1' }] }];
     const clock = manualClock();
     const first = await open({ dataDir, script, ...clock });
-    const inbox = await chatOn(first, 'agent_inbox');
-    const workflow = await chatOn(first, 'session_workflow');
+    const inbox = await createChat(first, 'agent_inbox');
+    const workflow = await createChat(first, 'session_workflow');
     const { token: chatToken } = (await first.admin('POST', '/chat-tokens', { source_id: inbox.source_id })).json;
     for (const text of ['slow a', 'b', 'c']) await inbox.send(text);
     await workflow.send('done');
@@ -55,8 +55,8 @@ describe('a restart', () => {
     await between(dataDir);
 
     const later = manualClock(clock.now());
-    const second = await bench({ dataDir, ...later });
-    const [inboxAgain, workflowAgain] = [await chatOn(second, 'agent_inbox'), await chatOn(second)];
+    const second = await startTestSandbox({ dataDir, ...later });
+    const [inboxAgain, workflowAgain] = [await createChat(second, 'agent_inbox'), await createChat(second)];
     expect(inboxAgain.source_id).toBe(inbox.source_id);
     expect((await second.admin('GET', '/script')).json.rules).toHaveLength(1);
     expect((await inboxAgain.page({}, chatToken)).status).toBe(200);
@@ -77,12 +77,12 @@ describe('a restart', () => {
     const dataDir = await temporaryDirectory();
     const clock = manualClock();
     const first = await open({ dataDir, ...clock });
-    await (await chatOn(first)).send('Hello');
+    await (await createChat(first)).send('Hello');
     await first.sandbox.close();
     clock.advance(1_000);
     const later = manualClock(clock.now());
-    const second = await bench({ dataDir, ...later });
-    const chat = await chatOn(second);
+    const second = await startTestSandbox({ dataDir, ...later });
+    const chat = await createChat(second);
     later.advance(0);
     expect(texts(await chat.history())).toEqual(['Hello', 'You said: Hello']);
   });
@@ -90,7 +90,7 @@ describe('a restart', () => {
   test('a reply is on disk without anybody asking for it', async () => {
     const dataDir = await temporaryDirectory();
     const clock = manualClock();
-    const chat = await chatOn(await bench({ dataDir, ...clock }));
+    const chat = await createChat(await startTestSandbox({ dataDir, ...clock }));
     await chat.send('Hello');
     clock.advance(50);
     const written = async (): Promise<unknown[]> =>
@@ -102,20 +102,20 @@ describe('a restart', () => {
   test('is quick with 100,000 messages', async () => {
     const dataDir = await temporaryDirectory();
     const first = await open({ dataDir });
-    const { source_id } = await chatOn(first);
+    const { source_id } = await createChat(first);
     const body = { source_id, session_id: 's1', role: 'assistant', text: 'Message {n}', count: 100_000 };
     expect((await first.admin('POST', '/messages', body)).status).toBe(201);
     await first.sandbox.close();
-    const opening = bench({ dataDir });
+    const opening = startTestSandbox({ dataDir });
     expect(await cpuMsOf(() => opening)).toBeLessThan(15_000);
-    const chat = await chatOn(await opening);
+    const chat = await createChat(await opening);
     expect(texts(await chat.history({ page_size: '1000' })).at(-1)).toBe('Message 100000');
   });
 
   test('the secret of a chat token is in no file', async () => {
     const dataDir = await temporaryDirectory();
-    const on = await bench({ dataDir });
-    const { source_id } = await chatOn(on);
+    const on = await startTestSandbox({ dataDir });
+    const { source_id } = await createChat(on);
     const { token } = (await on.admin('POST', '/chat-tokens', { source_id })).json;
     for (const name of await readdir(dataDir)) {
       expect(await readFile(join(dataDir, name), 'utf8')).not.toContain(token.slice(4));
@@ -151,7 +151,7 @@ describe('kill -9', () => {
   }
 
   /** What the replies of a session answer, text by text: an inbox answers several at once. */
-  function answered(entries: readonly Entry[]): string[] {
+  function answered(entries: readonly HistoryEntry[]): string[] {
     return entries
       .filter(({ role }) => role === 'assistant')
       .flatMap(({ text }) => text.replace('You said: ', '').split('\n'));
@@ -165,11 +165,11 @@ describe('kill -9', () => {
       // Rounds of different lengths end at different moments between a message and its reply.
       for (const [round, enough] of [1, 20, 60, 150, 90].entries()) {
         const child = await startChild(dataDir);
-        const chat = await chatOn(overChild(child), mode);
+        const chat = await createChat(connectToChild(child), mode);
         acknowledged.push(...(await load(chat, child, `r${round}`, enough)));
       }
       expect(acknowledged.length).toBeGreaterThan(300);
-      const chat = await chatOn(await bench({ dataDir }), mode);
+      const chat = await createChat(await startTestSandbox({ dataDir }), mode);
       const idle = async (): Promise<boolean> => {
         const sessions = await Promise.all(SESSIONS.map((session_id) => chat.history({ session_id })));
         return sessions.every((entries) => {
@@ -179,7 +179,7 @@ describe('kill -9', () => {
       };
       await expect.poll(idle).toBe(true);
 
-      const all: Entry[] = [];
+      const all: HistoryEntry[] = [];
       for (const session_id of SESSIONS) {
         const entries = await chat.history({ session_id });
         const heard = texts(entries.filter(({ role }) => role === 'user'));
@@ -196,8 +196,8 @@ describe('kill -9', () => {
   test('what a reader was shown stays as it was', async () => {
     const dataDir = await temporaryDirectory();
     const child = await startChild(dataDir);
-    const chat = await chatOn(overChild(child));
-    let shown: Entry[] = [];
+    const chat = await createChat(connectToChild(child));
+    let shown: HistoryEntry[] = [];
     let sent = 0;
     while (shown.filter(({ role }) => role === 'assistant').length < 20) {
       sent += 1;
@@ -205,7 +205,7 @@ describe('kill -9', () => {
       shown = await chat.history();
     }
     await child.kill();
-    const again = await chatOn(await bench({ dataDir }));
+    const again = await createChat(await startTestSandbox({ dataDir }));
     expect((await again.history()).slice(0, shown.length)).toEqual(shown);
   });
 });

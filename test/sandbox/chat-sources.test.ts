@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { bench, PROVISION, provisioning, SPACES } from './harness.ts';
-import { chatOn } from './talk.ts';
+import { createChat } from './chat.ts';
+import { PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
 
 const SETUP = `${SPACES}:space/agents/:agent/api-chat/`;
 
@@ -10,9 +10,9 @@ function setupPath(space: string, agent: string): string {
 
 /** A bench with one agent that has no source yet. */
 async function withAgent() {
-  const on = await bench();
+  const on = await startTestSandbox();
   const agents = [{ template_id: 'tmpl_sales', name: 'Sales' }];
-  const { json } = await on.partner('POST', PROVISION, { body: provisioning('acme', { agents }) });
+  const { json } = await on.partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
   const space_id: string = json.space.space_id;
   const agent_id: string = json.agents[0].agent_id;
   return { ...on, space_id, agent_id, path: setupPath(space_id, agent_id) };
@@ -44,8 +44,8 @@ describe("an agent's source", () => {
   });
 
   test('is the one that provisioning made', async () => {
-    const on = await bench();
-    const chat = await chatOn(on, 'session_workflow');
+    const on = await startTestSandbox();
+    const chat = await createChat(on, 'session_workflow');
     const { status, json } = await on.partner('POST', setupPath(chat.space_id, chat.agent_id), {
       body: { name: 'Web chat', routing_mode: 'agent_inbox' },
     });
@@ -71,7 +71,7 @@ describe("an agent's source", () => {
 describe('a set-up that is refused', () => {
   test('an unknown space, an unknown agent, and an agent of another space are 404', async () => {
     const { partner, space_id, agent_id } = await withAgent();
-    const other = (await partner('POST', PROVISION, { body: provisioning('other') })).json.space.space_id;
+    const other = (await partner('POST', PROVISION, { body: provisionBody('other') })).json.space.space_id;
     const codes = async (space: string, agent: string) => {
       const { status, json } = await partner('POST', setupPath(space, agent), { body: {} });
       return [status, json.error.code];

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { scheduleInProcess } from '../../src/sandbox/time/schedule.ts';
-import { type Bench, bench } from './harness.ts';
-import { planOn } from './scheduled.ts';
-import { chatOn, manualClock } from './talk.ts';
+import { createChat, manualClock } from './chat.ts';
+import { startTestSandbox, type TestSandbox } from './client.ts';
+import { createCronClient } from './cron.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const DAY = 86_400_000;
 
 async function fresh() {
   const machine = manualClock(START);
-  const on: Bench = await bench(machine);
+  const on: TestSandbox = await startTestSandbox(machine);
   const now = async (): Promise<string> => (await on.admin('GET', '/clock')).json.now;
-  return { machine, now, ...on, ...(await planOn(on)) };
+  return { machine, now, ...on, ...(await createCronClient(on)) };
 }
 
 async function said({ chat }: Awaited<ReturnType<typeof fresh>>): Promise<string[]> {
@@ -26,7 +26,7 @@ describe('the clock', () => {
   });
 
   test('is that of every answer and every record', async () => {
-    const { clock, partner, chat, make } = await fresh();
+    const { clock, partner, chat, create: make } = await fresh();
     await clock({ frozen: true, set: '2027-03-04T05:06:07Z' });
     const { headers } = await partner('GET', '/automation/spaces/');
     expect(headers.get('date')).toBe('Thu, 04 Mar 2027 05:06:07 GMT');
@@ -124,7 +124,7 @@ describe('what is due', () => {
 
   test('is waited for anew after the clock was moved', async () => {
     const on = await fresh();
-    const job = await on.make('0 * *');
+    const job = await on.create('0 * *');
     await on.clock({ advance: '59m' });
     on.machine.advance(60_000);
     expect(await on.runs(job)).toEqual(['2026-01-01T01:00:00.000Z']);
@@ -133,8 +133,8 @@ describe('what is due', () => {
   });
 
   test('comes on the machine’s own timers', async () => {
-    const on = await bench();
-    const chat = await chatOn(on);
+    const on = await startTestSandbox();
+    const chat = await createChat(on);
     await on.admin('PATCH', '/clock', { advance: '1d' });
     await chat.send('Hello');
     await expect.poll(() => chat.history()).toHaveLength(2);
@@ -143,8 +143,8 @@ describe('what is due', () => {
   test('happens in the order of its moments, across sessions and jobs', async () => {
     const script = [{ pattern: 'slow', replies: [{ text: 'late', delay_ms: 5_400_000 }] }];
     const machine = manualClock(START);
-    const on = await bench({ ...machine, script });
-    const { make, clock, chat, said: saidIn } = await planOn(on);
+    const on = await startTestSandbox({ ...machine, script });
+    const { create: make, clock, chat, history: saidIn } = await createCronClient(on);
     const hourly = await make('0 * *', 'UTC', { instructions: 'hourly' });
     const often = await make('*/20 * *', 'UTC', { instructions: 'often, and slow' });
     await chat.send('slow');
@@ -169,7 +169,7 @@ describe('what is due', () => {
 
   test('leaves room for other requests, which see the clock on its way', async () => {
     const on = await fresh();
-    await on.make('* * *');
+    await on.create('* * *');
     const moments: string[] = [];
     let arrived = false;
     const moving = on.clock({ frozen: true, advance: '3d' }).then(() => {
@@ -184,7 +184,7 @@ describe('what is due', () => {
 
   test('moves that are asked for at the same time are made one after the other', async () => {
     const on = await fresh();
-    const job = await on.make('0 * *');
+    const job = await on.create('0 * *');
     await Promise.all(Array.from({ length: 24 }, () => on.clock({ advance: '1h' })));
     expect(await on.now()).toBe('2026-01-02T00:00:00.000Z');
     expect(await on.runs(job)).toHaveLength(24);
@@ -201,17 +201,17 @@ describe('what is due', () => {
 
   test('a reset ends a move that is under way', async () => {
     const on = await fresh();
-    await on.make('* * *');
+    await on.create('* * *');
     const moving = on.clock({ frozen: true, advance: '52w' });
     await expect.poll(on.now).not.toMatch(/^2026-01-01/);
     await on.admin('POST', '/reset', {});
     expect((await moving).json).toEqual({ now: '2026-01-01T00:00:00.000Z', frozen: false });
-    expect(await (await chatOn(on)).history()).toEqual([]);
+    expect(await (await createChat(on)).history()).toEqual([]);
   });
 
   test('closing ends a move that is under way', async () => {
     const on = await fresh();
-    await on.make('* * *');
+    await on.create('* * *');
     const moving = on.admin('PATCH', '/clock', { advance: '500w' }).catch(() => 'ended');
     await expect.poll(on.now).not.toMatch(/^2026-01-01/);
     await on.sandbox.close();
@@ -239,8 +239,8 @@ describe('timers', () => {
         cancel();
       };
     };
-    const on = await bench({ now: machine.now, schedule });
-    const { make, chat, clock, jobs } = await planOn(on);
+    const on = await startTestSandbox({ now: machine.now, schedule });
+    const { create: make, chat, clock, jobs } = await createCronClient(on);
     expect(running).toBe(0);
     for (const fields of ['0 0 0', '0 * *', '*/5 * *']) await make(fields);
     for (let round = 0; round < 50; round += 1) {

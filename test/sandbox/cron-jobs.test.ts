@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { bench, call } from './harness.ts';
-import { CRON_JOBS, jobBody, planOn, scheduled } from './scheduled.ts';
-import { chatOn, manualClock } from './talk.ts';
+import { createChat, manualClock } from './chat.ts';
+import { call, startTestSandbox } from './client.ts';
+import { CRON_JOBS, createCronClient, jobBody, scheduleBody } from './cron.ts';
 
 /** A Thursday. */
 const START = Date.UTC(2026, 0, 1);
 
 async function fresh() {
   const clock = manualClock(START);
-  const on = await bench(clock);
-  return { ...on, ...(await planOn(on)), wait: clock.advance };
+  const on = await startTestSandbox(clock);
+  return { ...on, ...(await createCronClient(on)), wait: clock.advance };
 }
 
 function fieldsOf(json: { error: { fields: { path: string; message: string }[] } }): Record<string, string> {
@@ -42,7 +42,7 @@ describe('POST', () => {
     const body = {
       name: '  Ünïcode  ',
       instructions: 'line 1\r\nline 2\n',
-      ...scheduled('*/15 08,20 mon-FRI', 'utc'),
+      ...scheduleBody('*/15 08,20 mon-FRI', 'utc'),
     };
     expect((await post(body)).json).toMatchObject(body);
   });
@@ -57,7 +57,7 @@ describe('POST', () => {
     ['* * *', 'Asia/Kolkata', '2026-01-01T00:01:00.000Z'],
     ['0 0 *', 'Asia/Kolkata', '2026-01-01T18:30:00.000Z'],
   ])('%s (%s) runs next at %s', async (fields, timezone, next) => {
-    const { make } = await fresh();
+    const { create: make } = await fresh();
     expect((await make(fields, timezone)).next_run_at).toBe(next);
   });
 
@@ -82,7 +82,7 @@ describe('POST', () => {
 
   test.each(['Mars/Olympus', '', '+02:00', 'Europe', 'Europe/Berlin '])('knows no timezone %j', async (timezone) => {
     const { post } = await fresh();
-    const { status, json } = await post(scheduled('0 9 *', timezone));
+    const { status, json } = await post(scheduleBody('0 9 *', timezone));
     expect([status, fieldsOf(json)]).toEqual([
       422,
       { 'schedule.timezone': `is not a known timezone: ${JSON.stringify(timezone)}` },
@@ -210,8 +210,8 @@ describe('GET', () => {
   });
 
   test('of one agent has that agent’s jobs alone, on every page', async () => {
-    const on = await bench(manualClock(START));
-    const [one, other] = [await planOn(on), await planOn(on, 'agent_inbox')];
+    const on = await startTestSandbox(manualClock(START));
+    const [one, other] = [await createCronClient(on), await createCronClient(on, 'agent_inbox')];
     for (let number = 0; number < 3; number += 1) {
       await one.post();
       await other.post();
@@ -227,7 +227,7 @@ describe('GET', () => {
   });
 
   test('shows the last and the next run', async () => {
-    const { make, jobs, wait } = await fresh();
+    const { create: make, jobs, wait } = await fresh();
     await make('0 9 *');
     wait(33 * 3_600_000);
     expect(await jobs()).toMatchObject([
@@ -238,7 +238,7 @@ describe('GET', () => {
 
 describe('the admin surface', () => {
   test('lists all jobs with the place of their runs, and ends one', async () => {
-    const { admin, make, jobs, chat, runs, wait } = await fresh();
+    const { admin, create: make, jobs, chat, runs, wait } = await fresh();
     const [gone, kept] = [await make('0 * *'), await make('0 * *')];
     const { cron_jobs } = (await admin('GET', '/cron-jobs')).json;
     const place = ({ cron_job_id }: { cron_job_id: string }) => ({ session_id: `cron:${cron_job_id}` });
@@ -251,11 +251,11 @@ describe('the admin surface', () => {
   });
 
   test('a reset ends all jobs', async () => {
-    const { admin, make, jobs, wait, ...on } = await fresh();
+    const { admin, create: make, jobs, wait, ...on } = await fresh();
     await make('* * *');
     await admin('POST', '/reset', {});
     wait(600_000);
     expect(await jobs()).toEqual([]);
-    expect(await (await chatOn({ admin, ...on })).history()).toEqual([]);
+    expect(await (await createChat({ admin, ...on })).history()).toEqual([]);
   });
 });

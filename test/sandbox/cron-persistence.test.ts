@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { readLines, writeLine } from '../../src/sandbox/store/lines.ts';
-import { bench, over, overChild } from './harness.ts';
-import { childSandboxes, temporaryDirectory } from './process.ts';
-import { type Job, type Plan, planOn } from './scheduled.ts';
-import { type Entry, manualClock } from './talk.ts';
+import { type HistoryEntry, manualClock } from './chat.ts';
+import { childSandboxes, temporaryDirectory } from './child-process.ts';
+import { connectTo, connectToChild, startTestSandbox } from './client.ts';
+import { type CronClient, createCronClient, type Job } from './cron.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -17,12 +17,12 @@ const startChild = childSandboxes();
 async function spell<Result>(
   dataDir: string,
   start: number,
-  use: (plan: Plan, machine: ReturnType<typeof manualClock>) => Promise<Result>,
+  use: (plan: CronClient, machine: ReturnType<typeof manualClock>) => Promise<Result>,
 ): Promise<Result> {
   const machine = manualClock(start);
   const sandbox = await startSandbox({ dataDir, ...machine });
   try {
-    return await use(await planOn(over(sandbox, await sandbox.createToken())), machine);
+    return await use(await createCronClient(connectTo(sandbox, await sandbox.createToken())), machine);
   } finally {
     await sandbox.close();
   }
@@ -42,7 +42,7 @@ describe('a restart', () => {
     ['keeps them in a journal written anew', litter],
   ])('%s', async (_, between) => {
     const dataDir = await temporaryDirectory();
-    const before = await spell(dataDir, START, async ({ make, jobs, said, chat }, machine) => {
+    const before = await spell(dataDir, START, async ({ create: make, jobs, history: said, chat }, machine) => {
       const [kept] = [await make('0 */6 *', 'Europe/Berlin'), await make('* * 1')];
       machine.advance(12 * HOUR + MINUTE);
       return { source_id: chat.source_id, jobs: await jobs(), said: await said(kept) };
@@ -50,7 +50,7 @@ describe('a restart', () => {
     expect(before.said).toHaveLength(4);
     await between(dataDir);
     const { size } = await stat(join(dataDir, 'journal.jsonl'));
-    await spell(dataDir, START + 12 * HOUR + MINUTE, async ({ jobs, said, chat }) => {
+    await spell(dataDir, START + 12 * HOUR + MINUTE, async ({ jobs, history: said, chat }) => {
       expect(chat.source_id).toBe(before.source_id);
       const now = await jobs();
       expect(now).toEqual(before.jobs);
@@ -63,12 +63,12 @@ describe('a restart', () => {
     const dataDir = await temporaryDirectory();
     const machine = manualClock(START);
     const sandbox = await startSandbox({ dataDir, ...machine });
-    const on = over(sandbox, await sandbox.createToken());
-    const { cron_job_id } = await (await planOn(on)).make('* * *');
+    const on = connectTo(sandbox, await sandbox.createToken());
+    const { cron_job_id } = await (await createCronClient(on)).create('* * *');
     machine.advance(MINUTE);
     await on.admin('DELETE', `/cron-jobs/${cron_job_id}`);
     await sandbox.close();
-    await spell(dataDir, START + HOUR, async ({ jobs, said }, later) => {
+    await spell(dataDir, START + HOUR, async ({ jobs, history: said }, later) => {
       later.advance(HOUR);
       expect(await jobs()).toEqual([]);
       expect(await said({ cron_job_id, next_run_at: null, last_run_at: null })).toHaveLength(2);
@@ -82,8 +82,8 @@ describe('a restart', () => {
     ['ten minutes, for a job of each minute', '* * *', 10 * MINUTE + 30_000, ['00:10', '00:11']],
   ])('makes up no moment that was missed by %s', async (_, fields, away, moments) => {
     const dataDir = await temporaryDirectory();
-    const job = await spell(dataDir, START, ({ make }) => make(fields));
-    await spell(dataDir, START + away, async ({ said, jobs }, machine) => {
+    const job = await spell(dataDir, START, ({ create: make }) => make(fields));
+    await spell(dataDir, START + away, async ({ history: said, jobs }, machine) => {
       machine.advance(0);
       machine.advance(MINUTE / 2);
       if (fields === '0 * *') machine.advance(MINUTE * 30);
@@ -95,7 +95,7 @@ describe('a restart', () => {
 
   test('runs no moment again that was run for, however often it happens', async () => {
     const dataDir = await temporaryDirectory();
-    const job = await spell(dataDir, START, async ({ make }, machine) => {
+    const job = await spell(dataDir, START, async ({ create: make }, machine) => {
       const made = await make('* * *');
       machine.advance(5 * MINUTE);
       return made;
@@ -112,7 +112,7 @@ describe('a restart', () => {
 
   test('finds the clock ahead where it was ahead, and frozen where it was frozen', async () => {
     const dataDir = await temporaryDirectory();
-    const job = await spell(dataDir, START, async ({ make, clock }) => {
+    const job = await spell(dataDir, START, async ({ create: make, clock }) => {
       const made = await make('0 0 *');
       await clock({ advance: '7d' });
       return made;
@@ -135,8 +135,8 @@ describe('a restart', () => {
 describe('a move', () => {
   test('is written to disk along the way, not held in memory to its end', async () => {
     const dataDir = await temporaryDirectory();
-    const on = await bench({ dataDir, ...manualClock(START), script: [{ pattern: '.', fail: 'silent' }] });
-    const { make, clock } = await planOn(on);
+    const on = await startTestSandbox({ dataDir, ...manualClock(START), script: [{ pattern: '.', fail: 'silent' }] });
+    const { create: make, clock } = await createCronClient(on);
     await make('* * *', 'UTC', { instructions: 'x'.repeat(20_000) });
     await clock({ advance: '1d' });
     // A line is what was written at once.
@@ -154,8 +154,8 @@ describe('a machine that slept', () => {
       timers.push(task);
       return () => undefined;
     };
-    const on = await bench({ now: () => now, schedule });
-    const { make, runs } = await planOn(on);
+    const on = await startTestSandbox({ now: () => now, schedule });
+    const { create: make, runs } = await createCronClient(on);
     const [often, hourly] = [await make('* * *'), await make('0 * *')];
     now += 3 * HOUR + 30 * MINUTE + 10_000;
     for (const wake of timers.splice(0)) wake();
@@ -167,7 +167,7 @@ describe('a machine that slept', () => {
 
 describe('kill -9', () => {
   /** The runs of a job by the moment that each was for, and their replies. */
-  function expectOnceEach(entries: readonly Entry[]): string[] {
+  function expectOnceEach(entries: readonly HistoryEntry[]): string[] {
     const prompts = entries.filter(({ role }) => role === 'user');
     const moments = prompts.map(({ external_message_id }) => external_message_id ?? '');
     expect(new Set(moments).size).toBe(moments.length);
@@ -183,8 +183,8 @@ describe('kill -9', () => {
     const kept: string[] = [];
     for (const pause of [0, 1, 3, 6]) {
       const child = await startChild(dataDir);
-      const on = overChild(child);
-      const { make, clock, jobs } = await planOn(on);
+      const on = connectToChild(child);
+      const { create: make, clock, jobs } = await createCronClient(on);
       if (!job) {
         await clock({ frozen: true });
         job = await make('* * *', 'Europe/Berlin', { instructions: `Report. ${'x'.repeat(2_000)}` });
@@ -199,8 +199,8 @@ describe('kill -9', () => {
       await child.kill();
       expect(await moving).toBe('killed');
     }
-    const on = await bench({ dataDir });
-    const { clock, said } = await planOn(on);
+    const on = await startTestSandbox({ dataDir });
+    const { clock, history: said } = await createCronClient(on);
     const { now, frozen } = (await clock({ advance: '50ms' })).json;
     expect(frozen).toBe(true);
     if (!job) throw new Error('There is no job.');
@@ -221,7 +221,7 @@ describe('kill -9', () => {
     const made: string[] = [];
     for (let round = 0; round < 3; round += 1) {
       const child = await startChild(dataDir);
-      const { post } = await planOn(overChild(child));
+      const { post } = await createCronClient(connectToChild(child));
       const answers = Array.from({ length: 20 }, () =>
         post().then(
           ({ json }) => json.cron_job_id,
@@ -232,7 +232,9 @@ describe('kill -9', () => {
       await child.kill();
       made.push(...(await Promise.all(answers)).filter((id) => id !== undefined));
     }
-    const listed = (await (await planOn(await bench({ dataDir }))).jobs()).map(({ cron_job_id }) => cron_job_id);
+    const listed = (await (await createCronClient(await startTestSandbox({ dataDir }))).jobs()).map(
+      ({ cron_job_id }) => cron_job_id,
+    );
     expect(listed).toEqual(expect.arrayContaining(made));
     expect(new Set(listed).size).toBe(listed.length);
   });
@@ -240,7 +242,7 @@ describe('kill -9', () => {
   test('around the moment itself, by the machine’s own timers: the run is there once', async () => {
     const dataDir = await temporaryDirectory();
     const child = await startChild(dataDir);
-    const { make, clock, runs } = await planOn(overChild(child));
+    const { create: make, clock, runs } = await createCronClient(connectToChild(child));
     const job = await make('0 12 *');
     const day = new Date(Date.now() + 24 * HOUR).toISOString().slice(0, 10);
     // Frozen, so that the moment cannot come before it is known how many runs there were.
@@ -249,9 +251,9 @@ describe('kill -9', () => {
     await clock({ frozen: false });
     await expect.poll(() => runs(job), { interval: 5 }).toHaveLength(earlier + 1);
     await child.kill();
-    const again = await planOn(await bench({ dataDir }));
+    const again = await createCronClient(await startTestSandbox({ dataDir }));
     await again.clock({ advance: '1s' });
-    expect(expectOnceEach(await again.said(job))).toHaveLength(earlier + 1);
+    expect(expectOnceEach(await again.history(job))).toHaveLength(earlier + 1);
     expect((await again.jobs())[0]?.last_run_at).toBe(`${day}T12:00:00.000Z`);
   });
 });

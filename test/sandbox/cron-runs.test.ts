@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { nextMoment } from '../../src/sandbox/cron/moments.ts';
 import type { Script } from '../../src/sandbox/sandbox.ts';
 import { cpuMsOf } from '../helpers/cpu.ts';
-import { bench } from './harness.ts';
-import { planOn } from './scheduled.ts';
-import { chatOn, manualClock } from './talk.ts';
+import { createChat, manualClock } from './chat.ts';
+import { startTestSandbox } from './client.ts';
+import { createCronClient } from './cron.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -12,13 +12,13 @@ const HOUR = 60 * MINUTE;
 /** A sandbox whose clock begins at a moment. */
 async function at(start: string, script: Script = [], mode: 'agent_inbox' | 'session_workflow' = 'session_workflow') {
   const machine = manualClock(Date.parse(start));
-  const on = await bench({ ...machine, script });
-  return { machine, on, ...(await planOn(on, mode)) };
+  const on = await startTestSandbox({ ...machine, script });
+  return { machine, on, ...(await createCronClient(on, mode)) };
 }
 
 describe('a run', () => {
   test('is a message with the instructions in the session of the job, which the agent answers', async () => {
-    const { machine, make, said, chat } = await at('2026-01-01T08:59:00Z');
+    const { machine, create: make, history: said, chat } = await at('2026-01-01T08:59:00Z');
     const job = await make('0 9 *', 'UTC', { instructions: 'Write the report.\r\n' });
     machine.advance(MINUTE + 50);
     const [prompt, reply, ...more] = await said(job);
@@ -45,7 +45,11 @@ describe('a run', () => {
 
   test('is answered as the script has it', async () => {
     const replies = [{ text: 'On it.' }, { text: 'The $1 is done.', delay_ms: 5_000 }];
-    const { make, said, clock } = await at('2026-01-01T08:59:00Z', [{ pattern: 'write the (\\w+)', replies }]);
+    const {
+      create: make,
+      history: said,
+      clock,
+    } = await at('2026-01-01T08:59:00Z', [{ pattern: 'write the (\\w+)', replies }]);
     const job = await make('0 9 *', 'UTC', { instructions: 'Please write the report' });
     await clock({ advance: '1d' });
     expect((await said(job)).map(({ text }) => text)).toEqual([
@@ -57,10 +61,10 @@ describe('a run', () => {
 
   test('gives the agent a source when it has none, and the agent listing shows it', async () => {
     const machine = manualClock(Date.UTC(2026, 0, 1));
-    const on = await bench(machine);
-    const { space_id, agent_id } = await chatOn(on, 'agent_inbox', { name: 'Bare', auto_create_api_chat: false });
-    const plan = await planOn(on);
-    const job = await plan.make('* * *', 'UTC', { agent_id });
+    const on = await startTestSandbox(machine);
+    const { space_id, agent_id } = await createChat(on, 'agent_inbox', { name: 'Bare', auto_create_api_chat: false });
+    const plan = await createCronClient(on);
+    const job = await plan.create('* * *', 'UTC', { agent_id });
     machine.advance(3 * MINUTE);
     const { json } = await on.partner('GET', `/automation/spaces/${space_id}/agents/`);
     const { source_id } = json.results[0].integrations.api_chat;
@@ -69,8 +73,8 @@ describe('a run', () => {
   });
 
   test('is not answered by an agent that is not capable of replies', async () => {
-    const { machine, make, on, chat } = await at('2026-01-01T00:00:00Z');
-    const { agent_id, space_id } = await chatOn(on, 'agent_inbox', { name: 'Mute', auto_create_api_chat: false });
+    const { machine, create: make, on, chat } = await at('2026-01-01T00:00:00Z');
+    const { agent_id, space_id } = await createChat(on, 'agent_inbox', { name: 'Mute', auto_create_api_chat: false });
     const path = `/automation/spaces/${space_id}/agents/${agent_id}/api-chat/`;
     const { source_id } = (await on.partner('POST', path, { body: { reply_capable: false } })).json;
     const { cron_job_id } = await make('0 * *', 'UTC', { agent_id });
@@ -84,7 +88,7 @@ describe('a run', () => {
     ['agent_inbox', ['a', 'a', 'a', 'said a', 'said a\na']],
   ] as const)('%s: runs that come while the agent is at work are taken as messages are', async (mode, texts) => {
     const script = [{ pattern: '.+', replies: [{ text: 'said $&', delay_ms: 10 * MINUTE }] }];
-    const { make, said, clock, on } = await at('2026-01-01T00:00:00Z', script, mode);
+    const { create: make, history: said, clock, on } = await at('2026-01-01T00:00:00Z', script, mode);
     const job = await make('1-3 0 *', 'UTC', { instructions: 'a' });
     await clock({ advance: '1h' });
     expect((await said(job)).map(({ text }) => text)).toEqual(texts);
@@ -92,14 +96,14 @@ describe('a run', () => {
   });
 
   test('two jobs alike run both', async () => {
-    const { make, runs, clock } = await at('2026-01-01T00:00:00Z');
+    const { create: make, runs, clock } = await at('2026-01-01T00:00:00Z');
     const jobs = [await make('0 12 *'), await make('0 12 *')];
     await clock({ advance: '1d' });
     for (const job of jobs) expect(await runs(job)).toEqual(['2026-01-01T12:00:00.000Z']);
   });
 
   test('a caller may speak in the session of a job, too', async () => {
-    const { make, said, clock, chat } = await at('2026-01-01T00:00:00Z');
+    const { create: make, history: said, clock, chat } = await at('2026-01-01T00:00:00Z');
     const job = await make('0 1 *', 'UTC', { instructions: 'report' });
     await clock({ advance: '1h' });
     await chat.send('and now?', { session_id: `cron:${job.cron_job_id}` });
@@ -113,7 +117,7 @@ describe('a run', () => {
   });
 
   test('for a moment whose external id a caller has taken does not come as well, and the next one comes', async () => {
-    const { make, runs, clock, chat } = await at('2026-01-01T00:00:00Z');
+    const { create: make, runs, clock, chat } = await at('2026-01-01T00:00:00Z');
     const job = await make('0 * *');
     const session_id = `cron:${job.cron_job_id}`;
     await chat.send('mine', { session_id, external_message_id: 'cron:2026-01-01T01:00:00.000Z' });
@@ -124,7 +128,7 @@ describe('a run', () => {
 
 describe('a week', () => {
   test('passes in a second', async () => {
-    const { make, clock, runs, said } = await at('2026-06-01T00:00:00Z');
+    const { create: make, clock, runs, history: said } = await at('2026-06-01T00:00:00Z');
     const weekdays = await make('0 9 1-5', 'Europe/Berlin');
     const hourly = await make('30 * *');
     expect(await cpuMsOf(() => clock({ advance: '7d' }))).toBeLessThan(1_000);
@@ -134,7 +138,7 @@ describe('a week', () => {
   });
 
   test('with a run each minute has all of them, in order', async () => {
-    const { make, clock, on, runs } = await at('2026-06-01T00:00:00Z');
+    const { create: make, clock, on, runs } = await at('2026-06-01T00:00:00Z');
     const job = await make('* * *', 'Europe/Berlin');
     await clock({ advance: '7d' });
     const moments = await runs(job);
@@ -169,7 +173,7 @@ describe('a week', () => {
       ['24T00:30', '25T00:30', '26T01:30', '27T01:30'],
     ],
   ])('in Berlin, %s', async (_, start, fields, expected) => {
-    const { make, clock, runs } = await at(start);
+    const { create: make, clock, runs } = await at(start);
     const job = await make(fields, 'Europe/Berlin');
     await clock({ advance: '4d' });
     expect(await runs(job)).toEqual(expected.map((moment) => `${start.slice(0, 8)}${moment}:00.000Z`));
@@ -181,7 +185,7 @@ describe('a week', () => {
     ['2026-06-07T00:00:00Z', 7 * 24],
   ])('in Berlin from %s on has an hour of its own length, hour by hour', async (start, hours) => {
     // From local midnight on Sunday to local midnight on Sunday.
-    const { make, clock, runs } = await at(new Date(Date.parse(start) - 2 * HOUR - MINUTE).toISOString());
+    const { create: make, clock, runs } = await at(new Date(Date.parse(start) - 2 * HOUR - MINUTE).toISOString());
     const job = await make('0 * *', 'Europe/Berlin');
     const local = (moment: string): string =>
       new Date(moment).toLocaleString('sv', { timeZone: 'Europe/Berlin' }).slice(0, 10);
@@ -195,7 +199,7 @@ describe('a week', () => {
     ['30 2 *', ['2026-10-03T15:30Z', '2026-10-04T15:30Z']],
     ['15 2 *', ['2026-10-03T15:30Z', '2026-10-04T15:15Z']],
   ])('with half an hour of summer time (%s)', async (fields, expected) => {
-    const { make, clock, runs } = await at('2026-10-03T12:00:00Z');
+    const { create: make, clock, runs } = await at('2026-10-03T12:00:00Z');
     const job = await make(fields, 'Australia/Lord_Howe');
     await clock({ advance: '2d' });
     expect(await runs(job)).toEqual(expected.map((moment) => moment.replace('Z', ':00.000Z')));

@@ -2,26 +2,26 @@ import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
-import { type Bench, bench, PROVISION, provisioning, SPACES } from './harness.ts';
+import { PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
 
 type Rule = FaultPlan['rules'][number];
 
 const POST = `POST ${PROVISION}`;
 
-function struck(...rules: Rule[]): Promise<Bench> {
-  return bench({ faults: { rules, seed: 1 } });
+function struck(...rules: Rule[]): Promise<TestSandbox> {
+  return startTestSandbox({ faults: { rules, seed: 1 } });
 }
 
-function provision({ partner }: Bench, headers?: Record<string, string>) {
-  return partner('POST', PROVISION, { body: provisioning('acme'), ...(headers && { headers }) });
+function provision({ partner }: TestSandbox, headers?: Record<string, string>) {
+  return partner('POST', PROVISION, { body: provisionBody('acme'), ...(headers && { headers }) });
 }
 
-async function spacesMade({ partner }: Bench): Promise<number> {
+async function spacesMade({ partner }: TestSandbox): Promise<number> {
   return (await partner('GET', SPACES)).json.count;
 }
 
 /** The bytes that come back on a bare socket before it ends, and how it ends. */
-function exchange({ sandbox, token }: Bench, path: string): Promise<{ text: string; end: string }> {
+function exchange({ sandbox, token }: TestSandbox, path: string): Promise<{ text: string; end: string }> {
   const { hostname, port } = new URL(sandbox.baseUrl);
   return new Promise((resolve) => {
     let text = '';
@@ -43,7 +43,7 @@ function exchange({ sandbox, token }: Bench, path: string): Promise<{ text: stri
   });
 }
 
-async function faultsLogged({ admin }: Bench): Promise<unknown[]> {
+async function faultsLogged({ admin }: TestSandbox): Promise<unknown[]> {
   const { requests } = (await admin('GET', '/requests')).json;
   return requests.map(({ status, fault }: { status: number | null; fault: string | null }) => [status, fault]);
 }
@@ -134,7 +134,7 @@ describe('cut', () => {
 });
 
 /** Resolves once the first request in the log satisfies the test; the log is asked over connections of its own. */
-async function untilLogged({ admin }: Bench, test: (request: LoggedRequest) => boolean): Promise<void> {
+async function untilLogged({ admin }: TestSandbox, test: (request: LoggedRequest) => boolean): Promise<void> {
   for (;;) {
     const [first]: LoggedRequest[] = (await admin('GET', '/requests')).json.requests;
     if (first && test(first)) return;
@@ -142,7 +142,7 @@ async function untilLogged({ admin }: Bench, test: (request: LoggedRequest) => b
 }
 
 /** Whether a promise is still pending after the service has answered another request. */
-async function isPending({ admin }: Bench, promise: Promise<unknown>): Promise<boolean> {
+async function isPending({ admin }: TestSandbox, promise: Promise<unknown>): Promise<boolean> {
   const other = admin('GET', '/settings').then(() => 'other');
   return (await Promise.race([promise.then(() => 'this'), other])) === 'other';
 }
@@ -157,7 +157,7 @@ describe('stall', () => {
     const answer = fetch(`${on.sandbox.baseUrl}${PROVISION}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${on.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(provisioning('acme')),
+      body: JSON.stringify(provisionBody('acme')),
       signal: patience.signal,
     });
     await untilLogged(on, ({ fault, body }) => fault === `stall/${stage}` && (made === 0 || body !== null));
@@ -241,7 +241,7 @@ describe('the plan', () => {
   });
 
   test('is shown and replaced by the admin surface, its seed told so that a run can be repeated', async () => {
-    const { admin, partner } = await bench({ random: () => 0.5 });
+    const { admin, partner } = await startTestSandbox({ random: () => 0.5 });
     expect((await admin('GET', '/faults')).json).toEqual({ rules: [], seed: 0x8000_0000 });
     const put = await admin('PUT', '/faults', { rules: [{ kind: 'status', status: 500, times: 1 }] });
     const filled = { kind: 'status', status: 500, times: 1, rate: 1, skip: 0, stage: 'before' };
@@ -262,13 +262,15 @@ describe('the plan', () => {
     [{ kind: 'reset', on: 'get /x' }, 'rules[0].on'],
     [{ kind: 'delay' }, 'rules[0].ms'],
   ])('%j is refused', async (rule, path) => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     const { status, json } = await admin('PUT', '/faults', { rules: [rule] });
     expect(status).toBe(422);
     expect(json.error.fields.map((field: { path: string }) => field.path)).toContain(path);
   });
 
   test('a plan that is not valid starts no sandbox', async () => {
-    await expect(bench({ faults: { rules: [{ kind: 'reset', rate: -1 }] } })).rejects.toThrow(/rules\[0\]\.rate/);
+    await expect(startTestSandbox({ faults: { rules: [{ kind: 'reset', rate: -1 }] } })).rejects.toThrow(
+      /rules\[0\]\.rate/,
+    );
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Journal } from '../../src/sandbox/store/journal.ts';
 import { readLine, readLines, writeLine } from '../../src/sandbox/store/lines.ts';
 import type { Change } from '../../src/sandbox/store/world.ts';
-import { temporaryDirectory } from './process.ts';
+import { temporaryDirectory } from './child-process.ts';
 
 function change(number: number): Change {
   return { kind: 'token_deleted', token_id: `tok_${number}` };

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { writeLine } from '../../src/sandbox/store/lines.ts';
-import { bench, call, PROVISION, provisioning, SPACES } from './harness.ts';
-import { type ChildSandbox, childSandboxes, temporaryDirectory } from './process.ts';
+import { type ChildSandbox, childSandboxes, temporaryDirectory } from './child-process.ts';
+import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
 
 const startChild = childSandboxes();
 
@@ -23,7 +23,7 @@ async function load(child: ChildSandbox, round: string, enough: number, then: ()
   const worker = async (name: string): Promise<void> => {
     for (let number = 0; !ended; number += 1) {
       const id = `${round}-${name}-${number}`;
-      const body = provisioning(id);
+      const body = provisionBody(id);
       const answer = await call('POST', `${child.baseUrl}${PROVISION}`, { token: child.token, body }).catch(
         () => undefined,
       );
@@ -43,7 +43,7 @@ async function expectKept(dataDir: string, answers: Answers): Promise<void> {
   try {
     const token = await sandbox.createToken();
     for (const [id, answered] of answers) {
-      const { status, json } = await call('POST', `${sandbox.baseUrl}${PROVISION}`, { token, body: provisioning(id) });
+      const { status, json } = await call('POST', `${sandbox.baseUrl}${PROVISION}`, { token, body: provisionBody(id) });
       expect([id, status]).toEqual([id, 200]);
       expect(json.space).toEqual(answered.space);
       expect(json.agents).toEqual(answered.agents.map((agent) => ({ ...agent, created: false })));
@@ -80,13 +80,13 @@ describe('a restart', () => {
     const { tokens } = (await admin('GET', '/tokens')).json;
     await admin('DELETE', `/tokens/${tokens[1].token_id}`);
     const agents = [{ template_id: 'tmpl_new', name: 'N', auto_create_api_chat: true }];
-    const made = await call('POST', `${first.baseUrl}${PROVISION}`, { token, body: provisioning('acme', { agents }) });
+    const made = await call('POST', `${first.baseUrl}${PROVISION}`, { token, body: provisionBody('acme', { agents }) });
     expect(made.status).toBe(201);
     const settings = (await admin('GET', '/settings')).json;
     await first.close();
     await between(dataDir);
 
-    const second = await bench({ dataDir });
+    const second = await startTestSandbox({ dataDir });
     expect(second.sandbox.adminKey).toBe(first.adminKey);
     expect((await second.admin('GET', '/settings')).json).toEqual(settings);
     expect((await second.partner('GET', SPACES, { token: gone })).status).toBe(401);
@@ -95,7 +95,7 @@ describe('a restart', () => {
     expect(spaces.json.results.at(-1)).toEqual(made.json.space);
     const listed = await second.partner('GET', `${SPACES}${made.json.space.space_id}/agents/`, { token });
     expect(listed.json.results).toEqual(made.json.agents.map(({ created, ...agent }: { created: boolean }) => agent));
-    const again = await second.partner('POST', PROVISION, { token, body: provisioning('acme', { agents }) });
+    const again = await second.partner('POST', PROVISION, { token, body: provisionBody('acme', { agents }) });
     expect([again.status, again.json.created]).toEqual([200, false]);
   });
 
@@ -107,14 +107,14 @@ describe('a restart', () => {
     await call('POST', `${first.adminUrl}/reset`, { ...admin, body: {} });
     await call('POST', `${first.adminUrl}/spaces`, { ...admin, body: { count: 2, prefix: 'new' } });
     await first.close();
-    const { partner } = await bench({ dataDir });
+    const { partner } = await startTestSandbox({ dataDir });
     expect((await partner('GET', SPACES)).json.count).toBe(2);
   });
 
   test('an admin key that was given is not kept', async () => {
     const dataDir = await temporaryDirectory();
     await (await startSandbox({ dataDir, adminKey: 'given-key' })).close();
-    const { sandbox } = await bench({ dataDir });
+    const { sandbox } = await startTestSandbox({ dataDir });
     expect(sandbox.adminKey).not.toBe('given-key');
     for (const name of await readdir(dataDir)) {
       expect(await readFile(join(dataDir, name), 'utf8')).not.toContain('given-key');
@@ -140,7 +140,7 @@ describe('kill -9', () => {
     const child = await startChild(dataDir);
     await expect(startSandbox({ dataDir })).rejects.toThrow(/is in use by another sandbox/);
     await child.kill();
-    const { partner } = await bench({ dataDir });
+    const { partner } = await startTestSandbox({ dataDir });
     expect((await partner('GET', SPACES, { token: child.token })).status).toBe(200);
   });
 });
@@ -155,7 +155,7 @@ describe('a disk that takes no more', () => {
     for (let number = 0; number < 1_000; number += 1) {
       const answer = await call('POST', `${child.baseUrl}${PROVISION}`, {
         token: child.token,
-        body: provisioning(`s-${number}`),
+        body: provisionBody(`s-${number}`),
       });
       status = answer.status;
       if (status !== 201) break;
@@ -176,9 +176,9 @@ describe('the data directory', () => {
 
   test('holds no secret of a token and is for its owner alone', async () => {
     const dataDir = join(await temporaryDirectory(), 'new', 'data');
-    const { token, partner, admin } = await bench({ dataDir });
+    const { token, partner, admin } = await startTestSandbox({ dataDir });
     const { json } = await admin('POST', '/tokens', {});
-    await partner('POST', PROVISION, { body: provisioning('acme') });
+    await partner('POST', PROVISION, { body: provisionBody('acme') });
     await partner('GET', SPACES, { token: json.token });
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
     const names = await readdir(dataDir);
@@ -204,7 +204,7 @@ describe('the data directory', () => {
   test('is taken, and closed to others, when it is there and empty', async () => {
     const dataDir = join(await temporaryDirectory(), 'empty');
     await mkdir(dataDir, { mode: 0o755 });
-    await bench({ dataDir });
+    await startTestSandbox({ dataDir });
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
   });
 
@@ -215,15 +215,15 @@ describe('the data directory', () => {
       /is in use by another sandbox/,
     );
     await first.close();
-    await bench({ dataDir: join(parent, 'data') });
+    await startTestSandbox({ dataDir: join(parent, 'data') });
   });
 
   test('is free again when the start failed for another reason', async () => {
     const dataDir = await temporaryDirectory();
-    const { sandbox } = await bench();
+    const { sandbox } = await startTestSandbox();
     const port = Number(new URL(sandbox.baseUrl).port);
     await expect(startSandbox({ dataDir, port })).rejects.toThrow(/is in use/);
-    await bench({ dataDir });
+    await startTestSandbox({ dataDir });
   });
 });
 
@@ -248,7 +248,7 @@ describe('the journal', () => {
     await first.createToken();
     await first.close();
     expect((await readFile(path, 'utf8')).startsWith(whole)).toBe(true);
-    const { admin } = await bench({ dataDir });
+    const { admin } = await startTestSandbox({ dataDir });
     const ids = (await admin('GET', '/templates')).json.templates.map(
       (each: { template_id: string }) => each.template_id,
     );
@@ -281,7 +281,7 @@ describe('the journal', () => {
     const short = await readFile(path, 'utf8');
     expect(short.length).toBeLessThan(2_000);
     expect(await readdir(dataDir)).not.toContainEqual(expect.stringMatching(/tmp$/));
-    const { admin } = await bench({ dataDir });
+    const { admin } = await startTestSandbox({ dataDir });
     const { templates } = (await admin('GET', '/templates')).json;
     expect(templates.map((each: { template_id: string }) => each.template_id).slice(4)).toEqual([
       't0',
@@ -295,20 +295,20 @@ describe('the journal', () => {
   test('what a crash left of a rewriting is swept away', async () => {
     const { dataDir } = await withJournal(writeLine([template(1)]));
     await writeFile(join(dataDir, 'journal.jsonl.0123456789ab.tmp'), 'half');
-    await bench({ dataDir });
+    await startTestSandbox({ dataDir });
     expect((await readdir(dataDir)).sort()).toEqual(['admin-key', 'journal.jsonl']);
   });
 
   test('a crash before there was a journal does not shut the directory', async () => {
     const dataDir = await temporaryDirectory();
     await writeFile(join(dataDir, 'journal.jsonl.0123456789ab.tmp'), '');
-    await bench({ dataDir });
+    await startTestSandbox({ dataDir });
     expect((await readdir(dataDir)).sort()).toEqual(['admin-key', 'journal.jsonl']);
   });
 
   test("another sandbox's rewriting in progress is not swept away", async () => {
     const dataDir = await temporaryDirectory();
-    await bench({ dataDir });
+    await startTestSandbox({ dataDir });
     const inProgress = join(dataDir, 'journal.jsonl.0123456789ab.tmp');
     await writeFile(inProgress, 'half');
     await expect(startSandbox({ dataDir })).rejects.toThrow(/is in use by another sandbox/);
@@ -318,7 +318,7 @@ describe('the journal', () => {
   test('with a mode that lets others read is closed to them', async () => {
     const { dataDir, path } = await withJournal(writeLine([template(1)]));
     await chmod(path, 0o644);
-    await bench({ dataDir });
+    await startTestSandbox({ dataDir });
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
@@ -326,7 +326,7 @@ describe('the journal', () => {
     const { dataDir } = await withJournal(
       writeLine([JSON.stringify({ kind: 'settings', settings: { page_size: 7 } })]),
     );
-    const { admin } = await bench({ dataDir });
+    const { admin } = await startTestSandbox({ dataDir });
     expect((await admin('GET', '/settings')).json).toMatchObject({ page_size: 7, balance_usd: 100 });
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { bench, call, PROVISION, provisioning, SPACES } from './harness.ts';
+import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
 
 describe('provisioning a space', () => {
   test('makes the space and its agents, with an API chat source where one is wanted', async () => {
-    const { partner } = await bench({ now: () => Date.UTC(2026, 0, 2, 3, 4, 5) });
+    const { partner } = await startTestSandbox({ now: () => Date.UTC(2026, 0, 2, 3, 4, 5) });
     const agents = [
       {
         template_id: 'tmpl_support',
@@ -13,7 +13,7 @@ describe('provisioning a space', () => {
       },
       { template_id: 'tmpl_sales', name: 'Sales' },
     ];
-    const answer = await partner('POST', PROVISION, { body: provisioning('acme-001', { agents }) });
+    const answer = await partner('POST', PROVISION, { body: provisionBody('acme-001', { agents }) });
     expect(answer.status).toBe(201);
     expect(answer.json).toEqual({
       created: true,
@@ -48,14 +48,14 @@ describe('provisioning a space', () => {
   });
 
   test('a source without a routing mode is an agent inbox', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const agents = [{ template_id: 'tmpl_sales', name: 'Sales', auto_create_api_chat: true }];
-    const { json } = await partner('POST', PROVISION, { body: provisioning('acme', { agents }) });
+    const { json } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
     expect(json.agents[0].integrations.api_chat.routing_mode).toBe('agent_inbox');
   });
 
   test('what may be left out is left out', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const body = { external_space_id: 'a', space: { name: 'A' }, agents: [{ template_id: 'tmpl_sales', name: 'S' }] };
     const { status, json } = await partner('POST', PROVISION, { body });
     expect(status).toBe(201);
@@ -63,9 +63,9 @@ describe('provisioning a space', () => {
   });
 
   test('a repeat reuses the space as it stands and doubles no agent', async () => {
-    const { partner } = await bench();
-    const first = await partner('POST', PROVISION, { body: provisioning('acme') });
-    const again = await partner('POST', PROVISION, { body: provisioning('acme', { space: { name: 'Other' } }) });
+    const { partner } = await startTestSandbox();
+    const first = await partner('POST', PROVISION, { body: provisionBody('acme') });
+    const again = await partner('POST', PROVISION, { body: provisionBody('acme', { space: { name: 'Other' } }) });
     expect(again.status).toBe(200);
     expect(again.json.created).toBe(false);
     expect(again.json.space).toEqual(first.json.space);
@@ -74,19 +74,19 @@ describe('provisioning a space', () => {
   });
 
   test('a repeat installs what is not there yet: another name or another template', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const agent = { template_id: 'tmpl_support', name: 'Support' };
-    await partner('POST', PROVISION, { body: provisioning('acme', { agents: [agent] }) });
+    await partner('POST', PROVISION, { body: provisionBody('acme', { agents: [agent] }) });
     const agents = [agent, { ...agent, name: 'Night shift' }, { ...agent, template_id: 'tmpl_sales' }];
-    const { json } = await partner('POST', PROVISION, { body: provisioning('acme', { agents }) });
+    const { json } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
     expect(json.agents.map(({ created }: { created: boolean }) => created)).toEqual([false, true, true]);
   });
 
   test('agents_on_repeat: install installs again every time', async () => {
-    const { partner, admin } = await bench();
+    const { partner, admin } = await startTestSandbox();
     await admin('PATCH', '/settings', { agents_on_repeat: 'install' });
-    const first = await partner('POST', PROVISION, { body: provisioning('acme') });
-    const again = await partner('POST', PROVISION, { body: provisioning('acme') });
+    const first = await partner('POST', PROVISION, { body: provisionBody('acme') });
+    const again = await partner('POST', PROVISION, { body: provisionBody('acme') });
     expect(again.status).toBe(200);
     expect(again.json.agents[0].created).toBe(true);
     expect(again.json.agents[0].agent_id).not.toBe(first.json.agents[0].agent_id);
@@ -95,9 +95,9 @@ describe('provisioning a space', () => {
   });
 
   test('fifty at once with one external id make one space', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => partner('POST', PROVISION, { body: provisioning('acme') })),
+      Array.from({ length: 50 }, () => partner('POST', PROVISION, { body: provisionBody('acme') })),
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     expect(new Set(answers.map(({ json }) => json.space.space_id)).size).toBe(1);
@@ -105,7 +105,7 @@ describe('provisioning a space', () => {
   });
 
   test('names every wrong field of a body, unknown keys too', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const body = {
       external_space_id: ' ',
       space: { description: 5, extra: 1, more: 2 },
@@ -139,34 +139,34 @@ describe('provisioning a space', () => {
     ['a text', 'x'],
     ['null', null],
   ])('%s is no body', async (_, body) => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const { status, json } = await partner('POST', PROVISION, { raw: JSON.stringify(body) });
     expect(status).toBe(422);
     expect(json.error.fields).toEqual([{ path: '', message: 'must be an object' }]);
   });
 
   test('no agents, and too many, are refused', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     for (const agents of [[], Array.from({ length: 101 }, () => ({ template_id: 'tmpl_sales', name: 'S' }))]) {
-      const { status, json } = await partner('POST', PROVISION, { body: provisioning('acme', { agents }) });
+      const { status, json } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
       expect(status).toBe(422);
       expect(json.error.fields).toEqual([{ path: 'agents', message: expect.stringMatching(/must have at/) }]);
     }
   });
 
   test('a template that the admin surface added may be installed', async () => {
-    const { partner, admin } = await bench();
+    const { partner, admin } = await startTestSandbox();
     await admin('POST', '/templates', { template_id: 'tmpl_new', name: 'New' });
     const agents = [{ template_id: 'tmpl_new', name: 'N' }];
-    expect((await partner('POST', PROVISION, { body: provisioning('acme', { agents }) })).status).toBe(201);
+    expect((await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) })).status).toBe(201);
   });
 });
 
 describe("listing a space's agents", () => {
   test('shows them in the order of installation', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const agents = ['C', 'A', 'B'].map((name) => ({ template_id: 'tmpl_sales', name }));
-    const made = await partner('POST', PROVISION, { body: provisioning('acme', { agents }) });
+    const made = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
     const { status, json } = await partner('GET', `${SPACES}${made.json.space.space_id}/agents/`);
     expect(status).toBe(200);
     expect(json).toMatchObject({ count: 3, next: null, previous: null });
@@ -177,7 +177,7 @@ describe("listing a space's agents", () => {
   });
 
   test('an unknown space is 404', async () => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const { status, json } = await partner('GET', `${SPACES}spc_none/agents/`);
     expect(status).toBe(404);
     expect(json.error).toMatchObject({ code: 'space_not_found', message: 'There is no space spc_none.' });
@@ -205,7 +205,7 @@ describe('listing spaces', () => {
     [101, 2],
     [10_000, 100],
   ])('%i spaces come on %i pages, each once and in order', async (count, pages) => {
-    const { sandbox, token, admin } = await bench();
+    const { sandbox, token, admin } = await startTestSandbox();
     if (count > 0) expect((await admin('POST', '/spaces', { count, prefix: 'ext' })).json).toEqual({ created: count });
     const walked = await walk(`${sandbox.baseUrl}${SPACES}`, token);
     expect(walked.pages).toBe(pages);
@@ -213,7 +213,7 @@ describe('listing spaces', () => {
   });
 
   test('a page leads to the one before it', async () => {
-    const { sandbox, token, partner, admin } = await bench();
+    const { sandbox, token, partner, admin } = await startTestSandbox();
     await admin('POST', '/spaces', { count: 5, prefix: 'ext' });
     const first = await partner('GET', `${SPACES}?page_size=2`);
     expect(first.json).toMatchObject({ count: 5, previous: null });
@@ -224,7 +224,7 @@ describe('listing spaces', () => {
   });
 
   test('the page size of the settings counts where the request names none', async () => {
-    const { partner, admin } = await bench();
+    const { partner, admin } = await startTestSandbox();
     await admin('POST', '/spaces', { count: 5, prefix: 'ext' });
     await admin('PATCH', '/settings', { page_size: 3 });
     expect((await partner('GET', SPACES)).json.results).toHaveLength(3);
@@ -232,7 +232,7 @@ describe('listing spaces', () => {
   });
 
   test('spaces made during a walk join at its end', async () => {
-    const { token, partner, admin } = await bench();
+    const { token, partner, admin } = await startTestSandbox();
     await admin('POST', '/spaces', { count: 3, prefix: 'a' });
     const first = await partner('GET', `${SPACES}?page_size=2`);
     await admin('POST', '/spaces', { count: 2, prefix: 'b' });
@@ -247,7 +247,7 @@ describe('listing spaces', () => {
     ['cursor=zzz', 'cursor'],
     ['cursor=', 'cursor'],
   ])('%s is refused', async (query, path) => {
-    const { partner } = await bench();
+    const { partner } = await startTestSandbox();
     const { status, json } = await partner('GET', `${SPACES}?${query}`);
     expect(status).toBe(422);
     expect(json.error.fields).toEqual([{ path, message: expect.any(String) }]);

@@ -1,42 +1,42 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
-import { type Bench, bench } from './harness.ts';
-import { temporaryDirectory } from './process.ts';
+import { temporaryDirectory } from './child-process.ts';
+import { startTestSandbox, type TestSandbox } from './client.ts';
 import {
   ATTACHMENTS,
-  CLOSING,
   DOCUMENTS,
+  FORM_END,
   fileForm,
-  filesIn,
-  opening,
-  post,
+  partHead,
+  postForm,
   rawPost,
   sha256,
-  stream,
-  untilLogged,
-} from './uploading.ts';
+  streamForm,
+  uploadedFiles,
+  waitForLoggedRequest,
+} from './uploads.ts';
 
-const HEAD = opening('; name="file"; filename="a"');
+const HEAD = partHead('; name="file"; filename="a"');
 
-interface Kept extends Bench {
+interface Kept extends TestSandbox {
   readonly dataDir: string;
 }
 
 /** A sandbox whose directory can be looked into. */
 async function kept(...rules: FaultPlan['rules']): Promise<Kept> {
   const dataDir = join(await temporaryDirectory(), 'data');
-  return { ...(await bench({ dataDir, faults: { rules, seed: 1 } })), dataDir };
+  return { ...(await startTestSandbox({ dataDir, faults: { rules, seed: 1 } })), dataDir };
 }
 
 async function expectNothing(on: Kept): Promise<void> {
   expect((await on.admin('GET', '/uploads')).json.uploads).toEqual([]);
-  expect(await filesIn(on.dataDir)).toEqual([]);
+  expect(await uploadedFiles(on.dataDir)).toEqual([]);
 }
 
 /** Resolves once a file is being received. */
 async function untilBegun({ dataDir }: Kept): Promise<void> {
-  while ((await filesIn(dataDir)).length === 0) await new Promise(setImmediate);
+  while ((await uploadedFiles(dataDir)).length === 0) await new Promise(setImmediate);
 }
 
 function chunk(text: string): string {
@@ -46,15 +46,15 @@ function chunk(text: string): string {
 describe('a body that breaks off', () => {
   test.each([
     ['of known length, within the file', 'Content-Length: 100000', `${HEAD}xxx`],
-    ['of known length, behind the last boundary', 'Content-Length: 100000', `${HEAD}xxx${CLOSING}`],
+    ['of known length, behind the last boundary', 'Content-Length: 100000', `${HEAD}xxx${FORM_END}`],
     ['in chunks, within the file', 'Transfer-Encoding: chunked', chunk(`${HEAD}xxx`)],
-    ['in chunks, behind the last boundary', 'Transfer-Encoding: chunked', chunk(`${HEAD}xxx${CLOSING}`)],
+    ['in chunks, behind the last boundary', 'Transfer-Encoding: chunked', chunk(`${HEAD}xxx${FORM_END}`)],
   ])('%s, makes nothing and leaves no file', async (_, headers, body) => {
     const on = await kept();
     const { socket } = rawPost(on, ATTACHMENTS, headers, body);
     await untilBegun(on);
     socket.destroy();
-    await untilLogged(on, ({ status }) => status === 400);
+    await waitForLoggedRequest(on, ({ status }) => status === 400);
     await expectNothing(on);
   });
 
@@ -63,13 +63,13 @@ describe('a body that breaks off', () => {
     const { socket } = rawPost(on, ATTACHMENTS, 'Content-Length: 100000', `${HEAD}xxx`);
     await untilBegun(on);
     socket.resetAndDestroy();
-    await untilLogged(on, ({ status }) => status === 400);
+    await waitForLoggedRequest(on, ({ status }) => status === 400);
     await expectNothing(on);
   });
 
   test('for want of its last boundary leaves no file', async () => {
     const on = await kept();
-    const { status } = await post(on, ATTACHMENTS, `${HEAD}${'x'.repeat(200_000)}`);
+    const { status } = await postForm(on, ATTACHMENTS, `${HEAD}${'x'.repeat(200_000)}`);
     expect(status).toBe(400);
     await expectNothing(on);
   });
@@ -80,7 +80,7 @@ describe('a body that breaks off', () => {
     await untilBegun(on);
     await on.sandbox.close();
     expect((await whole).text).toBe('');
-    const again = await bench({ dataDir: on.dataDir });
+    const again = await startTestSandbox({ dataDir: on.dataDir });
     await expectNothing({ ...again, dataDir: on.dataDir });
   });
 
@@ -88,18 +88,18 @@ describe('a body that breaks off', () => {
     const on = await kept();
     const { socket } = rawPost(on, ATTACHMENTS, 'Content-Length: 100000', `${HEAD}xxx`);
     await untilBegun(on);
-    const { json } = await post(on, ATTACHMENTS, fileForm('other'));
+    const { json } = await postForm(on, ATTACHMENTS, fileForm('other'));
     socket.destroy();
-    while ((await filesIn(on.dataDir)).length > 1) await new Promise(setImmediate);
+    while ((await uploadedFiles(on.dataDir)).length > 1) await new Promise(setImmediate);
     expect((await on.admin('GET', '/uploads')).json.uploads).toEqual([json]);
-    expect(await filesIn(on.dataDir)).toEqual([json.file_attachment_id]);
+    expect(await uploadedFiles(on.dataDir)).toEqual([json.file_attachment_id]);
   });
 });
 
 describe('a form that is refused in its midst', () => {
   test('leaves no file', async () => {
     const on = await kept();
-    const answer = await post(on, ATTACHMENTS, `${HEAD}x\r\n${HEAD}y${CLOSING}`);
+    const answer = await postForm(on, ATTACHMENTS, `${HEAD}x\r\n${HEAD}y${FORM_END}`);
     expect(answer.status).toBe(422);
     await expectNothing(on);
   });
@@ -119,14 +119,14 @@ describe('the limits', () => {
   ])('of %s are set by %s, to the byte', async (path, own, other) => {
     const on = await kept();
     await on.admin('PATCH', '/settings', { [own]: 1_000, [other]: 0 });
-    const { status, json } = await post(on, path, fileForm('x'.repeat(1_001)));
+    const { status, json } = await postForm(on, path, fileForm('x'.repeat(1_001)));
     expect([status, json.error.code]).toEqual([413, 'body_too_large']);
     await expectNothing(on);
-    expect((await post(on, path, fileForm('x'.repeat(1_000)))).status).toBe(201);
+    expect((await postForm(on, path, fileForm('x'.repeat(1_000)))).status).toBe(201);
   });
 
   test('are numbers of bytes', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     expect((await admin('PATCH', '/settings', { max_document_bytes: -1 })).status).toBe(422);
     expect((await admin('PATCH', '/settings', { max_file_attachment_bytes: 1.5 })).status).toBe(422);
   });
@@ -157,7 +157,7 @@ describe('the limits', () => {
 describe('a refusal before the body', () => {
   const MIB = new Uint8Array(1024 * 1024);
 
-  async function refusing(on: Bench, how: string): Promise<string> {
+  async function refusing(on: TestSandbox, how: string): Promise<string> {
     if (how === '402') await on.admin('PATCH', '/settings', { balance_usd: 0 });
     if (how === '429') {
       await on.admin('PATCH', '/settings', { rate_limit: { requests: 1, per_seconds: 3_600 } });
@@ -177,19 +177,19 @@ describe('a refusal before the body', () => {
   });
 
   test.each(['401', '402', '403', '413', '429'])('%s is seen by a client that is still sending', async (how) => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const token = await refusing(on, how);
     let sent = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (; sent < 10_000; sent += 1) yield MIB;
     }
-    const { status, json } = await stream({ ...on, token }, ATTACHMENTS, endless(), 10_000 * MIB.length);
+    const { status, json } = await streamForm({ ...on, token }, ATTACHMENTS, endless(), 10_000 * MIB.length);
     expect([String(status), json]).toEqual([how, { error: expect.objectContaining({ code: expect.any(String) }) }]);
     expect(sent).toBeLessThan(500);
   });
 
   test('is seen by a client that looks for it only when all is sent', async () => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const body = Buffer.alloc(16 * MIB.length);
     // After an early answer the sandbox reads on for half a second at most, in which a busy machine may not send all of it.
     vi.useFakeTimers({ toFake: ['setTimeout'] });
@@ -209,7 +209,7 @@ describe('a fault', () => {
 
   async function made(on: Kept): Promise<unknown> {
     const { uploads } = (await on.admin('GET', '/uploads')).json;
-    expect(await filesIn(on.dataDir)).toHaveLength(uploads.length);
+    expect(await uploadedFiles(on.dataDir)).toHaveLength(uploads.length);
     return uploads.map((each: { sha256: string }) => each.sha256);
   }
 
@@ -230,7 +230,7 @@ describe('a fault', () => {
   test('before: a stall reads no body, whatever is sent', async () => {
     const on = await kept({ kind: 'stall', on: 'POST' });
     const { socket, whole } = rawPost(on, ATTACHMENTS, LENGTH, fileForm(CONTENT));
-    await untilLogged(on, ({ fault }) => fault === 'stall/before');
+    await waitForLoggedRequest(on, ({ fault }) => fault === 'stall/before');
     expect(await made(on)).toEqual([]);
     socket.destroy();
     expect((await whole).text).toBe('');
@@ -239,7 +239,7 @@ describe('a fault', () => {
 
   test('before: a delay is over before the body is read', async () => {
     const on = await kept({ kind: 'delay', ms: 50, on: 'POST' });
-    const answer = await post(on, ATTACHMENTS, fileForm(CONTENT));
+    const answer = await postForm(on, ATTACHMENTS, fileForm(CONTENT));
     expect(answer.status).toBe(201);
     expect(await made(on)).toEqual([sha256(CONTENT)]);
   });
@@ -254,7 +254,7 @@ describe('a fault', () => {
   ])('%j: the file is kept and its id is not told', async (rule) => {
     const on = await kept({ ...rule, on: 'POST' });
     const { socket, whole } = rawPost(on, ATTACHMENTS, `Connection: close\r\n${LENGTH}`, fileForm(CONTENT));
-    await untilLogged(on, ({ body, fault }) => body !== null && fault !== null);
+    await waitForLoggedRequest(on, ({ body, fault }) => body !== null && fault !== null);
     const { uploads } = (await on.admin('GET', '/uploads')).json;
     if (rule.kind === 'stall') socket.destroy();
     const { text } = await whole;
@@ -267,24 +267,24 @@ describe('a fault', () => {
   test('at a byte of the body: the connection is reset there and not before', async () => {
     const on = await kept({ kind: 'reset', at_bytes: 200_000, on: 'POST', times: 1 });
     const { socket, whole } = rawPost(on, ATTACHMENTS, LENGTH, fileForm(CONTENT).subarray(0, 199_999));
-    await untilLogged(on, ({ fault }) => fault === 'reset/before');
+    await waitForLoggedRequest(on, ({ fault }) => fault === 'reset/before');
     const other = on.admin('GET', '/settings').then(() => 'open');
     expect(await Promise.race([whole, other])).toBe('open');
     socket.write('x');
     expect(await whole).toEqual({ text: '', end: 'ECONNRESET' });
     expect(await made(on)).toEqual([]);
-    expect((await post(on, ATTACHMENTS, fileForm(CONTENT))).status).toBe(201);
+    expect((await postForm(on, ATTACHMENTS, fileForm(CONTENT))).status).toBe(201);
   });
 
   test('at a byte beyond the body: the connection is reset at its end, and nothing was processed', async () => {
     const on = await kept({ kind: 'reset', at_bytes: 1_000_000, on: 'POST' });
-    const failure = await post(on, ATTACHMENTS, fileForm(CONTENT)).catch((error) => error);
+    const failure = await postForm(on, ATTACHMENTS, fileForm(CONTENT)).catch((error) => error);
     expect(failure.cause.code).toBe('ECONNRESET');
     expect(await made(on)).toEqual([]);
   });
 
   test('at a byte is for requests that are not processed', async () => {
-    const { admin } = await bench();
+    const { admin } = await startTestSandbox();
     const { status, json } = await admin('PUT', '/faults', { rules: [{ kind: 'reset', stage: 'after', at_bytes: 5 }] });
     expect([status, json.error.fields[0].path]).toEqual([422, 'rules[0].at_bytes']);
   });

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { bench } from './harness.ts';
-import { ATTACHMENTS, BOUNDARY, CLOSING, fileForm, opening, post, sha256 } from './uploading.ts';
+import { startTestSandbox } from './client.ts';
+import { ATTACHMENTS, BOUNDARY, FORM_END, fileForm, partHead, postForm, sha256 } from './uploads.ts';
 
 describe('a form', () => {
-  const FILE = `${opening('; name="file"; filename="a"')}x`;
+  const FILE = `${partHead('; name="file"; filename="a"')}x`;
   test.each([
-    ['without a file', `${opening('; name="label"')}x`, 422, 'file is required'],
+    ['without a file', `${partHead('; name="label"')}x`, 422, 'file is required'],
     ['with two files', `${FILE}\r\n${FILE}`, 422, 'file must be there once'],
-    ['with the file in another field', `${opening('; name="data"; filename="a"')}x`, 422, 'data must not be a file'],
-    ['with a text for a file', `${opening('; name="file"')}x`, 422, 'file must be a file'],
-    ['with a file without a name', `${opening('; name="file"; filename=""')}x`, 422, 'file must have a filename'],
-    ['with a part that is not named', `${opening('; filename="a"')}x`, 400, 'Content-Disposition'],
+    ['with the file in another field', `${partHead('; name="data"; filename="a"')}x`, 422, 'data must not be a file'],
+    ['with a text for a file', `${partHead('; name="file"')}x`, 422, 'file must be a file'],
+    ['with a file without a name', `${partHead('; name="file"; filename=""')}x`, 422, 'file must have a filename'],
+    ['with a part that is not named', `${partHead('; filename="a"')}x`, 400, 'Content-Disposition'],
     ['with a part that says nothing', `--${BOUNDARY}\r\n\r\nx`, 400, 'Content-Disposition'],
-    ['with a name that is not closed', `${opening('; name="file')}x`, 400, 'Content-Disposition'],
+    ['with a name that is not closed', `${partHead('; name="file')}x`, 400, 'Content-Disposition'],
     [
       'with a part that ends in its headers',
       `--${BOUNDARY}\r\nContent-Type: a/b\r\n${FILE}`,
@@ -22,15 +22,15 @@ describe('a form', () => {
     [
       'with 101 fields',
       Array(101)
-        .fill(`${opening('; name="f"')}x`)
+        .fill(`${partHead('; name="f"')}x`)
         .join('\r\n'),
       422,
       'at most 100 fields',
     ],
-    ['with a field of 70 kB', `${opening('; name="f"')}${'x'.repeat(70_000)}`, 413, 'The fields are larger'],
+    ['with a field of 70 kB', `${partHead('; name="f"')}${'x'.repeat(70_000)}`, 413, 'The fields are larger'],
   ])('%s is refused', async (_, parts, status, message) => {
-    const on = await bench();
-    const answer = await post(on, ATTACHMENTS, `${parts}${CLOSING}`);
+    const on = await startTestSandbox();
+    const answer = await postForm(on, ATTACHMENTS, `${parts}${FORM_END}`);
     expect([answer.status, answer.json.error.message]).toEqual([status, expect.stringContaining(message)]);
     expect((await on.partner('GET', ATTACHMENTS)).json.count).toBe(0);
   });
@@ -39,12 +39,12 @@ describe('a form', () => {
     ['of nothing', '', 'ends before its last boundary'],
     ['that is no form', 'x', 'ends before its last boundary'],
     ['that ends within the file', `${FILE}`, 'ends before its last boundary'],
-    ['that ends within the headers', opening('; name="file"').slice(0, -9), 'ends before its last boundary'],
-    ['that ends within the last boundary', `${FILE}${CLOSING.slice(0, -3)}`, 'ends before its last boundary'],
-    ['of no parts', CLOSING, 'file is required'],
+    ['that ends within the headers', partHead('; name="file"').slice(0, -9), 'ends before its last boundary'],
+    ['that ends within the last boundary', `${FILE}${FORM_END.slice(0, -3)}`, 'ends before its last boundary'],
+    ['of no parts', FORM_END, 'file is required'],
   ])('%s is refused', async (_, body, message) => {
-    const on = await bench();
-    const answer = await post(on, ATTACHMENTS, body);
+    const on = await startTestSandbox();
+    const answer = await postForm(on, ATTACHMENTS, body);
     expect([answer.status, answer.json?.error.message]).toEqual([
       message.includes('required') ? 422 : 400,
       expect.stringContaining(message),
@@ -53,18 +53,18 @@ describe('a form', () => {
   });
 
   test('may be followed by anything', async () => {
-    const { status, json } = await post(
-      await bench(),
+    const { status, json } = await postForm(
+      await startTestSandbox(),
       ATTACHMENTS,
-      `before\r\n${FILE}${CLOSING}${'after'.repeat(9_000)}`,
+      `before\r\n${FILE}${FORM_END}${'after'.repeat(9_000)}`,
     );
     expect([status, json.sha256]).toEqual([201, sha256('x')]);
   });
 
   test('with a file name that is not UTF-8 is refused', async () => {
-    const on = await bench();
-    const body = Buffer.from(`${opening('; name="file"; filename="ÿ"')}x${CLOSING}`, 'latin1');
-    const { status, json } = await post(on, ATTACHMENTS, body);
+    const on = await startTestSandbox();
+    const body = Buffer.from(`${partHead('; name="file"; filename="ÿ"')}x${FORM_END}`, 'latin1');
+    const { status, json } = await postForm(on, ATTACHMENTS, body);
     expect([status, json.error.code]).toEqual([400, 'malformed_multipart']);
   });
 
@@ -74,12 +74,12 @@ describe('a form', () => {
     ['multipart/form-data', 400, 'malformed_multipart'],
     [`multipart/form-data; boundary=${'b'.repeat(71)}`, 400, 'malformed_multipart'],
   ])('of the type %s is refused', async (type, status, code) => {
-    const answer = await post(await bench(), ATTACHMENTS, fileForm('x'), type);
+    const answer = await postForm(await startTestSandbox(), ATTACHMENTS, fileForm('x'), type);
     expect([answer.status, answer.json.error.code]).toEqual([status, code]);
   });
 
   test('may have its boundary in quotation marks', async () => {
     const type = `multipart/form-data; charset=utf-8; boundary="${BOUNDARY}"`;
-    expect((await post(await bench(), ATTACHMENTS, fileForm('x'), type)).status).toBe(201);
+    expect((await postForm(await startTestSandbox(), ATTACHMENTS, fileForm('x'), type)).status).toBe(201);
   });
 });

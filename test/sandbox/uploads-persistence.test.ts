@@ -3,9 +3,18 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { writeLine } from '../../src/sandbox/store/lines.ts';
-import { type Bench, bench, over, overChild } from './harness.ts';
-import { childSandboxes, temporaryDirectory } from './process.ts';
-import { ATTACHMENTS, contentOf, DOCUMENTS, fileForm, filesIn, post, sha256, stream } from './uploading.ts';
+import { childSandboxes, temporaryDirectory } from './child-process.ts';
+import { connectTo, connectToChild, startTestSandbox, type TestSandbox } from './client.ts';
+import {
+  ATTACHMENTS,
+  DOCUMENTS,
+  downloadContent,
+  fileForm,
+  postForm,
+  sha256,
+  streamForm,
+  uploadedFiles,
+} from './uploads.ts';
 
 const startChild = childSandboxes();
 
@@ -20,10 +29,10 @@ function idOf({ document_id, file_attachment_id }: Listed): string {
 }
 
 /** Asserts that there is a file for each upload, with the right bytes, and no other. */
-async function expectWhole(on: Bench, dataDir: string): Promise<readonly Listed[]> {
+async function expectWhole(on: TestSandbox, dataDir: string): Promise<readonly Listed[]> {
   const uploads: Listed[] = (await on.admin('GET', '/uploads')).json.uploads;
-  expect(await filesIn(dataDir)).toEqual(uploads.map(idOf).sort());
-  for (const upload of uploads) expect(sha256(await contentOf(on, idOf(upload)))).toBe(upload.sha256);
+  expect(await uploadedFiles(dataDir)).toEqual(uploads.map(idOf).sort());
+  for (const upload of uploads) expect(sha256(await downloadContent(on, idOf(upload)))).toBe(upload.sha256);
   return uploads;
 }
 
@@ -40,14 +49,14 @@ describe('a restart', () => {
   ])('%s', async (_, between) => {
     const dataDir = await temporaryDirectory();
     const first = await startSandbox({ dataDir });
-    const on = over(first, await first.createToken());
-    await post(on, ATTACHMENTS, fileForm('one', 'journal.jsonl'));
-    await post(on, DOCUMENTS, fileForm('two'));
+    const on = connectTo(first, await first.createToken());
+    await postForm(on, ATTACHMENTS, fileForm('one', 'journal.jsonl'));
+    await postForm(on, DOCUMENTS, fileForm('two'));
     await on.partner('POST', DOCUMENTS, { body: { name: 'n', content: 'three' } });
     const before = (await on.admin('GET', '/uploads')).json.uploads;
     await first.close();
     await between(dataDir);
-    const again = await bench({ dataDir });
+    const again = await startTestSandbox({ dataDir });
     expect(await expectWhole(again, dataDir)).toEqual(before);
     expect(before.map(({ sha256: sum }: Listed) => sum)).toEqual(['one', 'two', 'three'].map(sha256));
   });
@@ -59,7 +68,7 @@ describe('a restart', () => {
     await mkdir(directory);
     await writeFile(join(directory, 'att_0123456789abcdef0123'), 'half');
     await writeFile(join(directory, 'thesis.txt'), 'whole');
-    await bench({ dataDir });
+    await startTestSandbox({ dataDir });
     expect(await readdir(directory)).toEqual(['thesis.txt']);
   });
 });
@@ -68,14 +77,14 @@ describe('the files', () => {
   test('without anything else are no reason to refuse their directory', async () => {
     const dataDir = await temporaryDirectory();
     await mkdir(join(dataDir, 'sandbox-uploads'));
-    const on = await bench({ dataDir });
-    expect((await post(on, ATTACHMENTS, fileForm('x'))).status).toBe(201);
+    const on = await startTestSandbox({ dataDir });
+    expect((await postForm(on, ATTACHMENTS, fileForm('x'))).status).toBe(201);
   });
 
   test('are for their owner alone, under names of our own', async () => {
     const dataDir = await temporaryDirectory();
-    const on = await bench({ dataDir });
-    const { json } = await post(on, ATTACHMENTS, fileForm('x', '../../../x'));
+    const on = await startTestSandbox({ dataDir });
+    const { json } = await postForm(on, ATTACHMENTS, fileForm('x', '../../../x'));
     const directory = join(dataDir, 'sandbox-uploads');
     expect(await readdir(directory)).toEqual([json.file_attachment_id]);
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
@@ -86,14 +95,14 @@ describe('the files', () => {
   test('are removed by a reset, those of former runs, too; later ones are kept', async () => {
     const dataDir = await temporaryDirectory();
     const first = await startSandbox({ dataDir });
-    await post(over(first, await first.createToken()), ATTACHMENTS, fileForm('old'));
+    await postForm(connectTo(first, await first.createToken()), ATTACHMENTS, fileForm('old'));
     await first.close();
-    const on = await bench({ dataDir });
-    await post(on, DOCUMENTS, fileForm('new'));
-    expect(await filesIn(dataDir)).toHaveLength(2);
+    const on = await startTestSandbox({ dataDir });
+    await postForm(on, DOCUMENTS, fileForm('new'));
+    expect(await uploadedFiles(dataDir)).toHaveLength(2);
     expect((await on.admin('POST', '/reset', {})).status).toBe(204);
     expect(await expectWhole(on, dataDir)).toEqual([]);
-    await post(on, DOCUMENTS, fileForm('newest'));
+    await postForm(on, DOCUMENTS, fileForm('newest'));
     expect(await expectWhole(on, dataDir)).toHaveLength(1);
   });
 
@@ -103,8 +112,8 @@ describe('the files', () => {
     try {
       const sandbox = await startSandbox();
       expect(await readdir(parent)).toEqual([]);
-      const on = over(sandbox, await sandbox.createToken());
-      const { json } = await post(on, ATTACHMENTS, fileForm('x'));
+      const on = connectTo(sandbox, await sandbox.createToken());
+      const { json } = await postForm(on, ATTACHMENTS, fileForm('x'));
       const [directory = ''] = await readdir(parent);
       expect(await readdir(join(parent, directory))).toEqual([json.file_attachment_id]);
       expect((await stat(join(parent, directory))).mode & 0o777).toBe(0o700);
@@ -120,11 +129,13 @@ describe('kill -9', () => {
   test('while files come leaves every upload that was answered whole, and nothing of the others', async () => {
     const dataDir = await temporaryDirectory();
     const child = await startChild(dataDir);
-    const on = overChild(child);
+    const on = connectToChild(child);
     const answered = new Set<string>();
     const lane = async (name: string): Promise<void> => {
       for (let number = 0; ; number += 1) {
-        const answer = await post(on, ATTACHMENTS, fileForm(`${name}-${number}`.repeat(5_000))).catch(() => undefined);
+        const answer = await postForm(on, ATTACHMENTS, fileForm(`${name}-${number}`.repeat(5_000))).catch(
+          () => undefined,
+        );
         if (answer === undefined) return;
         expect(answer.status).toBe(201);
         answered.add(answer.json.file_attachment_id);
@@ -136,13 +147,14 @@ describe('kill -9', () => {
       await new Promise(() => undefined);
     }
     const lanes = ['a', 'b', 'c', 'd'].map(lane);
-    const broken = stream(on, ATTACHMENTS, endless()).catch(() => 'broken');
-    while (answered.size < 40 || (await filesIn(dataDir)).length <= answered.size) await new Promise(setImmediate);
+    const broken = streamForm(on, ATTACHMENTS, endless()).catch(() => 'broken');
+    while (answered.size < 40 || (await uploadedFiles(dataDir)).length <= answered.size)
+      await new Promise(setImmediate);
     await child.kill();
     expect(await broken).toBe('broken');
     await Promise.all(lanes);
 
-    const again = await bench({ dataDir });
+    const again = await startTestSandbox({ dataDir });
     const ids = (await expectWhole(again, dataDir)).map(idOf);
     for (const id of answered) expect(ids).toContain(id);
     // At most one more for each lane: recorded, and the answer was lost.
@@ -154,11 +166,11 @@ describe('a disk that takes no more', () => {
   test('turns an upload into a 500, leaves nothing of it, and small ones go on', async () => {
     const dataDir = await temporaryDirectory();
     // 200 blocks of 512 bytes (of 1024 in some shells).
-    const on = overChild(await startChild(dataDir, 'ulimit -f 200'));
-    const { status } = await post(on, ATTACHMENTS, fileForm('x'.repeat(2_000_000)));
+    const on = connectToChild(await startChild(dataDir, 'ulimit -f 200'));
+    const { status } = await postForm(on, ATTACHMENTS, fileForm('x'.repeat(2_000_000)));
     expect(status).toBe(500);
-    expect(await filesIn(dataDir)).toEqual([]);
-    expect((await post(on, ATTACHMENTS, fileForm('x'))).status).toBe(201);
+    expect(await uploadedFiles(dataDir)).toEqual([]);
+    expect((await postForm(on, ATTACHMENTS, fileForm('x'))).status).toBe(201);
     expect(await expectWhole(on, dataDir)).toHaveLength(1);
   });
 });

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bench } from './harness.ts';
+import { startTestSandbox } from './client.ts';
 import {
   ATTACHMENTS,
   BOUNDARY,
-  CLOSING,
-  contentOf,
   DOCUMENTS,
+  downloadContent,
+  FORM_END,
   fileForm,
-  opening,
-  post,
+  partHead,
+  postForm,
   sha256,
-  stream,
-} from './uploading.ts';
+  streamForm,
+} from './uploads.ts';
 
 const MIB = 1024 * 1024;
 
@@ -30,8 +30,8 @@ describe.each(ENDPOINTS)('%s', (path, idName, nameName, idShape) => {
     ['what looks like a boundary', Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\n`)],
     ['1 MiB of anything', randomBytes(MIB)],
   ])('a file of %s arrives as it was sent', async (_, content) => {
-    const on = await bench();
-    const { status, json } = await post(on, path, fileForm(content));
+    const on = await startTestSandbox();
+    const { status, json } = await postForm(on, path, fileForm(content));
     expect(status).toBe(201);
     expect(json).toEqual({
       [idName]: expect.stringMatching(idShape),
@@ -42,13 +42,13 @@ describe.each(ENDPOINTS)('%s', (path, idName, nameName, idShape) => {
       fields: {},
       created_at: expect.stringMatching(/^\d{4}-.*Z$/),
     });
-    expect((await contentOf(on, json[idName])).equals(content)).toBe(true);
+    expect((await downloadContent(on, json[idName])).equals(content)).toBe(true);
   });
 
   test('the same file again makes another one; all are listed, page by page, and shown one by one', async () => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const made = [];
-    for (let count = 0; count < 3; count += 1) made.push((await post(on, path, fileForm('same'))).json);
+    for (let count = 0; count < 3; count += 1) made.push((await postForm(on, path, fileForm('same'))).json);
     expect(new Set(made.map((each) => each[idName])).size).toBe(3);
     const first = (await on.partner('GET', `${path}?page_size=2`)).json;
     expect([first.count, first.results]).toEqual([3, made.slice(0, 2)]);
@@ -62,7 +62,7 @@ describe.each(ENDPOINTS)('%s', (path, idName, nameName, idShape) => {
   });
 
   test.each(['read', 'write'])('needs its own scope to %s', async (right) => {
-    const { sandbox, partner } = await bench();
+    const { sandbox, partner } = await startTestSandbox();
     const prefix = path === DOCUMENTS ? 'documents' : 'file_attachments';
     const method = right === 'read' ? 'GET' : 'POST';
     const others = [`${prefix}.${right === 'read' ? 'write' : 'read'}`, 'spaces.read'];
@@ -75,32 +75,32 @@ describe.each(ENDPOINTS)('%s', (path, idName, nameName, idShape) => {
 
 describe('a file', () => {
   test('of 64 MiB arrives whole, of known length or not, two at once', async () => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const block = randomBytes(MIB);
     const whole = Buffer.concat(Array.from({ length: 64 }, () => block));
-    const head = Buffer.from(opening('; name="file"; filename="big"'));
+    const head = Buffer.from(partHead('; name="file"; filename="big"'));
     async function* body(): AsyncGenerator<Uint8Array> {
       yield head;
       for (let sent = 0; sent < 64; sent += 1) yield block;
-      yield Buffer.from(CLOSING);
+      yield Buffer.from(FORM_END);
     }
     const answers = await Promise.all([
-      stream(on, ATTACHMENTS, body(), head.length + whole.length + CLOSING.length),
-      stream(on, ATTACHMENTS, body()),
+      streamForm(on, ATTACHMENTS, body(), head.length + whole.length + FORM_END.length),
+      streamForm(on, ATTACHMENTS, body()),
     ]);
     for (const { status, json } of answers) {
       expect([status, json.bytes, json.sha256]).toEqual([201, whole.length, sha256(whole)]);
-      expect((await contentOf(on, String(json.file_attachment_id))).equals(whole)).toBe(true);
+      expect((await downloadContent(on, String(json.file_attachment_id))).equals(whole)).toBe(true);
     }
   });
 
   test('in pieces that end anywhere arrives whole', async () => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const content = `\r\n--${BOUNDARY}`.slice(0, -1).repeat(3);
     async function* body(): AsyncGenerator<Uint8Array> {
       for (const byte of fileForm(content)) yield Buffer.from([byte]);
     }
-    const { status, json } = await stream(on, ATTACHMENTS, body());
+    const { status, json } = await streamForm(on, ATTACHMENTS, body());
     expect([status, json.sha256]).toEqual([201, sha256(content)]);
   });
 
@@ -115,19 +115,19 @@ describe('a file', () => {
     ' ',
     '😀'.repeat(50),
   ])('may be called %j when it is encoded as browsers do', async (name) => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const form = new FormData();
     form.append('file', new Blob(['x']), name);
     const encoded = new Response(form);
     const type = encoded.headers.get('content-type') ?? '';
-    const answer = await post(on, ATTACHMENTS, new Uint8Array(await encoded.arrayBuffer()), type);
+    const answer = await postForm(on, ATTACHMENTS, new Uint8Array(await encoded.arrayBuffer()), type);
     expect([answer.status, answer.json.filename]).toEqual([201, name]);
-    expect((await contentOf(on, answer.json.file_attachment_id)).toString()).toBe('x');
+    expect((await downloadContent(on, answer.json.file_attachment_id)).toString()).toBe('x');
   });
 
   test('keeps the content type that it was sent with', async () => {
-    const head = opening('; name="file"; filename="a"', 'Content-Type: text/csv; charset=latin1\r\n');
-    const { json } = await post(await bench(), DOCUMENTS, `${head}x${CLOSING}`);
+    const head = partHead('; name="file"; filename="a"', 'Content-Type: text/csv; charset=latin1\r\n');
+    const { json } = await postForm(await startTestSandbox(), DOCUMENTS, `${head}x${FORM_END}`);
     expect(json.content_type).toBe('text/csv; charset=latin1');
   });
 
@@ -139,9 +139,9 @@ describe('a file', () => {
     form.append('constructor', '');
     form.append('label', 'ü');
     const encoded = new Response(form);
-    const on = await bench();
+    const on = await startTestSandbox();
     const type = encoded.headers.get('content-type') ?? '';
-    const { json } = await post(on, ATTACHMENTS, new Uint8Array(await encoded.arrayBuffer()), type);
+    const { json } = await postForm(on, ATTACHMENTS, new Uint8Array(await encoded.arrayBuffer()), type);
     expect(Object.entries(json.fields)).toEqual([
       ['__proto__', 'a'],
       ['label', ['eins\r\nzwei', 'ü']],
@@ -150,8 +150,8 @@ describe('a file', () => {
   });
 
   test('leaves its length and hash in the request log, and nothing else', async () => {
-    const on = await bench();
-    await post(on, DOCUMENTS, fileForm('secret'));
+    const on = await startTestSandbox();
+    await postForm(on, DOCUMENTS, fileForm('secret'));
     await on.partner('POST', DOCUMENTS, { body: { name: 'n', content: 'secret' } });
     await on.partner('POST', DOCUMENTS, { body: { name: '', content: 'secret' } });
     const { text, json } = await on.admin('GET', '/requests');
@@ -163,12 +163,12 @@ describe('a file', () => {
 
 describe('a document of JSON', () => {
   test('is its content as a text', async () => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const { status, json } = await on.partner('POST', DOCUMENTS, { body: { name: 'Prices', content: '1 € ' } });
     expect(status).toBe(201);
     expect(json).toMatchObject({ name: 'Prices', content_type: 'text/plain; charset=utf-8', bytes: 6, fields: {} });
     expect(json.sha256).toBe(sha256('1 € '));
-    expect((await contentOf(on, json.document_id)).toString()).toBe('1 € ');
+    expect((await downloadContent(on, json.document_id)).toString()).toBe('1 € ');
   });
 
   test.each([
@@ -178,13 +178,13 @@ describe('a document of JSON', () => {
     [{ name: 'n', content: '\ud800' }, 'content'],
     [{ name: 'n', content: 'x', folder: 'y' }, 'folder'],
   ])('%j is refused', async (body, path) => {
-    const { status, json } = await (await bench()).partner('POST', DOCUMENTS, { body });
+    const { status, json } = await (await startTestSandbox()).partner('POST', DOCUMENTS, { body });
     expect(status).toBe(422);
     expect(json.error.fields.map((field: { path: string }) => field.path)).toEqual([path]);
   });
 
   test('may be larger than other bodies, but not than the limit', async () => {
-    const on = await bench();
+    const on = await startTestSandbox();
     const body = { name: 'n', content: 'x'.repeat(2 * MIB) };
     expect((await on.partner('POST', DOCUMENTS, { body })).status).toBe(201);
     await on.admin('PATCH', '/settings', { max_document_bytes: 2 * MIB - 1 });
@@ -193,7 +193,9 @@ describe('a document of JSON', () => {
   });
 
   test('is not a file attachment', async () => {
-    const { status } = await (await bench()).partner('POST', ATTACHMENTS, { body: { name: 'n', content: 'x' } });
+    const { status } = await (await startTestSandbox()).partner('POST', ATTACHMENTS, {
+      body: { name: 'n', content: 'x' },
+    });
     expect(status).toBe(415);
   });
 });
@@ -206,8 +208,8 @@ async function openFiles(text: string): Promise<string[]> {
 
 describe('the admin surface', () => {
   test.skipIf(process.platform !== 'linux')('closes a file when whoever reads it goes away', async () => {
-    const on = await bench();
-    const { json } = await post(on, ATTACHMENTS, fileForm(Buffer.alloc(32 * MIB)));
+    const on = await startTestSandbox();
+    const { json } = await postForm(on, ATTACHMENTS, fileForm(Buffer.alloc(32 * MIB)));
     const id = json.file_attachment_id;
     const patience = new AbortController();
     const headers = { authorization: `Bearer ${on.sandbox.adminKey}` };
@@ -220,15 +222,15 @@ describe('the admin surface', () => {
   });
 
   test('lists everything that was uploaded', async () => {
-    const on = await bench();
-    const one = (await post(on, ATTACHMENTS, fileForm('one'))).json;
-    const two = (await post(on, DOCUMENTS, fileForm('two'))).json;
+    const on = await startTestSandbox();
+    const one = (await postForm(on, ATTACHMENTS, fileForm('one'))).json;
+    const two = (await postForm(on, DOCUMENTS, fileForm('two'))).json;
     expect((await on.admin('GET', '/uploads')).json).toEqual({ uploads: [one, two] });
   });
 
   test('gives the bytes with their length, and none to HEAD', async () => {
-    const on = await bench();
-    const { json } = await post(on, ATTACHMENTS, fileForm('12345'));
+    const on = await startTestSandbox();
+    const { json } = await postForm(on, ATTACHMENTS, fileForm('12345'));
     for (const [method, text] of [
       ['GET', '12345'],
       ['HEAD', ''],

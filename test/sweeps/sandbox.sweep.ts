@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { start, until } from '../e2e/program.ts';
 import { tempDirectory } from '../helpers/run.ts';
-import { call, PROVISION, provisioning, SPACES } from '../sandbox/harness.ts';
+import { call, PROVISION, provisionBody, SPACES } from '../sandbox/client.ts';
 
 interface Listening {
   readonly base_url: string;
@@ -24,7 +24,7 @@ async function load(at: Listening, lane: string, told: Told): Promise<void> {
     try {
       const { status, json } = await call('POST', `${at.base_url}${PROVISION}`, {
         token: at.token,
-        body: provisioning(id),
+        body: provisionBody(id),
       });
       expect(status).toBe(201);
       const agents = json.agents.map(({ agent_id }: { agent_id: string }) => agent_id);

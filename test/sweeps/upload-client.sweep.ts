@@ -5,7 +5,7 @@ import type { Kept, UploadAnswer } from '../commands/uploads.ts';
 import { start } from '../e2e/program.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
-import { sha256 } from '../sandbox/uploading.ts';
+import { sha256 } from '../sandbox/uploads.ts';
 
 /** Of the answers that a fault took: how many refusals may come later than they are waited for, as the machine is busy. */
 const LATE_REFUSALS = 0.1;

@@ -1,9 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { overChild } from '../sandbox/harness.ts';
-import { childSandboxes, temporaryDirectory } from '../sandbox/process.ts';
-import { ATTACHMENTS, CLOSING, DOCUMENTS, fileForm, opening, post, sha256, stream } from '../sandbox/uploading.ts';
+import { childSandboxes, temporaryDirectory } from '../sandbox/child-process.ts';
+import { connectToChild } from '../sandbox/client.ts';
+import {
+  ATTACHMENTS,
+  DOCUMENTS,
+  FORM_END,
+  fileForm,
+  partHead,
+  postForm,
+  sha256,
+  streamForm,
+} from '../sandbox/uploads.ts';
 
 const startChild = childSandboxes();
 
@@ -20,16 +29,16 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     const directory = await temporaryDirectory();
     const child = await startChild(join(directory, 'data'));
-    const on = overChild(child);
+    const on = connectToChild(child);
     const idle = await peakMemory(child.pid);
 
     const block = Buffer.alloc(MIB, 'x');
     async function* body(mebibytes: number): AsyncGenerator<Uint8Array> {
-      yield Buffer.from(opening('; name="file"; filename="big"'));
+      yield Buffer.from(partHead('; name="file"; filename="big"'));
       for (let sent = 0; sent < mebibytes; sent += 1) yield block;
-      yield Buffer.from(CLOSING);
+      yield Buffer.from(FORM_END);
     }
-    const answers = await Promise.all([stream(on, ATTACHMENTS, body(512)), stream(on, DOCUMENTS, body(256))]);
+    const answers = await Promise.all([streamForm(on, ATTACHMENTS, body(512)), streamForm(on, DOCUMENTS, body(256))]);
     expect(answers.map(({ status, json }) => [status, json.bytes])).toEqual([
       [201, 512 * MIB],
       [201, 256 * MIB],
@@ -45,7 +54,7 @@ test.skipIf(process.platform !== 'linux')(
 
 test('500 uploads over lines that break are there once each where they were answered', async () => {
   const directory = await temporaryDirectory();
-  const on = overChild(await startChild(join(directory, 'data')));
+  const on = connectToChild(await startChild(join(directory, 'data')));
   const rules = [
     { kind: 'reset', on: 'POST', rate: 0.1 },
     { kind: 'reset', on: 'POST', rate: 0.1, at_bytes: 30_000 },
@@ -57,7 +66,7 @@ test('500 uploads over lines that break are there once each where they were answ
   const answered: string[] = [];
   const send = async (number: number): Promise<void> => {
     const content = `file ${number} `.repeat(6_000);
-    const answer = await post(on, ATTACHMENTS, fileForm(content)).catch(() => undefined);
+    const answer = await postForm(on, ATTACHMENTS, fileForm(content)).catch(() => undefined);
     if (answer?.status === 201) answered.push(sha256(content));
     else lost.push(sha256(content));
   };

@@ -17,7 +17,7 @@ import { findFiles } from '../../../src/upload/find-files.ts';
 import { bodyOf, fileContent, fileForm, hashOf, textSource, type UploadSource } from '../../../src/upload/source.ts';
 import { DESCRIPTORS, openBelow } from '../../helpers/descriptors.ts';
 import { tempDirectory } from '../../helpers/run.ts';
-import { sha256 } from '../../sandbox/uploading.ts';
+import { sha256 } from '../../sandbox/uploads.ts';
 
 const GOING_ON = new AbortController().signal;
 const PART = 512 * 1024;

@@ -12,7 +12,7 @@ import type { UploadRecord } from '../../../src/upload/history.ts';
 import { Hold } from '../../../src/upload/hold.ts';
 import type { UploadSource } from '../../../src/upload/source.ts';
 import { type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';
-import { sha256 } from '../../sandbox/uploading.ts';
+import { sha256 } from '../../sandbox/uploads.ts';
 import { GOOD, memorySource, type Process, World } from './world.ts';
 
 const FILE = memorySource('a.txt', 'one', 'stamp-1');

@@ -11,7 +11,7 @@ import {
   type UploadParts,
   uploadOnce,
 } from '../../../src/upload/upload-once.ts';
-import { sha256 } from '../../sandbox/uploading.ts';
+import { sha256 } from '../../sandbox/uploads.ts';
 
 const ORIGIN = 'https://api.partner.test/v1';
 

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { ChildSandbox } from './process.ts';
+import type { ChildSandbox } from './child-process.ts';
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Answer {
   readonly json: any;
 }
 
-export interface Call {
+export interface CallOptions {
   readonly token?: string;
   readonly body?: unknown;
   /** Sent as it stands, in place of `body`. */
@@ -19,7 +19,11 @@ export interface Call {
   readonly headers?: Record<string, string>;
 }
 
-export async function call(method: string, url: string, { token, body, raw, headers }: Call = {}): Promise<Answer> {
+export async function call(
+  method: string,
+  url: string,
+  { token, body, raw, headers }: CallOptions = {},
+): Promise<ApiResponse> {
   const sent = raw ?? (body === undefined ? null : JSON.stringify(body));
   const response = await fetch(url, {
     method,
@@ -41,16 +45,16 @@ export async function call(method: string, url: string, { token, body, raw, head
   };
 }
 
-export interface Bench {
+export interface TestSandbox {
   readonly sandbox: Sandbox;
   /** A token with every scope. */
   readonly token: string;
-  partner(method: string, path: string, more?: Call): Promise<Answer>;
-  admin(method: string, path: string, body?: unknown): Promise<Answer>;
+  partner(method: string, path: string, more?: CallOptions): Promise<ApiResponse>;
+  admin(method: string, path: string, body?: unknown): Promise<ApiResponse>;
 }
 
 /** The ways to a sandbox that the test itself ends. */
-export function over(sandbox: Sandbox, token: string): Bench {
+export function connectTo(sandbox: Sandbox, token: string): TestSandbox {
   return {
     sandbox,
     token,
@@ -60,23 +64,23 @@ export function over(sandbox: Sandbox, token: string): Bench {
 }
 
 /** The ways to a sandbox in a process of its own. */
-export function overChild(child: ChildSandbox): Bench {
+export function connectToChild(child: ChildSandbox): TestSandbox {
   const refuse = (): Promise<never> => Promise.reject(new Error('A child makes no tokens and is not closed.'));
-  return over({ ...child, createToken: refuse, close: refuse }, child.token);
+  return connectTo({ ...child, createToken: refuse, close: refuse }, child.token);
 }
 
 /** A sandbox for one test, closed when the test ends. */
-export async function bench(options: SandboxOptions = {}): Promise<Bench> {
+export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.close());
-  return over(sandbox, await sandbox.createToken());
+  return connectTo(sandbox, await sandbox.createToken());
 }
 
 export const PROVISION = '/automation/agent-templates/provision-space/';
 export const SPACES = '/automation/spaces/';
 
 /** A body for provisioning that is in order; `more` replaces its top-level fields. */
-export function provisioning(externalId: string, more: Record<string, unknown> = {}): Record<string, unknown> {
+export function provisionBody(externalId: string, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     external_space_id: externalId,
     space: { name: 'Acme', description: 'Support for Acme', is_org_wide: false },

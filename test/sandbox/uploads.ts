@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
-import type { Answer, Bench } from './harness.ts';
+import type { ApiResponse, TestSandbox } from './client.ts';
 
 export const DOCUMENTS = '/automation/documents/';
 export const ATTACHMENTS = '/automation/file-attachments/';
@@ -20,29 +20,34 @@ export function sha256(content: Uint8Array | string): string {
 }
 
 /** A part up to its content: what stands after `form-data`, and further headers. */
-export function opening(parameters: string, more = ''): string {
+export function partHead(parameters: string, more = ''): string {
   return `--${BOUNDARY}\r\nContent-Disposition: form-data${parameters}\r\n${more}\r\n`;
 }
 
-export const CLOSING = `\r\n--${BOUNDARY}--\r\n`;
+export const FORM_END = `\r\n--${BOUNDARY}--\r\n`;
 
 /** A form with one part, the file. */
 export function fileForm(content: Uint8Array | string, filename = 'a.bin'): Buffer {
   return Buffer.concat([
-    Buffer.from(opening(`; name="file"; filename="${filename}"`)),
+    Buffer.from(partHead(`; name="file"; filename="${filename}"`)),
     Buffer.from(content),
-    Buffer.from(CLOSING),
+    Buffer.from(FORM_END),
   ]);
 }
 
 /** Sends a body as it stands, as a form. */
-export function post({ partner }: Bench, path: string, raw: Uint8Array | string, type = MULTIPART): Promise<Answer> {
+export function postForm(
+  { partner }: TestSandbox,
+  path: string,
+  raw: Uint8Array | string,
+  type = MULTIPART,
+): Promise<ApiResponse> {
   return partner('POST', path, { raw, headers: { 'content-type': type } });
 }
 
 /** Sends a body as it is made, without its length where none is given. */
-export async function stream(
-  { sandbox, token }: Pick<Bench, 'sandbox' | 'token'>,
+export async function streamForm(
+  { sandbox, token }: Pick<TestSandbox, 'sandbox' | 'token'>,
   path: string,
   body: AsyncIterable<Uint8Array>,
   length?: number,
@@ -61,7 +66,7 @@ export async function stream(
 }
 
 /** The bytes of an upload, as they are kept. */
-export async function contentOf({ sandbox }: Pick<Bench, 'sandbox'>, id: string): Promise<Buffer> {
+export async function downloadContent({ sandbox }: Pick<TestSandbox, 'sandbox'>, id: string): Promise<Buffer> {
   const headers = { authorization: `Bearer ${sandbox.adminKey}` };
   const answer = await fetch(`${sandbox.adminUrl}/uploads/${id}/content`, { headers });
   if (!answer.ok) throw new Error(`The content of ${id} is not there: ${answer.status}.`);
@@ -69,7 +74,7 @@ export async function contentOf({ sandbox }: Pick<Bench, 'sandbox'>, id: string)
 }
 
 /** The names of the files below a data directory that uploads are in. */
-export async function filesIn(dataDir: string): Promise<string[]> {
+export async function uploadedFiles(dataDir: string): Promise<string[]> {
   const names = await readdir(dataDir);
   return names.includes('sandbox-uploads') ? (await readdir(join(dataDir, 'sandbox-uploads'))).sort() : [];
 }
@@ -85,7 +90,7 @@ export interface RawPost {
 
 /** Sends the head of a request, and the beginning of its body. */
 export function rawPost(
-  { sandbox, token }: Bench,
+  { sandbox, token }: TestSandbox,
   path: string,
   headers: string,
   body: Uint8Array | string = '',
@@ -118,7 +123,10 @@ export function rawPost(
 }
 
 /** Resolves once the newest request in the log satisfies the test. */
-export async function untilLogged({ admin }: Bench, test: (request: LoggedRequest) => boolean): Promise<void> {
+export async function waitForLoggedRequest(
+  { admin }: TestSandbox,
+  test: (request: LoggedRequest) => boolean,
+): Promise<void> {
   for (;;) {
     const requests: LoggedRequest[] = (await admin('GET', '/requests')).json.requests;
     const last = requests.at(-1);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Answer, Bench } from './harness.ts';
-import { type Chat, chatOn, type Entry } from './talk.ts';
+import { type Chat, createChat, type HistoryEntry } from './chat.ts';
+import type { ApiResponse, TestSandbox } from './client.ts';
 
 export const CRON_JOBS = '/automation/partner-cron-jobs/';
 
@@ -16,7 +16,7 @@ export function jobBody(agent_id: string, more: Record<string, unknown> = {}): R
 }
 
 /** The schedule of a body: `minute hour day_of_week`. */
-export function scheduled(fields: string, timezone = 'UTC'): Record<string, unknown> {
+export function scheduleBody(fields: string, timezone = 'UTC'): Record<string, unknown> {
   const [minute, hour, day_of_week] = fields.split(' ');
   return { schedule: { type: 'cron', data: { minute, hour, day_of_week }, timezone } };
 }
@@ -27,36 +27,39 @@ export interface Job {
   readonly last_run_at: string | null;
 }
 
-export interface Plan {
+export interface CronClient {
   readonly chat: Chat;
-  post(more?: Record<string, unknown>): Promise<Answer>;
+  post(more?: Record<string, unknown>): Promise<ApiResponse>;
   /** Makes a job that is in order. */
-  make(fields: string, timezone?: string, more?: Record<string, unknown>): Promise<Job>;
+  create(fields: string, timezone?: string, more?: Record<string, unknown>): Promise<Job>;
   jobs(): Promise<readonly Job[]>;
   /** All that was said in the session of a job. */
-  said(job: Job): Promise<Entry[]>;
+  history(job: Job): Promise<HistoryEntry[]>;
   /** The moments of a job's runs, by the clock of the service. */
   runs(job: Job): Promise<string[]>;
-  clock(change: Record<string, unknown>): Promise<Answer>;
+  clock(change: Record<string, unknown>): Promise<ApiResponse>;
 }
 
 /** An agent whose jobs a test schedules. */
-export async function planOn(on: Bench, mode: 'agent_inbox' | 'session_workflow' = 'session_workflow'): Promise<Plan> {
-  const chat = await chatOn(on, mode);
-  const post = (more?: Record<string, unknown>): Promise<Answer> =>
+export async function createCronClient(
+  on: TestSandbox,
+  mode: 'agent_inbox' | 'session_workflow' = 'session_workflow',
+): Promise<CronClient> {
+  const chat = await createChat(on, mode);
+  const post = (more?: Record<string, unknown>): Promise<ApiResponse> =>
     on.partner('POST', CRON_JOBS, { body: jobBody(chat.agent_id, more) });
-  const plan: Plan = {
+  const plan: CronClient = {
     chat,
     post,
-    make: async (fields, timezone, more = {}) => {
-      const { status, json } = await post({ ...scheduled(fields, timezone), ...more });
+    create: async (fields, timezone, more = {}) => {
+      const { status, json } = await post({ ...scheduleBody(fields, timezone), ...more });
       expect(status).toBe(201);
       return json;
     },
     jobs: async () => (await on.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results,
-    said: ({ cron_job_id }) => chat.history({ session_id: `cron:${cron_job_id}`, page_size: '1000' }),
+    history: ({ cron_job_id }) => chat.history({ session_id: `cron:${cron_job_id}`, page_size: '1000' }),
     runs: async (job) =>
-      (await plan.said(job)).filter(({ role }) => role === 'user').map(({ created_at }) => created_at),
+      (await plan.history(job)).filter(({ role }) => role === 'user').map(({ created_at }) => created_at),
     clock: async (change) => {
       const answer = await on.admin('PATCH', '/clock', change);
       expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);

@@ -1,4 +1,4 @@
-import { type Answer, type Bench, call, PROVISION, provisioning } from './harness.ts';
+import { type ApiResponse, call, PROVISION, provisionBody, type TestSandbox } from './client.ts';
 
 /** A clock that stands still until it is told to go on, and the timers that hang on it. */
 export function manualClock(start = Date.UTC(2026, 0, 1)) {
@@ -31,7 +31,7 @@ export function manualClock(start = Date.UTC(2026, 0, 1)) {
 export const MESSAGE = '/integrations/api-chat/message/';
 export const HISTORY = '/integrations/api-chat/history/';
 
-export interface Entry {
+export interface HistoryEntry {
   readonly message_id: string;
   readonly source_id: string;
   readonly session_id: string;
@@ -47,23 +47,23 @@ export interface Chat {
   readonly agent_id: string;
   readonly source_id: string;
   /** Sends a text to a session, under a fresh external id where none is given. */
-  send(text: string, more?: Record<string, unknown>): Promise<Answer>;
+  send(text: string, more?: Record<string, unknown>): Promise<ApiResponse>;
   /** One page of a session's history. */
-  page(query?: Record<string, string>, token?: string): Promise<Answer>;
+  page(query?: Record<string, string>, token?: string): Promise<ApiResponse>;
   /** All pages of a session's history. */
-  history(query?: Record<string, string>): Promise<Entry[]>;
+  history(query?: Record<string, string>): Promise<HistoryEntry[]>;
 }
 
 /** An agent with an API chat source, and the ways to talk to it; the session is `s1` where none is named. */
-export async function chatOn(
-  { partner, token }: Bench,
+export async function createChat(
+  { partner, token }: TestSandbox,
   mode: 'agent_inbox' | 'session_workflow' = 'session_workflow',
   agent: Record<string, unknown> = {},
 ): Promise<Chat> {
   const agents = [
     { template_id: 'tmpl_support', name: 'Support', auto_create_api_chat: true, api_chat_routing_mode: mode, ...agent },
   ];
-  const { json } = await partner('POST', PROVISION, { body: provisioning(`space-${mode}-${agent.name}`, { agents }) });
+  const { json } = await partner('POST', PROVISION, { body: provisionBody(`space-${mode}-${agent.name}`, { agents }) });
   const { agent_id, integrations } = json.agents[0];
   const { source_id } = integrations.api_chat ?? {};
   let sent = 0;
@@ -81,7 +81,7 @@ export async function chatOn(
       return partner('GET', `${HISTORY}?${parameters}`, { token: as });
     },
     history: async (query = {}) => {
-      const entries: Entry[] = [];
+      const entries: HistoryEntry[] = [];
       let { json: page } = await chat.page(query);
       for (;;) {
         entries.push(...page.results);
