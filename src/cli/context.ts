@@ -27,11 +27,6 @@ export interface Context {
   /** Aborted by the first Ctrl-C and by the command's deadline, with the error to end with. */
   readonly ended: AbortSignal;
   readonly flags: GlobalFlags;
-  /**
-   * Aborted when the reader of stdout is gone, as far as the system tells it without a write. It is watched from the first
-   * call on; a command that writes nothing for long has to ask.
-   */
-  readerGone(): Promise<AbortSignal>;
   /** Whether a question may be asked: a terminal on both sides, no CI, no --no-input. */
   readonly interactive: boolean;
   readonly progress: Progress;

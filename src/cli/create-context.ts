@@ -33,8 +33,6 @@ export interface RuntimeDeps {
   readonly nodeVersion: string;
   /** How this program is started: node and the script. */
   readonly self: readonly string[];
-  /** Tells when the reader of stdout is gone, until the function that it gives is called. */
-  readonly watchReader: (onGone: () => void) => Promise<() => void>;
   /** The terminal itself, for the spinner and for questions: stderr. */
   readonly terminal: NodeJS.WritableStream;
 }
@@ -81,8 +79,6 @@ export function createContext(
   setMaxListeners(0, ended);
   const transports: Transport[] = [];
   let profiles: Promise<Profiles> | undefined;
-  const gone = new AbortController();
-  let watching: Promise<() => void> | undefined;
 
   /** One line, whatever file names and services put into it. */
   async function say(text: string): Promise<void> {
@@ -140,11 +136,6 @@ export function createContext(
     flags,
     progress,
     keepSecret,
-    async readerGone() {
-      watching ??= surroundings.watchReader(() => gone.abort());
-      await watching;
-      return gone.signal;
-    },
     self: surroundings.self,
     get interactive() {
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
@@ -212,7 +203,6 @@ export function createContext(
     async close() {
       clearTimeout(timer);
       progress.stop();
-      (await watching)?.();
       await Promise.all(transports.map((transport) => transport.close()));
     },
   });

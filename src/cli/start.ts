@@ -52,11 +52,6 @@ async function run(argv: readonly string[]): Promise<number> {
     version: pkg.version,
     nodeVersion: process.versions.node,
     self: [process.execPath, ...process.argv.slice(1, 2)],
-    async watchReader(onGone) {
-      // Loaded for the few commands that wait in silence.
-      const { watchReader } = await import('../output/reader-watch.ts');
-      return watchReader({ fd: process.stdout.fd, pid: process.pid, env: process.env }, onGone);
-    },
     terminal: process.stderr,
   });
 }

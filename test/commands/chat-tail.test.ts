@@ -169,22 +169,6 @@ describe('what a tail says on stderr', () => {
 });
 
 describe('how a tail ends', () => {
-  test('with 0 when its reader is gone, though nothing is written', async () => {
-    const { env, of } = await talking(1);
-    let isWatched = false;
-    const ran = await run([...of, '--tail', '0'], {
-      env,
-      async watchReader(onGone) {
-        isWatched = true;
-        setImmediate(onGone);
-        return () => {
-          isWatched = false;
-        };
-      },
-    });
-    expect([ran.code, ran.stdout, ran.stderr, isWatched]).toEqual([0, '', '', false]);
-  });
-
   test('with 0 at Ctrl-C, with 143 at SIGTERM', async () => {
     for (const exitCode of [130, 143] as const) {
       const { it, env, of } = await talking(1);

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   badHistory,
   conversations,
@@ -11,7 +12,7 @@ import {
   truth,
 } from '../helpers/conversation.ts';
 import { service } from '../helpers/service.ts';
-import { shell, start, until } from './program.ts';
+import { PROGRAM, shell, start, startFile, until } from './program.ts';
 
 test('a message is sent and its reply printed, alone', async () => {
   const talking = await conversations(await service(), 1);
@@ -68,14 +69,21 @@ test('a tail whose reader is gone ends with 0, and does not remember what was no
   expect(shown(talking, [...linesOf(first), ...linesOf(rest.stdout)])).toEqual(await truth(talking));
 });
 
-test('a tail of an idle session ends with 0 once its reader is gone, though nothing is written', async () => {
+test('the reader of a tail that is killed with SIGKILL sees the end at once, and no process stays', async () => {
   const talking = await conversations(await service(), 1);
   const { it, words } = talking;
   await reply(talking, 1);
-  const line = `partnerctl ${words.join(' ')} --from-start | head -n 1`;
-  const ran = await shell(line, { env: it.env });
-  expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(linesOf(ran.stdout)).toHaveLength(1);
+  // The tail's parent never reaps it: to other processes, the dead tail still looks alive.
+  const tail = `'${process.execPath}' '${PROGRAM}' ${words.join(' ')} --from-start & echo $! $BASHPID >&2; exec sleep 1000`;
+  const reader = startFile('bash', ['-c', `exec cat < <(${tail} >&- 2>&-)`], { env: it.env });
+  const [pid, parent] = (await until(reader.stderr, /\n/)).split(' ').map(Number);
+  if (!pid || !parent) throw new Error('The shell named no processes.');
+  onTestFinished(() => void process.kill(parent, 'SIGKILL'));
+  await until(reader.stdout, /\n/);
+  expect(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')).toBe('');
+  process.kill(pid, 'SIGKILL');
+  await reader;
+  expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ');
 });
 
 test('several sessions in bad weather: each message once, and in order', async () => {

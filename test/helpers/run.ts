@@ -29,8 +29,6 @@ export interface RunOptions {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly signals?: Signals;
-  /** Nobody leaves by default. */
-  readonly watchReader?: (onGone: () => void) => Promise<() => void>;
 }
 
 /** A clock on which waiting takes no time, but time passes; `slept` tells how long each wait was. */
@@ -121,7 +119,6 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     version: '0.0.0-test',
     nodeVersion: process.versions.node,
     self: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
-    watchReader: options.watchReader ?? (async () => () => undefined),
     terminal: new PassThrough(),
   });
   return {

@@ -1,4 +1,3 @@
-import { anyOf } from '../../api/any-of.ts';
 import type { Http } from '../../api/http.ts';
 import { follow } from '../../chat/follow.ts';
 import { sayNotice } from '../../chat/notice.ts';
@@ -162,9 +161,8 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
   const places = await remembered(context, path, http, input);
   const { clock, random, signals } = context;
   const sessions = input.sessions.map((session_id) => ({ session_id, start: startIn(session_id, input, places) }));
-  const ending = anyOf(signals.interrupt, input.follow ? await context.readerGone() : undefined);
   const follower = follow(
-    { http, clock, random, interrupt: ending.signal },
+    { http, clock, random, interrupt: signals.interrupt },
     {
       source_id: input.source_id,
       sessions,
@@ -203,7 +201,6 @@ async function* events(context: Context, http: Http, input: Input): AsyncGenerat
       }
     }
   } finally {
-    ending.release();
     await memory.close();
   }
 }
