@@ -1,10 +1,7 @@
 import { type HistoryPage, type HistoryPlace, historyAfter } from '../api/chat.ts';
 import type { CallOptions, Http } from '../api/http.ts';
-import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { Message } from '../contract/messages.ts';
-import { ShapeError } from '../errors.ts';
 import { Extent, type Gap } from './extent.ts';
-import { Renumbered } from './renumbered.ts';
 import { isNewestFirst, MOST_BEHIND, SessionTail, type TailStart } from './tail.ts';
 
 /** Where in a session a follower begins; `last` shows that many messages of what is there (0: only what is new). */
@@ -51,7 +48,6 @@ export class FollowedSession {
   private keep: number;
   private readonly tail: SessionTail<Message>;
   private readonly extent: Extent;
-  private readonly renumbered = new Renumbered();
   private pages: AsyncGenerator<HistoryPage, void, void> | undefined;
   /** The cursor that the pages began with. */
   private asked: string | undefined;
@@ -105,14 +101,10 @@ export class FollowedSession {
     return NOTHING;
   }
 
-  /** @throws ShapeError for a service that gives its messages new ids in every answer */
   accept(page: HistoryPage, now: number): Arrived {
     this.failures = 0;
     this.unreadable = 0;
     this.suspicious = false;
-    if (!this.caughtUp && this.isToBeAskedAgain(page)) {
-      return { messages: [], more: true, atOnce: true, isRead: false, gap: undefined };
-    }
     this.leadsBack = page.byLink ? this.leadsBack : page.linked && isNewestFirst(page.messages);
     const isFurther = this.midway;
     this.midway = true;
@@ -169,23 +161,6 @@ export class FollowedSession {
     // It refuses whatever it is asked: that was not for the cursors.
     this.tail.pardon();
     return false;
-  }
-
-  private isToBeAskedAgain(page: HistoryPage): boolean {
-    const finding = page.byLink ? 'fine' : this.renumbered.look(page.messages);
-    this.repeats = finding === 'ask again';
-    if (this.repeats) this.pages = undefined;
-    if (finding !== 'renumbered') return this.repeats;
-    throw new ShapeError('The service gives its messages new ids in every answer, so that it cannot be followed.', {
-      why: `the same ${page.messages.length} messages came three times, the last time from ${page.messages[0]?.message_id} on, and never with the same ids`,
-      hint: `Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
-      details: {
-        session_id: this.id,
-        assumption: 'history.messages',
-        latest: this.latest,
-        seen: page.messages.map(({ message_id }) => message_id),
-      },
-    });
   }
 
   /** Whether a message came to exist after the first reading got to an end, by what the service says itself. */
