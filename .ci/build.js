@@ -1,3 +1,4 @@
+import { cp } from 'node:fs/promises';
 import { build } from 'rolldown';
 
 /**
@@ -67,3 +68,4 @@ const tour = {
 
 await build(program);
 await build(tour);
+await cp('src/help', 'dist/help', { recursive: true });

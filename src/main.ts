@@ -68,6 +68,11 @@ export async function main(argv: readonly string[], surroundings: RuntimeDeps): 
       await stdout.write(parsed.text);
       return EXIT.ok;
     }
+    if (parsed.kind === 'topic') {
+      const { topicText } = await import('./cli/help-text.ts');
+      await stdout.write(await topicText(parsed.topic, io.stdout, wantsColor('auto', env, io.stdout)));
+      return EXIT.ok;
+    }
     line = parsed;
     const { runCommand } = await import('./cli/run-command.ts');
     return await runCommand(line, { ...surroundings, io: lazyIo(() => io.stdin, stdout, stderr) }, secrets);

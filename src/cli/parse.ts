@@ -1,6 +1,7 @@
 import { Argument, Command as Commander, CommanderError, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import type { Args, Command, FlagSpec } from './command.ts';
+import { findTopic, type HelpTopic, topicList, topicsOf } from './help-topics.ts';
 import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
 /** A command with what was given to it and to the program. */
@@ -12,8 +13,11 @@ export interface CommandLine {
   readonly globals: Args;
 }
 
-/** What was typed, understood: a command, or help and the version, whose text is the answer. */
-export type Parsed = CommandLine | { readonly kind: 'text'; readonly text: string };
+/** What was typed, understood: a command, a help topic, or help and the version, whose text is the answer. */
+export type Parsed =
+  | CommandLine
+  | { readonly kind: 'topic'; readonly topic: HelpTopic }
+  | { readonly kind: 'text'; readonly text: string };
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -82,11 +86,11 @@ function examplesText({ examples }: Command): string {
   return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n\n')}\n`;
 }
 
-function fillLeaf(leaf: Commander, command: Command, reader: Reader): void {
+function fillLeaf(leaf: Commander, entry: CommandEntry, command: Command, reader: Reader): void {
   leaf.description(command.description);
   for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
   for (const flag of command.flags) leaf.addOption(toOption(flag));
-  leaf.addHelpText('after', examplesText(command));
+  leaf.addHelpText('after', examplesText(command) + topicsOf(entry.commandPath.split(' ')[0] ?? ''));
   leaf.action((...received: unknown[]) => {
     const positionals = received
       .slice(0, command.args.length)
@@ -111,7 +115,11 @@ function buildTree(
       'Provision customer workspaces from YAML and talk to automation agents over the Partner Automation API.',
     )
     .version(version, '--version', 'show the version')
-    .addHelpText('after', '\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n');
+    .helpCommand('help [topic|command]', 'Show the help of a command, or a help topic')
+    .addHelpText(
+      'after',
+      `${topicList()}\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n`,
+    );
   for (const flag of GLOBAL_FLAGS) root.addOption(toOption(flag));
   // What a command is called below inherits how the root is configured.
   const groups = new Map<string, Commander>();
@@ -124,7 +132,8 @@ function buildTree(
         root
           .command(first)
           .description(GROUPS[first] ?? '')
-          .helpCommand(false);
+          .helpCommand(false)
+          .addHelpText('after', topicsOf(first));
       groups.set(first, parent);
       // Building commands takes time; those of a group that is not asked for are not seen.
       if (first !== group) continue;
@@ -133,7 +142,7 @@ function buildTree(
       .command(second ?? first)
       .summary(entry.summary)
       .description(entry.summary);
-    if (entry === called && command) fillLeaf(leaf, command, reader);
+    if (entry === called && command) fillLeaf(leaf, entry, command, reader);
   }
   return reader;
 }
@@ -175,6 +184,12 @@ export interface ParseOptions {
  */
 export async function parse(typed: readonly string[], options: ParseOptions): Promise<Parsed> {
   refuseTokenFlag(typed);
+  if (typed[0] === 'help') {
+    const topicOrCommand = commandArgs(typed.slice(1));
+    const topic = findTopic(topicOrCommand);
+    if (topic) return { kind: 'topic', topic };
+    if (!isKnown(topicOrCommand)) throw (await import('./help-text.ts')).unknownTopic(topicOrCommand);
+  }
   // The parser's own `help` looks one word deep, and command lines here have two.
   const asked = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
   // Asked for help on what there is not, it should say so.

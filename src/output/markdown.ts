@@ -1,5 +1,8 @@
+import { stripVTControlCharacters } from 'node:util';
 import type { Token, Tokens } from 'marked';
+import wrapAnsi from 'wrap-ansi';
 import { cleanText } from './sanitize.ts';
+import { widthOf } from './width.ts';
 
 /** What Markdown may look like in a terminal; each takes and gives plain lines. */
 export interface MarkdownStyle {
@@ -19,6 +22,8 @@ const PLAIN: MarkdownStyle = {
 };
 
 const INDENT = '  ';
+/** Columns that a paragraph gets however deep it is indented. */
+const NARROWEST = 20;
 
 function indented(text: string, first: string, rest: string): string {
   return text
@@ -66,27 +71,39 @@ function inlineOne(token: Token, style: MarkdownStyle): string {
   }
 }
 
-function listItem(item: Tokens.ListItem, mark: string, style: MarkdownStyle): string {
+/** Wraps a paragraph at `width` columns. At an infinite width, lines stay as they are written. */
+function wrapped(text: string, width: number): string {
+  return width === Number.POSITIVE_INFINITY ? text : wrapAnsi(text.replaceAll('\n', ' '), Math.max(width, NARROWEST));
+}
+
+function listItem(item: Tokens.ListItem, mark: string, style: MarkdownStyle, width: number): string {
   const box = item.task ? (item.checked ? '[x] ' : '[ ] ') : '';
   const rest = item.tokens.filter(({ type }) => type !== 'checkbox');
-  const body = rest.map((token) => block(token, style)).filter((text) => text !== '');
+  const body = rest.map((token) => block(token, style, width - mark.length)).filter((text) => text !== '');
   return indented(box + body.join('\n'), mark, ' '.repeat(mark.length));
 }
 
-function listBlock(token: Tokens.List, style: MarkdownStyle): string {
+function listBlock(token: Tokens.List, style: MarkdownStyle, width: number): string {
   const start = Number(token.start) || 1;
   return token.items
-    .map((item, index) => listItem(item, token.ordered ? `${start + index}. ` : '• ', style))
+    .map((item, index) => listItem(item, token.ordered ? `${start + index}. ` : '• ', style, width))
     .join('\n');
 }
 
-function tableBlock(token: Tokens.Table, style: MarkdownStyle): string {
-  const row = (cells: readonly Tokens.TableCell[]): string =>
-    cells.map((cell) => inline(cell.tokens, style)).join('  ');
-  return [style.bold(row(token.header)), ...token.rows.map(row)].join('\n');
+/** Columns are aligned, and the last one is wrapped. */
+function tableBlock(token: Tokens.Table, style: MarkdownStyle, width: number): string {
+  const rows = [token.header, ...token.rows].map((cells) => cells.map((cell) => inline(cell.tokens, style)));
+  const cellWidth = (cell: string): number => widthOf(stripVTControlCharacters(cell));
+  const widths = token.header.map((_, column) => Math.max(...rows.map((row) => cellWidth(row[column] ?? ''))));
+  const lines = rows.map((row) => {
+    const lead = row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - cellWidth(cell) + 2));
+    const indent = ' '.repeat(cellWidth(lead.join('')));
+    return indented(wrapped(row.at(-1) ?? '', width - indent.length), lead.join(''), indent);
+  });
+  return [style.bold(lines[0] ?? ''), ...lines.slice(1)].join('\n');
 }
 
-function block(token: Token, style: MarkdownStyle): string {
+function block(token: Token, style: MarkdownStyle, width: number): string {
   switch (token.type) {
     case 'space':
       return '';
@@ -95,20 +112,20 @@ function block(token: Token, style: MarkdownStyle): string {
     case 'code':
       return indented(style.code(token.text), INDENT, INDENT);
     case 'blockquote':
-      return indented(blocks(token.tokens ?? [], style), style.dim('│ '), style.dim('│ '));
+      return indented(blocks(token.tokens ?? [], style, width - 2), style.dim('│ '), style.dim('│ '));
     case 'list':
-      return listBlock(token as Tokens.List, style);
+      return listBlock(token as Tokens.List, style, width);
     case 'table':
-      return tableBlock(token as Tokens.Table, style);
+      return tableBlock(token as Tokens.Table, style, width);
     case 'hr':
       return style.dim('────');
     default:
-      return inlineOne(token, style);
+      return wrapped(inlineOne(token, style), width);
   }
 }
 
-function blocks(tokens: readonly Token[], style: MarkdownStyle): string {
-  const texts = tokens.map((token) => block(token, style)).filter((text) => text !== '');
+function blocks(tokens: readonly Token[], style: MarkdownStyle, width: number): string {
+  const texts = tokens.map((token) => block(token, style, width)).filter((text) => text !== '');
   return texts.join('\n\n');
 }
 
@@ -118,10 +135,15 @@ const LONGEST = 50_000;
 /**
  * Markdown as a person reads it in a terminal: emphasis, code, lists, quotes, links with their address.
  * The text is cleaned of terminal controls first, so nothing that it holds reaches the terminal but what `style` adds.
+ * @param width columns to wrap paragraphs at; without it, lines stay as they are written
  */
-export async function markdownText(text: string, style: MarkdownStyle = PLAIN): Promise<string> {
+export async function markdownText(
+  text: string,
+  style: MarkdownStyle = PLAIN,
+  width = Number.POSITIVE_INFINITY,
+): Promise<string> {
   const clean = cleanText(text);
   if (clean.length > LONGEST) return clean;
   const { Lexer } = await import('marked');
-  return blocks(new Lexer({ gfm: true, breaks: true }).lex(clean), style);
+  return blocks(new Lexer({ gfm: true, breaks: true }).lex(clean), style, width);
 }

@@ -159,7 +159,6 @@ function wordsOf(line: string): string[] {
 
 describe('words that there are not', () => {
   test.each([
-    [['help', 'nope'], "Unknown command 'nope'.", 'partnerctl --help'],
     [['bogus', '--help'], "Unknown command 'bogus'.", 'partnerctl --help'],
     [['spaces', 'lst'], "Unknown command 'lst'.", 'partnerctl spaces --help'],
   ])('%j says so, and where to look', async (argv, message, help) => {

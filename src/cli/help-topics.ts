@@ -1,0 +1,35 @@
+/** A text of `partnerctl help <topic>`. It is the file `src/help/<name>.md`. */
+export interface HelpTopic {
+  readonly name: string;
+  readonly summary: string;
+  /** First words of the commands whose help refers to the topic. */
+  readonly commands: readonly string[];
+}
+
+export const HELP_TOPICS: readonly HelpTopic[] = [
+  { name: 'environment', summary: 'Environment variables, and which setting wins', commands: [] },
+  { name: 'exit-codes', summary: 'What each exit code means and what to do', commands: [] },
+];
+
+/** The topic of that name; undefined where there is none. */
+export function findTopic(args: readonly string[]): HelpTopic | undefined {
+  return args.length === 1 ? HELP_TOPICS.find(({ name }) => name === args[0]) : undefined;
+}
+
+/** The lines at the end of the list of commands that name the topics. */
+export function topicList(): string {
+  const width = Math.max(...HELP_TOPICS.map(({ name }) => name.length));
+  const lines = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  return `\nHelp topics (partnerctl help <topic>):\n${lines.join('\n')}\n`;
+}
+
+/**
+ * The line at the end of a command's help that names its topics; empty where it has none.
+ * @param group the command's first word
+ */
+export function topicsOf(group: string): string {
+  const lines = HELP_TOPICS.filter(({ commands }) => commands.includes(group)).map(
+    ({ name, summary }) => `  $ partnerctl help ${name}  # ${summary}`,
+  );
+  return lines.length === 0 ? '' : `\nLearn more:\n${lines.join('\n')}\n`;
+}

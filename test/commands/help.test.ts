@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
+import { COMMANDS, GROUPS } from '../../src/cli/registry.ts';
+import { run } from '../helpers/run.ts';
+
+const TOPICS = new URL('../../src/help/', import.meta.url);
+
+function widest(text: string): number {
+  return Math.max(...text.split('\n').map((line) => line.length));
+}
+
+describe('help topics', () => {
+  it('each have one Markdown file, and no file lacks a topic', () => {
+    const files = readdirSync(TOPICS).sort();
+    expect(files).toEqual(HELP_TOPICS.map(({ name }) => `${name}.md`).sort());
+  });
+
+  it('refer only to commands that exist', () => {
+    const firstWords = COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0]);
+    expect(firstWords).toEqual(expect.arrayContaining(HELP_TOPICS.flatMap(({ commands }) => commands)));
+  });
+
+  it('are listed by `help`, after the commands', async () => {
+    const { stdout } = await run(['help']);
+    for (const { name, summary } of HELP_TOPICS) expect(stdout).toMatch(new RegExp(`^ {2}${name} +${summary}$`, 'm'));
+  });
+
+  it.each(HELP_TOPICS)('$name is plain Markdown where stdout is not a terminal', async ({ name }) => {
+    const shown = await run(['help', name]);
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    const [title = '', ...lines] = readFileSync(new URL(`${name}.md`, TOPICS), 'utf8').split('\n');
+    expect(shown.stdout.split('\n')[0]).toBe(title);
+    const linkless = lines.filter((line) => !line.includes('.md)'));
+    expect(shown.stdout.split('\n')).toEqual(expect.arrayContaining(linkless));
+    expect(shown.stdout).not.toContain('.md)');
+  });
+
+  it.each(HELP_TOPICS)('$name wraps its text at the width of a terminal', async ({ name }) => {
+    const { stdout } = await run(['help', name], { columns: 60 });
+    const prose = stripVTControlCharacters(stdout)
+      .split('\n')
+      .filter((line) => !line.startsWith('  ') && !line.includes('http'));
+    expect(widest(prose.join('\n'))).toBeLessThanOrEqual(60);
+    expect(stdout).not.toMatch(/^(#|```|\|)/m);
+  });
+
+  it('are shown without color where NO_COLOR is set', async () => {
+    const plain = await run(['help', 'exit-codes'], { columns: 80, env: { NO_COLOR: '1' } });
+    expect(plain.stdout).toBe(stripVTControlCharacters(plain.stdout));
+    expect((await run(['help', 'exit-codes'], { columns: 80 })).stdout).toContain('\x1b[1m');
+  });
+
+  it.each(HELP_TOPICS.filter(({ name }) => Object.hasOwn(GROUPS, name)))(
+    '$name, also a group of commands, begins with these',
+    async ({ name }) => {
+      const { stdout } = await run(['help', name]);
+      const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${name} `));
+      const lines = commands.map(({ commandPath, summary }) => `- \`partnerctl ${commandPath}\`: ${summary}`);
+      expect(stdout.split('\n').slice(1, 5 + lines.length)).toEqual(['', '## Commands', '', ...lines, '']);
+    },
+  );
+
+  it('are named by the help of their commands', async () => {
+    for (const { name, commands } of HELP_TOPICS) {
+      for (const first of commands) expect((await run([first, '--help'])).stdout).toContain(`partnerctl help ${name}`);
+    }
+  });
+
+  it.each([
+    ['exit-cods', 'Did you mean exit-codes?'],
+    ['provison', 'Did you mean provision?'],
+    ['nope', 'Run `partnerctl help` to list commands and topics.'],
+  ])('help %s is refused with exit code 2 and a suggestion', async (topic, hint) => {
+    const refused = await run(['help', topic, '-o', 'json']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.error()).toMatchObject({
+      type: 'usage',
+      message: `There is no command or help topic "${topic}".`,
+      hint: expect.stringContaining(hint),
+    });
+  });
+});
