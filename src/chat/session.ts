@@ -105,6 +105,7 @@ export class FollowedSession {
     this.failures = 0;
     this.unreadable = 0;
     this.suspicious = false;
+    this.repeats = false;
     this.leadsBack = page.byLink ? this.leadsBack : page.linked && isNewestFirst(page.messages);
     const isFurther = this.midway;
     this.midway = true;
