@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type HttpServer, httpServer, sendJson } from '../faults/servers.ts';
+import { type FakeService, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
@@ -191,9 +191,9 @@ describe('an agent that cannot be told', () => {
 });
 
 describe('other services', () => {
-  const answering = (body: unknown, status = 200): Promise<HttpServer> =>
-    httpServer((_, response) => sendJson(response, body, status));
-  const ask = ({ baseUrl }: HttpServer, format: string) =>
+  const answering = (body: unknown, status = 200): Promise<FakeService> =>
+    startFakeService((_, response) => sendJson(response, body, status));
+  const ask = ({ baseUrl }: FakeService, format: string) =>
     run(['chat', 'setup', 's1', 'a1', '-o', format], { env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'pat_x' } });
 
   test.each([
@@ -236,11 +236,11 @@ describe('other services', () => {
 
   test('one agent that is listed twice is one agent', async () => {
     const agent = { agent_id: 'a1', name: 'Support' };
-    const server = await httpServer(({ method }, response) =>
+    const server = await startFakeService(({ method }, response) =>
       sendJson(response, method === 'GET' ? [agent, agent] : { source_id: 's-7' }),
     );
     const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
     expect(await run(['chat', 'setup', 's1', 'name:Support', '-o', 'json'], { env })).toMatchObject({ code: 0 });
-    expect(server.received.at(-1)?.path).toBe('/v1/automation/spaces/s1/agents/a1/api-chat/');
+    expect(server.requests.at(-1)?.path).toBe('/v1/automation/spaces/s1/agents/a1/api-chat/');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { httpServer, sendJson } from '../faults/servers.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -137,7 +137,7 @@ describe('cron list', () => {
       name: `job ${at}`,
       schedule: { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' }, timezone: 'Europe/Berlin' },
     }));
-    const server = await httpServer((_, response) => sendJson(response, many));
+    const server = await startFakeService((_, response) => sendJson(response, many));
     const it = await schedules();
     const ran = await it.cron(['list'], { env: { PARTNER_BASE_URL: server.baseUrl } });
     expect(ran.code).toBe(0);
@@ -150,7 +150,7 @@ describe('cron list', () => {
     ['schedules that cannot be read', [{ cron_job_id: '7', name: 'a', schedule: { data: { minute: 'x' } } }]],
     ['nothing but ids', [{ cron_job_id: '7' }]],
   ])('a service that lists %s', async (_, body) => {
-    const server = await httpServer((__, response) => sendJson(response, body));
+    const server = await startFakeService((__, response) => sendJson(response, body));
     const it = await schedules();
     const ran = await it.cron(['list'], { env: { PARTNER_BASE_URL: server.baseUrl } });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -178,7 +178,7 @@ describe('cron list', () => {
       '株式会社',
     ];
     const listed = names.map((name, at) => ({ cron_job_id: `cron_${at}`, agent_id: name, name }));
-    const server = await httpServer((_, response) => sendJson(response, listed));
+    const server = await startFakeService((_, response) => sendJson(response, listed));
     const it = await schedules();
     const env = { PARTNER_BASE_URL: server.baseUrl };
     for (const words of [

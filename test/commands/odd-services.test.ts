@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { handSignals, hasty, run } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
@@ -9,22 +8,17 @@ import { manifest, write } from '../helpers/service.ts';
  * Services that the spec allows as well, because it leaves their answers open.
  */
 
-type Handle = (line: string, request: IncomingMessage) => unknown;
-
-/** A service that answers 200 with what the handler gives for `METHOD path`, below the base path. */
-async function answering(handle: Handle): Promise<{ env: Record<string, string>; lines: string[] }> {
+/** A service that answers 200 with what `bodyFor` gives for `METHOD path`, with the path below `/v1/automation/`. */
+async function answering(
+  bodyFor: (line: string) => unknown,
+): Promise<{ env: Record<string, string>; lines: string[] }> {
   const lines: string[] = [];
-  const server = createServer((request, response) => {
-    const line = `${request.method} ${request.url?.replace('/v1/automation/', '')}`;
+  const { baseUrl } = await startFakeService(({ method, path }, response) => {
+    const line = `${method} ${path.replace('/v1/automation/', '')}`;
     lines.push(line);
-    request.resume().on('end', () => response.end(JSON.stringify(handle(line, request))));
+    sendJson(response, bodyFor(line));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return { env: { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'a-token-of-a-test' }, lines };
+  return { env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' }, lines };
 }
 
 const POST = 'POST agent-templates/provision-space/';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { httpServer, sendJson } from '../faults/servers.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { hasty, run, tempDirectory } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
@@ -275,7 +275,7 @@ describe('without the right to look', () => {
 describe('other services', () => {
   /** Lists one space with one agent and nothing of its sources; the answer to setting one up is given. */
   async function listing(agent: object, source: object) {
-    const server = await httpServer(({ method, path }, response) => {
+    const server = await startFakeService(({ method, path }, response) => {
       if (method === 'POST') sendJson(response, path.endsWith('/api-chat/') ? source : { space_id: 's1' });
       else if (path.endsWith('/agents/')) sendJson(response, [agent]);
       else sendJson(response, [{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]);
@@ -301,7 +301,7 @@ describe('other services', () => {
         },
       ],
     });
-    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
   test.each([{ integrations: { api_chat: null } }, { source_id: null }, { api_chat_source: null }])(
@@ -312,7 +312,7 @@ describe('other services', () => {
         const { results } = (await ran('json')).json<Answer>();
         expect(results[0]?.agents).toMatchObject([{ agent_id: 'a1', status: 'unchanged', source_id: 's-7' }]);
       }
-      expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(2);
+      expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
     },
   );
 
@@ -336,17 +336,17 @@ describe('other services', () => {
       message: expect.stringContaining('agent "Support"'),
       hint: expect.stringContaining('agents list s1'),
     });
-    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
   test('a chat that is asked for later makes no agent a new one, also where the service shows nothing of them', async () => {
-    const server = await httpServer(({ method }, response) =>
+    const server = await startFakeService(({ method }, response) =>
       method === 'POST' ? sendJson(response, { space_id: 's1' }) : sendJson(response, { detail: 'no' }, 403),
     );
     const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
     for (const chat of ['auto_create_api_chat: false', 'auto_create_api_chat: false, chat: {}']) {
       await run(['provision', write('acme.yaml', asking('acme', { Support: chat }))], { env });
     }
-    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { httpServer, sendJson } from '../faults/servers.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { hasty, run, tempDirectory } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { provision } from './provisioning.ts';
@@ -25,7 +25,7 @@ test('cron jobs are no part of what is posted to provision a space', async () =>
 
 test('cron jobs asked for later make no agent a new one, also where the service tells nothing of its agents', async () => {
   let posts = 0;
-  const server = await httpServer(({ method, path }, response) => {
+  const server = await startFakeService(({ method, path }, response) => {
     if (method === 'POST' && path.endsWith(PROVISION)) posts += 1;
     if (method === 'POST') sendJson(response, { space_id: 's1' });
     else sendJson(response, { code: 'forbidden' }, 403);

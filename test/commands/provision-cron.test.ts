@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { httpServer, sendJson } from '../faults/servers.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { hasty, run, tempDirectory } from '../helpers/run.ts';
 import type { JobAnswer } from '../helpers/scheduling.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
@@ -363,7 +363,7 @@ describe('a job that cannot be created', () => {
   });
 
   test('an agent whose id the service never says gets no job, and it is said how to go on', async () => {
-    const server = await httpServer(({ method, path }, response) => {
+    const server = await startFakeService(({ method, path }, response) => {
       if (method === 'POST') sendJson(response, { space_id: 's1' });
       else if (path.endsWith('/agents/')) sendJson(response, [{ agent_id: 'a9', name: 'Else', template_id: 'tmpl_x' }]);
       else sendJson(response, path.endsWith('/spaces/') ? [{ space_id: 's1', external_space_id: 'acme' }] : []);
@@ -376,7 +376,7 @@ describe('a job that cannot be created', () => {
       message: 'The job "daily" of the agent "Support" is not created: the service did not say the agent_id.',
       hint: expect.stringContaining('`partnerctl agents list s1`'),
     });
-    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
   test.each([

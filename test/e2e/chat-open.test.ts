@@ -40,7 +40,7 @@ async function talk(way: (it: Service) => Promise<Pick<Service, 'env'>> = async 
 async function talkHeld(): Promise<Talk & Holding> {
   const ways: Holding[] = [];
   const talking = await talk(async (it) => {
-    const way = await holding(it, ({ method, url }) => method === 'POST' && url?.endsWith(MESSAGE) === true);
+    const way = await holding(it, ({ method, path }) => method === 'POST' && path.endsWith(MESSAGE));
     ways.push(way);
     return way;
   });

@@ -2,8 +2,9 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { listen, rawJson, startRawService } from '../helpers/tcp-server.ts';
 import { partnerctl, TOKEN, withinLimit } from './client.ts';
-import { httpServer, listen, rawJson, rawServer, sendJson } from './servers.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 const SPACES = [{ space_id: 's1', name: 'Acme' }];
@@ -22,7 +23,7 @@ describe('an answer in an unusual dress', () => {
     ['a byte order mark', `HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n\ufeff${JSON.stringify(SPACES)}`],
     ['no content type', rawJson(SPACES).replace('content-type: application/json\r\n', '')],
   ])('is read: %s', async (_, reply) => {
-    const { baseUrl } = await rawServer(reply);
+    const { baseUrl } = await startRawService(reply);
     const ran = await partnerctl(baseUrl, [...LIST, '--retries', '0']);
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
     expect(ran.json()).toMatchObject([{ space_id: 's1' }]);
@@ -33,28 +34,28 @@ describe('an answer in an unusual dress', () => {
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
   ] as const)('is unpacked though nobody asked for it: %s', async (encoding, pack) => {
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-encoding': encoding });
       response.end(pack(JSON.stringify(SPACES)));
     });
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.json()).toEqual(SPACES);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it('is read behind a 100 Continue of its own each time, also on a connection that was used before', async () => {
-    const server = await httpServer((_, response, count) => {
+    const server = await startFakeService((_, response, count) => {
       response.writeContinue();
       sendJson(response, { results: [{ space_id: `s${count}` }], next: count < 3 ? `?page=${count + 1}` : null });
     });
     const ran = await partnerctl(server.baseUrl, [...LIST, '--retries', '0', '--query', '[].space_id']);
     expect(ran.json()).toEqual(['s1', 's2', 's3']);
-    expect(new Set(server.received.map(({ connection }) => connection)).size).toBeLessThan(3);
+    expect(new Set(server.requests.map(({ connection }) => connection)).size).toBeLessThan(3);
   });
 
   it('is not believed where garbage follows it on the connection', async () => {
     const stray = rawJson([{ space_id: 'stray' }]);
-    const { baseUrl } = await rawServer(() => rawJson({ results: SPACES, next: '?page=2' }) + stray + stray);
+    const { baseUrl } = await startRawService(() => rawJson({ results: SPACES, next: '?page=2' }) + stray + stray);
     const ran = await partnerctl(baseUrl, LIST);
     expect(ran.stdout).not.toContain('stray');
   });
@@ -77,12 +78,12 @@ describe('a success without an answer', () => {
     ['text', 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nok', 'ok'],
     ['cut JSON', 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n[{"space_id":"s1"},', ''],
   ])('is never an empty list: %s', async (_, reply, seen) => {
-    const server = await rawServer(reply);
+    const server = await startRawService(reply);
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
     expect(ran.stdout).toBe('');
     expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { seen: expect.stringContaining(seen) } });
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it.each([
@@ -94,7 +95,7 @@ describe('a success without an answer', () => {
     [['a']],
     [{ errors: [{ message: 'no' }] }],
   ])('of an unknown shape is an error that says what came: %j', async (body) => {
-    const server = await httpServer((_, response) => sendJson(response, body));
+    const server = await startFakeService((_, response) => sendJson(response, body));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
     expect(ran.stdout).toBe('');
@@ -104,7 +105,7 @@ describe('a success without an answer', () => {
 
 describe('an answer without end', () => {
   it('is cut off where it is larger than any answer, and not asked for again', async () => {
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       response.writeHead(200);
       const chunk = Buffer.alloc(1024 * 1024, ' ');
       const more = (): void => {
@@ -121,18 +122,18 @@ describe('an answer without end', () => {
 
   it('is cut off where it only unpacks to one, and not asked for again', async () => {
     const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024, ' '));
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       response.end(bomb);
     });
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ details: { reason: 'BODY_TOO_LARGE', attempts: 1 } });
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it('in an unknown encoding is said to be so, and not asked for again', async () => {
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' });
       response.end('x');
     });
@@ -140,14 +141,14 @@ describe('an answer without end', () => {
     expect(ran.code).toBe(8);
     expect(ran.stderr).toContain('in the encoding zstd');
     expect(ran.stderr).not.toContain('certificate');
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it('ends with the deadline when nothing comes', async () => {
     const { ran, received } = await withinLimit(async (ms) => {
-      const server = await httpServer(() => undefined);
+      const server = await startFakeService(() => undefined);
       const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', `${ms}ms`], { clock: systemClock });
-      return server.received.length === 0 ? undefined : { ran, received: server.received };
+      return server.requests.length === 0 ? undefined : { ran, received: server.requests };
     });
     expect(ran.code).toBe(8);
     expect(ran.error().hint).toContain('--timeout');
@@ -155,7 +156,7 @@ describe('an answer without end', () => {
   });
 
   it('ends with the deadline when the body stops half-way', async () => {
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('[');
     });
@@ -166,7 +167,7 @@ describe('an answer without end', () => {
 
   it('ends with the deadline when it drips', async () => {
     let closed: Promise<unknown> = Promise.resolve();
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write(' '), 10);
       closed = new Promise((resolve) => response.on('close', resolve));
@@ -190,25 +191,25 @@ describe('an answer without end', () => {
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is never followed; the token goes nowhere else', async (status) => {
-    const other = await httpServer((_, response) => sendJson(response, SPACES));
-    const server = await httpServer((_, response) => {
+    const other = await startFakeService((_, response) => sendJson(response, SPACES));
+    const server = await startFakeService((_, response) => {
       response.writeHead(status, { location: `${other.baseUrl}/automation/spaces/` });
       response.end();
     });
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ type: 'service', status, message: expect.stringContaining(other.baseUrl) });
-    expect(server.received.length).toBe(1);
-    expect(server.received[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
-    expect(other.received).toEqual([]);
+    expect(server.requests.length).toBe(1);
+    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+    expect(other.requests).toEqual([]);
   });
 
   it('to itself is not followed either', async () => {
-    const server = await httpServer((request, response) => {
+    const server = await startFakeService((request, response) => {
       response.writeHead(308, { location: request.path });
       response.end();
     });
     expect((await partnerctl(server.baseUrl, LIST)).code).toBe(8);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 });

@@ -1,14 +1,15 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/contract/operations.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
 import { client, partnerctl } from './client.ts';
-import { closedPort, httpServer, listen, rawJson, rawServer, sendJson, tlsServer, UNKNOWN_HOST } from './servers.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 
 describe('a service that cannot be reached', () => {
   it('is tried again four times when the connection is refused, then exit 8', async () => {
-    const ran = await partnerctl(`http://127.0.0.1:${await closedPort()}/v1`, LIST);
+    const ran = await partnerctl(`http://127.0.0.1:${await findClosedPort()}/v1`, LIST);
     expect(ran.code).toBe(8);
     expect(ran.stdout).toBe('');
     expect(ran.error()).toMatchObject({
@@ -18,19 +19,19 @@ describe('a service that cannot be reached', () => {
   });
 
   it('is told apart by a host name that is not known', async () => {
-    const ran = await partnerctl(`https://${UNKNOWN_HOST}/v1`, LIST);
+    const ran = await partnerctl(`https://${UNRESOLVABLE_HOST}/v1`, LIST);
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ type: 'service', details: { left: false, attempts: 4 } });
     expect(ran.error().details).toMatchObject({ reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
   });
 
   it('is not asked again when its certificate is not trusted, and never receives the token', async () => {
-    const server = await tlsServer(rawJson([]));
+    const server = await startFakeService(json([]), { tls: true });
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ details: { left: false, attempts: 1 } });
     expect(ran.error().hint).toContain('NODE_EXTRA_CA_CERTS');
-    expect(server.received).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 
   it('is not asked again when it speaks no TLS where it should', async () => {
@@ -60,7 +61,7 @@ describe('a service that cannot be reached', () => {
   });
 
   it('gives up after the retries that are asked for', async () => {
-    const port = await closedPort();
+    const port = await findClosedPort();
     const ran = await partnerctl(`http://127.0.0.1:${port}/v1`, [...LIST, '--retries', '1']);
     expect(ran.error().details).toMatchObject({ attempts: 2 });
     const none = await partnerctl(`http://127.0.0.1:${port}/v1`, [...LIST, '--retries', '0']);
@@ -78,15 +79,15 @@ describe('a connection that ends too soon', () => {
     ['nothing at all', ''],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
   ])('is tried again: %s', async (_, first) => {
-    const server = await rawServer((count) => (count === 1 ? first : rawJson(spaces)));
+    const server = await startRawService((count) => (count === 1 ? first : rawJson(spaces)));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
     expect(ran.json()).toEqual(spaces);
-    expect(server.received.length).toBe(2);
+    expect(server.requests.length).toBe(2);
   });
 
   it('is tried again when it is reset in the middle of a body', async () => {
-    const server = await rawServer(
+    const server = await startRawService(
       (count) => (count === 1 ? rawJson(spaces).slice(0, -4) : rawJson(spaces)),
       (socket, count) => (count === 1 ? socket.resetAndDestroy() : socket.end()),
     );
@@ -97,7 +98,7 @@ describe('a connection that ends too soon', () => {
 
   it('a kept-alive connection that the service closes between two calls costs nothing but another attempt', async () => {
     let close = (): void => undefined;
-    const server = await httpServer((_, response, count) => {
+    const server = await startFakeService((_, response, count) => {
       close = () => response.socket?.resetAndDestroy();
       sendJson(response, { count });
     });
@@ -109,14 +110,14 @@ describe('a connection that ends too soon', () => {
   });
 
   it('a call that must happen once gets a connection that nothing else has used', async () => {
-    const server = await httpServer((_, response) => sendJson(response, {}));
+    const server = await startFakeService((_, response) => sendJson(response, {}));
     const { http } = client(server.baseUrl);
     await http.call(OPERATIONS.listSpaces);
     await http.call(OPERATIONS.listSpaces);
     await http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' });
     await http.call(OPERATIONS.listSpaces);
-    const write = server.received.find(({ method }) => method === 'POST')?.connection;
-    const reads = server.received.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
+    const write = server.requests.find(({ method }) => method === 'POST')?.connection;
+    const reads = server.requests.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
     expect(reads).toHaveLength(3);
     expect(reads).not.toContain(write);
   });

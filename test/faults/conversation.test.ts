@@ -4,8 +4,8 @@ import { messageText } from '../../src/chat/message-text.ts';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import type { PromptLine } from '../../src/output/prompt-line.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { client } from './client.ts';
-import { httpServer, sendJson } from './servers.ts';
 
 const HOSTILE = '\u001b[2J\u001b[Hgone?\u001b]0;title\u0007 \u202eevil';
 
@@ -62,7 +62,7 @@ async function conversation(
 }
 
 it('what a service says of a failure, and what is typed, reach the terminal harmless', async () => {
-  const server = await httpServer((request, response) => {
+  const server = await startFakeService((request, response) => {
     if (request.method === 'POST') sendJson(response, { message: HOSTILE }, 400);
     else sendJson(response, []);
   });
@@ -80,7 +80,7 @@ it('what a service says of a failure, and what is typed, reach the terminal harm
 
 it('a signal ends it, and what was being sent is told with the command that sends it again', async () => {
   const interrupt = new AbortController();
-  const server = await httpServer(({ method }, response) => {
+  const server = await startFakeService(({ method }, response) => {
     // The message is never answered.
     if (method === 'POST') interrupt.abort(new InterruptedError('Interrupted.', 143));
     else sendJson(response, []);
@@ -97,7 +97,7 @@ it('a signal ends it, and what was being sent is told with the command that send
 
 it('SIGTERM while nothing is being sent ends it with 143 as well', async () => {
   const interrupt = new AbortController();
-  const server = await httpServer((_, response) => sendJson(response, []));
+  const server = await startFakeService((_, response) => sendJson(response, []));
   const talk = await conversation(server.baseUrl, entering(' ', 'never'), { interrupt: interrupt.signal });
   const running = talk.run();
   interrupt.abort(new InterruptedError('Interrupted.', 143));
@@ -109,7 +109,7 @@ it('another session may be gone on in while a message is still being sent in the
   const asked = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const server = await httpServer((request, response) => {
+  const server = await startFakeService((request, response) => {
     if (request.method === 'POST') {
       void asked.then(() => sendJson(response, { message_id: 'm1', created: true }));
       return;
@@ -127,7 +127,7 @@ it('another session may be gone on in while a message is still being sent in the
 
 it('no reply is awaited to a message that is sent again after its reply', async () => {
   let posts = 0;
-  const server = await httpServer((request, response) => {
+  const server = await startFakeService((request, response) => {
     if (request.method === 'POST') {
       posts += 1;
       sendJson(response, { message_id: 'm1', created: posts === 1 });

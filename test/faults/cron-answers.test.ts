@@ -8,14 +8,15 @@ import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { appendRecord } from '../../src/state/log.ts';
 import { start } from '../e2e/program.ts';
+import { CERTIFICATE, KEY } from '../helpers/certificate.ts';
 import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock, handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
+import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
 import { CRON_JOBS, jobBody, scheduleBody } from '../sandbox/cron.ts';
-import { CERTIFICATE, KEY } from './certificate.ts';
 import { partnerctl, withinLimit } from './client.ts';
 import { type Front, front, type Trouble } from './front.ts';
-import { closedPort, listen, rawJson, sendJson, tlsServer, UNKNOWN_HOST } from './servers.ts';
 
 interface Place {
   readonly cron: Cron;
@@ -326,7 +327,7 @@ describe('a request that never left does not block:', () => {
       posts += 1;
       sendJson(response, { cron_job_id: 'c1' }, 201);
     });
-    const port = await closedPort();
+    const port = await findClosedPort();
     const listening = async (): Promise<void> => {
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
@@ -386,9 +387,9 @@ describe('a request that never left does not block:', () => {
   });
 
   it.each([
-    ['no service at all', async () => `http://127.0.0.1:${await closedPort()}/v1`],
-    ['no such host', async () => `https://${UNKNOWN_HOST}/v1`],
-    ['a certificate that is not trusted', async () => (await tlsServer(rawJson([]))).baseUrl],
+    ['no service at all', async () => `http://127.0.0.1:${await findClosedPort()}/v1`],
+    ['no such host', async () => `https://${UNRESOLVABLE_HOST}/v1`],
+    ['a certificate that is not trusted', async () => (await startFakeService(json([]), { tls: true })).baseUrl],
   ])('%s: exit 8, and nothing is written', async (_, baseUrl) => {
     const path = join(tempDirectory(), 'state.jsonl');
     const at = await baseUrl();

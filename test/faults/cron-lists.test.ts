@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createWords } from '../helpers/cron.ts';
+import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
-import { type Answerer, type HttpServer, httpServer, sendJson } from './servers.ts';
 
 /*
  * Services whose lists of jobs the spec allows as well: it says nothing of them.
@@ -25,18 +25,18 @@ interface Habits {
   readonly shown?: (job: Made) => object;
 }
 
-interface JobService extends HttpServer {
+interface JobService extends FakeService {
   readonly made: Made[];
   /** What the next requests meet in place of their answers; a job is made all the same. */
-  meet(instead: Answerer | undefined): void;
+  meet(instead: Handler | undefined): void;
   posts(): number;
 }
 
 /** A service that gives numbers for ids, from 1 on, and makes another job for every POST. */
 async function jobService({ kept = (job) => job, shown = (job) => job }: Habits = {}): Promise<JobService> {
   const made: Made[] = [];
-  let instead: Answerer | undefined;
-  const server = await httpServer((request, response, count) => {
+  let instead: Handler | undefined;
+  const server = await startFakeService((request, response, count) => {
     const isPost = request.method === 'POST';
     if (isPost) made.push(kept({ id: made.length + 1, ...JSON.parse(request.body) }));
     if (instead) return instead(request, response, count);
@@ -48,16 +48,16 @@ async function jobService({ kept = (job) => job, shown = (job) => job }: Habits 
     meet: (next) => {
       instead = next;
     },
-    posts: () => server.received.filter(({ method }) => method === 'POST').length,
+    posts: () => server.requests.filter(({ method }) => method === 'POST').length,
   };
 }
 
-const reset: Answerer = ({ method }, response) =>
+const reset: Handler = ({ method }, response) =>
   method === 'POST' ? response.socket?.resetAndDestroy() : sendJson(response, []);
 
 interface StateFile {
   readonly path: string;
-  run(service: HttpServer, words: readonly string[], options?: RunOptions): Promise<Ran>;
+  run(service: FakeService, words: readonly string[], options?: RunOptions): Promise<Ran>;
 }
 
 function stateFile(): StateFile {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { type FakeRequest, type FakeService, startFakeService } from '../helpers/fake-service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
-import { type HttpServer, httpServer, type Received } from './servers.ts';
 
 interface Answer {
   readonly status: number;
@@ -13,22 +13,22 @@ export interface Trouble {
   readonly after?: (response: ServerResponse, answer: Answer) => unknown;
 }
 
-export interface Front extends HttpServer {
+export interface Front extends FakeService {
   /** What the next POSTs for a job meet. */
   meet(trouble: Trouble | undefined): void;
   /** What every reading of the list meets: an answer in place of the list. */
   meetList(instead: ((response: ServerResponse) => unknown) | undefined): void;
   /** The POSTs for jobs that came in. */
-  posts(): Received[];
+  posts(): FakeRequest[];
 }
 
 /** A gateway in front of a service, which passes requests on as they are. */
 export async function front(origin: string): Promise<Front> {
   let trouble: Trouble | undefined;
   let list: ((response: ServerResponse) => unknown) | undefined;
-  const isPost = ({ method, path }: Received): boolean => method === 'POST' && path.endsWith(CRON_JOBS);
+  const isPost = ({ method, path }: FakeRequest): boolean => method === 'POST' && path.endsWith(CRON_JOBS);
 
-  async function passOn({ method, path, headers, body }: Received): Promise<Answer> {
+  async function passOn({ method, path, headers, body }: FakeRequest): Promise<Answer> {
     const { authorization = '', 'content-type': type = 'application/json' } = headers;
     const answer = await fetch(new URL(path, origin), {
       method,
@@ -42,7 +42,7 @@ export async function front(origin: string): Promise<Front> {
     response.writeHead(status, { 'content-type': 'application/json' }).end(text);
   }
 
-  const server = await httpServer(async (request, response) => {
+  const server = await startFakeService(async (request, response) => {
     const { instead, after } = (isPost(request) && trouble) || {};
     const inPlace = request.method === 'GET' && request.path.includes(CRON_JOBS) ? list : instead;
     if (inPlace) return inPlace(response);
@@ -57,6 +57,6 @@ export async function front(origin: string): Promise<Front> {
     meetList: (next) => {
       list = next;
     },
-    posts: () => server.received.filter(isPost),
+    posts: () => server.requests.filter(isPost),
   };
 }

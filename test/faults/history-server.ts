@@ -7,7 +7,7 @@ import type { FollowEvent, FollowParts } from '../../src/chat/terms.ts';
 
 import type { Clock } from '../../src/clock.ts';
 import { fastClock } from '../helpers/run.ts';
-import { closedPort } from './servers.ts';
+import { findClosedPort } from '../helpers/tcp-server.ts';
 
 interface Entry {
   readonly message_id: string;
@@ -85,7 +85,7 @@ export async function historyServer(): Promise<HistoryServer> {
       for (const socket of sockets) socket.destroy();
     });
   // One that nobody else is given between `stop` and `restart`.
-  const port = await closedPort();
+  const port = await findClosedPort();
   await listen(port);
   onTestFinished(() => (server.listening ? stop() : undefined));
 

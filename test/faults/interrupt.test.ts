@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { InterruptedError, RateLimitError } from '../../src/errors.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { handSignals } from '../helpers/run.ts';
+import { listen } from '../helpers/tcp-server.ts';
 import { client, partnerctl } from './client.ts';
-import { httpServer, listen, sendJson } from './servers.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
@@ -26,7 +27,7 @@ function moment(): { reached: Promise<void>; reach: () => void } {
 describe('Ctrl-C', () => {
   it('stops a read in flight at once, with exit 130', async () => {
     const { reached, reach } = moment();
-    const server = await httpServer(() => reach());
+    const server = await startFakeService(() => reach());
     const signals = handSignals();
     const running = partnerctl(server.baseUrl, LIST, { signals, clock: systemClock });
     await reached;
@@ -39,7 +40,7 @@ describe('Ctrl-C', () => {
 
   it('stops a read in the middle of its answer, and SIGTERM ends with 143', async () => {
     const { reached, reach } = moment();
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('[', reach);
     });
@@ -67,7 +68,7 @@ describe('Ctrl-C', () => {
 
   it('stops a wait between two attempts', async () => {
     const { reached, reach } = moment();
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       sendJson(response, {}, 429, { 'retry-after': '100' });
       reach();
     });
@@ -76,13 +77,13 @@ describe('Ctrl-C', () => {
     await reached;
     signals.abort(new InterruptedError('Interrupted.'));
     expect((await running).code).toBe(130);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it('lets a call that must happen once finish, and sends nothing after it', async () => {
     const { reached, reach } = moment();
     const { reached: pressed, reach: press } = moment();
-    const server = await httpServer(async (_, response) => {
+    const server = await startFakeService(async (_, response) => {
       reach();
       await pressed;
       sendJson(response, { space_id: 's1' });
@@ -95,13 +96,13 @@ describe('Ctrl-C', () => {
     press();
     expect((await calling).json()).toEqual({ space_id: 's1' });
     expect(await failureOf(http.call(OPERATIONS.listSpaces))).toBeInstanceOf(InterruptedError);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it('lets a call that must happen once finish, but does not repeat it', async () => {
     const { reached, reach } = moment();
     const { reached: pressed, reach: press } = moment();
-    const server = await httpServer(async (_, response) => {
+    const server = await startFakeService(async (_, response) => {
       reach();
       await pressed;
       sendJson(response, {}, 429);
@@ -113,14 +114,14 @@ describe('Ctrl-C', () => {
     control.abort();
     press();
     expect(await calling).toBeInstanceOf(RateLimitError);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it('before anything was sent sends nothing', async () => {
-    const server = await httpServer((_, response) => sendJson(response, []));
+    const server = await startFakeService((_, response) => sendJson(response, []));
     const signals = handSignals();
     signals.abort(new InterruptedError('Interrupted.'));
     expect((await partnerctl(server.baseUrl, LIST, { signals })).code).toBe(130);
-    expect(server.received).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type HttpServer, httpServer, type Received, sendJson } from './servers.ts';
+import { type FakeRequest, type FakeService, sendJson, startFakeService } from '../helpers/fake-service.ts';
 
 interface OddAgent {
   readonly id: number;
@@ -28,16 +28,16 @@ export interface Habits {
   /** What the answer to provisioning looks like. By default the space with its new agents. */
   readonly answer?: (space: object, agents: readonly object[]) => unknown;
   /** Decided for each request; `count` counts the requests of its method. */
-  readonly trouble?: (request: Received, count: number) => Trouble;
+  readonly trouble?: (request: FakeRequest, count: number) => Trouble;
   /** Requests that the token may not make. */
-  readonly forbidden?: (request: Received) => boolean;
+  readonly forbidden?: (request: FakeRequest) => boolean;
 }
 
-export interface OddService extends HttpServer {
+export interface OddService extends FakeService {
   readonly spaces: Map<string, OddSpace>;
   /** The names of the agents that a space has, sorted; an agent that was installed twice is there twice. */
   agentNames(externalId: string): string[];
-  posts(): Received[];
+  posts(): FakeRequest[];
 }
 
 interface Wanted {
@@ -89,7 +89,7 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
     return answerOf(shownSpace(space), installed.map(shownAgent));
   }
 
-  function process(request: Received): { status: number; body: unknown } {
+  function process(request: FakeRequest): { status: number; body: unknown } {
     if (request.method === 'POST') return { status: 200, body: provision(request.body) };
     const id = /\/spaces\/([^/]+)\/agents\//.exec(request.path)?.[1];
     if (id === undefined)
@@ -116,7 +116,7 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
     }
   }
 
-  function answer(request: Received, response: ServerResponse): void {
+  function answer(request: FakeRequest, response: ServerResponse): void {
     const count = (counts.get(request.method) ?? 0) + 1;
     counts.set(request.method, count);
     const trouble = habits.trouble?.(request, count);
@@ -133,11 +133,11 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
     }
   }
 
-  const server = await httpServer(answer);
+  const server = await startFakeService(answer);
   return {
     ...server,
     spaces,
     agentNames: (externalId) => (spaces.get(externalId)?.agents ?? []).map(({ name }) => name).sort(),
-    posts: () => server.received.filter(({ method }) => method === 'POST'),
+    posts: () => server.requests.filter(({ method }) => method === 'POST'),
   };
 }

@@ -17,9 +17,10 @@ import {
   ServiceError,
   ShapeError,
 } from '../../src/errors.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
+import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
 import { client, TOKEN, withinLimit } from './client.ts';
-import { closedPort, httpServer, listen, rawJson, rawServer, sendJson, tlsServer, UNKNOWN_HOST } from './servers.ts';
 
 const JOB = {
   agent_id: 'a1',
@@ -63,13 +64,13 @@ function moment(): { reached: Promise<void>; reach: () => void } {
 
 describe('a call that must happen once', () => {
   it('sends what the spec says, and gives the id', async () => {
-    const server = await httpServer((_, response) => sendJson(response, { cron_job_id: 'c1' }, 201));
+    const server = await startFakeService((_, response) => sendJson(response, { cron_job_id: 'c1' }, 201));
     const { http } = client(server.baseUrl);
     expect(await createCronJob(http, JOB, 120_000)).toBe('c1');
-    expect(server.received).toMatchObject([
+    expect(server.requests).toMatchObject([
       { method: 'POST', path: '/v1/automation/partner-cron-jobs/', headers: { authorization: `Bearer ${TOKEN}` } },
     ]);
-    expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({
+    expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
       agent_id: 'a1',
       name: 'Digest',
       instructions: 'Sum up.\n',
@@ -82,14 +83,14 @@ describe('a call that must happen once', () => {
   });
 
   it('has a list beside it, read page after page', async () => {
-    const server = await httpServer((_, response, count) =>
+    const server = await startFakeService((_, response, count) =>
       sendJson(response, { results: [{ id: `c${count}` }], next: count === 1 ? '?page=2' : null }),
     );
     const { http } = client(server.baseUrl);
     const ids: unknown[] = [];
     for await (const { id } of listCronJobs(http)) ids.push(id);
     expect(ids).toEqual(['c1', 'c2']);
-    expect(server.received.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /v1/automation/partner-cron-jobs/',
       'GET /v1/automation/partner-cron-jobs/?page=2',
     ]);
@@ -111,18 +112,18 @@ describe('an answer of 4xx proves that it did not happen', () => {
     [429, RateLimitError],
     [451, RefusedError],
   ])('%i, and it is not sent again', async (status, kind) => {
-    const server = await httpServer((_, response) => sendJson(response, { code: 'the_code' }, status));
+    const server = await startFakeService((_, response) => sendJson(response, { code: 'the_code' }, status));
     const { http } = client(server.baseUrl);
     const error = await errorOf(http);
     expectProof(error);
     expect(error).toBeInstanceOf(kind);
     expect(error.info).toMatchObject({ status, code: 'the_code' });
-    expect(server.received).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   it('429 at once, however short the wait that it asks for, with the moment to come back', async () => {
     const clock = fastClock();
-    const server = await httpServer((_, response) => sendJson(response, {}, 429, { 'retry-after': '1' }));
+    const server = await startFakeService((_, response) => sendJson(response, {}, 429, { 'retry-after': '1' }));
     const { http } = client(server.baseUrl, { clock });
     const error = await errorOf(http);
     expect(error).toBeInstanceOf(RateLimitError);
@@ -130,23 +131,23 @@ describe('an answer of 4xx proves that it did not happen', () => {
     expect(error.info.hint).toContain('was not processed');
     expect(error.info.hint).not.toContain('--timeout');
     expect(clock.slept).toEqual([]);
-    expect(server.received).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   it('though its body is cut', async () => {
-    const server = await rawServer(
+    const server = await startRawService(
       'HTTP/1.1 422 Unprocessable Content\r\ncontent-length: 50\r\n\r\n{"code"',
       (socket) => socket.resetAndDestroy(),
     );
     const { http } = client(server.baseUrl);
     expectProof(await errorOf(http));
-    expect(server.received).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
 describe('what never left this machine did not happen', () => {
   it('as the connection was refused', async () => {
-    const { http, events } = client(`http://127.0.0.1:${await closedPort()}/v1`);
+    const { http, events } = client(`http://127.0.0.1:${await findClosedPort()}/v1`);
     const error = await errorOf(http);
     expectProof(error);
     expect(error.info.details).toMatchObject({ reason: 'ECONNREFUSED', left: false });
@@ -154,18 +155,18 @@ describe('what never left this machine did not happen', () => {
   });
 
   it('as the host name is not known', async () => {
-    const { http } = client(`https://${UNKNOWN_HOST}/v1`);
+    const { http } = client(`https://${UNRESOLVABLE_HOST}/v1`);
     const error = await errorOf(http);
     expectProof(error);
     expect(error.info.details).toMatchObject({ left: false });
   });
 
   it('as the certificate is not trusted', async () => {
-    const server = await tlsServer(rawJson({ id: 'c1' }, '201 Created'));
+    const server = await startFakeService(json({ id: 'c1' }, 201), { tls: true });
     const { http, events } = client(server.baseUrl);
     expectProof(await errorOf(http));
     expect(requests(events)).toBe(1);
-    expect(server.received).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 
   it('as the connection was reset before its handshake was through', async () => {
@@ -189,11 +190,11 @@ describe('what never left this machine did not happen', () => {
   });
 
   it('as the time was up before it began: then nothing is sent', async () => {
-    const server = await httpServer((_, response) => sendJson(response, { id: 'c1' }, 201));
+    const server = await startFakeService((_, response) => sendJson(response, { id: 'c1' }, 201));
     const { http, events } = client(server.baseUrl, { clock: systemClock, deadline: Date.now() });
     expectProof(await errorOf(http));
     expect(requests(events)).toBe(0);
-    expect(server.received).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 
   it('as a proxy did not open the tunnel', async () => {
@@ -214,12 +215,12 @@ describe('what never left this machine did not happen', () => {
   });
 
   it('as Ctrl-C came before', async () => {
-    const server = await httpServer((_, response) => sendJson(response, { id: 'c1' }, 201));
+    const server = await startFakeService((_, response) => sendJson(response, { id: 'c1' }, 201));
     const { http } = client(server.baseUrl, { interrupt: AbortSignal.abort() });
     const error = await errorOf(http);
     expectProof(error);
     expect(error).toBeInstanceOf(InterruptedError);
-    expect(server.received).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 
   it('as Ctrl-C came while the connection was being made, and it did not come about', async () => {
@@ -240,7 +241,7 @@ describe('what never left this machine did not happen', () => {
 
   it('as Ctrl-C came between two attempts that never left', async () => {
     const control = new AbortController();
-    const baseUrl = `http://127.0.0.1:${await closedPort()}/v1`;
+    const baseUrl = `http://127.0.0.1:${await findClosedPort()}/v1`;
     const onWait = ({ kind }: TraceEvent): void => {
       if (kind === 'wait') control.abort();
     };
@@ -283,18 +284,18 @@ describe('everything else leaves open whether it happened, and it is not sent ag
     ['no answer at all', ''],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
   ])('%s', async (_, text, info = {}) => {
-    const server = await rawServer(text);
+    const server = await startRawService(text);
     const { http, events } = client(server.baseUrl);
     const error = await errorOf(http);
     expectOpen(error);
     expect(error.info).toMatchObject(info);
     expect(error.info.why).toBeTruthy();
     expect(requests(events)).toBe(1);
-    expect(server.received).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   it('says of an unusable answer what came, and has the failure as its cause', async () => {
-    const server = await rawServer(rawJson({ ok: true }, '201 Created'));
+    const server = await startRawService(rawJson({ ok: true }, '201 Created'));
     const { http } = client(server.baseUrl);
     const { info } = await errorOf(http);
     expect(info.why).toContain('No cron_job_id can be made out');
@@ -303,16 +304,16 @@ describe('everything else leaves open whether it happened, and it is not sent ag
   });
 
   it('a reset once the request was read', async () => {
-    const server = await rawServer('', (socket) => socket.resetAndDestroy());
+    const server = await startRawService('', (socket) => socket.resetAndDestroy());
     const { http, events } = client(server.baseUrl);
     expectOpen(await errorOf(http));
     expect(requests(events)).toBe(1);
-    expect(server.received).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   it('a reset in the middle of the answer', async () => {
     const answer = reply('201 Created', 'content-length: 50\r\n\r\n{"cron_job_id": "c');
-    const server = await rawServer(answer, (socket) => socket.resetAndDestroy());
+    const server = await startRawService(answer, (socket) => socket.resetAndDestroy());
     const { http, events } = client(server.baseUrl);
     expectOpen(await errorOf(http));
     expect(requests(events)).toBe(1);
@@ -336,63 +337,63 @@ describe('everything else leaves open whether it happened, and it is not sent ag
   });
 
   it('no answer until the time is up', async () => {
-    const { error, received } = await withinLimit(async (ms) => {
-      const { baseUrl, received } = await httpServer(() => undefined);
+    const { error, requests } = await withinLimit(async (ms) => {
+      const { baseUrl, requests } = await startFakeService(() => undefined);
       const { http } = client(baseUrl, { clock: systemClock, deadline: Date.now() + ms });
       const error = await errorOf(http);
-      return received.length === 0 ? undefined : { error, received };
+      return requests.length === 0 ? undefined : { error, requests };
     });
     expectOpen(error);
     expect(error.info.why).toContain('no complete answer came in time');
-    expect(received).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it('an answer that stops until the time is up', async () => {
-    const { error, received } = await withinLimit(async (ms) => {
-      const { baseUrl, received } = await httpServer((_, response) => {
+    const { error, requests } = await withinLimit(async (ms) => {
+      const { baseUrl, requests } = await startFakeService((_, response) => {
         response.writeHead(201, { 'content-length': '50' });
         response.write('{"cron_job_id": "c1"');
       });
       const { http } = client(baseUrl, { clock: systemClock, deadline: Date.now() + ms });
       const error = await errorOf(http);
       // Without its status no answer had begun.
-      return error.info.status === undefined ? undefined : { error, received };
+      return error.info.status === undefined ? undefined : { error, requests };
     });
     expectOpen(error);
     expect(error.info.status).toBe(201);
-    expect(received).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it('Ctrl-C in flight, once the answer was waited for for five seconds', async () => {
     const control = new AbortController();
-    const server = await httpServer(() => control.abort());
+    const server = await startFakeService(() => control.abort());
     const clock = fastClock();
     const { http } = client(server.baseUrl, { clock, interrupt: control.signal });
     expectOpen(await errorOf(http));
     expect(clock.slept).toEqual([5_000]);
-    expect(server.received).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   it('Ctrl-C in flight, and then the connection breaks', async () => {
     const control = new AbortController();
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       control.abort();
       response.socket?.resetAndDestroy();
     });
     const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
     expectOpen(await errorOf(http));
-    expect(server.received).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   it('but not Ctrl-C in flight where the answer still comes', async () => {
     const control = new AbortController();
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       control.abort();
       sendJson(response, { id: 'c1' }, 201);
     });
     const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
     expect(await createCronJob(http, JOB, 120_000)).toBe('c1');
-    expect(server.received).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });
 

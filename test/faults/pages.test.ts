@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type FakeService, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { partnerctl, TOKEN } from './client.ts';
-import { type HttpServer, httpServer, sendJson } from './servers.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
 const PATH = '/v1/automation/spaces/';
@@ -10,8 +10,8 @@ const SECOND = [{ space_id: 's2' }];
 /** A first page made by `first`, then a last one. */
 async function twoPages(
   first: (server: { baseUrl: string }) => { body: unknown; link?: string },
-): Promise<HttpServer & { baseUrl: string }> {
-  const server: HttpServer = await httpServer((request, response) => {
+): Promise<FakeService & { baseUrl: string }> {
+  const server: FakeService = await startFakeService((request, response) => {
     if (request.path !== PATH) return sendJson(response, { results: SECOND, next: null });
     const { body, link } = first(server);
     return sendJson(response, body, 200, link === undefined ? {} : { link });
@@ -42,7 +42,7 @@ describe('the pages of a list', () => {
     const ran = await partnerctl(server.baseUrl, LIST);
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
     expect(ran.json()).toEqual([...FIRST, ...SECOND]);
-    expect(server.received.map(({ path }) => path)).toEqual([PATH, `${PATH}?page=2`]);
+    expect(server.requests.map(({ path }) => path)).toEqual([PATH, `${PATH}?page=2`]);
   });
 
   it.each([
@@ -59,12 +59,12 @@ describe('the pages of a list', () => {
       }),
     ],
   ])('on another origin are asked of our own, and the token stays: %s', async (_, first) => {
-    const other = await httpServer((_request, response) => sendJson(response, SECOND));
+    const other = await startFakeService((_request, response) => sendJson(response, SECOND));
     const server = await twoPages(() => first(other.baseUrl));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.json()).toEqual([...FIRST, ...SECOND]);
-    expect(other.received).toEqual([]);
-    expect(server.received.map(({ path }) => path)).toEqual([PATH, `${PATH}?page=2`]);
+    expect(other.requests).toEqual([]);
+    expect(server.requests.map(({ path }) => path)).toEqual([PATH, `${PATH}?page=2`]);
   });
 
   it.each(['/admin/?page=2', '/v1/../admin/', '/v1/%2e%2e/admin/', '/v10/automation/spaces/', '//evil.test/admin/'])(
@@ -74,7 +74,7 @@ describe('the pages of a list', () => {
       const ran = await partnerctl(server.baseUrl, LIST);
       expect(ran.code).toBe(8);
       expect(ran.error().type).toBe('unexpected_shape');
-      expect(server.received.length).toBe(1);
+      expect(server.requests.length).toBe(1);
     },
   );
 
@@ -108,11 +108,11 @@ describe('the pages of a list', () => {
     const server = await twoPages(() => ({ body: [] }));
     const ran = await partnerctl(server.baseUrl.replace('/v1', '//evil.test/v1'), LIST);
     expect(ran.json()).toEqual(SECOND);
-    const odd = await httpServer((_request, response, count) =>
+    const odd = await startFakeService((_request, response, count) =>
       sendJson(response, { results: FIRST, next: count === 1 ? '?page=2' : null }),
     );
     await partnerctl(odd.baseUrl.replace('/v1', '//evil.test/v1'), LIST);
-    expect(odd.received.map(({ path }) => path)).toEqual([
+    expect(odd.requests.map(({ path }) => path)).toEqual([
       '//evil.test/v1/automation/spaces/',
       '//evil.test/v1/automation/spaces/?page=2',
     ]);
@@ -128,28 +128,28 @@ describe('the pages of a list', () => {
     ['back to the first page', ['?page=2', PATH]],
     ['among later pages', ['?page=2', '?page=3', '?page=2']],
   ])('that go round in a circle end with an error, and no page is asked twice: %s', async (_, links) => {
-    const server = await httpServer((_request, response, count) =>
+    const server = await startFakeService((_request, response, count) =>
       sendJson(response, { results: [{ space_id: `s${count}` }], next: links[count - 1] ?? '?page=99' }),
     );
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
     expect(ran.stderr).toContain('circle');
-    const asked = server.received.map(({ path }) => path);
+    const asked = server.requests.map(({ path }) => path);
     expect(new Set(asked).size).toBe(asked.length);
   });
 
   it('each carry the token, and an empty page in the middle is not the end', async () => {
     const pages = [FIRST, [], SECOND];
-    const server = await httpServer((_request, response, count) =>
+    const server = await startFakeService((_request, response, count) =>
       sendJson(response, { results: pages[count - 1], next: count < 3 ? `?page=${count + 1}` : null }),
     );
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.json()).toEqual([...FIRST, ...SECOND]);
-    expect(server.received.every(({ headers }) => headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
+    expect(server.requests.every(({ headers }) => headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
   });
 
   it('a page that fails for good ends with the error, not with a part of the list as JSON', async () => {
-    const server = await httpServer((_request, response, count) =>
+    const server = await startFakeService((_request, response, count) =>
       count === 1 ? sendJson(response, { results: FIRST, next: '?page=2' }) : sendJson(response, {}, 500),
     );
     const ran = await partnerctl(server.baseUrl, LIST);

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { handSignals, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
 import { oddService } from './odd-service.ts';
-import { httpServer, sendJson } from './servers.ts';
 
 const AGENT = '{ template_id: tmpl_support, name: Support }';
 const documents = ['a', 'b', 'c', 'd'].map(
@@ -40,7 +40,7 @@ describe('provisioning that is interrupted', () => {
     const state = join(tempDirectory(), 'state.jsonl');
     const jobs: unknown[] = [];
     const agent = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
-    const server = await httpServer(({ method, path, body }, response) => {
+    const server = await startFakeService(({ method, path, body }, response) => {
       if (method === 'POST') {
         // Pressed while the first job is being created.
         if (jobs.length === 0) signals.abort(new InterruptedError('Interrupted.'));
@@ -83,7 +83,7 @@ describe('provisioning that is interrupted', () => {
     const signals = handSignals();
     const agent = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
     let posts = 0;
-    const server = await httpServer(({ method, path }, response) => {
+    const server = await startFakeService(({ method, path }, response) => {
       if (method === 'POST') {
         posts += 1;
         // Pressed while the second job is being created.

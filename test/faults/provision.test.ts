@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { type Ran, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
 import { type Habits, type OddService, oddService, type Trouble } from './odd-service.ts';
-import { httpServer, sendJson } from './servers.ts';
 
 interface Provisioned {
   results: {
@@ -367,13 +367,13 @@ describe('the end of a run', () => {
   const many = documents.map((id) => manifest(id)).join('---\n');
 
   it('402 stops it: what was not begun is skipped, exit 6', async () => {
-    const server = await httpServer(({ method }, response) =>
+    const server = await startFakeService(({ method }, response) =>
       method === 'GET' ? sendJson(response, []) : sendJson(response, { code: 'organization_balance_too_low' }, 402),
     );
     const ran = await machine(many)(server, '--concurrency', '1');
     expect(ran.code).toBe(6);
     expect(ran.json<Provisioned>().summary).toMatchObject({ failed: 1, skipped: 5 });
-    expect(server.received.filter(({ method }) => method === 'POST').length).toBe(1);
+    expect(server.requests.filter(({ method }) => method === 'POST').length).toBe(1);
   });
 
   it('one refusal leaves the others going: exit 10', async () => {
@@ -394,14 +394,14 @@ describe('the end of a run', () => {
   });
 
   it('a look that fails for good after a lost answer is not repeated: exit 8, and the outcome is open', async () => {
-    const { baseUrl, received } = await httpServer(({ method }, response, count) => {
+    const { baseUrl, requests } = await startFakeService(({ method }, response, count) => {
       if (method === 'POST') return response.socket?.resetAndDestroy();
       return count === 1 ? sendJson(response, []) : response.writeHead(302, { location: '/elsewhere' }).end();
     });
     const ran = await machine(manifest('a'))({ baseUrl });
     expect(ran.code).toBe(8);
     expect(ran.error().hint).toContain('open whether the space was provisioned');
-    expect(received.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
+    expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
   });
 
   it('a service that fails from the first look on: exit 8, and nothing was written', async () => {

@@ -5,10 +5,11 @@ import { connect, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
+import { CERTIFICATE } from '../helpers/certificate.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { tempDirectory } from '../helpers/run.ts';
-import { CERTIFICATE } from './certificate.ts';
+import { type Listening, listen } from '../helpers/tcp-server.ts';
 import { partnerctl, TOKEN } from './client.ts';
-import { httpServer, type Listening, listen, rawJson, sendJson, tlsServer } from './servers.ts';
 
 const SPACES = [{ space_id: 's1' }];
 
@@ -64,13 +65,13 @@ const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
 
 describe('a proxy from the environment', () => {
   it.each(['HTTPS_PROXY', 'https_proxy'])('%s carries the calls, and never sees the token', async (name) => {
-    const service = await tlsServer(rawJson(SPACES));
+    const service = await startFakeService(json(SPACES), { tls: true });
     const proxy = await proxyTo(service.port);
     const env = { PARTNER_BASE_URL: 'https://api.partner.test/v1', [name]: proxy.url };
     const ran = await program(env, ...LIST, '--debug');
     expect({ code: ran.exitCode, out: ran.stdout }).toMatchObject({ code: 0, out: expect.stringContaining('s1') });
     expect(proxy.connects.map(({ url }) => url)).toEqual(['api.partner.test:443']);
-    expect(service.received.join('')).toContain(`Bearer ${TOKEN}`);
+    expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
     const passed = Buffer.concat(proxy.seen).toString('latin1');
     expect(passed).not.toContain(TOKEN);
     expect(passed).not.toContain('uthorization');
@@ -78,14 +79,20 @@ describe('a proxy from the environment', () => {
   });
 
   it('carries 100 Continue, which nobody asked for, like any other answer', async () => {
-    const service = await tlsServer(`HTTP/1.1 100 Continue\r\n\r\n${rawJson(SPACES)}`);
+    const service = await startFakeService(
+      (_, response) => {
+        response.writeContinue();
+        sendJson(response, SPACES);
+      },
+      { tls: true },
+    );
     const proxy = await proxyTo(service.port);
     const ran = await program({ PARTNER_BASE_URL: 'https://api.partner.test/v1', HTTPS_PROXY: proxy.url }, ...LIST);
     expect({ code: ran.exitCode, out: ran.stdout }).toMatchObject({ code: 0, out: expect.stringContaining('s1') });
   });
 
   it('may be written without a scheme, and with a name and a password', async () => {
-    const service = await tlsServer(rawJson(SPACES));
+    const service = await startFakeService(json(SPACES), { tls: true });
     const proxy = await proxyTo(service.port);
     const HTTPS_PROXY = `me:s3cr3tpass@127.0.0.1:${proxy.port}`;
     const ran = await program({ PARTNER_BASE_URL: 'https://api.partner.test/v1', HTTPS_PROXY }, ...LIST, '--debug');
@@ -107,12 +114,12 @@ describe('a proxy from the environment', () => {
   });
 
   it('is never used for this machine', async () => {
-    const service = await httpServer((_, response) => sendJson(response, SPACES));
+    const service = await startFakeService((_, response) => sendJson(response, SPACES));
     const proxy = await proxyTo(service.port);
     const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, ALL_PROXY: proxy.url, http_proxy: proxy.url };
     const ran = await program({ PARTNER_BASE_URL: service.baseUrl, ...env }, ...LIST);
     expect(ran.exitCode).toBe(0);
-    const secure = await tlsServer(rawJson(SPACES));
+    const secure = await startFakeService(json(SPACES), { tls: true });
     expect((await program({ PARTNER_BASE_URL: secure.baseUrl, ...env }, ...LIST)).exitCode).toBe(0);
     expect(proxy.seen).toEqual([]);
   });
@@ -150,7 +157,7 @@ describe('a proxy from the environment', () => {
   );
 
   it('the proxy of these tests works', async () => {
-    const service = await tlsServer(rawJson(SPACES));
+    const service = await startFakeService(json(SPACES), { tls: true });
     const proxy = await proxyTo(service.port);
     const request = httpRequest({ port: proxy.port, method: 'CONNECT', path: 'x.test:443' }).end();
     const [response] = await once(request, 'connect');

@@ -3,9 +3,10 @@ import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { BalanceError, RateLimitError } from '../../src/errors.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
+import { startRawService } from '../helpers/tcp-server.ts';
 import { client, partnerctl, withinLimit } from './client.ts';
-import { httpServer, rawServer, sendJson } from './servers.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
@@ -54,7 +55,7 @@ describe('a refusal', () => {
     [422, 1, 'refused'],
     [501, 8, 'service'],
   ])('%i ends at once with exit %i, and its body, status and request id survive', async (status, exit, type) => {
-    const server = await httpServer((_, response) =>
+    const server = await startFakeService((_, response) =>
       sendJson(response, { error: { code: 'the_code', message: 'The message.' } }, status, { 'x-request-id': 'srv-1' }),
     );
     const ran = await partnerctl(server.baseUrl, LIST);
@@ -66,7 +67,7 @@ describe('a refusal', () => {
       request_id: 'srv-1',
       details: { message: 'The message.', attempts: 1 },
     });
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
     expect(ran.stdout).toBe('');
   });
 
@@ -75,21 +76,21 @@ describe('a refusal', () => {
     ['said to be packed, and empty', 'content-encoding: gzip\r\ncontent-length: 0\r\n\r\n'],
     ['packed in an unknown way', 'content-encoding: zstd\r\ncontent-length: 1\r\n\r\nx'],
   ])('keeps its status where its body is %s: 402 is still asked only once', async (_, rest) => {
-    const server = await rawServer(`HTTP/1.1 402 Payment Required\r\n${rest}`);
+    const server = await startRawService(`HTTP/1.1 402 Payment Required\r\n${rest}`);
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(6);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it('keeps its status where its body stalls', async () => {
     const { ran, received } = await withinLimit(async (ms) => {
-      const server = await httpServer((_, response) => {
+      const server = await startFakeService((_, response) => {
         response.writeHead(402, { 'content-length': '100' });
         response.write('{');
       });
       const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', `${ms}ms`], { clock: systemClock });
       // Without its status there was no answer at all.
-      return typeof ran.error().status === 'number' ? { ran, received: server.received } : undefined;
+      return typeof ran.error().status === 'number' ? { ran, received: server.requests } : undefined;
     });
     expect(ran.code).toBe(6);
     expect(received.length).toBe(1);
@@ -97,7 +98,7 @@ describe('a refusal', () => {
 
   it('as a page is summarised, not dumped', async () => {
     const page = `<!doctype html><html><head><title>502 Bad Gateway</title></head><body>${'x'.repeat(9999)}</body></html>`;
-    const server = await httpServer((_, response) => {
+    const server = await startFakeService((_, response) => {
       response.writeHead(502, { 'content-type': 'text/html' });
       response.end(page);
     });
@@ -105,21 +106,21 @@ describe('a refusal', () => {
     expect(ran.code).toBe(8);
     expect(ran.stderr).toContain('502 Bad Gateway');
     expect(ran.stderr.length).toBeLessThan(1500);
-    expect(server.received.length).toBe(4);
+    expect(server.requests.length).toBe(4);
   });
 
   it.each([408, 500, 502, 503, 504])('%i is asked again, with a request id of its own each time', async (status) => {
-    const server = await httpServer((_, response, count) => sendJson(response, [], count < 4 ? status : 200));
+    const server = await startFakeService((_, response, count) => sendJson(response, [], count < 4 ? status : 200));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(0);
-    const ids = server.received.map(({ headers }) => headers['x-request-id']);
+    const ids = server.requests.map(({ headers }) => headers['x-request-id']);
     expect(new Set(ids).size).toBe(4);
   });
 });
 
 describe('a rate limit', () => {
   const limited = (retryAfter: string | undefined, date?: string) =>
-    httpServer((_, response, count) => {
+    startFakeService((_, response, count) => {
       const headers = { ...(retryAfter !== undefined && { 'retry-after': retryAfter }), ...(date && { date }) };
       if (count === 1) sendJson(response, {}, 429, headers);
       else sendJson(response, []);
@@ -163,7 +164,7 @@ describe('a rate limit', () => {
     expect(ran.code).toBe(7);
     expect(ran.error()).toMatchObject({ type: 'rate_limited', status: 429, retry_at: retryAt });
     expect(clock.slept).toEqual([]);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it.each(['99999999999999', '9'.repeat(400)])(
@@ -186,7 +187,7 @@ describe('a rate limit', () => {
 
   it('on a server failure is a floor as well', async () => {
     const clock = fastClock();
-    const server = await httpServer((_, response, count) =>
+    const server = await startFakeService((_, response, count) =>
       count === 1 ? sendJson(response, {}, 503, { 'retry-after': '40' }) : sendJson(response, []),
     );
     expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0 })).code).toBe(0);
@@ -212,13 +213,13 @@ describe('a rate limit', () => {
     await clock.sleepers(1);
     const others = [1, 2, 3].map(() => http.call(OPERATIONS.listAgents, { parameters: { space_id: 's1' } }));
     await clock.sleepers(4);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
     clock.pass(59_999);
     await clock.sleepers(4);
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
     clock.pass(1);
     await Promise.all([first, ...others]);
-    expect(server.received.length).toBe(5);
+    expect(server.requests.length).toBe(5);
   });
 
   it('of a call that is not repeated holds back the next ones too', async () => {
@@ -242,24 +243,24 @@ describe('a rate limit', () => {
       );
     }
     expect(second instanceof RateLimitError && second.info.requestId).toBeUndefined();
-    expect(server.received.length).toBe(1);
+    expect(server.requests.length).toBe(1);
   });
 
   it('402 is asked once, also among calls that are under way', async () => {
-    const server = await httpServer((_, response) => sendJson(response, {}, 402));
+    const server = await startFakeService((_, response) => sendJson(response, {}, 402));
     const { http } = client(server.baseUrl);
     const errors = await Promise.all([1, 2, 3].map(() => failureOf(http.call(OPERATIONS.listSpaces))));
     expect(errors.every((error) => error instanceof BalanceError)).toBe(true);
-    expect(server.received.length).toBe(3);
+    expect(server.requests.length).toBe(3);
   });
 });
 
 describe('an outage', () => {
   it('costs a bounded number of repeats, however many calls there are', async () => {
-    const server = await httpServer((_, response) => sendJson(response, {}, 503));
+    const server = await startFakeService((_, response) => sendJson(response, {}, 503));
     const { http } = client(server.baseUrl);
     const calls = 80;
     await Promise.all(Array.from({ length: calls }, () => failureOf(http.call(OPERATIONS.listSpaces))));
-    expect(server.received.length).toBe(calls + 100);
+    expect(server.requests.length).toBe(calls + 100);
   });
 });

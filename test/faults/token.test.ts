@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { startRawService } from '../helpers/tcp-server.ts';
 import { partnerctl, TOKEN } from './client.ts';
-import { httpServer, rawServer, sendJson } from './servers.ts';
 
 const LEVELS = [[], ['-v'], ['--debug'], ['-o', 'json'], ['--debug', '-o', 'json']];
 
@@ -16,7 +17,7 @@ describe('a service that gives the token back', () => {
     ['in a Link header', 200, [], { link: `<https://[${TOKEN}>; rel="next"` }],
     ['in a text that is no JSON', 200, undefined, {}],
   ])('finds it in no output at any verbosity: %s', async (_, status, body, headers) => {
-    const server = await httpServer((_request, response) => {
+    const server = await startFakeService((_request, response) => {
       if (body === undefined) response.end(`you sent ${TOKEN}`);
       else sendJson(response, body, status, headers);
     });
@@ -29,7 +30,9 @@ describe('a service that gives the token back', () => {
   });
 
   it('as data, it is not shown either', async () => {
-    const server = await httpServer((_request, response) => sendJson(response, [{ space_id: 's1', name: TOKEN }]));
+    const server = await startFakeService((_request, response) =>
+      sendJson(response, [{ space_id: 's1', name: TOKEN }]),
+    );
     for (const flags of LEVELS) {
       const ran = await partnerctl(server.baseUrl, ['spaces', 'list', ...flags]);
       expect(ran.code).toBe(0);
@@ -38,7 +41,7 @@ describe('a service that gives the token back', () => {
   });
 
   it('names headers of its own making, and no output is led astray by them', async () => {
-    const server = await rawServer(
+    const server = await startRawService(
       `HTTP/1.1 400 Bad\r\nx-request-id: \x1b[31mred\x1b]0;title\x07\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n\x1b[2Jgone\x9b1m\u202e`,
     );
     for (const flags of [[], ['-v'], ['--debug']]) {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { start } from '../e2e/program.ts';
+import { CERTIFICATE, KEY } from '../helpers/certificate.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
-import { CERTIFICATE, KEY } from './certificate.ts';
+import { listen, rawJson } from '../helpers/tcp-server.ts';
 import { TOKEN } from './client.ts';
-import { listen, rawJson } from './servers.ts';
 
 const RUNS = 3;
 

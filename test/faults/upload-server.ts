@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readLog } from '../../src/state/log.ts';
+import { sendJson } from '../helpers/fake-service.ts';
 import { hasty, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { type Listening, listen } from '../helpers/tcp-server.ts';
 import { partnerctl } from './client.ts';
-import { type Listening, listen, sendJson } from './servers.ts';
 
 /** One request, from its headers on. */
 export interface Coming {

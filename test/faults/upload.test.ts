@@ -6,10 +6,11 @@ import type { StreamedBody } from '../../src/api/streamed-body.ts';
 import { createUpload } from '../../src/api/uploads.ts';
 import { systemClock } from '../../src/clock.ts';
 import { CredentialsError, InterruptedError } from '../../src/errors.ts';
+import { sendJson } from '../helpers/fake-service.ts';
 import { handSignals } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
+import { findClosedPort } from '../helpers/tcp-server.ts';
 import { client, TOKEN, withinLimit } from './client.ts';
-import { closedPort, sendJson } from './servers.ts';
 import {
   accept,
   atFirst,
@@ -238,7 +239,7 @@ describe('before the service has all of a file it is sent again after', () => {
   });
 
   it('nothing where the connection is refused, in the end', async () => {
-    const { upload, records } = uploader(`http://127.0.0.1:${await closedPort()}/v1`);
+    const { upload, records } = uploader(`http://127.0.0.1:${await findClosedPort()}/v1`);
     const ran = await upload([small()]);
     expect(ran.code).toBe(8);
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
+import { type FakeRequest, startFakeService } from './fake-service.ts';
 import { tempDirectory } from './run.ts';
 import { manifest, write } from './service.ts';
 
@@ -21,21 +21,17 @@ export function expectNoToken(where: string, text: string): void {
   expect({ where, found, at }).toEqual({ where, found: [], at: '' });
 }
 
-type Echo = (header: string, response: ServerResponse, request: IncomingMessage) => void;
+type Echo = (header: string, response: ServerResponse, request: FakeRequest) => void;
 
-/** A service that repeats the Authorization header wherever it can. */
+/** Starts a service that repeats the Authorization header wherever it can. */
 export async function echoing(echo: Echo): Promise<string> {
-  const server = createServer((request, response) => {
+  const { baseUrl } = await startFakeService((request, response) => {
     const header = request.headers.authorization ?? '';
     response.setHeader('x-echo', header);
     response.setHeader('set-cookie', `session=${encodeURIComponent(header)}`);
-    request.resume().on('end', () => echo(header, response, request));
+    echo(header, response, request);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v1`;
+  return baseUrl;
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -1,0 +1,105 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/*
+ * Servers for faults below HTTP: bytes as they are, connections that break, ports on which nobody listens.
+ */
+
+export interface Listening {
+  readonly port: number;
+  /** `http://127.0.0.1:<port>/v1` */
+  readonly baseUrl: string;
+  /** Cuts all connections and stops listening. */
+  stop(): Promise<void>;
+  /** Listens again on the same port. */
+  restart(): Promise<void>;
+}
+
+/** Listens on a loopback port, 0 for a free one, until the test ends; connections that are still open then are cut. */
+export async function listen(server: Server, scheme: 'http' | 'https' = 'http', port = 0): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => undefined);
+  });
+  server.on('tlsClientError', () => undefined);
+  const start = async (on: number): Promise<void> => {
+    server.listen(on, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  const stop = async (): Promise<void> => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  await start(port);
+  onTestFinished(stop);
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  const { port: taken } = address;
+  return { port: taken, baseUrl: `${scheme}://127.0.0.1:${taken}/v1`, stop, restart: () => start(taken) };
+}
+
+export interface RawService extends Listening {
+  /** Every request, headers and body in one text. */
+  readonly requests: string[];
+}
+
+/**
+ * Sends the same bytes on every connection once it has read a whole request, whatever that asks for.
+ * @param reply the bytes, or what gives them for the connection of this number, from 1
+ * @param after called once they are sent; closes the connection by default
+ */
+export async function startRawService(
+  reply: string | ((count: number) => string),
+  after: (socket: Socket, count: number) => unknown = (socket) => socket.end(),
+): Promise<RawService> {
+  const requests: string[] = [];
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    const count = connections;
+    let text = '';
+    let isAnswered = false;
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+      const end = text.indexOf('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+      if (isAnswered || end === -1 || text.length < end + 4 + length) return;
+      isAnswered = true;
+      requests.push(text);
+      socket.write(typeof reply === 'string' ? reply : reply(count), () => after(socket, count));
+    });
+  });
+  return { ...(await listen(server)), requests };
+}
+
+/** A whole HTTP/1.1 response as text. */
+export function rawJson(body: unknown, status = '200 OK', headers = ''): string {
+  const text = JSON.stringify(body);
+  return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n${headers}\r\n${text}`;
+}
+
+/** A port on which nothing listens. It lies below those that the system hands out, so that no other test is given it. */
+export async function findClosedPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_000, 32_768);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+}
+
+/** A label this long cannot be a host name, so that no name server is asked: one may be slow, or resolve every name. */
+export const UNRESOLVABLE_HOST = `${'x'.repeat(64)}.invalid`;
