@@ -1,8 +1,8 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
-import { type Environment, lazyIo, type Sink, writingBy } from './cli/io.ts';
-import { type CommandLine, parse } from './cli/parse.ts';
+import { type Environment, lazyIo, type Sink, withWrite } from './cli/io.ts';
+import { type ParsedCommand, parse } from './cli/parse.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
-import { wantsColor } from './output/color.ts';
+import { shouldUseColor } from './output/color.ts';
 import { createRedactor, redactingSink } from './output/redact.ts';
 import { isReaderGone } from './output/stream-sink.ts';
 
@@ -19,7 +19,7 @@ function seemsJson(argv: readonly string[], env: Environment): boolean {
 
 /** The sink with something else done where a write fails. */
 function onFailure(sink: Sink, handle: (error: unknown) => void): Sink {
-  return writingBy((text) => sink.write(text).catch(handle), sink);
+  return withWrite((text) => sink.write(text).catch(handle), sink);
 }
 
 /** A notice that nobody can read must not end the work that it is about. */
@@ -40,13 +40,13 @@ function accountable(sink: Sink): Sink {
 async function errorReport(
   error: unknown,
   argv: readonly string[],
-  line: CommandLine | undefined,
+  line: ParsedCommand | undefined,
   { env, io }: RuntimeDeps,
 ): Promise<string> {
-  const { errorJson, errorText } = await import('./output/error-text.ts');
+  const { formatErrorJson: errorJson, formatError: errorText } = await import('./output/error-text.ts');
   if (seemsJson(argv, env)) return errorJson(error);
   return errorText(error, {
-    color: wantsColor(line?.globals.value('color') ?? 'auto', env, io.stderr),
+    color: shouldUseColor(line?.globals.value('color') ?? 'auto', env, io.stderr),
     debug: line?.globals.isSet('debug') ?? argv.includes('--debug'),
     command: line?.commandPath,
   });
@@ -61,7 +61,7 @@ export async function main(argv: readonly string[], surroundings: RuntimeDeps): 
   const stdout = accountable(io.stdout);
   const stderr = forgiving(io.stderr);
   const secrets = new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []);
-  let line: CommandLine | undefined;
+  let line: ParsedCommand | undefined;
   try {
     const parsed = await parse(argv, { version, columns: io.stdout.columns });
     if (parsed.kind === 'text') {
@@ -70,7 +70,7 @@ export async function main(argv: readonly string[], surroundings: RuntimeDeps): 
     }
     if (parsed.kind === 'topic') {
       const { topicText } = await import('./cli/help-text.ts');
-      await stdout.write(await topicText(parsed.topic, io.stdout, wantsColor('auto', env, io.stdout)));
+      await stdout.write(await topicText(parsed.topic, io.stdout, shouldUseColor('auto', env, io.stdout)));
       return EXIT.ok;
     }
     line = parsed;

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
 import { EXIT, errorObject, InterruptedError, PartnerctlError, withHint } from '../errors.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
-import { cleanText } from '../output/sanitize.ts';
+import { sanitizeText } from '../output/sanitize.ts';
 import { ENTRY_HELP, type Entry, readEntry } from './entry.ts';
 import { follow } from './follow.ts';
 import { noticeText } from './notice.ts';
@@ -152,7 +152,7 @@ export class Conversation {
 
   /** Words about the conversation, which may quote a service: cleaned of what a terminal acts upon. */
   private say(text: string): void {
-    this.parts.prompt.above(cleanText(text));
+    this.parts.prompt.above(sanitizeText(text));
   }
 
   private info(): string {

@@ -1,6 +1,6 @@
 import type { Message } from '../contract/messages.ts';
-import { type MarkdownStyle, markdownText } from '../output/markdown.ts';
-import { cleanLine } from '../output/sanitize.ts';
+import { type MarkdownStyle, renderMarkdown } from '../output/markdown.ts';
+import { sanitizeLine } from '../output/sanitize.ts';
 
 async function createStyle(color: boolean): Promise<MarkdownStyle | undefined> {
   if (!color) return undefined;
@@ -13,8 +13,8 @@ async function createStyle(color: boolean): Promise<MarkdownStyle | undefined> {
 export async function messageText(color: boolean): Promise<(message: Message) => Promise<string>> {
   const style = await createStyle(color);
   return async ({ role, text }) => {
-    const author = cleanLine(role);
-    const body = await markdownText(text ?? '', style);
+    const author = sanitizeLine(role);
+    const body = await renderMarkdown(text ?? '', style);
     return `${style ? style.bold(author) : author}\n${body.replace(/^/gm, '  ')}\n`;
   };
 }

@@ -1,6 +1,6 @@
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/settings.ts';
-import { cleanText } from '../output/sanitize.ts';
+import { sanitizeText } from '../output/sanitize.ts';
 
 /** A text that is longer is not quoted in a command line that a person is to repeat. */
 const LONGEST_QUOTED = 1_000;
@@ -27,7 +27,7 @@ export function repeatCommand(
 
 /** Whether a text survives being shown in an error and pasted into a shell. */
 function isPastable(text: string): boolean {
-  return text.length <= LONGEST_QUOTED && cleanText(text) === text && !text.includes('\ufffd');
+  return text.length <= LONGEST_QUOTED && sanitizeText(text) === text && !text.includes('\ufffd');
 }
 
 /** The command that waits on for the reply to a message. */

@@ -1,6 +1,6 @@
 import type { Message } from '../contract/messages.ts';
-import { jsonText } from '../output/formats/json-text.ts';
-import { cleanText } from '../output/sanitize.ts';
+import { stringifyJson } from '../output/formats/stringify-json.ts';
+import { sanitizeText } from '../output/sanitize.ts';
 
 /** Where a message was said. */
 export interface Place {
@@ -15,5 +15,5 @@ export function messageJson({ source_id, session_id }: Place, { message_id, role
 
 /** The text as a person may read it; where none can be made out, what came in its place. */
 export function readableText({ text, raw }: Message): string {
-  return cleanText(text ?? jsonText(raw));
+  return sanitizeText(text ?? stringifyJson(raw));
 }

@@ -8,13 +8,13 @@ import type { StateLocation } from '../state/location.ts';
 import type { Environment, Io } from './io.ts';
 
 /** Signals that end a command. */
-export type EndSignal = 'SIGINT' | 'SIGTERM';
+export type TerminationSignal = 'SIGINT' | 'SIGTERM';
 
 export interface Signals {
   /** Aborted by the first Ctrl-C or SIGTERM. */
   readonly interrupt: AbortSignal;
   /** Takes the signals over, for a command whose child they are for, until the returned function is called. */
-  takeOver(listener: (signal: EndSignal) => void): () => void;
+  takeOver(listener: (signal: TerminationSignal) => void): () => void;
 }
 
 /** Everything a command may touch. What costs time to load is loaded at the first call. */
@@ -25,19 +25,19 @@ export interface Context {
   readonly random: () => number;
   readonly signals: Signals;
   /** Aborted by the first Ctrl-C and by the command's deadline, with the error to end with. */
-  readonly ended: AbortSignal;
+  readonly abortSignal: AbortSignal;
   readonly flags: GlobalFlags;
   /** Whether a question may be asked: a terminal on both sides, no CI, no --no-input. */
-  readonly interactive: boolean;
+  readonly isInteractive: boolean;
   readonly progress: Progress;
   /** How this program is started: node and the script. */
-  readonly self: readonly string[];
+  readonly selfCommand: readonly string[];
   /** A line for people on stderr, left out with --quiet. */
   notice(text: string): Promise<void>;
   /** A line on stderr that --quiet does not silence. */
   warn(text: string): Promise<void>;
   /** Keeps a text out of everything that is written from here on. */
-  keepSecret(text: string): void;
+  addSecret(text: string): void;
   /** Asks for a text that is not shown while it is typed. Only where `interactive`. */
   askSecret(question: string): Promise<string>;
   /** Asks for a yes; no by default. Only where `interactive`. */
@@ -45,7 +45,7 @@ export interface Context {
   /** Opens a prompt with room above it for what happens meanwhile. Only where `interactive`. */
   openPrompt(options: Pick<PromptLineOptions, 'label' | 'history' | 'onHistory'>): Promise<PromptLine>;
   /** Whether what a person reads is coloured. */
-  readonly colored: boolean;
+  readonly hasColor: boolean;
   readonly config: {
     /** Where the profiles are kept. */
     readonly directory: string;

@@ -10,11 +10,11 @@ import {
   readProfiles,
   writeProfiles,
 } from '../config/profiles.ts';
-import { baseUrlOf, type GlobalFlags, isComplete } from '../config/settings.ts';
+import { type GlobalFlags, namesServiceAndToken, resolveBaseUrl } from '../config/settings.ts';
 import { EXIT, InterruptedError, LocalError } from '../errors.ts';
-import { wantsColor } from '../output/color.ts';
+import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
-import { cleanLine } from '../output/sanitize.ts';
+import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context, Signals } from './context.ts';
 import type { Environment, Io } from './io.ts';
 import { connect, findService, type ServiceParts } from './service.ts';
@@ -32,14 +32,14 @@ export interface RuntimeDeps {
   readonly version: string;
   readonly nodeVersion: string;
   /** How this program is started: node and the script. */
-  readonly self: readonly string[];
+  readonly selfCommand: readonly string[];
   /** The terminal itself, for the spinner and for questions: stderr. */
   readonly terminal: NodeJS.WritableStream;
 }
 
 export interface ContextParts {
   readonly progress: Progress;
-  readonly keepSecret: (text: string) => void;
+  readonly addSecret: (text: string) => void;
   /** Takes every kept secret out of a text. */
   readonly redact: (text: string) => string;
 }
@@ -64,7 +64,7 @@ function userAgent({ version, nodeVersion, platform }: RuntimeDeps): string {
 export function createContext(
   surroundings: RuntimeDeps,
   flags: GlobalFlags,
-  { progress, keepSecret, redact }: ContextParts,
+  { progress, addSecret, redact }: ContextParts,
 ): Context & { close(): Promise<void> } {
   const { io, env, clock, random, signals, platform, home } = surroundings;
   const deadline = flags.timeoutMs === undefined ? undefined : clock.now() + flags.timeoutMs;
@@ -82,7 +82,7 @@ export function createContext(
 
   /** One line, whatever file names and services put into it. */
   async function say(text: string): Promise<void> {
-    await progress.around(() => io.stderr.write(`${cleanLine(text)}\n`));
+    await progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
   }
 
   const parts: ServiceParts = {
@@ -108,7 +108,7 @@ export function createContext(
   async function readProfilesOnce(): Promise<Profiles> {
     const stored = await readProfiles(directory);
     const tokens = Object.values(stored.profiles).flatMap(({ token }) => token ?? []);
-    for (const token of tokens) keepSecret(token);
+    for (const token of tokens) addSecret(token);
     if (tokens.length > 0 && (await isReadableByOthers(directory, platform))) {
       await context.warn('the profiles hold tokens and others may read them; `chmod 600` the config file.');
     }
@@ -118,7 +118,7 @@ export function createContext(
   /** Asks on the terminal; Ctrl-C there is an interruption like any other. */
   async function answered<Value>(ask: (answering: Answering) => Promise<Value>): Promise<Value> {
     try {
-      return await progress.around(() =>
+      return await progress.pauseDuring(() =>
         ask({ input: io.stdin, output: surroundings.terminal, signal: signals.interrupt }),
       );
     } catch (error) {
@@ -132,12 +132,12 @@ export function createContext(
     clock,
     random,
     signals,
-    ended,
+    abortSignal: ended,
     flags,
     progress,
-    keepSecret,
-    self: surroundings.self,
-    get interactive() {
+    addSecret,
+    selfCommand: surroundings.selfCommand,
+    get isInteractive() {
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
     },
     notice: async (text) => {
@@ -150,15 +150,15 @@ export function createContext(
     },
     async confirm(question) {
       const { default: confirm } = await import('@inquirer/confirm');
-      return answered((answering) => confirm({ message: cleanLine(question), default: false }, answering));
+      return answered((answering) => confirm({ message: sanitizeLine(question), default: false }, answering));
     },
     async openPrompt(options) {
       const { openPromptLine } = await import('../output/prompt-line.ts');
       const prompt = openPromptLine({ ...options, input: io.stdin, output: surroundings.terminal });
       return { ...prompt, above: (text) => prompt.above(redact(text)) };
     },
-    get colored() {
-      return wantsColor(flags.color, env, io.stderr);
+    get hasColor() {
+      return shouldUseColor(flags.color, env, io.stderr);
     },
     config: {
       directory,
@@ -172,16 +172,16 @@ export function createContext(
       },
     },
     async baseUrl() {
-      return baseUrlOf(flags, env, await context.config.read());
+      return resolveBaseUrl(flags, env, await context.config.read());
     },
     async http() {
       // With -v it is said what the profiles would have named, too.
-      const alone = isComplete(flags, env) && !flags.verbose && !flags.debug;
+      const alone = namesServiceAndToken(flags, env) && !flags.verbose && !flags.debug;
       const { baseUrl, token } = await findService(alone ? NO_PROFILES : await context.config.read(), parts);
       return context.httpTo(baseUrl, token);
     },
     async httpTo(baseUrl, token) {
-      keepSecret(token);
+      addSecret(token);
       const { http, transport } = connect(baseUrl, token, parts);
       transports.push(transport);
       return http;

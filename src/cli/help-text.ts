@@ -30,10 +30,10 @@ export async function topicText(topic: HelpTopic, stdout: Sink, color: boolean):
   const titleEnd = markdown.indexOf('\n');
   const text = markdown.slice(0, titleEnd) + commandList(topic) + markdown.slice(titleEnd);
   if (!stdout.isTTY) return text;
-  const [{ Chalk }, { markdownText }] = await Promise.all([import('chalk'), import('../output/markdown.ts')]);
+  const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../output/markdown.ts')]);
   const chalk = new Chalk({ level: color ? 1 : 0 });
   const style = { bold: chalk.bold, italic: chalk.italic, code: chalk.cyan, dim: chalk.dim, heading: chalk.bold };
-  return `${await markdownText(text, style, stdout.columns)}\n`;
+  return `${await renderMarkdown(text, style, stdout.columns)}\n`;
 }
 
 /** The error for `partnerctl help` with a word that is neither a topic nor a command. */

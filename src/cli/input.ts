@@ -15,7 +15,7 @@ export function refuseTokenOnStdin({ tokenFile }: { readonly tokenFile?: string 
  * The chunks of standard input, for as long as the signal lets them come.
  * @throws the signal's own reason when it ends the wait
  */
-export async function* readUntil(stdin: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+export async function* readStdin(stdin: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
   signal.throwIfAborted();
   addAbortSignal(signal, stdin);
   try {
@@ -26,7 +26,7 @@ export async function* readUntil(stdin: Readable, signal: AbortSignal): AsyncGen
 }
 
 /** The chunks of a file, which is closed when they are through or no more of them is asked for. */
-export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+export async function* readFileChunks(path: string): AsyncGenerator<Buffer> {
   const file = await open(path);
   try {
     yield* file.createReadStream({ autoClose: false });
@@ -52,7 +52,7 @@ export async function readAtMost(
 }
 
 /** Why a file or directory cannot be read, in words. */
-export function fileReason(error: unknown): string {
+export function describeFileError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'there is no such file or directory';
   if (code === 'EACCES' || code === 'EPERM') return 'it may not be read';
@@ -64,7 +64,7 @@ export function fileReason(error: unknown): string {
 
 /** Where a text comes from: the words typed, standard input, or a file. */
 export type TextSource =
-  | { readonly from: 'words'; readonly text: string }
+  | { readonly from: 'argument'; readonly text: string }
   | { readonly from: 'stdin' }
   | { readonly from: 'file'; readonly path: string };
 
@@ -77,8 +77,8 @@ const REPLACED = '\ufffd';
  * @param otherwise how it can be given in place of that: `with --file <path>`
  * @throws UsageError when it is, or may be, not the text that was meant
  */
-export function typedText(what: string, text: string, otherwise: string): TextSource {
-  if (!text.includes(REPLACED)) return { from: 'words', text };
+export function textFromArgument(what: string, text: string, otherwise: string): TextSource {
+  if (!text.includes(REPLACED)) return { from: 'argument', text };
   throw new UsageError(`${what} is not UTF-8, or holds the character U+FFFD, which stands for what is not.`, {
     hint: `Give it ${otherwise}: there every byte counts as it is.`,
   });
@@ -88,9 +88,9 @@ export function typedText(what: string, text: string, otherwise: string): TextSo
  * What the value `<text|@file|->` of a flag means.
  * @throws UsageError when the file has no name, or the text is not what was meant
  */
-export function textArgument(flag: string, text: string): TextSource {
+export function parseTextArgument(flag: string, text: string): TextSource {
   if (text === '-') return { from: 'stdin' };
-  if (!text.startsWith('@')) return typedText(flag, text, 'as @<file>, or as - for standard input');
+  if (!text.startsWith('@')) return textFromArgument(flag, text, 'as @<file>, or as - for standard input');
   if (text === '@') throw new UsageError(`${flag} @<file> lacks the name of the file.`);
   return { from: 'file', path: text.slice(1) };
 }
@@ -115,9 +115,9 @@ async function readAll(what: string, name: string, chunks: AsyncIterable<Buffer 
 
 async function readFile(what: string, path: string): Promise<string> {
   try {
-    return await readAll(what, path, chunksOf(path));
+    return await readAll(what, path, readFileChunks(path));
   } catch (error) {
-    throw error instanceof InputError ? error : unusable(what, path, fileReason(error));
+    throw error instanceof InputError ? error : unusable(what, path, describeFileError(error));
   }
 }
 
@@ -133,10 +133,10 @@ export async function readText(
   stdin: Readable,
   signal: AbortSignal,
 ): Promise<string> {
-  if (source.from === 'words') return source.text;
+  if (source.from === 'argument') return source.text;
   const name = source.from === 'stdin' ? 'standard input' : source.path;
   const text =
-    source.from === 'stdin' ? await readAll(what, name, readUntil(stdin, signal)) : await readFile(what, source.path);
+    source.from === 'stdin' ? await readAll(what, name, readStdin(stdin, signal)) : await readFile(what, source.path);
   if (text === '') throw unusable(what, name, 'it is empty');
   return text;
 }

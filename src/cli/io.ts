@@ -9,7 +9,7 @@ export interface Sink {
 }
 
 /** A sink that writes in another way. It is as wide as the first one, also once its window has changed. */
-export function writingBy(write: Sink['write'], sink: Sink): Sink {
+export function withWrite(write: Sink['write'], sink: Sink): Sink {
   return {
     write,
     get isTTY() {

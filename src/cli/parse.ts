@@ -5,17 +5,17 @@ import { findTopic, type HelpTopic, topicList, topicsOf } from './help-topics.ts
 import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
 /** A command with what was given to it and to the program. */
-export interface CommandLine {
+export interface ParsedCommand {
   readonly kind: 'command';
   readonly commandPath: string;
   readonly command: Command;
-  readonly given: Args;
+  readonly args: Args;
   readonly globals: Args;
 }
 
 /** What was typed, understood: a command, a help topic, or help and the version, whose text is the answer. */
 export type Parsed =
-  | CommandLine
+  | ParsedCommand
   | { readonly kind: 'topic'; readonly topic: HelpTopic }
   | { readonly kind: 'text'; readonly text: string };
 
@@ -211,7 +211,7 @@ export async function parse(typed: readonly string[], options: ParseOptions): Pr
     kind: 'command',
     commandPath: entry.commandPath,
     command,
-    given: wordsOf(positionals, values),
+    args: wordsOf(positionals, values),
     globals: wordsOf([], globals),
   };
 }

@@ -1,15 +1,15 @@
 import { globalFlags } from '../config/flags.ts';
 import type { GlobalFlags } from '../config/settings.ts';
 import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
-import { wantsColor } from '../output/color.ts';
+import { shouldUseColor } from '../output/color.ts';
 import type { CommandResult } from '../output/command-result.ts';
-import { besideProgress, createProgress } from '../output/progress.ts';
+import { createProgress, progressSafeSink } from '../output/progress.ts';
 import { createRedactor, redactingSink } from '../output/redact.ts';
 import { OUTPUT_FORMATS, type OutputFormat, render } from '../output/render.ts';
 import { isReaderGone } from '../output/stream-sink.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
 import { lazyIo } from './io.ts';
-import type { CommandLine } from './parse.ts';
+import type { ParsedCommand } from './parse.ts';
 
 /** A terminal that says it has no columns, as those without a window do: the spinner would clear lines without end. */
 function hasWidth(terminal: NodeJS.WritableStream): boolean {
@@ -37,7 +37,11 @@ function failureOf(answer: CommandResult): PartnerctlError | undefined {
  * @returns the exit code
  * @throws whatever the command fails with
  */
-export async function runCommand(line: CommandLine, surroundings: RuntimeDeps, secrets: Set<string>): Promise<number> {
+export async function runCommand(
+  line: ParsedCommand,
+  surroundings: RuntimeDeps,
+  secrets: Set<string>,
+): Promise<number> {
   const { io: raw, env, clock, terminal } = surroundings;
   const flags = globalFlags(line.globals);
   const redactor = createRedactor(secrets);
@@ -46,23 +50,23 @@ export async function runCommand(line: CommandLine, surroundings: RuntimeDeps, s
     clock,
     redact: redactor.redact,
   });
-  const stderr = redactingSink(besideProgress(raw.stderr, progress), redactor);
-  const stdout = redactingSink(besideProgress(raw.stdout, progress), redactor);
-  const keepSecret = (secret: string): void => {
+  const stderr = redactingSink(progressSafeSink(raw.stderr, progress), redactor);
+  const stdout = redactingSink(progressSafeSink(raw.stdout, progress), redactor);
+  const addSecret = (secret: string): void => {
     secrets.add(secret);
     redactor.add(secret);
   };
   const context = createContext({ ...surroundings, io: lazyIo(() => raw.stdin, stdout, stderr) }, flags, {
     progress,
-    keepSecret,
+    addSecret,
     redact: redactor.redact,
   });
   try {
     const format = outputFormat(flags, surroundings);
-    const act = line.command.prepare(line.given);
+    const act = line.command.prepare(line.args);
     if (flags.query !== undefined) await (await import('../output/query.ts')).checkQuery(flags.query);
     const answer = await act(context);
-    const how = { format, query: flags.query, color: wantsColor(flags.color, env, raw.stdout), quiet: flags.quiet };
+    const how = { format, query: flags.query, color: shouldUseColor(flags.color, env, raw.stdout), quiet: flags.quiet };
     try {
       await render(answer, how, { stdout, stderr, redact: redactor.redact });
     } catch (error) {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { InputError, LocalError } from '../errors.ts';
 import type { FaultPlan, Sandbox, Script } from '../sandbox/sandbox.ts';
 import type { Args, FlagSpec } from './command.ts';
-import { fileReason } from './input.ts';
+import { describeFileError } from './input.ts';
 
 /** What `sandbox start` and `sandbox run` have in common. */
 export interface SandboxInput {
@@ -40,7 +40,7 @@ async function readFaults(path: string): Promise<FaultPlan> {
     return parseFaultPlan(JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
     throw new InputError(`The faults in ${path} cannot be used.`, {
-      why: fileReason(error),
+      why: describeFileError(error),
       hint: 'They look like {"rules":[{"kind":"status","status":503,"times":1}]}; the README lists the kinds.',
       cause: error,
     });
@@ -53,7 +53,7 @@ async function readScript(path: string): Promise<Script> {
     return parseScript(await readFile(path, 'utf8'));
   } catch (error) {
     throw new InputError(`The script in ${path} cannot be used.`, {
-      why: fileReason(error),
+      why: describeFileError(error),
       hint: 'It is a list of rules: [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]. The first that fits counts.',
       cause: error,
     });

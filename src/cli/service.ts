@@ -5,10 +5,10 @@ import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
 import type { Profiles } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
-import { type GlobalFlags, resolveService, type ServiceSettings, strayToken } from '../config/settings.ts';
+import { crossServiceToken, type GlobalFlags, resolveService, type ServiceSettings } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
 import { CredentialsError } from '../errors.ts';
-import { createTracer, type Traced } from '../output/trace.ts';
+import { createTracer, type TraceOutput } from '../output/trace.ts';
 import type { Environment, Io } from './io.ts';
 
 /** What a connection needs from the context. */
@@ -26,7 +26,7 @@ export interface ServiceParts {
   readonly deadline: number | undefined;
   /** A line for people on stderr. */
   readonly say: (text: string) => Promise<void>;
-  readonly show: (traced: Traced) => void;
+  readonly show: (traced: TraceOutput) => void;
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string;
 }
@@ -54,7 +54,7 @@ export function connect(baseUrl: string, token: string, parts: ServiceParts): { 
 
 /** A token out of a profile does not leave this machine for another service than the profile's. */
 async function guardToken(settings: ServiceSettings, profiles: Profiles, parts: ServiceParts): Promise<void> {
-  const home = strayToken(settings, profiles);
+  const home = crossServiceToken(settings, profiles);
   if (home === undefined) return;
   const { baseUrl, profile } = settings;
   const facts = `the token of profile ${profile.value} belongs to ${home}, and ${baseUrl.from} names ${baseUrl.value}`;
@@ -77,10 +77,10 @@ export async function findService(
 ): Promise<{ baseUrl: string; token: string }> {
   const { flags, env, io, ended, say } = parts;
   const settings = resolveService(flags, env, profiles);
-  const { baseUrl, token: source, overruled } = settings;
+  const { baseUrl, token: source, shadowed } = settings;
   if (flags.verbose || flags.debug) {
     await say(`* service ${baseUrl.value} from ${baseUrl.from}, token from ${source?.from ?? 'nowhere'}`);
-    for (const line of overruled) await say(`* ${line}`);
+    for (const line of shadowed) await say(`* ${line}`);
   }
   await guardToken(settings, profiles, parts);
   return { baseUrl: baseUrl.value, token: await fetchToken(source, io.stdin, ended) };

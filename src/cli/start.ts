@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
-import { drained, streamSink } from '../output/stream-sink.ts';
+import { flush, streamSink } from '../output/stream-sink.ts';
 import type { Signals } from './context.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
@@ -51,7 +51,7 @@ async function run(argv: readonly string[]): Promise<number> {
     },
     version: pkg.version,
     nodeVersion: process.versions.node,
-    self: [process.execPath, ...process.argv.slice(1, 2)],
+    selfCommand: [process.execPath, ...process.argv.slice(1, 2)],
     terminal: process.stderr,
   });
 }
@@ -68,7 +68,7 @@ function reportCrash(error: unknown): never {
 export async function runProcess(): Promise<void> {
   process.on('uncaughtException', reportCrash);
   const code = await run(process.argv.slice(2));
-  await Promise.all([drained(process.stdout), drained(process.stderr)]);
+  await Promise.all([flush(process.stdout), flush(process.stderr)]);
   // Left to itself, the process waits for idle sockets and for background compilation of undici's parser.
   process.exit(code);
 }

@@ -22,7 +22,7 @@ async function tokenSource(context: Context, { tokenCommand }: Input): Promise<T
     await context.notice('The token is taken from PARTNER_TOKEN.');
     return { kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN' };
   }
-  if (context.interactive) {
+  if (context.isInteractive) {
     return { kind: 'text', token: await context.askSecret('Partner token'), from: 'the prompt' };
   }
   if (!io.stdin.isTTY) return { kind: 'file', path: '-', from: 'standard input' };
@@ -83,8 +83,8 @@ export default command<Input>({
       address,
       flags.baseUrl === undefined ? 'PARTNER_BASE_URL or the profile' : '--base-url',
     );
-    const token = await fetchToken(await tokenSource(context, input), context.io.stdin, context.ended);
-    context.keepSecret(token);
+    const token = await fetchToken(await tokenSource(context, input), context.io.stdin, context.abortSignal);
+    context.addSecret(token);
     if (input.verify) await verify(context, baseUrl, token);
     const profile: Profile = {
       base_url: baseUrl,

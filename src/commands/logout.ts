@@ -1,6 +1,6 @@
 import { command } from '../cli/command.ts';
 import { findProfile, withProfile } from '../config/profiles.ts';
-import { profileName } from '../config/settings.ts';
+import { resolveProfileName } from '../config/settings.ts';
 import { objectResult } from '../output/command-result.ts';
 
 export default command({
@@ -12,7 +12,7 @@ export default command({
   parse: () => undefined,
   async run(context) {
     const stored = await context.config.read();
-    const { value: name } = profileName(context.flags, context.env, stored);
+    const { value: name } = resolveProfileName(context.flags, context.env, stored);
     const profile = findProfile(stored, name);
     const { token, token_command, ...rest } = profile;
     await context.config.write(withProfile(stored, name, rest));

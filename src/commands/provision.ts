@@ -117,7 +117,7 @@ async function readDocuments(context: Context, { files, vars }: Input): Promise<
     import('../provision/manifest.ts'),
     import('../yaml/yaml-error.ts'),
   ]);
-  const sources = await readSources(files, context.io.stdin, context.ended);
+  const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const used = new Set<string>();
   const { documents, problems } = readManifests(sources, (name) => {
     used.add(name);

@@ -1,6 +1,6 @@
 import { type Args, command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
-import { refuseTokenOnStdin, textArgument } from '../cli/input.ts';
+import { parseTextArgument, refuseTokenOnStdin } from '../cli/input.ts';
 import { FILE_FIELD, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';
@@ -76,7 +76,7 @@ function textInput(words: Args, text: string, as: UploadKind): SourceInput {
   if (text === '') throw new UsageError('--text is empty.', { hint: 'Is a shell variable in it unset?' });
   if (!name) throw new UsageError('--text needs the name of the document: --name <name>.');
   if (words.positionals.length > 0) throw new UsageError('--text and files exclude each other.');
-  return { from: 'text', name, text: textArgument('--text', text) };
+  return { from: 'text', name, text: parseTextArgument('--text', text) };
 }
 
 function stdinInput(words: Args): SourceInput {

@@ -38,17 +38,17 @@ export interface ServiceSettings {
   readonly baseUrl: Sourced<string>;
   readonly token: TokenSource | undefined;
   /** What was configured as well and lost, for -v: `PARTNER_BASE_URL (https://…) gives way to --base-url`. */
-  readonly overruled: readonly string[];
+  readonly shadowed: readonly string[];
 }
 
 /** The name of the profile that counts, and who said so. */
-export function profileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
+export function resolveProfileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
   return { value: profiles.current, from: 'the current profile' };
 }
 
-function chosenProfile(name: Sourced<string>, profiles: Profiles): Profile {
+function selectProfile(name: Sourced<string>, profiles: Profiles): Profile {
   const profile = Object.hasOwn(profiles.profiles, name.value) ? profiles.profiles[name.value] : undefined;
   if (profile) return profile;
   if (name.from === 'the current profile') return {};
@@ -85,7 +85,7 @@ function gaveWay(what: string, all: readonly { readonly from: string }[]): strin
 }
 
 /** Whether flags and environment name the service and the token, so that no profile has a say. */
-export function isComplete(flags: GlobalFlags, env: Environment): boolean {
+export function namesServiceAndToken(flags: GlobalFlags, env: Environment): boolean {
   const named = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
   const service = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
   const token = flags.tokenFile !== undefined || Boolean(env.PARTNER_TOKEN);
@@ -97,9 +97,9 @@ export function isComplete(flags: GlobalFlags, env: Environment): boolean {
  * @returns undefined where none is configured
  * @throws UsageError for an unknown profile or an unusable address
  */
-export function baseUrlOf(flags: GlobalFlags, env: Environment, profiles: Profiles): string | undefined {
-  const profile = profileName(flags, env, profiles);
-  const [first] = baseUrls(flags, env, chosenProfile(profile, profiles), profile.value);
+export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): string | undefined {
+  const profile = resolveProfileName(flags, env, profiles);
+  const [first] = baseUrls(flags, env, selectProfile(profile, profiles), profile.value);
   return first && parseBaseUrl(first.value, first.from);
 }
 
@@ -109,8 +109,8 @@ export function baseUrlOf(flags: GlobalFlags, env: Environment, profiles: Profil
  * @throws UsageError for an unknown profile, or when no usable base address is configured
  */
 export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {
-  const profile = profileName(flags, env, profiles);
-  const stored = chosenProfile(profile, profiles);
+  const profile = resolveProfileName(flags, env, profiles);
+  const stored = selectProfile(profile, profiles);
   const addresses = baseUrls(flags, env, stored, profile.value);
   const sources = tokens(flags, env, stored, profile.value);
   const [first] = addresses;
@@ -123,7 +123,7 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
     profile,
     baseUrl: { value: parseBaseUrl(first.value, first.from), from: first.from },
     token: sources[0],
-    overruled: [...gaveWay('base address', addresses), ...gaveWay('token', sources)],
+    shadowed: [...gaveWay('base address', addresses), ...gaveWay('token', sources)],
   };
 }
 
@@ -131,7 +131,7 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
  * A token that sits in a profile leaves this machine only for that profile's own service.
  * @returns the profile's service when the token is about to go to another one, else undefined
  */
-export function strayToken(settings: ServiceSettings, profiles: Profiles): string | undefined {
+export function crossServiceToken(settings: ServiceSettings, profiles: Profiles): string | undefined {
   const { profile, baseUrl, token } = settings;
   const home = profiles.profiles[profile.value]?.base_url;
   if (!token || token.from !== `profile ${profile.value}` || home === undefined || !URL.canParse(home))

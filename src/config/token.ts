@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { fileReason, readUntil } from '../cli/input.ts';
+import { describeFileError, readStdin } from '../cli/input.ts';
 import { CredentialsError } from '../errors.ts';
 import type { TokenSource } from './settings.ts';
 
@@ -28,7 +28,7 @@ function firstLine(text: string): string {
 /** The first line of standard input, without reading on for ever. */
 async function fromStdin(stdin: Readable, signal: AbortSignal): Promise<string> {
   let text = '';
-  for await (const chunk of readUntil(stdin, signal)) {
+  for await (const chunk of readStdin(stdin, signal)) {
     text += String(chunk);
     if (text.length > MAX_TOKEN_BYTES || /\S[^\r\n]*[\r\n]/.test(text)) break;
   }
@@ -40,7 +40,10 @@ async function fromFile(path: string): Promise<string> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    throw new CredentialsError(`The token file ${path} cannot be read.`, { why: fileReason(error), cause: error });
+    throw new CredentialsError(`The token file ${path} cannot be read.`, {
+      why: describeFileError(error),
+      cause: error,
+    });
   }
   return checkToken(firstLine(text), path);
 }

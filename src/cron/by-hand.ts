@@ -17,7 +17,7 @@ import { findListed, isClosed } from './service-jobs.ts';
 /** Asks for the yes that changing the record by hand needs. @throws UsageError where it can neither be asked nor was given */
 async function demandYes(context: Context, yes: boolean, question: string): Promise<void> {
   if (yes) return;
-  if (!context.interactive) {
+  if (!context.isInteractive) {
     throw new UsageError('This changes by hand what guards a job, so it needs a yes.', {
       hint: 'Without a terminal, say it with --yes.',
     });

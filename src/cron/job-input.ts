@@ -1,6 +1,6 @@
 import { parseAgentReference } from '../api/find-agent.ts';
 import type { Args } from '../cli/command.ts';
-import { type TextSource, textArgument } from '../cli/input.ts';
+import { parseTextArgument, type TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
 import { identifierFault } from '../yaml/text.ts';
 import type { AgentInput } from './agents.ts';
@@ -89,7 +89,7 @@ export function jobInput(words: Args): JobInput {
   return {
     ...agentInput(words),
     name: nameInput(words),
-    instructions: textArgument('--instructions', required(words, 'instructions')),
+    instructions: parseTextArgument('--instructions', required(words, 'instructions')),
     schedule: scheduleInput(words),
   };
 }

@@ -16,7 +16,7 @@ export async function jobOf(
   { name, instructions, schedule, ...agent }: JobInput,
 ): Promise<WantedJob> {
   if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
-  const text = await readText(instructions, 'The instructions', context.io.stdin, context.ended);
+  const text = await readText(instructions, 'The instructions', context.io.stdin, context.abortSignal);
   if (text.trim() === '') {
     throw new InputError('The instructions are blank.', { hint: 'Nothing was sent. Say what the agent is to do.' });
   }
@@ -45,7 +45,7 @@ function refuseDoubles(origin: string, wanted: readonly WantedJob[]): void {
  */
 export async function jobsOf(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');
-  const sources = await readSources(files, context.io.stdin, context.ended);
+  const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = readJobs(sources, (name) => context.env[name]);
   if (problems.length > 0) throw yamlError(problems);
   const http = await context.http();

@@ -55,7 +55,7 @@ async function guardParts(
   wanted: readonly JobName[],
   said?: Set<number>,
 ): Promise<GuardParts> {
-  const { clock, ended } = context;
+  const { clock, abortSignal } = context;
   const service = openServiceJobs(http, wanted, clock, (error) =>
     context.warn(
       `which jobs the service has cannot be read (${error.message}) The state file alone guards against creating one twice.`,
@@ -71,7 +71,7 @@ async function guardParts(
     find: service.find,
     post: (job, timeoutMs) => announced(context, service.post(job, timeoutMs)),
     patienceMs: () => http.patienceMs(),
-    ended,
+    ended: abortSignal,
   };
 }
 

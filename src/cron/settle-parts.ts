@@ -35,16 +35,16 @@ async function saysNotCreated(context: Context, { reservation }: Settled): Promi
 
 /** What settling needs, for a command. */
 export function settleParts(context: Context, http: Http, ledger: OpenedLedger): SettleParts {
-  const { clock, ended, interactive, progress } = context;
+  const { clock, abortSignal, isInteractive, progress } = context;
   return {
     origin: http.baseUrl,
     ledger,
     clock,
-    ended,
+    ended: abortSignal,
     newId: randomRecordId,
     hasEnded,
     look: (wanted) => openServiceJobs(http, wanted, clock, (error) => refuseWithoutList(context, error)).find,
-    confirm: interactive ? (settled) => saysNotCreated(context, settled) : undefined,
+    confirm: isInteractive ? (settled) => saysNotCreated(context, settled) : undefined,
     onWait: () => progress.update('Waiting, in case the service lists it a little later'),
   };
 }

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { errorObject, PartnerctlError, UsageError } from '../errors.ts';
 import { createPaint } from './color.ts';
-import { jsonText } from './formats/json-text.ts';
-import { cleanLine, cleanText } from './sanitize.ts';
+import { stringifyJson } from './formats/stringify-json.ts';
+import { sanitizeLine, sanitizeText } from './sanitize.ts';
 
 interface ErrorTextOptions {
   readonly color: boolean;
@@ -45,19 +45,19 @@ function continued(text: string): string {
  * An error as one block of lines for people: what failed, why, what the service said, what to do next.
  * `why` keeps its layout, carets and all. No colour codes but its own: text from outside is cleaned.
  */
-export async function errorText(error: unknown, { color, debug, command }: ErrorTextOptions): Promise<string> {
+export async function formatError(error: unknown, { color, debug, command }: ErrorTextOptions): Promise<string> {
   const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = errorObject(error);
   const paint = await createPaint(color);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const answered = serviceLine(status, code, requestId);
   const next = hintFor(error, hint, command);
   const blocks = [
-    `${paint('error:', 'bad')} ${continued(cleanText(message))}`,
-    why === undefined ? '' : indented(cleanText(why)),
-    answered === '' ? '' : paint(cleanLine(answered), 'dim'),
-    retryAt === null ? '' : `retry at: ${cleanLine(moment(retryAt))}`,
-    next === null ? '' : `${paint('hint:', 'heading')} ${continued(cleanText(next))}`,
-    debug ? paint(indented(cleanText(inspect(error))), 'dim') : '',
+    `${paint('error:', 'bad')} ${continued(sanitizeText(message))}`,
+    why === undefined ? '' : indented(sanitizeText(why)),
+    answered === '' ? '' : paint(sanitizeLine(answered), 'dim'),
+    retryAt === null ? '' : `retry at: ${sanitizeLine(moment(retryAt))}`,
+    next === null ? '' : `${paint('hint:', 'heading')} ${continued(sanitizeText(next))}`,
+    debug ? paint(indented(sanitizeText(inspect(error))), 'dim') : '',
   ];
   return blocks
     .filter((block) => block !== '')
@@ -66,6 +66,6 @@ export async function errorText(error: unknown, { color, debug, command }: Error
 }
 
 /** An error as one line of JSON for scripts: `{"error":{…}}`. */
-export function errorJson(error: unknown): string {
-  return `${jsonText({ error: errorObject(error) })}\n`;
+export function formatErrorJson(error: unknown): string {
+  return `${stringifyJson({ error: errorObject(error) })}\n`;
 }

@@ -1,5 +1,5 @@
-import { cleanLine } from './sanitize.ts';
-import { graphemes, widthOf } from './width.ts';
+import { sanitizeLine } from './sanitize.ts';
+import { displayWidth, graphemes } from './width.ts';
 
 /** What of a line that is being typed stands on the screen. */
 export interface LineView {
@@ -26,9 +26,9 @@ function* pieces(text: string): Generator<{ text: string; width: number }> {
 
 /** Where in the cleaned text a place of the text is. */
 function cleanedPlace(text: string, cleaned: string, place: number): number {
-  const before = cleanLine(text.slice(0, place));
+  const before = sanitizeLine(text.slice(0, place));
   // Whether a joiner between letters is harmless depends on both sides of it.
-  return cleaned.startsWith(before) ? before.length : cleaned.length - cleanLine(text.slice(place)).length;
+  return cleaned.startsWith(before) ? before.length : cleaned.length - sanitizeLine(text.slice(place)).length;
 }
 
 /**
@@ -38,7 +38,7 @@ function cleanedPlace(text: string, cleaned: string, place: number): number {
  * @param cursor an index of `text`
  */
 export function lineView(label: string, text: string, cursor: number, size: ScreenSize): LineView {
-  const cleaned = cleanLine(text);
+  const cleaned = sanitizeLine(text);
   const place = label.length + cleanedPlace(text, cleaned, cursor);
   const all: string[] = [];
   let row = '';
@@ -68,6 +68,6 @@ export function lineView(label: string, text: string, cursor: number, size: Scre
 
 /** How far below the first row of a view the cursor stands once the terminal has wrapped its rows to other columns. */
 export function rowsAbove({ rows, cursor }: LineView, columns: number): number {
-  const heights = rows.slice(0, cursor.row).map((row) => Math.max(1, Math.ceil(widthOf(row) / columns)));
+  const heights = rows.slice(0, cursor.row).map((row) => Math.max(1, Math.ceil(displayWidth(row) / columns)));
   return heights.reduce((sum, each) => sum + each, 0) + Math.floor(cursor.column / columns);
 }

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Token, Tokens } from 'marked';
 import wrapAnsi from 'wrap-ansi';
-import { cleanText } from './sanitize.ts';
-import { widthOf } from './width.ts';
+import { sanitizeText } from './sanitize.ts';
+import { displayWidth } from './width.ts';
 
 /** What Markdown may look like in a terminal; each takes and gives plain lines. */
 export interface MarkdownStyle {
@@ -93,7 +93,7 @@ function listBlock(token: Tokens.List, style: MarkdownStyle, width: number): str
 /** Columns are aligned, and the last one is wrapped. */
 function tableBlock(token: Tokens.Table, style: MarkdownStyle, width: number): string {
   const rows = [token.header, ...token.rows].map((cells) => cells.map((cell) => inline(cell.tokens, style)));
-  const cellWidth = (cell: string): number => widthOf(stripVTControlCharacters(cell));
+  const cellWidth = (cell: string): number => displayWidth(stripVTControlCharacters(cell));
   const widths = token.header.map((_, column) => Math.max(...rows.map((row) => cellWidth(row[column] ?? ''))));
   const lines = rows.map((row) => {
     const lead = row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - cellWidth(cell) + 2));
@@ -137,12 +137,12 @@ const LONGEST = 50_000;
  * The text is cleaned of terminal controls first, so nothing that it holds reaches the terminal but what `style` adds.
  * @param width columns to wrap paragraphs at; without it, lines stay as they are written
  */
-export async function markdownText(
+export async function renderMarkdown(
   text: string,
   style: MarkdownStyle = PLAIN,
   width = Number.POSITIVE_INFINITY,
 ): Promise<string> {
-  const clean = cleanText(text);
+  const clean = sanitizeText(text);
   if (clean.length > LONGEST) return clean;
   const { Lexer } = await import('marked');
   return blocks(new Lexer({ gfm: true, breaks: true }).lex(clean), style, width);

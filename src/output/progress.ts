@@ -1,7 +1,7 @@
 import type { Ora } from 'ora';
-import { type Sink, writingBy } from '../cli/io.ts';
+import { type Sink, withWrite } from '../cli/io.ts';
 import type { Clock } from '../clock.ts';
-import { cleanLine } from './sanitize.ts';
+import { sanitizeLine } from './sanitize.ts';
 
 /** Quick commands show nothing at all. */
 const DELAY_MS = 1000;
@@ -17,7 +17,7 @@ export interface Progress {
   /** Takes the text away. */
   stop(): void;
   /** Runs a write to the same terminal while the text is out of the way, then shows it again. */
-  around<Result>(write: () => Promise<Result>): Promise<Result>;
+  pauseDuring<Result>(write: () => Promise<Result>): Promise<Result>;
 }
 
 interface ProgressOptions {
@@ -41,7 +41,7 @@ function lineOf({ text, detail }: Shown): string {
   return text.includes('\n') ? `${text}\n  (${detail})` : `${text} (${detail})`;
 }
 
-const SILENT: Progress = { start() {}, update() {}, detail() {}, stop() {}, around: (write) => write() };
+const SILENT: Progress = { start() {}, update() {}, detail() {}, stop() {}, pauseDuring: (write) => write() };
 
 /**
  * A spinner on stderr that appears once something has taken a second. Only then is its library loaded.
@@ -54,7 +54,7 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
   let current: Shown | undefined;
   let writes = 0;
 
-  const harmless = (text: string): string => cleanLine(redact(text));
+  const harmless = (text: string): string => sanitizeLine(redact(text));
 
   const show = (text: string, detail: string): void => {
     if (!current) return;
@@ -98,7 +98,7 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
       current?.spinner?.stop();
       current = undefined;
     },
-    async around(write) {
+    async pauseDuring(write) {
       writes += 1;
       current?.spinner?.stop();
       try {
@@ -112,6 +112,6 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 }
 
 /** A sink whose writes do not tear the spinner where both go to a terminal; a file or a pipe is written to directly. */
-export function besideProgress(sink: Sink, progress: Progress): Sink {
-  return writingBy((text) => (sink.isTTY ? progress.around(() => sink.write(text)) : sink.write(text)), sink);
+export function progressSafeSink(sink: Sink, progress: Progress): Sink {
+  return withWrite((text) => (sink.isTTY ? progress.pauseDuring(() => sink.write(text)) : sink.write(text)), sink);
 }

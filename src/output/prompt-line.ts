@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
 import { type LineView, lineView, rowsAbove, type ScreenSize } from './line-view.ts';
 import { LINE_BREAK, MultilineInput } from './multiline-input.ts';
-import { cleanLine } from './sanitize.ts';
+import { sanitizeLine } from './sanitize.ts';
 
 const PASTE_MARKS_ON = '\x1b[?2004h';
 const PASTE_MARKS_OFF = '\x1b[?2004l';
@@ -146,7 +146,7 @@ export function openPromptLine({
     screen.forget();
     draw();
   });
-  line.on('line', (entry) => screen.replace(`${label}${cleanLine(entry)}\r\n`));
+  line.on('line', (entry) => screen.replace(`${label}${sanitizeLine(entry)}\r\n`));
   line.on('history', (entries: string[]) => onHistory(entries));
   line.on('SIGINT', () => {
     if (line.line === '') {

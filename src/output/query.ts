@@ -9,9 +9,9 @@ import {
   objectResult,
   type Row,
 } from './command-result.ts';
-import { jsonText } from './formats/json-text.ts';
-import { exhaust } from './formats/sequence.ts';
-import { cleanLine } from './sanitize.ts';
+import { consume } from './formats/sequence.ts';
+import { stringifyJson } from './formats/stringify-json.ts';
+import { sanitizeLine } from './sanitize.ts';
 
 type Query = (data: unknown) => JSONValue;
 
@@ -27,7 +27,7 @@ const MOST_SHOWN = 2_000;
 
 /** By now the command has done what it was to do, so that its answer must not be lost. */
 function inapplicable(expression: string, answer: JSONValue, error: unknown): LocalError {
-  const text = jsonText(answer);
+  const text = stringifyJson(answer);
   const shown = text.length > MOST_SHOWN ? '' : ` Its answer without --query: ${text}`;
   return new LocalError(`--query cannot be applied to the answer: ${expression}`, {
     why: error instanceof Error ? error.message : String(error),
@@ -82,10 +82,10 @@ export async function checkQuery(expression: string): Promise<void> {
 }
 
 /** The whole answer as the JSON form has it; rows are pulled to the end. */
-export async function wholeForm(answer: ListResult | ObjectResult): Promise<unknown> {
+export async function toJsonForm(answer: ListResult | ObjectResult): Promise<unknown> {
   if (answer.kind === 'object') return answer.json;
   if (answer.document) {
-    await exhaust(answer.rows);
+    await consume(answer.rows);
     return answer.document();
   }
   const rows: Pick<Row, 'json' | 'sortIndex'>[] = [];
@@ -100,11 +100,11 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 function cell(value: unknown): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
-  return jsonText(value);
+  return stringifyJson(value);
 }
 
 function line(value: unknown): string {
-  return `${cleanLine(String(cell(value) ?? ''))}\n`;
+  return `${sanitizeLine(String(cell(value) ?? ''))}\n`;
 }
 
 const columnOf = (key: string) => ({
@@ -129,7 +129,7 @@ function listOf(items: readonly unknown[]): CommandResult {
 }
 
 /** What a query found, as an answer for scripts: an array is a list, anything else an object. */
-export function resultForScripts(result: unknown): ListResult | ObjectResult {
+export function toScriptResult(result: unknown): ListResult | ObjectResult {
   return Array.isArray(result) ? listResult(result, [], { empty: '' }) : objectResult(result, []);
 }
 
@@ -137,7 +137,7 @@ export function resultForScripts(result: unknown): ListResult | ObjectResult {
  * What a query found, as rows and lines: objects become columns by their keys, arrays in an array become cells,
  * anything else a line each. Null is nothing.
  */
-export function resultForPeople(result: unknown): CommandResult {
+export function toHumanResult(result: unknown): CommandResult {
   if (result === null || result === undefined) return { kind: 'none' };
   if (Array.isArray(result)) return listOf(result);
   if (isObject(result)) return objectResult(result, Object.keys(result).map(columnOf));

@@ -1,6 +1,6 @@
-import { type Sink, writingBy } from '../cli/io.ts';
-import { jsonText } from './formats/json-text.ts';
-import { cleanLine } from './sanitize.ts';
+import { type Sink, withWrite } from '../cli/io.ts';
+import { stringifyJson } from './formats/stringify-json.ts';
+import { sanitizeLine } from './sanitize.ts';
 
 const MARK = '[redacted]';
 
@@ -37,7 +37,7 @@ function percentEncoded(secret: string): string[] {
 }
 
 function jsonEscaped(text: string): string {
-  return jsonText(text).slice(1, -1);
+  return stringifyJson(text).slice(1, -1);
 }
 
 /** What a service may make of a text in JSON: slashes escaped, or whatever HTML could take for its own. */
@@ -52,7 +52,7 @@ function spellings(secret: string): Set<string> {
   const hex = Buffer.from(secret).toString('hex');
   return new Set([
     secret,
-    cleanLine(secret),
+    sanitizeLine(secret),
     json,
     // Others escape less than we do.
     JSON.stringify(secret).slice(1, -1),
@@ -115,7 +115,7 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
  * found, so writers hand over whole lines.
  */
 export function redactingSink(sink: Sink, redactor: Redactor): Sink {
-  return writingBy((text) => sink.write(redactor.redact(text)), sink);
+  return withWrite((text) => sink.write(redactor.redact(text)), sink);
 }
 
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);

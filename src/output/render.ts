@@ -4,13 +4,13 @@ import type { CommandResult, ListResult, ObjectResult, StreamResult } from './co
 import { eventWriter } from './formats/events.ts';
 import { writeJson, writeNdjson } from './formats/json.ts';
 import { writeTsv } from './formats/tsv.ts';
-import { cleanText } from './sanitize.ts';
+import { sanitizeText } from './sanitize.ts';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as const;
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-export interface How {
+export interface RenderOptions {
   readonly format: OutputFormat;
   /** A JMESPath expression over the answer's JSON form; what it finds is shown in place of the answer. */
   readonly query?: string | undefined;
@@ -26,10 +26,10 @@ export interface RenderIo {
 }
 
 async function notice(text: string, io: RenderIo): Promise<void> {
-  if (text !== '') await io.stderr.write(`${cleanText(text)}\n`);
+  if (text !== '') await io.stderr.write(`${sanitizeText(text)}\n`);
 }
 
-async function renderTable(answer: ListResult | ObjectResult, how: How, io: RenderIo): Promise<void> {
+async function renderTable(answer: ListResult | ObjectResult, how: RenderOptions, io: RenderIo): Promise<void> {
   // Loaded here because scripts, which never ask for tables, are to start fast. The same goes for YAML and queries.
   const { writeTable } = await import('./formats/table.ts');
   const shown = await writeTable(answer, io.stdout, { color: how.color, redact: io.redact });
@@ -38,21 +38,31 @@ async function renderTable(answer: ListResult | ObjectResult, how: How, io: Rend
   if (answer.summary) await notice(answer.summary(), io);
 }
 
-async function renderQuery(query: string, answer: ListResult | ObjectResult, how: How, io: RenderIo): Promise<void> {
-  const { prepareQuery, wholeForm, resultForPeople, resultForScripts } = await import('./query.ts');
+async function renderQuery(
+  query: string,
+  answer: ListResult | ObjectResult,
+  how: RenderOptions,
+  io: RenderIo,
+): Promise<void> {
+  const {
+    prepareQuery,
+    toJsonForm: wholeForm,
+    toHumanResult: resultForPeople,
+    toScriptResult: resultForScripts,
+  } = await import('./query.ts');
   const find = await prepareQuery(query);
   const result = find(await wholeForm(answer));
   const forPeople = how.format === 'table' || how.format === 'tsv';
   await render(forPeople ? resultForPeople(result) : resultForScripts(result), { ...how, query: undefined }, io);
 }
 
-async function renderStream(answer: StreamResult, how: How, io: RenderIo): Promise<void> {
+async function renderStream(answer: StreamResult, how: RenderOptions, io: RenderIo): Promise<void> {
   if (how.query === undefined) {
     const textOf = await eventWriter(how.format, how.color);
     for await (const event of answer.events) await io.stdout.write(textOf(event));
     return;
   }
-  const { prepareQuery, resultForPeople } = await import('./query.ts');
+  const { prepareQuery, toHumanResult: resultForPeople } = await import('./query.ts');
   const find = await prepareQuery(how.query);
   const forPeople = how.format === 'table' || how.format === 'tsv';
   const textOf = await eventWriter(how.format, how.color);
@@ -64,7 +74,7 @@ async function renderStream(answer: StreamResult, how: How, io: RenderIo): Promi
   }
 }
 
-async function renderData(answer: ListResult | ObjectResult, how: How, io: RenderIo): Promise<void> {
+async function renderData(answer: ListResult | ObjectResult, how: RenderOptions, io: RenderIo): Promise<void> {
   const forPeople = how.format === 'table' || how.format === 'tsv';
   if (forPeople && answer.kind === 'object' && answer.text !== undefined) {
     if (answer.text !== '') await io.stdout.write(answer.text);
@@ -95,7 +105,7 @@ async function renderData(answer: ListResult | ObjectResult, how: How, io: Rende
  * as the list is under about 4 MiB), the others what came before. Rejects with the sink's error (EPIPE: the reader is
  * gone) after closing the row source. A query that cannot be applied, or asked of a plain text, is a UsageError.
  */
-export async function render(answer: CommandResult, how: How, io: RenderIo): Promise<void> {
+export async function render(answer: CommandResult, how: RenderOptions, io: RenderIo): Promise<void> {
   switch (answer.kind) {
     case 'none':
       return;

@@ -70,11 +70,11 @@ function clean(text: string, keep: string): string {
  * format characters and lone surrogates become escapes such as `\x1b`, `\n`, `\u202e`. Emoji and the joiners that
  * scripts need stay as they are.
  */
-export function cleanLine(text: string): string {
+export function sanitizeLine(text: string): string {
   return clean(text, '');
 }
 
-/** As `cleanLine`, but line feeds and tabs stay; CRLF counts as a line feed. */
-export function cleanText(text: string): string {
+/** As `sanitizeLine`, but line feeds and tabs stay; CRLF counts as a line feed. */
+export function sanitizeText(text: string): string {
   return clean(text.replaceAll('\r\n', '\n'), '\n\t');
 }

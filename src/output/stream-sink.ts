@@ -49,7 +49,7 @@ export function streamSink(stream: TerminalStream): Sink {
 }
 
 /** Resolves once everything written so far is out, or can never be: to be awaited before an explicit exit. */
-export function drained(stream: TerminalStream): Promise<void> {
+export function flush(stream: TerminalStream): Promise<void> {
   if (stream.destroyed || stream.writableEnded) return Promise.resolve();
   return new Promise((resolve) => {
     stream.write('', () => resolve());

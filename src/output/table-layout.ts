@@ -1,7 +1,7 @@
 import type Table from 'cli-table3';
 import type { TextRow } from './cells.ts';
 import type { Paint } from './color.ts';
-import { graphemes, truncated, widthOf, wrapped } from './width.ts';
+import { displayWidth, graphemes, truncate, wrap } from './width.ts';
 
 const GAP = '  ';
 
@@ -40,9 +40,9 @@ const FRAMELESS: Table.TableConstructorOptions = {
 
 function naturalWidths(headers: readonly string[], rows: readonly TextRow[]): number[] {
   // The drawing library takes a width of 0 for "none given".
-  const widths = headers.map((header) => Math.max(1, widthOf(header)));
+  const widths = headers.map((header) => Math.max(1, displayWidth(header)));
   for (const { texts } of rows) {
-    for (const [index, text] of texts.entries()) widths[index] = Math.max(widths[index] ?? 1, widthOf(text));
+    for (const [index, text] of texts.entries()) widths[index] = Math.max(widths[index] ?? 1, displayWidth(text));
   }
   return widths;
 }
@@ -51,7 +51,7 @@ function naturalWidths(headers: readonly string[], rows: readonly TextRow[]): nu
  * Shrinks widths until they fit the room, always taking from the widest.
  * @returns the widths in the order given; their sum is at most `room`, where `room` is one or more for each
  */
-export function fitted(widths: readonly number[], room: number): number[] {
+export function fitWidths(widths: readonly number[], room: number): number[] {
   let left = room;
   let open = widths.length;
   let share = Math.floor(left / open);
@@ -103,10 +103,10 @@ interface Sheet {
 
 function drawn(TableClass: typeof Table, { headers, widths, paint }: Sheet, rows: readonly TextRow[]): string {
   const { replace, restore } = standIns();
-  const head = headers.map((header, index) => paint(replace(truncated(header, widths[index] ?? 1)), 'heading'));
+  const head = headers.map((header, index) => paint(replace(truncate(header, widths[index] ?? 1)), 'heading'));
   const table = new TableClass({ ...FRAMELESS, head, colWidths: [...widths] });
   for (const { texts, tones } of rows) {
-    table.push(texts.map((text, index) => paint(replace(truncated(text, widths[index] ?? 1)), tones[index])));
+    table.push(texts.map((text, index) => paint(replace(truncate(text, widths[index] ?? 1)), tones[index])));
   }
   const lines = restore(table.toString()).split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
@@ -127,7 +127,7 @@ function widthsFor(natural: readonly number[], whole: readonly boolean[], room: 
   const flexible = natural.filter((_, index) => !whole[index]);
   const left = room - natural.reduce((sum, each, index) => sum + (whole[index] ? each : 0), 0);
   if (flexible.length === 0 || left < LEAST_CELL * flexible.length) return undefined;
-  const shrunk = fitted(flexible, left);
+  const shrunk = fitWidths(flexible, left);
   return natural.map((width, index) => (whole[index] ? width : (shrunk.shift() ?? width)));
 }
 
@@ -136,15 +136,19 @@ function widthsFor(natural: readonly number[], whole: readonly boolean[], room: 
  * read. Gives the text in pieces of whole lines.
  * @param width columns that no line exceeds (20 at least), or Infinity to cut nothing
  */
-export async function* layOut({ headers, rows }: TableContent, width: number, paint: Paint): AsyncGenerator<string> {
+export async function* layOutTable(
+  { headers, rows }: TableContent,
+  width: number,
+  paint: Paint,
+): AsyncGenerator<string> {
   if (rows.length === 0 || headers.length === 0) return;
   const natural = naturalWidths(headers, rows);
   const room = width - GAP.length * (headers.length - 1);
   const fits = natural.reduce((sum, each) => sum + each, 0) <= room;
-  const widths = fits ? natural : widthsFor(natural, rows[0]?.whole ?? [], room);
+  const widths = fits ? natural : widthsFor(natural, rows[0]?.noTruncate ?? [], room);
   if (!widths || (!fits && width < READABLE_CELL * headers.length)) {
     for (const [index, row] of rows.entries()) {
-      yield `${index === 0 ? '' : '\n'}${card(headers, row, Math.max(width, NARROWEST), paint).join('\n')}\n`;
+      yield `${index === 0 ? '' : '\n'}${layOutCard(headers, row, Math.max(width, NARROWEST), paint).join('\n')}\n`;
     }
     return;
   }
@@ -162,16 +166,16 @@ export async function* layOut({ headers, rows }: TableContent, width: number, pa
  * @param labels one for each cell; an empty one leaves the value alone on its line
  * @param width columns to stay within; at least 8, or Infinity to wrap nothing
  */
-export function card(labels: readonly string[], row: TextRow, width: number, paint: Paint): string[] {
-  const widest = Math.max(0, ...labels.map(widthOf));
+export function layOutCard(labels: readonly string[], row: TextRow, width: number, paint: Paint): string[] {
+  const widest = Math.max(0, ...labels.map(displayWidth));
   const labelWidth = Math.min(widest, Math.floor(width / 2) - 2);
   const indent = widest === 0 ? 0 : labelWidth + 2;
   return row.texts.flatMap((text, index) => {
     if (text === '') return [];
-    const label = truncated(labels[index] ?? '', labelWidth);
+    const label = truncate(labels[index] ?? '', labelWidth);
     const named = label === '' ? '' : `${label}:`;
-    const lead = paint(named, 'dim') + ' '.repeat(indent - widthOf(named));
-    return wrapped(text, width - indent).map((line, at) =>
+    const lead = paint(named, 'dim') + ' '.repeat(indent - displayWidth(named));
+    return wrap(text, width - indent).map((line, at) =>
       `${at === 0 ? lead : ' '.repeat(indent)}${paint(line, row.tones[index])}`.trimEnd(),
     );
   });

@@ -3,7 +3,7 @@ import { redactHeaders } from './redact.ts';
 
 export type TraceLevel = 'silent' | 'verbose' | 'debug';
 
-export interface Traced {
+export interface TraceOutput {
   readonly lines: readonly string[];
   /** What a person who waits should see instead of a plain spinner. */
   readonly progress?: string;
@@ -36,7 +36,7 @@ function outcome(event: Extract<TraceEvent, { kind: 'reply' }>): string {
  * What -v (a line per request) and --debug (headers and bodies as well) show of an event. Pure.
  * @param redact takes secrets out of a body before it is cut; half of one could not be recognised any more
  */
-export function createTracer(level: TraceLevel, redact: (text: string) => string): (event: TraceEvent) => Traced {
+export function createTracer(level: TraceLevel, redact: (text: string) => string): (event: TraceEvent) => TraceOutput {
   return (event) => {
     if (event.kind === 'wait') {
       const text = `waiting ${seconds(event.ms)} ${event.why}`;

@@ -18,7 +18,7 @@ export function* graphemes(text: string): Generator<Grapheme> {
 }
 
 /** Columns that cleaned text takes. */
-export function widthOf(text: string): number {
+export function displayWidth(text: string): number {
   if (PRINTABLE_ASCII.test(text)) return text.length;
   let width = 0;
   for (const grapheme of graphemes(text)) width += grapheme.width;
@@ -26,8 +26,8 @@ export function widthOf(text: string): number {
 }
 
 /** The text if it fits the width, else its beginning and `…`; never cuts through a character. */
-export function truncated(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
+export function truncate(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
   let kept = '';
   let used = 1;
   for (const grapheme of graphemes(text)) {
@@ -44,8 +44,8 @@ function pieces(grapheme: Grapheme): Grapheme[] {
 }
 
 /** The text in lines of at most `width` columns (2 or more), broken between characters. */
-export function wrapped(text: string, width: number): string[] {
-  if (widthOf(text) <= width) return [text];
+export function wrap(text: string, width: number): string[] {
+  if (displayWidth(text) <= width) return [text];
   const lines: string[] = [];
   let line = '';
   let used = 0;

@@ -1,7 +1,7 @@
 import { constants, type Dirent } from 'node:fs';
 import { access, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
-import { fileReason } from '../cli/input.ts';
+import { describeFileError } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
 import type { FileFacts } from './identity.ts';
 
@@ -87,9 +87,9 @@ async function isLink(path: string): Promise<boolean> {
 async function reasonOf(path: string, error: unknown, isListed: boolean): Promise<string> {
   if (path === '') return 'it is no file name';
   const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-  if (!isMissing) return fileReason(error);
+  if (!isMissing) return describeFileError(error);
   if (await isLink(path)) return 'it is a link to something that is not there';
-  if (!path.includes(REPLACED)) return fileReason(error);
+  if (!path.includes(REPLACED)) return describeFileError(error);
   return isListed
     ? 'its name is not UTF-8; --exclude leaves it out'
     : 'its name is not UTF-8, or there is no such file';

@@ -48,12 +48,12 @@ export async function openSources(context: Context, input: SourceInput): Promise
   const nothing = async (): Promise<void> => undefined;
   if (input.from === 'text') {
     if (input.text.from === 'stdin') await awaitStdin(context);
-    const text = await readText(input.text, 'The text', context.io.stdin, context.ended);
+    const text = await readText(input.text, 'The text', context.io.stdin, context.abortSignal);
     return { sources: [textSource(input.name, text)], close: nothing };
   }
   if (input.from === 'stdin') {
     await awaitStdin(context);
-    const { file, facts, remove } = await spool(context.io.stdin, context.ended);
+    const { file, facts, remove } = await spool(context.io.stdin, context.abortSignal);
     const inForm = await formsOf(input);
     const content: UploadSource['content'] = (over) => openContent(file, facts, over);
     const source = inForm({ label: '-', filename: input.filename, bytes: facts.bytes, stamp: null, content });

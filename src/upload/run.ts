@@ -71,7 +71,7 @@ async function openParts(
       await checkLog();
       return await createUpload(http, kind, body);
     },
-    ended: context.ended,
+    ended: context.abortSignal,
   };
 }
 
@@ -106,12 +106,12 @@ export async function* uploadAll(
   const { interrupt } = context.signals;
   let stopped: PartnerctlError | undefined;
 
-  const isTimeUp = (): boolean => context.ended.aborted && !interrupt.aborted;
+  const isTimeUp = (): boolean => context.abortSignal.aborted && !interrupt.aborted;
 
   /** What keeps the files from being begun whose turn comes now. */
   function whyOver(): PartnerctlError | undefined {
     if (interrupt.aborted) return new InterruptedError('Interrupted before it was begun.');
-    const reason = stopped ?? (isTimeUp() ? context.ended.reason : undefined);
+    const reason = stopped ?? (isTimeUp() ? context.abortSignal.reason : undefined);
     return reason instanceof PartnerctlError
       ? new RunFailure(`It was not begun. ${reason.message}`, reason, { details: null })
       : undefined;

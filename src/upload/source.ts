@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Sending, StreamedBody } from '../api/streamed-body.ts';
-import { fileReason } from '../cli/input.ts';
+import { describeFileError } from '../cli/input.ts';
 import { FILE_FIELD } from '../contract/uploads.ts';
 import { LocalError } from '../errors.ts';
 import type { FileFacts } from './identity.ts';
@@ -105,7 +105,7 @@ export async function* fileContent(looked: FileFacts, over: AbortSignal): AsyncG
   try {
     file = await open(looked.path);
   } catch (error) {
-    throw new LocalError(`${looked.path} cannot be read.`, { why: fileReason(error), cause: error });
+    throw new LocalError(`${looked.path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
   try {
     yield* openContent(file, looked, over);

@@ -2,7 +2,7 @@ import { type FileHandle, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { readUntil } from '../cli/input.ts';
+import { readStdin } from '../cli/input.ts';
 import { LocalError } from '../errors.ts';
 import type { FileFacts } from './identity.ts';
 
@@ -32,7 +32,7 @@ export async function spool(stdin: Readable, signal: AbortSignal): Promise<Spool
     };
     // An open file needs no name, and what has none is gone with this process, however that ends. Windows keeps the name.
     await unlink().catch(() => undefined);
-    await writeFile(file, readUntil(stdin, signal));
+    await writeFile(file, readStdin(stdin, signal));
     const { size, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     return { file, facts: { path, bytes: Number(size), inode: ino, modified: mtimeNs, changed: ctimeNs }, remove };
   } catch (error) {

@@ -1,7 +1,7 @@
 import cliProgress from 'cli-progress';
 import prettyBytes from 'pretty-bytes';
-import { cleanLine } from '../output/sanitize.ts';
-import { graphemes, truncated, widthOf } from '../output/width.ts';
+import { sanitizeLine } from '../output/sanitize.ts';
+import { displayWidth, graphemes, truncate } from '../output/width.ts';
 
 /** How one file gets on. */
 export interface Transfer {
@@ -60,8 +60,8 @@ function bar(share: number, width: number): string {
 
 /** A name in so many columns. A path is cut at its front: what tells files apart stands at its end. */
 function labelIn(width: number, label: string): string {
-  const clean = cleanLine(label);
-  let used = widthOf(clean);
+  const clean = sanitizeLine(label);
+  let used = displayWidth(clean);
   if (used <= width) return clean + ' '.repeat(width - used);
   const kept = [...graphemes(clean)];
   while (used > width - 1) used -= kept.shift()?.width ?? used;
@@ -83,7 +83,7 @@ function line({ label, bytes, sent, startedAt }: Transfer, layout: Layout, now: 
   const facts = [`${prettyBytes(sent)} of ${prettyBytes(bytes)}`, `${prettyBytes(rate)}/s`, left];
   const shown = facts.slice(0, layout.shown).filter((fact) => fact !== '');
   const parts = [labelIn(layout.label, label), bar(share, layout.bar), shown.join(', ')];
-  return truncated(parts.filter((part) => part !== '').join(' '), layout.room);
+  return truncate(parts.filter((part) => part !== '').join(' '), layout.room);
 }
 
 /**

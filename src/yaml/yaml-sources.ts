@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { chunksOf, fileReason, readAtMost, readUntil } from '../cli/input.ts';
+import { describeFileError, readAtMost, readFileChunks, readStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
 import { LIMITS } from './limits.ts';
 import type { YamlSource } from './source-text.ts';
@@ -29,9 +29,9 @@ async function readSource(name: string, chunks: AsyncIterable<Buffer | string>):
 
 async function readPath(path: string): Promise<Found> {
   try {
-    return await readSource(path, chunksOf(path));
+    return await readSource(path, readFileChunks(path));
   } catch (error) {
-    return { source: path, message: fileReason(error) };
+    return { source: path, message: describeFileError(error) };
   }
 }
 
@@ -48,12 +48,12 @@ async function expand(path: string): Promise<string[] | Complaint> {
   try {
     return (await stat(path)).isDirectory() ? await filesOf(path) : [path];
   } catch (error) {
-    return { source: path, message: fileReason(error) };
+    return { source: path, message: describeFileError(error) };
   }
 }
 
 async function readWord(word: string, stdin: Readable, signal: AbortSignal): Promise<Found[]> {
-  if (word === '-') return [await readSource('<stdin>', readUntil(stdin, signal))];
+  if (word === '-') return [await readSource('<stdin>', readStdin(stdin, signal))];
   const paths = await expand(word);
   return Array.isArray(paths) ? Promise.all(paths.map(readPath)) : [paths];
 }

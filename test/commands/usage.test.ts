@@ -142,7 +142,7 @@ describe('help', () => {
         if (parsed.kind !== 'command') throw new Error(`${line} is not a command`);
         expect(parsed.commandPath).toBe(words);
         expect(parsed.command).toBe(command);
-        expect(() => parsed.command.prepare(parsed.given)).not.toThrow();
+        expect(() => parsed.command.prepare(parsed.args)).not.toThrow();
       }
     });
   });

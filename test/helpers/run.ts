@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { EndSignal, Signals } from '../../src/cli/context.ts';
+import type { Signals, TerminationSignal } from '../../src/cli/context.ts';
 import type { Sink } from '../../src/cli/io.ts';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -80,7 +80,7 @@ export function handSignals(): Signals & { interrupt: AbortSignal; abort(reason:
   return {
     interrupt: control.signal,
     abort: (reason) => control.abort(reason),
-    takeOver: (_listener: (signal: EndSignal) => void) => () => undefined,
+    takeOver: (_listener: (signal: TerminationSignal) => void) => () => undefined,
   };
 }
 
@@ -118,7 +118,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     home,
     version: '0.0.0-test',
     nodeVersion: process.versions.node,
-    self: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
+    selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
     terminal: new PassThrough(),
   });
   return {

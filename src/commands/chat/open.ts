@@ -4,7 +4,7 @@ import type { Sent } from '../../chat/conversation.ts';
 import { repeatCommand } from '../../chat/repeat.ts';
 import { command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
-import { cleanLine } from '../../output/sanitize.ts';
+import { sanitizeLine } from '../../output/sanitize.ts';
 
 interface Input {
   readonly source: string;
@@ -35,7 +35,7 @@ export default command<Input>({
     return { source, session };
   },
   async run(context, { source, session }) {
-    if (!context.interactive) {
+    if (!context.isInteractive) {
       throw new UsageError('`chat open` needs a terminal.', {
         hint: `In a script: partnerctl chat send --source ${source} --session ${session} --wait 'text'`,
       });
@@ -52,8 +52,8 @@ export default command<Input>({
       void context.warn(`what is entered cannot be kept for the next time: ${String(error)}`);
     });
     const prompt = await context.openPrompt({ label: '› ', history: history.entries, onHistory: history.keep });
-    prompt.above(cleanLine(`Source ${source}, session ${session}. /help shows what there is; Ctrl-D leaves.`));
-    const show = await messageText(context.colored);
+    prompt.above(sanitizeLine(`Source ${source}, session ${session}. /help shows what there is; Ctrl-D leaves.`));
+    const show = await messageText(context.hasColor);
     const repeatLine = (sessionId: string, { external_message_id, text }: Sent): string =>
       repeatCommand({ source_id: source, session_id: sessionId, external_message_id, text }, context.flags);
     const parts = { http, clock, random, interrupt: signals.interrupt, newId: randomUUID, prompt, show, repeatLine };

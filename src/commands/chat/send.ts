@@ -6,7 +6,7 @@ import { awaitReplies, REPLY_FLAGS, type RepliesWanted, repliesText, repliesWant
 import { messageJson } from '../../chat/shown.ts';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { readText, refuseTokenOnStdin, type TextSource, typedText } from '../../cli/input.ts';
+import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
@@ -41,7 +41,7 @@ function textSource(words: Args): TextSource {
   }
   if (path !== undefined) return path === '-' ? { from: 'stdin' } : { from: 'file', path };
   if (text === '-') return { from: 'stdin' };
-  if (text) return typedText('The text', text, 'as - for standard input, or with --file <path>');
+  if (text) return textFromArgument('The text', text, 'as - for standard input, or with --file <path>');
   throw new UsageError(text === undefined ? 'There is no text to send.' : 'The text is empty.', {
     hint: 'Give it as one quoted argument, as - for standard input, or with --file <path>.',
   });
@@ -134,7 +134,7 @@ export default command<Input>({
   async run(context, input): Promise<CommandResult> {
     const { source_id, session_id, source, wanted } = input;
     if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
-    const text = await readText(source, 'The message', context.io.stdin, context.ended);
+    const text = await readText(source, 'The message', context.io.stdin, context.abortSignal);
     const external_message_id = input.external_message_id ?? randomUUID();
     const sending: RepeatableMessage = { source_id, session_id, external_message_id, text };
     const http = await context.http();

@@ -20,8 +20,8 @@ import {
   withHint,
 } from '../../errors.ts';
 import type { StreamEvent, TonedText } from '../../output/command-result.ts';
-import { jsonText } from '../../output/formats/json-text.ts';
-import { cleanLine } from '../../output/sanitize.ts';
+import { stringifyJson } from '../../output/formats/stringify-json.ts';
+import { sanitizeLine } from '../../output/sanitize.ts';
 import { randomRecordId } from '../../state/record.ts';
 import { lookUpTails, openTailMemory, type TailMemory, type TailPlace } from '../../state/tail.ts';
 
@@ -73,13 +73,13 @@ function intervalOf(words: Args): number | undefined {
 
 /** Further lines of a message are set in, so that none of them passes for a message of its own. */
 function linesFor(message: Message, sessionId: string, { sessions, timestamps }: Input): TonedText {
-  const moment = timestamps ? `${cleanLine(message.created_at ?? '-')} ` : '';
-  const session = sessions.length > 1 ? `[${cleanLine(sessionId)}] ` : '';
+  const moment = timestamps ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
+  const session = sessions.length > 1 ? `[${sanitizeLine(sessionId)}] ` : '';
   const text = readableText(message).replace(/\n+$/, '').replaceAll('\n', '\n  ');
   const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
   return [
     { text: `${moment}${session}`, tone: 'dim' },
-    { text: cleanLine(message.role), tone },
+    { text: sanitizeLine(message.role), tone },
     { text: `: ${text}\n` },
   ];
 }
@@ -89,7 +89,7 @@ function eventOf(message: Message, sessionId: string, input: Input): StreamEvent
   const { created_at, message_id, role, text } = message;
   return {
     json,
-    cells: [created_at, sessionId, message_id, role, text ?? jsonText(message.raw)],
+    cells: [created_at, sessionId, message_id, role, text ?? stringifyJson(message.raw)],
     text: linesFor(message, sessionId, input),
   };
 }

@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { tokenKind } from '../../config/profiles.ts';
-import { profileName } from '../../config/settings.ts';
+import { resolveProfileName } from '../../config/settings.ts';
 import { listResult } from '../../output/command-result.ts';
 
 export default command({
@@ -9,7 +9,7 @@ export default command({
   parse: () => undefined,
   async run(context) {
     const stored = await context.config.read();
-    const current = profileName(context.flags, context.env, stored).value;
+    const current = resolveProfileName(context.flags, context.env, stored).value;
     const items = Object.entries(stored.profiles).map(([name, profile]) => ({
       name,
       base_url: profile.base_url ?? null,

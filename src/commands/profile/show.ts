@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { findProfile, profilesPath, tokenKind } from '../../config/profiles.ts';
-import { profileName } from '../../config/settings.ts';
+import { resolveProfileName } from '../../config/settings.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({
@@ -11,7 +11,9 @@ export default command({
   async run(context, { name: given }) {
     const stored = await context.config.read();
     const chosen =
-      given === undefined ? profileName(context.flags, context.env, stored) : { value: given, from: 'the command' };
+      given === undefined
+        ? resolveProfileName(context.flags, context.env, stored)
+        : { value: given, from: 'the command' };
     const profile = findProfile(stored, chosen.value);
     const answer = {
       name: chosen.value,

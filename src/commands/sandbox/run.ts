@@ -51,7 +51,7 @@ export default command<Input>({
           PARTNER_SANDBOX_URL: sandbox.adminUrl,
           PARTNER_SANDBOX_KEY: sandbox.adminKey,
           // An empty part of a PATH would be the current directory.
-          PATH: [await linkSelf(directory, context.self), context.env.PATH].filter(Boolean).join(delimiter),
+          PATH: [await linkSelf(directory, context.selfCommand), context.env.PATH].filter(Boolean).join(delimiter),
         };
         return { kind: 'none', exitCode: await runChild(context, file, args, env) };
       } finally {

@@ -1,7 +1,7 @@
 import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
-import { cleanLine } from '../../output/sanitize.ts';
+import { sanitizeLine } from '../../output/sanitize.ts';
 import { findStateFile, isTaken, isWritable } from '../../state/presence.ts';
 
 /** What is at the place, and why it cannot serve as the state file where it cannot. */
@@ -28,6 +28,6 @@ export default command({
     const { path, from } = await context.stateLocation();
     const answer = { path, from, ...(await look(path)) };
     if (answer.problem !== null) await context.warn(`it cannot be used as the state file: ${answer.problem}`);
-    return { ...objectResult(answer, []), text: `${cleanLine(path)}\n` };
+    return { ...objectResult(answer, []), text: `${sanitizeLine(path)}\n` };
   },
 });

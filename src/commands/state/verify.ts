@@ -1,7 +1,7 @@
 import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
-import { cleanLine } from '../../output/sanitize.ts';
+import { sanitizeLine } from '../../output/sanitize.ts';
 import { type Audit, auditLog } from '../../state/audit.ts';
 import { findStateFile } from '../../state/presence.ts';
 import { countSlots } from '../../state/slot.ts';
@@ -40,7 +40,7 @@ function textOf(verified: Verified): string {
     ...(tails > 0 ? [`${counted(tails, 'tail')} beside it`] : []),
     sound ? 'sound' : 'not sound',
   ]
-    .map((line) => `${cleanLine(line)}\n`)
+    .map((line) => `${sanitizeLine(line)}\n`)
     .join('');
 }
 

@@ -1,7 +1,7 @@
 import { cellText } from '../cells.ts';
 import { createPaint, type Paint } from '../color.ts';
 import type { StreamEvent, TonedText } from '../command-result.ts';
-import { jsonText } from './json-text.ts';
+import { stringifyJson } from './stringify-json.ts';
 
 function lines(toned: TonedText, paint: Paint): string {
   const text = typeof toned === 'string' ? toned : toned.map((part) => paint(part.text, part.tone)).join('');
@@ -19,9 +19,9 @@ export async function eventWriter(
   switch (format) {
     case 'json':
     case 'ndjson':
-      return ({ json }) => `${jsonText(json)}\n`;
+      return ({ json }) => `${stringifyJson(json)}\n`;
     case 'yaml': {
-      const { yamlText } = await import('./yaml.ts');
+      const { stringifyYaml: yamlText } = await import('./yaml.ts');
       return ({ json }) => `---\n${yamlText(json)}`;
     }
     case 'tsv': {

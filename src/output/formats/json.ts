@@ -1,7 +1,7 @@
 import type { Sink } from '../../cli/io.ts';
 import type { ListResult, ObjectResult } from '../command-result.ts';
-import { jsonText } from './json-text.ts';
-import { exhaust, writeSequence } from './sequence.ts';
+import { consume, writeSequence } from './sequence.ts';
+import { stringifyJson } from './stringify-json.ts';
 
 const FRAME = { open: '[\n', between: ',\n', close: '\n]\n', empty: '[]\n' };
 
@@ -10,18 +10,18 @@ const FRAME = { open: '[\n', between: ',\n', close: '\n]\n', empty: '[]\n' };
  * document once its rows are through.
  */
 export async function writeJson(answer: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (answer.kind === 'object') return out.write(`${jsonText(answer.json, 2)}\n`);
+  if (answer.kind === 'object') return out.write(`${stringifyJson(answer.json, 2)}\n`);
   if (answer.document) {
-    await exhaust(answer.rows);
-    return out.write(`${jsonText(answer.document(), 2)}\n`);
+    await consume(answer.rows);
+    return out.write(`${stringifyJson(answer.document(), 2)}\n`);
   }
-  const onOneLine = ({ json }: { json: unknown }) => jsonText(json);
-  const indented = ({ json }: { json: unknown }) => `  ${jsonText(json, 2).replaceAll('\n', '\n  ')}`;
+  const onOneLine = ({ json }: { json: unknown }) => stringifyJson(json);
+  const indented = ({ json }: { json: unknown }) => `  ${stringifyJson(json, 2).replaceAll('\n', '\n  ')}`;
   return writeSequence(answer.rows, out.isTTY ? indented : onOneLine, FRAME, out);
 }
 
 /** One line of JSON for each row, written as it happens. */
 export async function writeNdjson(answer: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (answer.kind === 'object') return out.write(`${jsonText(answer.json)}\n`);
-  for await (const { json } of answer.rows) await out.write(`${jsonText(json)}\n`);
+  if (answer.kind === 'object') return out.write(`${stringifyJson(answer.json)}\n`);
+  for await (const { json } of answer.rows) await out.write(`${stringifyJson(json)}\n`);
 }

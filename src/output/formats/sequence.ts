@@ -17,7 +17,7 @@ interface Frame {
 }
 
 /** Pulls rows to the end for their effects alone. */
-export async function exhaust(rows: AsyncIterable<Row>): Promise<void> {
+export async function consume(rows: AsyncIterable<Row>): Promise<void> {
   const iterator = rows[Symbol.asyncIterator]();
   let step = await iterator.next();
   while (!step.done) step = await iterator.next();

@@ -1,8 +1,8 @@
 import type { Sink } from '../../cli/io.ts';
-import { cellText, type TextRow, textRow } from '../cells.ts';
+import { cellText, type TextRow, toTextRow } from '../cells.ts';
 import { createPaint } from '../color.ts';
 import type { ListResult, ObjectResult } from '../command-result.ts';
-import { card, layOut } from '../table-layout.ts';
+import { layOutCard, layOutTable } from '../table-layout.ts';
 
 interface TableOptions {
   readonly color: boolean;
@@ -25,15 +25,16 @@ export async function writeTable(
   if (answer.kind === 'object') {
     const labels = answer.cells.map(({ header }) => cellText(header, options.redact));
     // Never wrapped, so that an id or an address can be copied whole.
-    const lines = card(labels, textRow(answer.cells, options.redact), Number.POSITIVE_INFINITY, paint);
+    const lines = layOutCard(labels, toTextRow(answer.cells, options.redact), Number.POSITIVE_INFINITY, paint);
     if (lines.length > 0) await out.write(`${lines.join('\n')}\n`);
     return lines.length > 0;
   }
   const ranked: { sortIndex: number; row: TextRow }[] = [];
-  for await (const { sortIndex, cells } of answer.rows) ranked.push({ sortIndex, row: textRow(cells, options.redact) });
+  for await (const { sortIndex, cells } of answer.rows)
+    ranked.push({ sortIndex, row: toTextRow(cells, options.redact) });
   const rows = ranked.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
   const headers = answer.headers.map((header) => cellText(header, options.redact));
   const width = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
-  for await (const piece of layOut({ headers, rows }, width, paint)) await out.write(piece);
+  for await (const piece of layOutTable({ headers, rows }, width, paint)) await out.write(piece);
   return rows.length > 0;
 }

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Profiles } from '../../../src/config/profiles.ts';
-import { type GlobalFlags, profileName, resolveService, strayToken } from '../../../src/config/settings.ts';
+import {
+  crossServiceToken,
+  type GlobalFlags,
+  resolveProfileName,
+  resolveService,
+} from '../../../src/config/settings.ts';
 import { UsageError } from '../../../src/errors.ts';
 
 const FLAGS: GlobalFlags = { quiet: false, verbose: false, debug: false, color: 'auto', input: true };
@@ -57,16 +62,16 @@ describe('which service and token count', () => {
         expect(settings.baseUrl.from).toBe(winner(address, ['--base-url', 'PARTNER_BASE_URL', 'profile p']));
         expect(settings.token?.from).toBe(winner(token, ['--token-file', 'PARTNER_TOKEN', 'profile p']));
         const count = (sources: typeof address): number => Object.values(sources).filter(Boolean).length;
-        expect(settings.overruled.length).toBe(Math.max(0, count(address) - 1) + Math.max(0, count(token) - 1));
-        expect(settings.overruled.join()).not.toContain('token-of');
+        expect(settings.shadowed.length).toBe(Math.max(0, count(address) - 1) + Math.max(0, count(token) - 1));
+        expect(settings.shadowed.join()).not.toContain('token-of');
       }),
     );
   });
 
   it('the profile is named by the flag, the environment, or the one in use', () => {
-    expect(profileName({ ...FLAGS, profile: 'other' }, { PARTNER_PROFILE: 'x' }, PROFILES).value).toBe('other');
-    expect(profileName(FLAGS, { PARTNER_PROFILE: 'other' }, PROFILES).value).toBe('other');
-    expect(profileName(FLAGS, { PARTNER_PROFILE: '' }, PROFILES).value).toBe('acme');
+    expect(resolveProfileName({ ...FLAGS, profile: 'other' }, { PARTNER_PROFILE: 'x' }, PROFILES).value).toBe('other');
+    expect(resolveProfileName(FLAGS, { PARTNER_PROFILE: 'other' }, PROFILES).value).toBe('other');
+    expect(resolveProfileName(FLAGS, { PARTNER_PROFILE: '' }, PROFILES).value).toBe('acme');
     expect(resolveService(FLAGS, { PARTNER_PROFILE: 'other' }, PROFILES)).toMatchObject({
       baseUrl: { value: 'https://other.test/v1' },
       token: { kind: 'command', command: 'pass show other' },
@@ -98,11 +103,11 @@ describe('a token out of a profile', () => {
     ['a host of a similar name', { baseUrl: 'https://profile.test.evil.test/v1' }, 'https://profile.test/v1'],
     ['this machine', { baseUrl: 'http://127.0.0.1:1/v1' }, 'https://profile.test/v1'],
   ])('for %s', (_, flags, expected) => {
-    expect(strayToken(resolveService({ ...FLAGS, ...flags }, {}, PROFILES), PROFILES)).toBe(expected);
+    expect(crossServiceToken(resolveService({ ...FLAGS, ...flags }, {}, PROFILES), PROFILES)).toBe(expected);
   });
 
   it('is not concerned where another token wins', () => {
     const env = { PARTNER_TOKEN: 'token-of-the-environment', PARTNER_BASE_URL: 'https://else.test/v1' };
-    expect(strayToken(resolveService(FLAGS, env, PROFILES), PROFILES)).toBeUndefined();
+    expect(crossServiceToken(resolveService(FLAGS, env, PROFILES), PROFILES)).toBeUndefined();
   });
 });

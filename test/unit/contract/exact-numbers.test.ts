@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findId } from '../../../src/contract/fields.ts';
 import { isJsonObject, parseJson } from '../../../src/contract/json.ts';
-import { jsonText } from '../../../src/output/formats/json-text.ts';
+import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 
 describe('numbers that JavaScript would round', () => {
   it('keeps every digit of an id', () => {
     const space = parseJson('{"space_id": 9007199254740993, "name": "exact: 12345678901234567"}');
     expect(isJsonObject(space) && findId(space, 'space')).toBe('9007199254740993');
-    expect(jsonText(space)).toBe('{"space_id":9007199254740993,"name":"exact: 12345678901234567"}');
+    expect(stringifyJson(space)).toBe('{"space_id":9007199254740993,"name":"exact: 12345678901234567"}');
   });
 
   it('leaves digits in strings alone', () => {
     const text = String.raw`{"a":"\"9007199254740993","9007199254740993":[-9007199254740993,1.5,1e3]}`;
-    expect(jsonText(parseJson(text))).toBe(text.replace('1e3', '1000'));
+    expect(stringifyJson(parseJson(text))).toBe(text.replace('1e3', '1000'));
   });
 
   it('reads everything else as JSON.parse does', () => {
@@ -21,7 +21,7 @@ describe('numbers that JavaScript would round', () => {
       fc.property(fc.json(), (text) => {
         const plain: unknown = JSON.parse(text);
         fc.pre(JSON.stringify(plain) === JSON.stringify(JSON.parse(JSON.stringify(plain))));
-        expect(JSON.parse(jsonText(parseJson(text)))).toEqual(plain);
+        expect(JSON.parse(stringifyJson(parseJson(text)))).toEqual(plain);
       }),
     );
   });
@@ -30,8 +30,8 @@ describe('numbers that JavaScript would round', () => {
     fc.assert(
       fc.property(fc.bigInt(), fc.string(), (number, key) => {
         fc.pre(key !== '__proto__');
-        const text = `{${jsonText(key)}:${number}}`;
-        expect(jsonText(parseJson(text))).toBe(text);
+        const text = `{${stringifyJson(key)}:${number}}`;
+        expect(stringifyJson(parseJson(text))).toBe(text);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BalanceError, InputError, RateLimitError, UsageError } from '../../../src/errors.ts';
-import { errorJson, errorText } from '../../../src/output/error-text.ts';
+import { formatError, formatErrorJson } from '../../../src/output/error-text.ts';
 
 const PLAIN = { color: false, debug: false };
 
@@ -13,7 +13,7 @@ describe('errorText', () => {
       code: 'organization_balance_too_low',
       requestId: 'req_1',
     });
-    expect(await errorText(error, PLAIN)).toBe(
+    expect(await formatError(error, PLAIN)).toBe(
       [
         'error: The message was not sent.',
         '  The balance of the organization is below 1 USD.',
@@ -26,14 +26,14 @@ describe('errorText', () => {
 
   it('leaves the layout of an excerpt as it is, a step to the right', async () => {
     const why = ['acme.yaml:3:9', '', '  2 | spaces:', '  3 |   name: [x', '    |         ^'].join('\n');
-    const text = await errorText(new InputError('acme.yaml is not valid', { why }), PLAIN);
+    const text = await formatError(new InputError('acme.yaml is not valid', { why }), PLAIN);
     const moved = ['  acme.yaml:3:9', '', '    2 | spaces:', '    3 |   name: [x', '      |         ^'].join('\n');
     expect(text).toBe(`error: acme.yaml is not valid\n${moved}\n`);
   });
 
   it('cleans what comes from outside', async () => {
     const error = new UsageError('no space \x1b[2J', { why: 'saw \u202e\r', hint: 'try \x07', requestId: 'r\n\x1b' });
-    const text = await errorText(error, PLAIN);
+    const text = await formatError(error, PLAIN);
     expect(text).toBe('error: no space \\x1b[2J\n  saw \\u202e\\r\nrequest id r\\n\\x1b\nhint: try \\x07\n');
   });
 
@@ -42,7 +42,7 @@ describe('errorText', () => {
     async (forged) => {
       const error = new InputError(forged, { why: forged, hint: forged, cause: new Error(forged) });
       for (const debug of [false, true]) {
-        const text = await errorText(error, { ...PLAIN, debug });
+        const text = await formatError(error, { ...PLAIN, debug });
         const atTheMargin = text.split('\n').filter((line) => /^\S/.test(line));
         expect(atTheMargin.map((line) => line.split(':')[0])).toEqual(['error', 'hint']);
       }
@@ -51,37 +51,37 @@ describe('errorText', () => {
 
   it('shows when to try again, for this place and exactly', async () => {
     const error = new RateLimitError('Too many requests.', { retryAt: '2026-03-01T10:00:05.000Z' });
-    const text = await errorText(error, PLAIN);
+    const text = await formatError(error, PLAIN);
     expect(text).toMatch(/^retry at: 2026-0[23]-\d\d \d\d:\d\d:05 \S+ \(2026-03-01T10:00:05\.000Z\)$/m);
     const odd = new RateLimitError('Too many requests.', { retryAt: 'soon\x1b' });
-    expect(await errorText(odd, PLAIN)).toContain('retry at: soon\\x1b\n');
+    expect(await formatError(odd, PLAIN)).toContain('retry at: soon\\x1b\n');
   });
 
   it('points wrong words without a hint to the help of the command', async () => {
     const error = new UsageError('--limit needs a number');
-    expect(await errorText(error, { ...PLAIN, command: 'chat send' })).toContain('"partnerctl chat send --help"');
-    expect(await errorText(error, PLAIN)).toBe('error: --limit needs a number\n');
+    expect(await formatError(error, { ...PLAIN, command: 'chat send' })).toContain('"partnerctl chat send --help"');
+    expect(await formatError(error, PLAIN)).toBe('error: --limit needs a number\n');
   });
 
   it('shows the stack and causes with --debug alone', async () => {
     const error = new UsageError('outer', { cause: new Error('inner\x1b') });
-    expect(await errorText(error, PLAIN)).toBe('error: outer\n');
-    const text = await errorText(error, { ...PLAIN, debug: true });
+    expect(await formatError(error, PLAIN)).toBe('error: outer\n');
+    const text = await formatError(error, { ...PLAIN, debug: true });
     expect(text).toContain('error-text.test.ts');
     expect(text).toContain('inner');
     expect(text).not.toContain('\x1b');
   });
 
   it('reports what nobody foresaw as a bug, whatever was thrown', async () => {
-    expect(await errorText(new TypeError('x is undefined'), PLAIN)).toMatch(
+    expect(await formatError(new TypeError('x is undefined'), PLAIN)).toMatch(
       /^error: x is undefined\nhint: .*--debug.*\n$/,
     );
-    expect(await errorText('just text', PLAIN)).toMatch(/^error: just text\n/);
+    expect(await formatError('just text', PLAIN)).toMatch(/^error: just text\n/);
   });
 
   it('colours its own words only when asked', async () => {
     const error = new UsageError('no', { hint: 'yes' });
-    expect(await errorText(error, { ...PLAIN, color: true })).toBe(
+    expect(await formatError(error, { ...PLAIN, color: true })).toBe(
       '\x1b[31merror:\x1b[39m no\n\x1b[1mhint:\x1b[22m yes\n',
     );
   });
@@ -89,7 +89,7 @@ describe('errorText', () => {
 
 describe('errorJson', () => {
   it('is one line with the fixed fields, harmless and exact', () => {
-    const line = errorJson(new UsageError('no \x1b\u202e\u009b', { hint: 'a\nb' }));
+    const line = formatErrorJson(new UsageError('no \x1b\u202e\u009b', { hint: 'a\nb' }));
     expect(line).toBe(`${line.trimEnd()}\n`);
     expect(line).not.toMatch(/[\x1b\u202e\u009b]/);
     expect(JSON.parse(line)).toEqual({

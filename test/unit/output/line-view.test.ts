@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lineView, rowsAbove } from '../../../src/output/line-view.ts';
-import { widthOf } from '../../../src/output/width.ts';
+import { displayWidth } from '../../../src/output/width.ts';
 
 const size = { columns: 10, rows: 5 };
 
@@ -60,7 +60,7 @@ describe('a line that is being typed', () => {
     fc.assert(
       fc.property(text, fc.nat(60), columns, fc.integer({ min: 1, max: 12 }), (typed, at, wide, rows) => {
         const view = lineView('› ', typed, Math.min(at, typed.length), { columns: wide, rows });
-        for (const row of view.rows) expect(widthOf(row)).toBeLessThanOrEqual(wide);
+        for (const row of view.rows) expect(displayWidth(row)).toBeLessThanOrEqual(wide);
         expect(view.rows.length).toBeLessThanOrEqual(Math.max(1, rows - 1));
         expect(view.cursor.row).toBeLessThan(view.rows.length);
         expect(view.cursor.column).toBeLessThan(wide);

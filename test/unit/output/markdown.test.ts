@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { markdownText } from '../../../src/output/markdown.ts';
+import { renderMarkdown } from '../../../src/output/markdown.ts';
 
 const MARKED = {
   bold: (text: string) => `<b>${text}</b>`,
@@ -27,25 +27,25 @@ describe('Markdown in a terminal', () => {
     ['a &amp; b', 'a & b'],
     ['one\ntwo', 'one\ntwo'],
   ])('%j', async (markdown, shown) => {
-    expect(await markdownText(markdown, MARKED)).toBe(shown);
+    expect(await renderMarkdown(markdown, MARKED)).toBe(shown);
   });
 
   it('shows what would act upon a terminal, and does not do it', async () => {
-    const shown = await markdownText('a\x1b[2J\r**b\x07** \u202e [x](https://e.example/\x1b]0;t\x07)');
+    const shown = await renderMarkdown('a\x1b[2J\r**b\x07** \u202e [x](https://e.example/\x1b]0;t\x07)');
     expect(shown).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
     expect(shown).toContain('\\x1b[2J');
   });
 
   it('takes no long time over a long line', async () => {
     for (const text of ['*'.repeat(100_000), '['.repeat(100_000), 'a '.repeat(50_000)]) {
-      expect((await markdownText(text)).length).toBeGreaterThan(0);
+      expect((await renderMarkdown(text)).length).toBeGreaterThan(0);
     }
   });
 
   it('property: any text comes out harmless', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 300 }), async (text) => {
-        expect(await markdownText(text)).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
+        expect(await renderMarkdown(text)).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
       }),
     );
   });

@@ -3,7 +3,7 @@ import readline from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
-import { besideProgress, createProgress } from '../../../src/output/progress.ts';
+import { createProgress, progressSafeSink } from '../../../src/output/progress.ts';
 import { memorySink } from './memory-sink.ts';
 
 /** A terminal whose screen goes to memory. */
@@ -137,7 +137,7 @@ describe('progress', () => {
     progress.start('text');
     progress.update('text');
     progress.detail('text');
-    expect(await progress.around(async () => 'result')).toBe('result');
+    expect(await progress.pauseDuring(async () => 'result')).toBe('result');
     progress.stop();
     expect(slept).toEqual([]);
     expect(screen.seen).toBe('');
@@ -158,7 +158,7 @@ describe('progress', () => {
     pass();
     await screen.until('working');
     screen.seen = '';
-    const sink = besideProgress(
+    const sink = progressSafeSink(
       { ...memorySink({ isTTY: true }), write: async (text) => void screen.write(text) },
       progress,
     );
@@ -180,7 +180,7 @@ describe('progress', () => {
     await screen.until('working');
     const before = screen.seen;
     const pipe = memorySink({ isTTY: false });
-    const sink = besideProgress(pipe, progress);
+    const sink = progressSafeSink(pipe, progress);
     for (let row = 0; row < 100; row++) await sink.write('row\n');
     expect(pipe.writes).toHaveLength(100);
     expect(screen.seen).toBe(before);
@@ -195,9 +195,9 @@ describe('progress', () => {
     pass();
     await screen.until('working');
     screen.seen = '';
-    await expect(progress.around(() => Promise.reject(new Error('EPIPE')))).rejects.toThrow('EPIPE');
+    await expect(progress.pauseDuring(() => Promise.reject(new Error('EPIPE')))).rejects.toThrow('EPIPE');
     await screen.until('working');
-    await progress.around(async () => progress.stop());
+    await progress.pauseDuring(async () => progress.stop());
     screen.seen = '';
     progress.start('again');
     pass();

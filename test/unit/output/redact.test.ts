@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonText } from '../../../src/output/formats/json-text.ts';
+import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { createRedactor, redactHeaders, redactingSink } from '../../../src/output/redact.ts';
 import { memorySink } from './memory-sink.ts';
 
@@ -53,7 +53,7 @@ describe('createRedactor', () => {
 
   it('finds a secret as JSON output spells it', () => {
     const secret = 'sec"ret \u202e text';
-    expect(createRedactor([secret]).redact(jsonText({ secret }))).toBe('{"secret":"[redacted]"}');
+    expect(createRedactor([secret]).redact(stringifyJson({ secret }))).toBe('{"secret":"[redacted]"}');
   });
 
   it('finds JSON that leaves as it is what we would escape', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
 import { type CommandResult, listResult, objectResult, type Row } from '../../../src/output/command-result.ts';
 import { checkQuery } from '../../../src/output/query.ts';
-import { type How, OUTPUT_FORMATS, render } from '../../../src/output/render.ts';
+import { OUTPUT_FORMATS, type RenderOptions, render } from '../../../src/output/render.ts';
 import { brokenSink, memorySink } from './memory-sink.ts';
 
 interface Space {
@@ -25,7 +25,7 @@ const COLUMNS = [
 const spaces = (items: Iterable<Space> = SPACES) =>
   listResult(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
 
-async function rendered(answer: CommandResult, how: Partial<How> = {}, isTTY = false) {
+async function rendered(answer: CommandResult, how: Partial<RenderOptions> = {}, isTTY = false) {
   const stdout = memorySink({ isTTY });
   const stderr = memorySink({ isTTY });
   await render(answer, { format: 'table', color: false, quiet: false, ...how }, { stdout, stderr });
@@ -167,7 +167,8 @@ describe('--query', () => {
   });
 
   it('gives scripts what was found, in their format', async () => {
-    const found = async (format: How['format'], query: string) => (await rendered(spaces(), { format, query })).out;
+    const found = async (format: RenderOptions['format'], query: string) =>
+      (await rendered(spaces(), { format, query })).out;
     expect(JSON.parse(await found('json', '[].tags'))).toEqual([['x']]);
     expect(await found('json', '[9]')).toBe('null\n');
     expect(await found('json', '[0].name')).toBe('"Acme"\n');

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cleanLine, cleanText } from '../../../src/output/sanitize.ts';
+import { sanitizeLine, sanitizeText } from '../../../src/output/sanitize.ts';
 import { cpuMsOf } from '../../helpers/cpu.ts';
 import { anyText } from './arbitraries.ts';
 
 // Written apart from the code under test: what no terminal line may hold, whatever stands around it.
 const NEVER = /[\0-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\u200b\u2060\ufeff\u00ad\u{e0001}\p{Cs}]/u;
 
-describe('cleanLine', () => {
+describe('sanitizeLine', () => {
   it.each([
     ['\x1b[2J', '\\x1b[2J'],
     ['a\nb\tc', 'a\\nb\\tc'],
@@ -23,7 +23,7 @@ describe('cleanLine', () => {
     ['half \ud83d pair', 'half \\ud83d pair'],
     ['pair \ude00\ud83d', 'pair \\ude00\\ud83d'],
   ])('shows %j as %s', (text, shown) => {
-    expect(cleanLine(text)).toBe(shown);
+    expect(sanitizeLine(text)).toBe(shown);
   });
 
   it.each([
@@ -37,21 +37,21 @@ describe('cleanLine', () => {
     'e\u0301',
     '\ue000',
   ])('leaves %s as it is', (text) => {
-    expect(cleanLine(text)).toBe(text);
+    expect(sanitizeLine(text)).toBe(text);
   });
 
   it('escapes a second variation selector and a joiner that joins nothing', () => {
-    expect(cleanLine('❤️\ufe0f')).toBe('❤️\\ufe0f');
-    expect(cleanLine('👩\u200d')).toBe('👩\\u200d');
-    expect(cleanLine('👩\u200d\u200d🚀')).toBe('👩\\u200d\\u200d🚀');
+    expect(sanitizeLine('❤️\ufe0f')).toBe('❤️\\ufe0f');
+    expect(sanitizeLine('👩\u200d')).toBe('👩\\u200d');
+    expect(sanitizeLine('👩\u200d\u200d🚀')).toBe('👩\\u200d\\u200d🚀');
   });
 
   it('never lets a harmful character through, and has nothing to do the second time', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const once = cleanLine(text);
+        const once = sanitizeLine(text);
         expect(once).not.toMatch(NEVER);
-        expect(cleanLine(once)).toBe(once);
+        expect(sanitizeLine(once)).toBe(once);
       }),
       { numRuns: 2000 },
     );
@@ -64,21 +64,21 @@ describe('cleanLine', () => {
     ['joiners', '\u200d'],
     ['variation selectors', '❤️'],
   ])('takes linear time for a megabyte of %s', async (_name, piece) => {
-    expect(await cpuMsOf(() => cleanLine(piece.repeat(1_000_000 / piece.length)))).toBeLessThan(4000);
+    expect(await cpuMsOf(() => sanitizeLine(piece.repeat(1_000_000 / piece.length)))).toBeLessThan(4000);
   });
 });
 
-describe('cleanText', () => {
+describe('sanitizeText', () => {
   it('keeps line feeds and tabs, and takes CRLF for a line feed', () => {
-    expect(cleanText('a\n\tb\r\nc\rd\x1b')).toBe('a\n\tb\nc\\rd\\x1b');
+    expect(sanitizeText('a\n\tb\r\nc\rd\x1b')).toBe('a\n\tb\nc\\rd\\x1b');
   });
 
-  it('is cleanLine for each line', () => {
+  it('is sanitizeLine for each line', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const lines = text.replaceAll('\r\n', '\n').split('\n');
-        const cleaned = lines.map((line) => line.split('\t').map(cleanLine).join('\t')).join('\n');
-        expect(cleanText(text)).toBe(cleaned);
+        const cleaned = lines.map((line) => line.split('\t').map(sanitizeLine).join('\t')).join('\n');
+        expect(sanitizeText(text)).toBe(cleaned);
       }),
     );
   });

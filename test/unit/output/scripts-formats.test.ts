@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { listResult, objectResult } from '../../../src/output/command-result.ts';
 import { writeJson, writeNdjson } from '../../../src/output/formats/json.ts';
-import { jsonText } from '../../../src/output/formats/json-text.ts';
+import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { writeTsv } from '../../../src/output/formats/tsv.ts';
-import { writeYaml, yamlText } from '../../../src/output/formats/yaml.ts';
+import { stringifyYaml, writeYaml } from '../../../src/output/formats/yaml.ts';
 import { anyJson, anyText } from './arbitraries.ts';
 import { memorySink } from './memory-sink.ts';
 
@@ -74,8 +74,8 @@ describe('json', () => {
   it('keeps any text exactly', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(JSON.parse(jsonText(text))).toBe(text);
-        expect(jsonText(text)).not.toMatch(RAW_HARM);
+        expect(JSON.parse(stringifyJson(text))).toBe(text);
+        expect(stringifyJson(text)).not.toMatch(RAW_HARM);
       }),
       { numRuns: 2000 },
     );
@@ -222,13 +222,13 @@ describe('yaml', () => {
 
   it('names no anchors for what appears twice', () => {
     const shared = { a: 1 };
-    expect(yamlText({ x: shared, y: shared })).toBe('x:\n  a: 1\n"y":\n  a: 1\n');
+    expect(stringifyYaml({ x: shared, y: shared })).toBe('x:\n  a: 1\n"y":\n  a: 1\n');
   });
 
   it('parses back to any value, with nothing that a terminal acts upon', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
-        const text = yamlText(value);
+        const text = stringifyYaml(value);
         expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
         expect(text).not.toMatch(RAW_HARM);
       }),

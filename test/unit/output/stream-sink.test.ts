@@ -5,7 +5,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { build } from 'esbuild';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { drained, streamSink } from '../../../src/output/stream-sink.ts';
+import { flush, streamSink } from '../../../src/output/stream-sink.ts';
 
 let directory: string;
 
@@ -15,7 +15,7 @@ async function program(name: string, body: string): Promise<string> {
   const contents = `
     import { listResult as list } from './src/output/command-result.ts';
     import { render } from './src/output/render.ts';
-    import { drained, streamSink } from './src/output/stream-sink.ts';
+    import { flush, streamSink } from './src/output/stream-sink.ts';
     const stdout = streamSink(process.stdout);
     const stderr = streamSink(process.stderr);
     const columns = [{ header: 'N', value: (n) => n }, { header: 'TEXT', value: () => 'x'.repeat(100) }];
@@ -72,7 +72,7 @@ describe('a pipe whose reader leaves', () => {
       for (let n = 0; n < 50_000 && failures < 3; n++) {
         await stdout.write('line\\n'.repeat(100)).catch((error) => { if (error.code === 'EPIPE') failures++; });
       }
-      await drained(process.stdout);
+      await flush(process.stdout);
       await stderr.write('failures ' + failures);
     `,
     );
@@ -88,7 +88,7 @@ describe('a slow reader', () => {
       `
       stdout.write('x'.repeat(3_000_000));
       stdout.write('end');
-      await drained(process.stdout);
+      await flush(process.stdout);
       process.exit(0);
     `,
     );
@@ -120,7 +120,7 @@ describe('a file', () => {
     const sink = streamSink(stream);
     await sink.write('one\n');
     await sink.write('two\n');
-    await drained(stream);
+    await flush(stream);
     expect(await readFile(path, 'utf8')).toBe('one\ntwo\n');
     expect([sink.isTTY, sink.columns]).toEqual([false, 80]);
     stream.end();
@@ -150,7 +150,7 @@ describe('a stream that is over', () => {
     const sink = streamSink(stream);
     stream.destroy();
     await expect(sink.write('x')).rejects.toMatchObject({ code: 'EPIPE' });
-    await drained(stream);
+    await flush(stream);
   });
 
   it('remembers an error that came between two writes', async () => {

@@ -3,9 +3,9 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { type Column, listResult, objectResult } from '../../../src/output/command-result.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
-import { cleanLine } from '../../../src/output/sanitize.ts';
-import { fitted } from '../../../src/output/table-layout.ts';
-import { truncated, widthOf, wrapped } from '../../../src/output/width.ts';
+import { sanitizeLine } from '../../../src/output/sanitize.ts';
+import { fitWidths } from '../../../src/output/table-layout.ts';
+import { displayWidth, truncate, wrap } from '../../../src/output/width.ts';
 import { anyText } from './arbitraries.ts';
 import { memorySink } from './memory-sink.ts';
 
@@ -147,7 +147,7 @@ describe('a list on a terminal', () => {
         }));
         const text = await shown(listResult(rows, columns, { empty: '' }), width, color);
         for (const line of text.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(width);
-        if (!color) expect(text.replaceAll('\n', '')).toBe(cleanLine(text.replaceAll('\n', '')));
+        if (!color) expect(text.replaceAll('\n', '')).toBe(sanitizeLine(text.replaceAll('\n', '')));
       }),
       { numRuns: 400 },
     );
@@ -164,10 +164,10 @@ describe('an object', () => {
 
 describe('fitted', () => {
   it('takes from the widest and leaves the others', () => {
-    expect(fitted([4, 33, 6], 32)).toEqual([4, 22, 6]);
-    expect(fitted([50, 60, 3], 23)).toEqual([10, 10, 3]);
-    expect(fitted([50, 60], 21)).toEqual([11, 10]);
-    expect(fitted([3, 4], 10)).toEqual([3, 4]);
+    expect(fitWidths([4, 33, 6], 32)).toEqual([4, 22, 6]);
+    expect(fitWidths([50, 60, 3], 23)).toEqual([10, 10, 3]);
+    expect(fitWidths([50, 60], 21)).toEqual([11, 10]);
+    expect(fitWidths([3, 4], 10)).toEqual([3, 4]);
   });
 
   it('uses the room up exactly where it is short', () => {
@@ -175,7 +175,7 @@ describe('fitted', () => {
     fc.assert(
       fc.property(widths, fc.integer({ min: 12, max: 300 }), (natural, room) => {
         const total = natural.reduce((sum, width) => sum + width, 0);
-        const result = fitted(natural, room);
+        const result = fitWidths(natural, room);
         expect(result.reduce((sum, width) => sum + width, 0)).toBe(Math.min(total, room));
         for (const [index, width] of result.entries()) expect(width).toBeLessThanOrEqual(natural[index] ?? 0);
         expect(Math.min(...result)).toBeGreaterThan(0);
@@ -186,26 +186,26 @@ describe('fitted', () => {
 
 describe('widths of text', () => {
   it('never cuts through a character', () => {
-    expect(truncated('👩‍🚀👩‍🚀', 3)).toBe('👩‍🚀…');
-    expect(truncated('👩‍🚀👩‍🚀', 2)).toBe('…');
-    expect(truncated('東京都', 5)).toBe('東京…');
-    expect(truncated('東京都', 6)).toBe('東京都');
-    expect(truncated('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…');
+    expect(truncate('👩‍🚀👩‍🚀', 3)).toBe('👩‍🚀…');
+    expect(truncate('👩‍🚀👩‍🚀', 2)).toBe('…');
+    expect(truncate('東京都', 5)).toBe('東京…');
+    expect(truncate('東京都', 6)).toBe('東京都');
+    expect(truncate('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…');
   });
 
   it('breaks a character that alone is wider than a line', () => {
     const piled = `क${'\u0903'.repeat(30)}`;
-    expect(wrapped(piled, 10).map((line) => stringWidth(line))).toEqual([10, 10, 10, 1]);
+    expect(wrap(piled, 10).map((line) => stringWidth(line))).toEqual([10, 10, 10, 1]);
   });
 
   it('cuts and wraps to the width, and wrapping loses nothing', () => {
     fc.assert(
-      fc.property(anyText.map(cleanLine), fc.integer({ min: 2, max: 50 }), (text, width) => {
-        expect(stringWidth(truncated(text, width))).toBeLessThanOrEqual(width);
-        const lines = wrapped(text, width);
+      fc.property(anyText.map(sanitizeLine), fc.integer({ min: 2, max: 50 }), (text, width) => {
+        expect(stringWidth(truncate(text, width))).toBeLessThanOrEqual(width);
+        const lines = wrap(text, width);
         expect(lines.join('')).toBe(text);
         for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
-        expect(widthOf(text)).toBeGreaterThanOrEqual(stringWidth(text));
+        expect(displayWidth(text)).toBeGreaterThanOrEqual(stringWidth(text));
       }),
     );
   });

@@ -23,7 +23,7 @@ function watched() {
     stop: () => {
       stops += 1;
     },
-    around: <Result>(write: () => Promise<Result>) => write(),
+    pauseDuring: <Result>(write: () => Promise<Result>) => write(),
   };
   const sleep = (_ms: number, signal?: AbortSignal) => {
     closed = signal;

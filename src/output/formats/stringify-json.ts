@@ -3,7 +3,7 @@
 const RAW_IN_JSON = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\ufffe\uffff]/gu;
 
 /** A `\uXXXX` escape, for a character of the basic plane. */
-export function unicodeEscape(character: string): string {
+export function escapeUnicode(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
@@ -35,6 +35,6 @@ function stringify(value: unknown, indent: number): string {
  * (undefined) becomes null.
  * @param indent spaces for each level; 0 for one line
  */
-export function jsonText(value: unknown, indent = 0): string {
-  return stringify(value, indent).replace(RAW_IN_JSON, unicodeEscape);
+export function stringifyJson(value: unknown, indent = 0): string {
+  return stringify(value, indent).replace(RAW_IN_JSON, escapeUnicode);
 }
