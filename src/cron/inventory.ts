@@ -2,10 +2,10 @@ import { findText } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { LISTED_WITHIN_MS } from './create-once.ts';
 import { type CronRecord, historiesOf, type JobFacts, type Recorded, type Reserved } from './history.ts';
+import { listedJob } from './job-list.ts';
 import { nextRuns } from './next-runs.ts';
 import { wireSchedule } from './result.ts';
 import type { CronSchedule } from './schedule.ts';
-import { listedJob } from './service-jobs.ts';
 import { inWords } from './words.ts';
 
 /** A job as `cron list` shows it. */

@@ -1,3 +1,4 @@
+import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
@@ -7,9 +8,9 @@ import { randomRecordId } from '../state/record.ts';
 import { createOnce, type GuardParts } from './create-once.ts';
 import { failureOf } from './failure.ts';
 import { type CronJob, cronKey } from './job.ts';
+import { jobFinder } from './job-list.ts';
 import { openLedger } from './ledger.ts';
 import { type CronResult, untouched } from './result.ts';
-import { openServiceJobs } from './service-jobs.ts';
 
 /** A job to be created, and where it stands in the input. */
 export interface WantedJob {
@@ -56,11 +57,15 @@ async function guardParts(
   said?: Set<number>,
 ): Promise<GuardParts> {
   const { clock, abortSignal } = context;
-  const service = openServiceJobs(http, wanted, clock, (error) =>
-    context.warn(
-      `which jobs the service has cannot be read (${error.message}) The state file alone guards against creating one twice.`,
-    ),
-  );
+  const find = jobFinder({
+    list: () => listCronJobs(http),
+    wanted,
+    clock,
+    onUnavailable: (error) =>
+      context.warn(
+        `which jobs the service has cannot be read (${error.message}) The state file alone guards against creating one twice.`,
+      ),
+  });
   return {
     origin: http.baseUrl,
     ledger: await openLedger(context, said),
@@ -68,8 +73,8 @@ async function guardParts(
     newId: randomRecordId,
     owner: await thisProcess(),
     hasEnded,
-    find: service.find,
-    post: (job, timeoutMs) => announced(context, service.post(job, timeoutMs)),
+    find,
+    post: (job, timeoutMs) => announced(context, createCronJob(http, job, timeoutMs)),
     patienceMs: () => http.patienceMs(),
     ended: abortSignal,
   };

@@ -1,3 +1,4 @@
+import { listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
@@ -6,9 +7,9 @@ import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { leftRecords, removeLeft } from '../state/recovery.ts';
 import type { Recorded } from './history.ts';
+import { jobFinder } from './job-list.ts';
 import type { OpenedLedger } from './ledger.ts';
 import type { Settled } from './reconcile.ts';
-import { openServiceJobs } from './service-jobs.ts';
 import { type SettleParts, takeUp } from './settle.ts';
 
 /** Appends to the state file what was left beside it. @throws LocalError when it still cannot be written */
@@ -43,7 +44,13 @@ export function settleParts(context: Context, http: Http, ledger: OpenedLedger):
     ended: abortSignal,
     newId: randomRecordId,
     hasEnded,
-    look: (wanted) => openServiceJobs(http, wanted, clock, (error) => refuseWithoutList(context, error)).find,
+    look: (wanted) =>
+      jobFinder({
+        list: () => listCronJobs(http),
+        wanted,
+        clock,
+        onUnavailable: (error) => refuseWithoutList(context, error),
+      }),
     confirm: isInteractive ? (settled) => saysNotCreated(context, settled) : undefined,
     onWait: () => progress.update('Waiting, in case the service lists it a little later'),
   };

@@ -162,7 +162,7 @@ describe('cron adopt', () => {
     await it.faults({ kind: 'status', status: 403, on: 'GET' });
     const ran = await it.cron(['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes', '-o', 'json']);
     expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain('whether the service has cron_x cannot be checked');
+    expect(ran.stderr).toContain('cannot check whether the service has cron_x');
     expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ cron_job_id: 'cron_x' });
   });
 
@@ -197,7 +197,7 @@ describe('cron adopt', () => {
     const words = ['adopt', made.cron_job_id ?? '', '--agent', it.agent, '--name', 'other', '--yes'];
     const ran = await it.cron(words);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain(`error: ${made.cron_job_id} is another job.\n  The state file knows it as "daily"`);
+    expect(ran.stderr).toContain(`error: ${made.cron_job_id} is another job.\n  The state file has it as "daily"`);
     expect(ran.stderr).toContain(`cron forget ${made.key}`);
     expect(it.records()).toEqual(['cron.reserved', 'cron.created']);
     expect(await it.cron(['forget', made.key ?? '', '--yes'])).toMatchObject({ code: 0 });

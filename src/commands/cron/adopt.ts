@@ -46,8 +46,8 @@ export default command<Input>({
     yes: words.isSet('yes'),
   }),
   async run(context, { cron_job_id, selection, yes }) {
-    const { adopt } = await import('../../cron/by-hand.ts');
-    const adopted = await adopt(context, await context.http(), cron_job_id, selection, yes);
+    const { adopt } = await import('../../cron/adopt-forget.ts');
+    const adopted = await adopt(context, cron_job_id, selection, yes);
     const { agent_id, name, schedule, key } = adopted;
     const json = { cron_job_id, status: 'adopted', agent_id, name, schedule: schedule && wireSchedule(schedule), key };
     return { ...objectResult(adopted, COLUMNS), json };

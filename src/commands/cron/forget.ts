@@ -18,7 +18,7 @@ export default command<Input>({
   ],
   parse: (words) => ({ selection: selectionOf(words, words.positionals[0]), yes: words.isSet('yes') }),
   async run(context, { selection, yes }) {
-    const { forget } = await import('../../cron/by-hand.ts');
+    const { forget } = await import('../../cron/adopt-forget.ts');
     const { forgotten, facts } = await forget(context, selection, yes);
     const json = { status: 'forgotten', key: forgotten.key, agent_id: facts.agent_id, name: facts.name };
     return objectResult(json, [

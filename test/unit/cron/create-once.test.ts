@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createOnce } from '../../../src/cron/create-once.ts';
+import { createOnce, type GuardParts } from '../../../src/cron/create-once.ts';
 import { LocalError, ServiceError } from '../../../src/errors.ts';
 import { ALL, calmWorld, create, DAILY, LATER, story } from './examples.ts';
 import { keyOf } from './world.ts';
@@ -64,7 +64,7 @@ describe('a job that the file knows', () => {
     const world = calmWorld();
     const early = world.process();
     const nothing = { kind: 'read' as const, same: [], maybe: [], isListed: () => false };
-    const parts = { ...early.guard, find: async () => ({ ...nothing, at: world.now }) };
+    const parts = { ...early.guard(), find: async () => ({ ...nothing, at: world.now }) };
     const before = await parts.find();
     await create(world, DAILY);
     world.now += 61_000;
@@ -138,7 +138,7 @@ describe('a POST', () => {
 
   it('is not sent after the time that was reserved for it', async () => {
     const world = calmWorld();
-    const { guard } = world.process({ patienceMs: 20_000 });
+    const guard = world.process({ patienceMs: 20_000 }).guard();
     const read = guard.ledger.read;
     let reads = 0;
     const slow = async (job: Parameters<typeof read>[0]) => {
@@ -198,7 +198,7 @@ describe('a file that cannot be written', () => {
 
   it('stops it where the reservation cannot be read back', async () => {
     const world = calmWorld();
-    const { guard } = world.process();
+    const guard = world.process().guard();
     const ledger = { ...guard.ledger, append: async () => undefined };
     await expect(createOnce(DAILY, { ...guard, ledger }, { ensure: true, dryRun: false })).rejects.toThrow('read back');
     expect(world.posts).toBe(0);
@@ -210,11 +210,11 @@ describe('another process', () => {
     const world = calmWorld();
     const first = world.process();
     let others: unknown[] = [];
-    const post = async (...args: Parameters<typeof first.guard.post>) => {
+    const post = async (...args: Parameters<GuardParts['post']>) => {
       others = [await create(world, DAILY), create(world, DAILY, { ensure: true })];
-      return await first.guard.post(...args);
+      return await first.guard().post(...args);
     };
-    await first.run(() => createOnce(DAILY, { ...first.guard, post }, { ensure: false, dryRun: false }));
+    await first.run(() => createOnce(DAILY, { ...first.guard(), post }, { ensure: false, dryRun: false }));
     expect(others[0]).toMatchObject({ status: 'blocked', why: 'under_way', cron_job_id: null });
     expect(await others[1]).toMatchObject({ status: 'exists', cron_job_id: 'cron_1' });
     expect(world.posts).toBe(1);
@@ -246,11 +246,11 @@ describe('another process', () => {
   it('that was not first and cannot say so ends, as nothing else could be trusted', async () => {
     const world = calmWorld();
     const late = world.process({ appends: ['ok', 'out'] });
-    const find = async (job: Parameters<typeof late.guard.find>[0]) => {
+    const find = async (job: Parameters<GuardParts['find']>[0]) => {
       await create(world, DAILY, { diesAt: 6 });
-      return await late.guard.find(job);
+      return await late.guard().find(job);
     };
-    const outcome = late.run(() => createOnce(DAILY, { ...late.guard, find }, { ensure: true, dryRun: false }));
+    const outcome = late.run(() => createOnce(DAILY, { ...late.guard(), find }, { ensure: true, dryRun: false }));
     await expect(outcome).rejects.toBeInstanceOf(LocalError);
     expect(world.posts).toBe(0);
   });

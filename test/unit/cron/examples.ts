@@ -33,7 +33,7 @@ export async function create(
   { ensure = false, dryRun = false, ...fate }: Fate & Options = {},
 ): Promise<CreateOutcome | 'died'> {
   const process = world.process(fate);
-  return await process.run(() => createOnce(job, process.guard, { ensure, dryRun }));
+  return await process.run(() => createOnce(job, process.guard(job), { ensure, dryRun }));
 }
 
 /** One run of `cron reconcile`. */

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import { takeUp } from '../../../src/cron/settle.ts';
 import { ALL, calmWorld, create, DAILY, LATER, reconcile, story } from './examples.ts';
+import { keyOf } from './world.ts';
 
 const NO_AGENTS = { ...ALL, agents: false };
 const OF_ANOTHER = { ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' };
@@ -100,11 +102,10 @@ describe('where the service does not say whose a job is', () => {
     const world = calmWorld(NO_AGENTS);
     await create(world, DAILY, { post: 'vanished' });
     await create(world, OF_ANOTHER);
-    const records = world.records().flatMap(({ id, type }) => (type === 'cron.created' ? [id] : []));
-    const { ledger, guard } = world.process();
-    const at = new Date(world.now).toISOString();
-    const [, , other] = world.records();
-    await ledger.append({ type: 'cron.forgotten', id: guard.newId(), at, key: other?.key ?? '', records });
+    await forgetJob(
+      world.process().byHand(() => true),
+      keyOf(OF_ANOTHER),
+    );
     world.now += 60_000;
     expect(await reconcile(world)).toMatchObject([{ status: 'unknown', candidates: [] }]);
   });
@@ -212,5 +213,19 @@ describe('a record that was left beside the file', () => {
     const left = world.left.map((record) => ({ record }));
     expect(await takeUp(left, world.process().ledger, async () => undefined)).toEqual([]);
     expect(world.file.text).toBe(before);
+  });
+});
+
+describe('adopting a recorded job again by hand', () => {
+  it('keeps its recorded content where the service does not say it', async () => {
+    const world = calmWorld({ ...ALL, contents: false });
+    await create(world, DAILY);
+    world.now += 5_000;
+    await adoptJob(
+      world.process().byHand(() => true),
+      'cron_1',
+      DAILY,
+    );
+    expect(await create(world, LATER, { ensure: true })).toMatchObject({ status: 'blocked', why: 'different' });
   });
 });

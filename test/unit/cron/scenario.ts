@@ -1,10 +1,8 @@
 import fc from 'fast-check';
+import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import { createOnce } from '../../../src/cron/create-once.ts';
-import { factsOf } from '../../../src/cron/facts.ts';
-import { liveRecords } from '../../../src/cron/history.ts';
 import { type CronJob, contentHash } from '../../../src/cron/job.ts';
 import type { CreateOutcome } from '../../../src/cron/outcome.ts';
-import { isOver } from '../../../src/cron/reservation.ts';
 import { settle, takeUp } from '../../../src/cron/settle.ts';
 import { PartnerctlError } from '../../../src/errors.ts';
 import {
@@ -13,7 +11,6 @@ import {
   GRACE_MS,
   keyOf,
   type ListSays,
-  ORIGIN,
   type PostFate,
   type Process,
   World,
@@ -78,7 +75,9 @@ async function create(world: World, event: Which & { readonly ensure: boolean } 
   const process = world.process(event);
   const { ensure } = event;
   try {
-    const outcome = await process.run(() => createOnce(jobOf(event), process.guard, { ensure, dryRun: false }));
+    const outcome = await process.run(() =>
+      createOnce(jobOf(event), process.guard(jobOf(event)), { ensure, dryRun: false }),
+    );
     if (outcome === 'died') return outcome;
     checkClaim(world, event, outcome, process);
     return outcome.status === 'blocked' ? outcome.why : outcome.status;
@@ -111,40 +110,17 @@ async function reconcile(world: World, event: { readonly assume: boolean } & Fat
   }
 }
 
-/** What both ways of changing the record by hand do before they do it. @returns the key's records; undefined to refuse */
-async function look(process: Process, key: string, world: World) {
-  const records = await process.ledger.read({ key, agent_id: '', name: '' });
-  for (const each of world.history(key).open) if (!(await isOver(each, process.guard))) return undefined;
-  // A process may have ended meanwhile, and said how.
-  const now = await process.ledger.read({ key, agent_id: '', name: '' });
-  return now.length === records.length ? records : undefined;
-}
-
 async function byHand(world: World, { kind, key, ...fate }: Extract<Event, { kind: 'adopt' | 'forget' }>) {
   const process = world.process(fate);
   const job = NAMES[key];
-  const head = () => ({ id: world.newId(), at: new Date(world.now).toISOString(), key: keyOf(job) });
+  const [live] = world.live(job);
+  const isKnown = () =>
+    kind === 'adopt' ? live?.removed === false : world.live(job).length === 0 && !world.isOnItsWay(keyOf(job));
+  const deps = process.byHand(isKnown);
   try {
     await process.run(async () => {
-      const records = await look(process, keyOf(job), world);
-      if (!records) return;
-      // The look at the service comes after the one at the file: what was looked at before says nothing of what came since.
-      const [live] = world.live(job);
-      const isClear = live === undefined && !world.isOnItsWay(keyOf(job));
-      if (kind === 'forget' ? !isClear : live === undefined) return;
-      if (kind === 'forget') {
-        await process.ledger.append({ ...head(), type: 'cron.forgotten', records: liveRecords(records) });
-      } else if (live) {
-        const reservation = world.history(keyOf(job)).open[0]?.reservation.id ?? null;
-        const { cron_job_id } = live;
-        await process.ledger.append({
-          ...head(),
-          type: 'cron.adopted',
-          ...factsOf(ORIGIN, live),
-          reservation,
-          cron_job_id,
-        });
-      }
+      if (kind === 'forget') await forgetJob(deps, keyOf(job));
+      else if (live) await adoptJob(deps, live.cron_job_id, job);
     });
   } catch (error) {
     bug(world, error);
@@ -189,7 +165,7 @@ async function checkWaysOut(world: World): Promise<void> {
   for (const agent_id of ['agt_c', 'agt_d']) {
     const process = world.process();
     const job = { agent_id, name: `fresh ${agent_id}`, ...CONTENTS[0] };
-    const outcome = await process.run(() => createOnce(job, process.guard, { ensure: false, dryRun: false }));
+    const outcome = await process.run(() => createOnce(job, process.guard(job), { ensure: false, dryRun: false }));
     if (outcome === 'died' || outcome.status !== 'created')
       world.wrongs.push(`a fresh job: ${JSON.stringify(outcome)}`);
   }

@@ -1,10 +1,21 @@
 import type fc from 'fast-check';
-import type { Found, GuardParts, Ledger } from '../../../src/cron/create-once.ts';
+import type { JsonObject } from '../../../src/contract/json.ts';
+import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
+import type { GuardParts, Ledger } from '../../../src/cron/create-once.ts';
 import { type CronRecord, historyOf, type KeyHistory, type Owner } from '../../../src/cron/history.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
-import { couldBe, type ListedJob } from '../../../src/cron/matching.ts';
+import { jobFinder } from '../../../src/cron/job-list.ts';
+import type { ListedJob } from '../../../src/cron/matching.ts';
+import { wireSchedule } from '../../../src/cron/result.ts';
 import type { SettleParts } from '../../../src/cron/settle.ts';
-import { LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
+import {
+  CredentialsError,
+  LocalError,
+  OutcomeUnknownError,
+  RefusedError,
+  ServiceError,
+  UsageError,
+} from '../../../src/errors.ts';
 import { cronRecordOf } from '../../../src/state/cron.ts';
 import { decodeLine, encodeRecord } from '../../../src/state/record.ts';
 
@@ -255,28 +266,20 @@ export class Process {
     return this.world.processes[pid - 1]?.ended;
   };
 
-  private async list(): Promise<Found & { readonly all: readonly ListedJob[] }> {
-    const at = this.world.now;
+  private async *list(): AsyncGenerator<JsonObject> {
     await this.step('list');
-    if (this.fate.list === 'failing') throw new ServiceError('The service answered 503.');
-    const all = this.fate.list === 'closed' ? [] : this.world.listed();
+    if (this.fate.list === 'failing') throw new ServiceError('The service answered 503.', { status: 503 });
+    if (this.fate.list === 'closed') throw new CredentialsError('Not allowed.', { status: 403 });
+    const listed = this.world.listed();
     await this.step('listed');
-    if (this.fate.list === 'closed') return { kind: 'closed', all };
-    return { kind: 'read', at, same: [], maybe: [], isListed: () => undefined, all };
+    for (const { schedule, ...said } of listed) yield { ...said, schedule: schedule && wireSchedule(schedule) };
   }
 
-  /** Reads the list once, when it is first asked for, as a command does. */
-  readonly finder = () => {
-    let reading: Promise<Found & { readonly all: readonly ListedJob[] }> | undefined;
-    return async ({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): Promise<Found> => {
-      reading ??= this.list();
-      const read = await reading;
-      if (read.kind === 'closed') return read;
-      const that = (could: 'yes' | 'maybe') => read.all.filter((each) => couldBe(each, agent_id, name) === could);
-      const isListed = (id: string) => read.all.some(({ cron_job_id }) => cron_job_id === id);
-      return { kind: 'read', at: read.at, same: that('yes'), maybe: that('maybe'), isListed };
-    };
-  };
+  /** Lookups that read the list once, as a command makes them. */
+  finder(wanted: readonly Pick<CronJob, 'name'>[]) {
+    const { clock } = this;
+    return jobFinder({ list: () => this.list(), wanted, clock, onUnavailable: async () => undefined });
+  }
 
   private async post(job: CronJob, timeoutMs: number): Promise<string> {
     const { world } = this;
@@ -296,7 +299,7 @@ export class Process {
     return cron_job_id;
   }
 
-  get guard(): GuardParts {
+  guard(job: Pick<CronJob, 'name'> = { name: 'daily' }): GuardParts {
     const { ledger, clock, owner, hasEnded } = this;
     return {
       origin: ORIGIN,
@@ -305,8 +308,8 @@ export class Process {
       owner,
       hasEnded,
       newId: () => this.world.newId(),
-      find: this.finder(),
-      post: (job, timeoutMs) => this.post(job, timeoutMs),
+      find: this.finder([job]),
+      post: (wanted, timeoutMs) => this.post(wanted, timeoutMs),
       patienceMs: () => this.fate.patienceMs ?? 20_000,
       ended: new AbortController().signal,
     };
@@ -320,10 +323,31 @@ export class Process {
       clock,
       hasEnded,
       newId: () => this.world.newId(),
-      look: () => this.finder(),
+      look: (wanted) => this.finder(wanted),
       confirm: undefined,
       onWait: () => undefined,
       ended: new AbortController().signal,
+    };
+  }
+
+  /**
+   * What a person's own change of the record needs.
+   * @param knows what the person sees at the service when asked to confirm
+   */
+  byHand(knows: () => boolean): AdoptDeps {
+    const { ledger, clock, hasEnded } = this;
+    return {
+      origin: ORIGIN,
+      ledger,
+      clock,
+      hasEnded,
+      newId: () => this.world.newId(),
+      fetchListed: async (id) => this.world.listed().find(({ cron_job_id }) => cron_job_id === id),
+      confirm: async () => {
+        await this.step('confirm');
+        if (!knows()) throw new UsageError('Nothing was changed.');
+      },
+      flags: { quiet: false, verbose: false, debug: false, color: 'never', input: false },
     };
   }
 }

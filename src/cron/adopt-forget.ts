@@ -1,0 +1,238 @@
+import type { Http } from '../api/http.ts';
+import type { Context } from '../cli/context.ts';
+import { shellCommand } from '../cli/shell-command.ts';
+import type { Clock } from '../clock.ts';
+import type { GlobalFlags } from '../config/settings.ts';
+import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
+import { hasEnded } from '../state/owner.ts';
+import { randomRecordId } from '../state/record.ts';
+import { AgentFinder } from './agents.ts';
+import type { Ledger } from './create-once.ts';
+import { listedFacts } from './facts.ts';
+import { type Forgotten, historiesOf, type JobFacts, liveRecords, type Recorded } from './history.ts';
+import { type CronJob, cronKey } from './job.ts';
+import { findListed, isListUnavailable } from './job-list.ts';
+import { openLedger } from './ledger.ts';
+import { couldBe, type ListedJob } from './matching.ts';
+import { isOver, type Judge } from './reservation.ts';
+import { jobOfKey, type SelectedJob, type Selection, unknownKey } from './selection.ts';
+
+/** What changing the record of a job by hand needs. */
+export interface ManualDeps extends Judge {
+  readonly ledger: Pick<Ledger, 'readAll' | 'append'>;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Resolves once a person has agreed. @throws UsageError when they did not, or cannot be asked */
+  readonly confirm: (question: string) => Promise<void>;
+}
+
+/** What `adoptJob` needs. */
+export interface AdoptDeps extends ManualDeps {
+  /** The base address of the service. */
+  readonly origin: string;
+  /**
+   * The job as the service lists it; undefined where the service has no list that can be read.
+   * @throws NotFoundError when the list does not have it; PartnerctlError when reading the list may work another time
+   */
+  readonly fetchListed: (cronJobId: string) => Promise<ListedJob | undefined>;
+  /** The global flags to repeat in the commands that hints show. */
+  readonly flags: GlobalFlags;
+}
+
+/** The job a record is changed for: by its key, or by agent and name. */
+export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 'name'>;
+
+/** A job that is being created at this moment is left alone: its process would not learn of the change. */
+async function refuseWhileInProgress(deps: ManualDeps, { history, key }: SelectedJob): Promise<void> {
+  for (const open of history.open) {
+    if (await isOver(open, deps)) continue;
+    throw new DuplicateError('Another process is creating this job.', {
+      why: `It reserved the job at ${open.reservation.at}.`,
+      hint: 'Wait until it is done.',
+      details: { key },
+    });
+  }
+}
+
+/** The file may have changed while the prompt was open. */
+async function refuseIfChanged({ ledger }: ManualDeps, { key, records }: SelectedJob): Promise<void> {
+  const now = jobOfKey((await ledger.readAll()).records, key);
+  if (now.records.length === records.length) return;
+  throw new DuplicateError('The records of this job changed while you were asked.', {
+    hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
+    details: { key },
+  });
+}
+
+function newRecord({ clock, newId }: ManualDeps): { readonly id: string; readonly at: string } {
+  return { id: newId(), at: new Date(clock.now()).toISOString() };
+}
+
+function refuseOtherJob({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>, listed: ListedJob): void {
+  if (couldBe(listed, agent_id, name) !== 'no') return;
+  throw new InputError(`${listed.cron_job_id} is another job.`, {
+    why: `It is ${JSON.stringify(listed.name ?? '')} of agent ${listed.agent_id ?? '(unknown)'}, not ${JSON.stringify(name)} of agent ${agent_id}.`,
+    hint: 'Nothing was changed.',
+  });
+}
+
+/** Where the service does not say whose a job is, the state file decides. */
+async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key: string, id: string): Promise<void> {
+  const { records } = await ledger.readAll();
+  const jobs = [...historiesOf(records).values()].flatMap((history) => history.jobs);
+  const other = jobs.find((job) => job.cron_job_id === id && job.origin === origin && job.key !== key);
+  if (!other) return;
+  throw new InputError(`${id} is another job.`, {
+    why: `The state file has it as ${JSON.stringify(other.name)} of agent ${other.agent_id}.`,
+    hint: `Nothing was changed. If that record is wrong, remove it first: ${shellCommand(['cron', 'forget', other.key], flags)}`,
+  });
+}
+
+/** The content to record: what the service says; else what is recorded of the job, or the reservation that made it was for. */
+function contentToRecord(
+  facts: JobFacts,
+  cronJobId: string,
+  listed: ListedJob | undefined,
+  { history }: SelectedJob,
+): JobFacts {
+  const listedContent = listed && listedFacts(facts.origin, facts, listed);
+  const recorded = history.jobs.find(({ cron_job_id }) => cron_job_id === cronJobId) ?? history.open[0]?.reservation;
+  const { schedule, instructions_hash, content_hash } =
+    (listedContent?.content_hash ? listedContent : (recorded ?? listedContent)) ?? facts;
+  return { ...facts, schedule, instructions_hash, content_hash };
+}
+
+async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
+  const { records } = await ledger.readAll();
+  if (!('key' in selector)) {
+    const { agent_id, name } = selector;
+    return { selected: jobOfKey(records, cronKey(origin, agent_id, name)), agent_id, name };
+  }
+  const selected = jobOfKey(records, selector.key);
+  if (!selected.facts || selected.facts.origin !== origin) throw unknownKey(selector.key);
+  return { selected, agent_id: selected.facts.agent_id, name: selected.facts.name };
+}
+
+/**
+ * Records that a job of the service is the job of this agent and name (design §6: adopting by hand).
+ * @throws NotFoundError, InputError, DuplicateError when it cannot be that job, or is being created; UsageError when
+ * nobody agreed; LocalError when the state file cannot be written
+ */
+export async function adoptJob(deps: AdoptDeps, cron_job_id: string, selector: JobSelector): Promise<Recorded> {
+  const { origin, ledger } = deps;
+  const { selected, agent_id, name } = await selectJob(deps, selector);
+  const { key, history } = selected;
+  await refuseWhileInProgress(deps, selected);
+  const listed = await deps.fetchListed(cron_job_id);
+  if (listed) refuseOtherJob({ agent_id, name }, listed);
+  if (listed?.agent_id === undefined || listed.name === undefined) {
+    await refuseRecordedForOther(deps, key, cron_job_id);
+  }
+  await deps.confirm(`Record ${cron_job_id} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
+  await refuseIfChanged(deps, selected);
+  const facts = { origin, agent_id, name, schedule: null, instructions_hash: null, content_hash: null };
+  const adopted: Recorded = {
+    type: 'cron.adopted',
+    ...newRecord(deps),
+    key,
+    ...contentToRecord(facts, cron_job_id, listed, selected),
+    reservation: history.open[0]?.reservation.id ?? null,
+    cron_job_id,
+  };
+  await ledger.append(adopted);
+  return adopted;
+}
+
+/**
+ * Makes the state file forget a job, so that it can be created again. The job at the service stays.
+ * @throws NotFoundError when the state file has no such job; DuplicateError when it is being created; UsageError when
+ * nobody agreed; LocalError when the state file cannot be written
+ */
+export async function forgetJob(
+  deps: ManualDeps,
+  key: string,
+): Promise<{ readonly forgotten: Forgotten; readonly facts: JobFacts }> {
+  const selected = jobOfKey((await deps.ledger.readAll()).records, key);
+  const { facts, history, records } = selected;
+  if (!facts || history.jobs.length + history.open.length === 0) throw unknownKey(key);
+  await refuseWhileInProgress(deps, selected);
+  const ids = history.jobs.map(({ cron_job_id }) => cron_job_id).join(', ');
+  const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
+  await deps.confirm(
+    `Forget the record of ${JSON.stringify(facts.name)} of agent ${facts.agent_id}? ${remains}; this only lets a job of that name be created again.`,
+  );
+  await refuseIfChanged(deps, selected);
+  const forgotten: Forgotten = { type: 'cron.forgotten', ...newRecord(deps), key, records: liveRecords(records) };
+  await deps.ledger.append(forgotten);
+  return { forgotten, facts };
+}
+
+async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
+  return {
+    ledger: await openLedger(context),
+    clock: context.clock,
+    newId: randomRecordId,
+    hasEnded,
+    async confirm(question) {
+      if (yes) return;
+      if (!context.isInteractive) {
+        throw new UsageError('Changing the record of a job needs a confirmation.', {
+          hint: 'Without a terminal, confirm with --yes.',
+        });
+      }
+      if (await context.confirm(question)) return;
+      throw new UsageError('Nothing was changed.', { hint: 'Run it again and answer y, or pass --yes.' });
+    },
+  };
+}
+
+async function fetchListed(context: Context, http: Http, cronJobId: string): Promise<ListedJob | undefined> {
+  try {
+    const listed = await findListed(http, cronJobId);
+    if (listed) return listed;
+  } catch (error) {
+    if (!isListUnavailable(error)) throw error;
+    await context.warn(`cannot check whether the service has ${cronJobId}: ${error.message}`);
+    return undefined;
+  }
+  throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
+    hint: 'Nothing was changed. partnerctl cron list shows the jobs that the service has.',
+  });
+}
+
+/** `cron adopt`: `adoptJob` with what a command has. @param yes whether the confirmation was given as a flag */
+export async function adopt(
+  context: Context,
+  cronJobId: string,
+  selection: Selection,
+  yes: boolean,
+): Promise<Recorded> {
+  const http = await context.http();
+  const deps = {
+    ...(await manualDeps(context, yes)),
+    origin: http.baseUrl,
+    fetchListed: (id: string) => fetchListed(context, http, id),
+    flags: context.flags,
+  };
+  if ('key' in selection) return await adoptJob(deps, cronJobId, selection);
+  const agent_id = await new AgentFinder(http).find(selection);
+  return await adoptJob(deps, cronJobId, { agent_id, name: selection.name });
+}
+
+async function keyOf(context: Context, selection: Selection): Promise<string> {
+  if ('key' in selection) return selection.key;
+  if (selection.agent.by === 'name') {
+    const http = await context.http();
+    return cronKey(http.baseUrl, await new AgentFinder(http).find(selection), selection.name);
+  }
+  const origin = await context.baseUrl();
+  if (origin === undefined) {
+    throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
+  }
+  return cronKey(origin, selection.agent.value, selection.name);
+}
+
+/** `cron forget`: `forgetJob` with what a command has; the service is asked only to look up an agent by name. */
+export async function forget(context: Context, selection: Selection, yes: boolean): ReturnType<typeof forgetJob> {
+  return await forgetJob(await manualDeps(context, yes), await keyOf(context, selection));
+}

@@ -1,0 +1,117 @@
+import { listCronJobs } from '../api/cron-jobs.ts';
+import type { Http } from '../api/http.ts';
+import { readItem } from '../api/read-item.ts';
+import type { Clock } from '../clock.ts';
+import { readCronJob, type WireSchedule } from '../contract/cron.ts';
+import type { JsonObject } from '../contract/json.ts';
+import {
+  CredentialsError,
+  ErrorInSuccessBody,
+  NotFoundError,
+  NotJsonError,
+  type PartnerctlError,
+  RefusedError,
+  ServiceError,
+  ShapeError,
+} from '../errors.ts';
+import type { Found } from './create-once.ts';
+import type { CronJob } from './job.ts';
+import { composed, couldBe, type ListedJob } from './matching.ts';
+import { type CronSchedule, parseFields, parseTimezone } from './schedule.ts';
+import { ScheduleError } from './schedule-error.ts';
+
+/** Which job is looked for. */
+type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
+
+function scheduleOf(said: WireSchedule | undefined): CronSchedule | undefined {
+  if (said === undefined) return undefined;
+  try {
+    return { ...parseFields(said), timezone: parseTimezone(said.timezone) };
+  } catch (error) {
+    if (error instanceof ScheduleError) return undefined;
+    throw error;
+  }
+}
+
+/** A job as the service lists it, in the terms of our own. @throws ShapeError when it has no id */
+export function listedJob(item: JsonObject): ListedJob {
+  const said = readItem(item, readCronJob);
+  return { ...said, schedule: scheduleOf(said.schedule) };
+}
+
+/** Refusals that may pass on their own: conflict, locked, too early. */
+const TEMPORARY_REFUSALS: ReadonlySet<number | undefined> = new Set([409, 423, 425]);
+
+/**
+ * Whether an error means that this token cannot read the service's list at all, so that a retry is pointless. In doubt it
+ * is false: creating without the list can duplicate a job that only the list knows.
+ */
+export function isListUnavailable(error: unknown): error is PartnerctlError {
+  // An empty body is a plain ShapeError, and counts: a service may answer so while it has no jobs, and the first one has
+  // to be created.
+  if (error instanceof NotJsonError || error instanceof ErrorInSuccessBody) return false;
+  if (error instanceof RefusedError && TEMPORARY_REFUSALS.has(error.info.status)) return false;
+  if (error instanceof ShapeError || error instanceof NotFoundError || error instanceof RefusedError) return true;
+  if (error instanceof CredentialsError) return error.info.status === 403;
+  return error instanceof ServiceError && error.info.status === 501;
+}
+
+/** The listed job with this id; undefined when the complete list does not have it. @throws PartnerctlError as reading a list does */
+export async function findListed(http: Http, cronJobId: string): Promise<ListedJob | undefined> {
+  for await (const item of listCronJobs(http)) {
+    const listed = listedJob(item);
+    if (listed.cron_job_id === cronJobId) return listed;
+  }
+  return undefined;
+}
+
+/** Looks a job up in the service's list. @throws PartnerctlError when reading the list may work another time */
+export type FindJob = (job: Wanted) => Promise<Found>;
+
+export interface JobListOptions {
+  /** The service's list, page after page. */
+  readonly list: () => AsyncIterable<JsonObject>;
+  /** The jobs that will be looked up: of others only the ids are kept. */
+  readonly wanted: readonly Pick<Wanted, 'name'>[];
+  readonly clock: Pick<Clock, 'now'>;
+  /** Called once, when this token cannot read the list. What it throws is what every lookup throws. */
+  readonly onUnavailable: (error: PartnerctlError) => Promise<void>;
+}
+
+/** Makes lookups that read the service's list once, on the first one. */
+export function jobFinder({ list, wanted, clock, onUnavailable }: JobListOptions): FindJob {
+  const names = new Set(wanted.map(({ name }) => composed(name)));
+  const kept = new Map<string, ListedJob>();
+  const ids = new Set<string>();
+
+  async function readList(): Promise<{ readonly at: number; readonly isComplete: boolean }> {
+    const at = clock.now();
+    try {
+      for await (const item of list()) {
+        const listed = listedJob(item);
+        ids.add(listed.cron_job_id);
+        // A map, because pages shift while a list grows, and a job may come twice.
+        if (listed.name === undefined || names.has(composed(listed.name))) kept.set(listed.cron_job_id, listed);
+      }
+      return { at, isComplete: true };
+    } catch (error) {
+      // The list exists if some of it came; a later page that is refused may come another time.
+      if (!isListUnavailable(error) || (ids.size > 0 && !(error instanceof ShapeError))) throw error;
+      await onUnavailable(error);
+      return { at, isComplete: false };
+    }
+  }
+
+  let reading: ReturnType<typeof readList> | undefined;
+  return async ({ agent_id, name }) => {
+    reading ??= readList();
+    const { at, isComplete } = await reading;
+    const matching = (answer: 'yes' | 'maybe') =>
+      [...kept.values()].filter((listed) => couldBe(listed, agent_id, name) === answer);
+    const same = matching('yes');
+    // Part of a list proves what exists, not what is missing.
+    if (!isComplete && same.length === 0) return { kind: 'closed' };
+    const isListed = (id: string) => ids.has(id) || (isComplete ? false : undefined);
+    return { kind: 'read', at, same, maybe: matching('maybe'), isListed };
+  };
+}
