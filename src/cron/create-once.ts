@@ -106,8 +106,8 @@ class Creation {
       // A job that is listed may be one that another process has reserved and made since the file was read.
       if (found.kind === 'read' && found.same.length > 0 && !(await this.isNew())) continue;
       const listed = found.kind === 'read' ? await this.settledByList(found.same, dryRun) : undefined;
-      const doubtful = listed ?? (await this.doubtfulByList(found));
-      if (doubtful) return doubtful;
+      const outcome = listed ?? (await this.ambiguousInList(found));
+      if (outcome) return outcome;
       if (dryRun) return { status: 'planned', key: this.key };
       const reservation = await this.reserve(found);
       if (await this.isOurs(reservation)) return await this.post(reservation);
@@ -144,7 +144,7 @@ class Creation {
       return { status: 'unknown', key: this.key, since: reservation.at };
     }
     if (this.ensure) return 'wait';
-    return { status: 'blocked', key: this.key, why: 'under_way', cron_job_id: null, since: reservation.at };
+    return { status: 'blocked', key: this.key, why: 'in_progress', cron_job_id: null, since: reservation.at };
   }
 
   private isSame(known: Recorded): boolean {
@@ -199,7 +199,7 @@ class Creation {
    * Where the service does not say whose its jobs are, one of this name and content that the file does not know may be
    * this one, made before the file was lost.
    */
-  private async doubtfulByList(found: Found): Promise<CreateOutcome | undefined> {
+  private async ambiguousInList(found: Found): Promise<CreateOutcome | undefined> {
     if (found.kind === 'closed') return undefined;
     const { name } = this.job;
     const { origin } = this.parts;
@@ -214,7 +214,7 @@ class Creation {
     const reserved = histories.flatMap(({ open }) => open.map(({ reservation }) => reservation));
     const rivals = reserved.filter((other) => other.origin === origin && other.name === name);
     if (candidates.length <= rivals.length) return undefined;
-    return { status: 'blocked', key: this.key, why: 'doubtful', cron_job_id: null, candidates };
+    return { status: 'blocked', key: this.key, why: 'ambiguous', cron_job_id: null, candidates };
   }
 
   private head<Type extends CronRecord['type']>(type: Type) {

@@ -60,7 +60,7 @@ function blockedFailure(outcome: Blocked & { readonly key: string }, { job, flag
           details,
         },
       );
-    case 'doubtful': {
+    case 'ambiguous': {
       const [id = ''] = candidates;
       const adopt = (agent: string) => shellCommand(['cron', 'adopt', id, '--agent', agent, '--name', job.name], flags);
       return new DuplicateError(`${title} may exist: the service has ${candidates.join(', ')}.`, {
@@ -69,7 +69,7 @@ function blockedFailure(outcome: Blocked & { readonly key: string }, { job, flag
         details,
       });
     }
-    case 'under_way':
+    case 'in_progress':
       return new DuplicateError(`${title} is being created by another process.`, {
         why: `It reserved the job at ${since}.`,
         hint: 'With --ensure its outcome is waited for.',

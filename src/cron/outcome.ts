@@ -29,10 +29,10 @@ export interface Blocked {
   readonly since?: string;
   /**
    * `same`: it is there. `different`: it is there with other content. `gone`: it was made, and the service lists it no more.
-   * `several`: the service has more than one of this agent and name. `under_way`: another process is making it.
-   * `doubtful`: the service has one of this name and content, does not say whose it is, and the file does not know it.
+   * `several`: the service has more than one of this agent and name. `in_progress`: another process is making it.
+   * `ambiguous`: the service has one of this name and content, does not say whose it is, and the file does not know it.
    */
-  readonly why: 'same' | 'different' | 'gone' | 'several' | 'under_way' | 'doubtful';
+  readonly why: 'same' | 'different' | 'gone' | 'several' | 'in_progress' | 'ambiguous';
   readonly differences?: readonly CronDifference[];
   readonly candidates?: readonly string[];
 }

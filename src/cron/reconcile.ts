@@ -28,8 +28,8 @@ export interface OpenJob extends OpenReservation {
 
 export interface Settled {
   readonly reservation: Reserved;
-  /** `released`: taken as not created. `under_way`: its process is at work. */
-  readonly status: 'adopted' | 'released' | 'unknown' | 'under_way';
+  /** `released`: taken as not created. `in_progress`: its process is at work. */
+  readonly status: 'adopted' | 'released' | 'unknown' | 'in_progress';
   readonly cron_job_id: string | null;
   /** Of listed jobs that could be it, where it cannot be told which is. */
   readonly candidates: readonly string[];
@@ -93,7 +93,7 @@ function adoptedFacts(reservation: Reserved, listed: ListedJob): JobFacts {
 
 /** A reservation whose process is at work. */
 function underWay(reservation: Reserved): Settled {
-  return { reservation, status: 'under_way', cron_job_id: null, candidates: [], settlesAt: null };
+  return { reservation, status: 'in_progress', cron_job_id: null, candidates: [], settlesAt: null };
 }
 
 /**

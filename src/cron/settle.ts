@@ -60,7 +60,7 @@ export async function takeUp<Each extends Left>(
 }
 
 function isOpen({ status }: Settled): boolean {
-  return status === 'unknown' || status === 'under_way';
+  return status === 'unknown' || status === 'in_progress';
 }
 
 /** Whether a person may say that it was not created: nothing that could be it is there, nor will appear. */
@@ -113,7 +113,7 @@ async function waitForGrace(settled: readonly Settled[], { clock, ended, onWait 
 
 /**
  * Settles the reservations whose outcome is not known, by the service's list.
- * @returns what became of each; those that stay open are `unknown` or `under_way`
+ * @returns what became of each; those that stay open are `unknown` or `in_progress`
  * @throws NotFoundError when the file knows nothing of the key; PartnerctlError when the list cannot be read; LocalError when the state file cannot be written
  */
 export async function settle(

@@ -11,12 +11,12 @@ import { type Column, listResult } from '../../output/command-result.ts';
 
 const GRACE_MS = 10_000;
 
-const TONES = { adopted: 'good', released: 'warn', unknown: 'bad', under_way: 'warn' } as const;
+const TONES = { adopted: 'good', released: 'warn', unknown: 'bad', in_progress: 'warn' } as const;
 
 function noteOf({ status, candidates, settlesAt }: Settled): string {
   if (status === 'adopted') return 'it was created';
   if (status === 'released') return 'taken as not created';
-  if (status === 'under_way') return 'its process is at work';
+  if (status === 'in_progress') return 'its process is at work';
   if (candidates.length > 0) return `could be ${candidates.join(' or ')}`;
   return settlesAt === null ? 'not listed' : `not listed; it may still appear until ${settlesAt}`;
 }
@@ -49,7 +49,7 @@ function settledJson(settled: Settled): object {
 }
 
 function stillOpen(settled: readonly Settled[], flags: GlobalFlags): OutcomeUnknownError | undefined {
-  const open = settled.filter(({ status }) => status === 'unknown' || status === 'under_way');
+  const open = settled.filter(({ status }) => status === 'unknown' || status === 'in_progress');
   if (open.length === 0) return undefined;
   const missing = open.filter(({ status, candidates }) => status === 'unknown' && candidates.length === 0);
   const guessable = open.some(({ candidates }) => candidates.length > 0);

@@ -105,7 +105,7 @@ describe('a job that only the service knows', () => {
     const world = calmWorld({ ...ALL, agents: false });
     world.make({ ...DAILY, agent_id: 'agt_z' });
     world.now += 5_000;
-    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'doubtful', candidates: ['cron_1'] });
+    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'ambiguous', candidates: ['cron_1'] });
     expect(world.records()).toEqual([]);
   });
 
@@ -215,7 +215,7 @@ describe('another process', () => {
       return await first.guard().post(...args);
     };
     await first.run(() => createOnce(DAILY, { ...first.guard(), post }, { ensure: false, dryRun: false }));
-    expect(others[0]).toMatchObject({ status: 'blocked', why: 'under_way', cron_job_id: null });
+    expect(others[0]).toMatchObject({ status: 'blocked', why: 'in_progress', cron_job_id: null });
     expect(await others[1]).toMatchObject({ status: 'exists', cron_job_id: 'cron_1' });
     expect(world.posts).toBe(1);
   });
@@ -229,7 +229,7 @@ describe('another process', () => {
   it('on another machine counts as at work until its time is up', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, machine: 1, patienceMs: 20_000 });
-    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'under_way' });
+    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'in_progress' });
     world.now += 30_001;
     expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
   });

@@ -155,7 +155,7 @@ describe('a process that reserved a job', () => {
   it('and is at work is left alone, also where that cannot be seen from here', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, machine: 1 });
-    expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'under_way' }]);
+    expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'in_progress' }]);
     expect(story(world)).toEqual(['cron.reserved']);
   });
 
