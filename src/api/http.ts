@@ -214,7 +214,7 @@ export class Http {
     const request = { ...prepared, ...(inFlight && { body: inFlight }), signal: control.signal };
     const stop = (): void => control.abort(new InterruptedError('Interrupted.'));
     const onInterrupt = (): void => {
-      if (operation.safety !== 'once' || inFlight?.isWhole === false) stop();
+      if (operation.safety !== 'once' || inFlight?.isComplete === false) stop();
       else {
         trace({
           kind: 'wait',

@@ -1,74 +1,53 @@
-/** A body that is made afresh for every attempt and sent as it comes: its length is known, its bytes are not held. */
+/** A request body that is generated anew for every attempt and streamed: its length is known, its bytes are not kept. */
 export interface StreamedBody {
   readonly contentType: string;
-  /** Exactly as many as the chunks come to. */
+  /** The total length of the chunks. */
   readonly bytes: number;
-  /** How many of them, at the end, only close the form: without them a service has all that matters. */
-  readonly closing: number;
-  /** @param sending tells how the attempt goes; what the chunks throw ends the call, and is what it throws */
-  chunks(sending: Sending): AsyncIterable<Uint8Array>;
-}
-
-/** One attempt, as its body sees it. */
-export interface Sending {
-  /** Aborted once the attempt is over: it was answered early, failed, or was given up. */
-  readonly over: AbortSignal;
-  /** Milliseconds that it took to get a connection, which is at least one way there and back. */
-  readonly connectMs: () => number;
+  /** How many bytes at the end only close the form: without them the service already has the whole content. */
+  readonly closingBytes: number;
+  /**
+   * @param attemptEnded aborted once the attempt was answered early, failed, or was given up
+   * @throws whatever the body's source throws; it ends the whole call
+   */
+  chunks(attemptEnded: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 /**
- * A body on its way. As long as the last of its bytes has not been handed over the service cannot have all of it, so
- * that nothing can have been done with it.
+ * One attempt at sending a body. Until the last byte is handed over, the service cannot have the whole body, so it cannot
+ * have acted on it.
  */
 export class BodyInFlight {
-  /** Whether all of it may have left this machine. */
-  isWhole = false;
-  /** Whether all of it but what closes the form may have. */
+  /** Whether the whole body may have left this machine. */
+  isComplete = false;
+  /** Whether everything but the bytes that close the form may have left. */
   hasContent = false;
-  /** What its source failed with. */
+  /** Whether any of the request may have left. */
+  hasBegun = false;
+  /** What the body's source threw. */
   failure: unknown;
   private readonly body: StreamedBody;
   private readonly onChunk: () => void;
   private readonly ended = new AbortController();
-  private connectingAt = performance.now();
-  private connectedAt: number | undefined;
 
-  /** @param onChunk told whenever the connection takes a part of it */
+  /** @param onChunk called whenever the connection takes a chunk */
   constructor(body: StreamedBody, onChunk: () => void) {
     this.body = body;
     this.onChunk = onChunk;
   }
 
-  /** All that takes time on this machine is done: what follows is the network's. */
-  connecting(): void {
-    this.connectingAt = performance.now();
-  }
-
-  /** The connection is there: from now on the request may leave. */
-  connected(): void {
-    this.connectedAt = performance.now();
-  }
-
-  /** Whether any of the request may have left. */
-  get hasBegun(): boolean {
-    return this.connectedAt !== undefined;
-  }
-
-  /** The attempt is over; what still makes the body may stop. */
+  /** The attempt is over: stops whatever still produces the body. */
   end(): void {
     this.ended.abort();
   }
 
-  /** What goes over the connection, for one reader. @throws what the body's own chunks throw, which stays in `failure` */
+  /** The chunks to send, for one reader. @throws what the body's own chunks throw, also kept in `failure` */
   async *chunks(): AsyncGenerator<Uint8Array> {
     let sent = 0;
-    const connectMs = () => (this.connectedAt ?? performance.now()) - this.connectingAt;
     try {
-      for await (const chunk of this.body.chunks({ over: this.ended.signal, connectMs })) {
+      for await (const chunk of this.body.chunks(this.ended.signal)) {
         sent += chunk.length;
-        this.isWhole = sent >= this.body.bytes;
-        this.hasContent = sent >= this.body.bytes - this.body.closing;
+        this.isComplete = sent >= this.body.bytes;
+        this.hasContent = sent >= this.body.bytes - this.body.closingBytes;
         yield chunk;
         this.onChunk();
       }

@@ -226,11 +226,10 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
     let began = false;
     underWay.set(attempt.requestId, () => {
       began = true;
-      stream?.connected();
+      if (stream) stream.hasBegun = true;
     });
     let status: number | undefined;
     let isAccepted = false;
-    stream?.connecting();
     try {
       const answering = dispatchRequest(dispatcher, {
         origin,
@@ -244,7 +243,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
       });
       const response = await unlessAborted(answering, attempt.signal);
       status = response.statusCode;
-      const early = stream?.isWhole === false;
+      const early = stream?.isComplete === false;
       const premature = stream?.hasContent === false;
       isAccepted = status < 300 && !premature;
       // To end the rest early would close the connection, and an answer that says what was made may still be on its way.
@@ -260,7 +259,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
         premature,
       };
     } catch (error) {
-      return failureOf(error, attempt, { began, left: stream ? stream.isWhole || isAccepted : began, status });
+      return failureOf(error, attempt, { began, left: stream ? stream.isComplete || isAccepted : began, status });
     } finally {
       stream?.end();
       underWay.delete(attempt.requestId);

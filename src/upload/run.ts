@@ -7,7 +7,6 @@ import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, Ru
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { appendUploadRecord, openUploadLog, uploadLogCheck } from '../state/upload.ts';
-import { Hold } from './hold.ts';
 import { failureOf, type UploadResult } from './result.ts';
 import type { UploadSource } from './source.ts';
 import {
@@ -63,7 +62,6 @@ async function openParts(
       append: (record) => appendUploadRecord(path, record),
     },
     clock: context.clock,
-    hold: new Hold(),
     newId: randomRecordId,
     owner: await thisProcess(),
     hasEnded,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Sending, StreamedBody } from '../api/streamed-body.ts';
+import type { StreamedBody } from '../api/streamed-body.ts';
 import { describeFileError } from '../cli/input.ts';
 import { FILE_FIELD } from '../contract/uploads.ts';
 import { LocalError } from '../errors.ts';
@@ -168,7 +168,7 @@ export interface BodyHooks {
   /** Told of every part of the content that the connection took, in bytes. */
   readonly onProgress: (bytes: number) => void;
   /** Everything but the last bytes was sent. What it throws keeps them from being sent. */
-  readonly beforeLast: (sha256: string, sending: Sending) => Promise<void>;
+  readonly beforeLast: (sha256: string, over: AbortSignal) => Promise<void>;
 }
 
 /** The body of one upload, which every attempt makes afresh out of the same form. Its chunks throw what the content and `beforeLast` throw. */
@@ -177,14 +177,14 @@ export function bodyOf({ form, content }: UploadSource, { onProgress, beforeLast
   return {
     contentType,
     bytes: head.length + bytes + tail.length,
-    closing: tail.length,
-    async *chunks(sending: Sending): AsyncGenerator<Uint8Array> {
+    closingBytes: tail.length,
+    async *chunks(over: AbortSignal): AsyncGenerator<Uint8Array> {
       const hash = createHash('sha256');
       let sent = 0;
       onProgress(0);
       // With the first of the content: a small file goes with the headers, before a service can answer to those alone.
       let before = head;
-      for await (const chunk of content(sending.over)) {
+      for await (const chunk of content(over)) {
         hash.update(chunk);
         yield before.length > 0 ? Buffer.concat([before, encode(chunk)]) : encode(chunk);
         before = NOTHING;
@@ -192,9 +192,9 @@ export function bodyOf({ form, content }: UploadSource, { onProgress, beforeLast
         onProgress(sent);
       }
       if (before.length > 0) yield before;
-      if (sending.over.aborted) return;
-      await beforeLast(hash.digest('hex'), sending);
-      if (sending.over.aborted) return;
+      if (over.aborted) return;
+      await beforeLast(hash.digest('hex'), over);
+      if (over.aborted) return;
       yield tail;
     },
   };

@@ -1,9 +1,8 @@
-import type { Sending, StreamedBody } from '../api/streamed-body.ts';
+import type { StreamedBody } from '../api/streamed-body.ts';
 import type { Clock } from '../clock.ts';
 import type { Owner } from '../cron/history.ts';
 import { LocalError, OutcomeUnknownError, PartnerctlError, provesNothingDone } from '../errors.ts';
 import { type Sent, type UploadHistory, type UploadIdentity, type UploadRecord, uploadHistory } from './history.ts';
-import type { Hold } from './hold.ts';
 import { uploadKey } from './identity.ts';
 import { bodyOf, hashOf, type UploadSource } from './source.ts';
 
@@ -18,8 +17,6 @@ export interface UploadParts {
     append(record: UploadRecord): Promise<void>;
   };
   readonly clock: Clock;
-  /** Shared by all uploads to the service. */
-  readonly hold: Hold;
   readonly newId: () => string;
   readonly owner: Owner;
   /** Undefined where it cannot be told from here. */
@@ -93,8 +90,6 @@ class Upload {
   private sent: Sent | undefined;
   /** Until that is on disk: an attempt may be over before, and the next one must not be completed before either. */
   private recording: Promise<void> | undefined;
-  /** Before it waits, a failure says nothing of how long a refusal takes. */
-  private waitingSince = Number.POSITIVE_INFINITY;
   /** Of the content before it is sent, once it is known. */
   private hash: string | undefined;
 
@@ -129,7 +124,7 @@ class Upload {
     this.recording = undefined;
     const settled = await this.settledBefore(true);
     if (settled) return settled;
-    const beforeLast = (sha256: string, sending: Sending) => this.announce(sha256, sending);
+    const beforeLast = (sha256: string, over: AbortSignal) => this.announce(sha256, over);
     let id: string;
     try {
       id = await this.parts.post(bodyOf(this.source, { onProgress: this.onProgress, beforeLast }));
@@ -218,19 +213,13 @@ class Upload {
   }
 
   /** Says in the state file that the file is about to be complete at the service, unless it need not be. */
-  private async announce(sha256: string, { over, connectMs }: Sending): Promise<void> {
-    const { clock, hold, ledger } = this.parts;
+  private async announce(sha256: string, over: AbortSignal): Promise<void> {
     this.hash = sha256;
-    this.waitingSince = clock.now();
     const settled = await this.settledBy(await this.records(), sha256);
     if (settled) throw new Settled(settled);
-    await clock.sleep(hold.ms(connectMs()), over).catch(() => undefined);
-    if (over.aborted) {
-      hold.failedAfter(clock.now() - this.waitingSince);
-      return;
-    }
+    if (over.aborted) return;
     this.sent ??= this.sentRecord(sha256);
-    this.recording ??= ledger.append(this.sent);
+    this.recording ??= this.parts.ledger.append(this.sent);
     await this.recording;
     // Another process may have come as far since the file was read, and even to its end.
     const meanwhile = await this.settledBy(await this.records(), sha256);
@@ -267,10 +256,8 @@ class Upload {
       await this.end('upload.released', why);
       return { status: 'failed', sha256, error };
     }
-    const { clock, hold } = this.parts;
-    hold.failedAfter(clock.now() - this.waitingSince);
     await this.end('upload.unknown', why);
-    return { status: 'unknown', sha256, since: this.sent?.at ?? new Date(clock.now()).toISOString(), error };
+    return { status: 'unknown', sha256, since: this.sent?.at ?? new Date(this.parts.clock.now()).toISOString(), error };
   }
 
   /** @returns undefined where the file cannot be read any more, so that nothing can be recorded of it */

@@ -1,7 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import type { Clock } from '../../src/clock.ts';
-import { systemClock } from '../../src/clock.ts';
 import { readLog } from '../../src/state/log.ts';
 import { sendJson } from '../helpers/fake-service.ts';
 import { hasty, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
@@ -31,14 +29,12 @@ export type Reaction = (coming: Coming, response: ServerResponse, count: number)
 
 interface UploadServer extends Listening {
   readonly requests: Coming[];
-  /** Resolves once all of a request is waited for. */
-  readonly restWanted: Promise<void>;
 }
 
 /** What comes in is kept up to here; more is only counted. */
 const KEPT_BYTES = 1_000_000;
 
-function coming(request: IncomingMessage, wantRest: () => void): Coming {
+function coming(request: IncomingMessage): Coming {
   let bytes = 0;
   let isWhole = false;
   const kept: Buffer[] = [];
@@ -49,22 +45,18 @@ function coming(request: IncomingMessage, wantRest: () => void): Coming {
     for (const each of waiting) if (bytes >= each.bytes) each.resolve();
   });
   request.on('error', () => undefined);
-  const whole = new Promise<void>((resolve) => {
-    request.on('end', () => {
-      isWhole = true;
-      resolve();
-    });
-  });
   return {
     headers: request.headers,
     path: request.url ?? '',
     bytes: () => bytes,
     body: () => Buffer.concat(kept),
     reached: (wanted) => new Promise((resolve) => waiting.push({ bytes: wanted, resolve })),
-    get whole() {
-      wantRest();
-      return whole;
-    },
+    whole: new Promise<void>((resolve) => {
+      request.on('end', () => {
+        isWhole = true;
+        resolve();
+      });
+    }),
     closed: new Promise((resolve) => request.socket.on('close', () => resolve())),
     isWhole: () => isWhole,
     pause: () => request.pause(),
@@ -75,17 +67,13 @@ function coming(request: IncomingMessage, wantRest: () => void): Coming {
 /** A service that can be as bad as a test wants while a body is still coming. */
 export async function uploadServer(react: Reaction): Promise<UploadServer> {
   const requests: Coming[] = [];
-  let wantRest = (): void => undefined;
-  const restWanted = new Promise<void>((resolve) => {
-    wantRest = resolve;
-  });
   const server = createServer((request, response) => {
-    const one = coming(request, wantRest);
+    const one = coming(request);
     requests.push(one);
     response.on('error', () => undefined);
     void react(one, response, requests.length);
   });
-  return { ...(await listen(server)), requests, restWanted };
+  return { ...(await listen(server)), requests };
 }
 
 /** As a service should: it reads all, and gives an id. */
@@ -98,30 +86,6 @@ export const accept: Reaction = async (coming, response, count) => {
 export function atFirst(react: Reaction, times = 1): Reaction {
   return (coming, response, count) =>
     count <= times ? react(coming, response, count) : accept(coming, response, count);
-}
-
-/** A clock of which every wait takes some time, so that what is refused early is refused in time as a rule. */
-export const patientClock: Clock = {
-  now: systemClock.now,
-  sleep: (ms, signal) => systemClock.sleep(Math.max(ms, 120), signal),
-};
-
-/** The shortest time for which the last bytes of an upload are kept back; other waits are far shorter with `hasty`. */
-const HELD_MS = 25;
-
-/** A clock on which the last bytes of an upload are kept back until the service has answered or waits for them, whenever that is. */
-export function holdingClock({ restWanted }: UploadServer): Clock {
-  return {
-    now: systemClock.now,
-    sleep(ms, signal) {
-      if (ms < HELD_MS) return systemClock.sleep(ms, signal);
-      return new Promise((resolve, reject) => {
-        signal?.throwIfAborted();
-        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-        void restWanted.then(resolve);
-      });
-    },
-  };
 }
 
 interface Uploader {
@@ -139,7 +103,6 @@ export function uploader(baseUrl: string): Uploader {
     state,
     upload: (words, options = {}) =>
       partnerctl(baseUrl, ['upload', ...words, '-o', 'json', '--state', state], {
-        clock: patientClock,
         random: hasty,
         ...options,
       }),

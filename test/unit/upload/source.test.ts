@@ -51,7 +51,7 @@ interface Sent {
 
 async function wholeOf(body: StreamedBody): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of body.chunks({ over: GOING_ON, connectMs: () => 0 })) chunks.push(chunk);
+  for await (const chunk of body.chunks(GOING_ON)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
@@ -100,7 +100,7 @@ describe('the body of a file', () => {
       },
     });
     const reading = async (): Promise<void> => {
-      for await (const chunk of body.chunks({ over: GOING_ON, connectMs: () => 0 })) taken += chunk.length;
+      for await (const chunk of body.chunks(GOING_ON)) taken += chunk.length;
     };
     await expect(reading()).rejects.toThrow('Not this one.');
     expect(takenBefore).toBe(body.bytes - source.form().tail.length);
@@ -115,7 +115,7 @@ describe('the body of a file', () => {
       beforeLast: () => Promise.reject(new Error('It went on.')),
     });
     let taken = 0;
-    for await (const chunk of body.chunks({ over: over.signal, connectMs: () => 0 })) taken += chunk.length;
+    for await (const chunk of body.chunks(over.signal)) taken += chunk.length;
     expect(taken).toBe(source.form().head.length + PART);
   });
 });
@@ -125,7 +125,7 @@ it('the end of a body is never sent once the attempt is over, though it was over
   const over = new AbortController();
   const body = bodyOf(source, { onProgress: () => undefined, beforeLast: async () => over.abort() });
   let taken = 0;
-  for await (const chunk of body.chunks({ over: over.signal, connectMs: () => 0 })) taken += chunk.length;
+  for await (const chunk of body.chunks(over.signal)) taken += chunk.length;
   expect(taken).toBe(body.bytes - source.form().tail.length);
 });
 
@@ -172,7 +172,7 @@ describe('a file that is not what it was when it was looked at is not completed:
       },
     });
     try {
-      for await (const _ of body.chunks({ over: GOING_ON, connectMs: () => 0 }));
+      for await (const _ of body.chunks(GOING_ON));
     } catch (error) {
       expect(isComplete).toBe(false);
       return error;

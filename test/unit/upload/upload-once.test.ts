@@ -9,7 +9,6 @@ import {
   ServiceError,
 } from '../../../src/errors.ts';
 import type { UploadRecord } from '../../../src/upload/history.ts';
-import { Hold } from '../../../src/upload/hold.ts';
 import type { UploadSource } from '../../../src/upload/source.ts';
 import { type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';
 import { sha256 } from '../../sandbox/uploads.ts';
@@ -27,7 +26,6 @@ function alone(post: UploadParts['post']): UploadParts {
     kind: 'attachment',
     ledger: { read: async () => [], append: async () => undefined },
     clock: { now: () => 0, sleep: async () => undefined },
-    hold: new Hold(),
     newId: () => 'i1',
     owner: { machine: 'here', pid: 1, started: null },
     hasEnded: async () => false,
@@ -41,9 +39,9 @@ function overtaking(by: () => Promise<unknown>, afterwards: () => void = () => u
   let turns = 0;
   const world = new World(async () => {
     turns += 1;
-    if (turns > 6) afterwards();
-    // The turns before it looks whether the file is there, and gives a refusal time to come.
-    if (turns === 6) await by();
+    if (turns > 5) afterwards();
+    // The steps before it: two reads of the state file, two chunks, and the start of the POST.
+    if (turns === 5) await by();
   });
   return world;
 }
@@ -172,7 +170,7 @@ describe('a file whose answer is lost', () => {
 
   it('by a process of which this machine cannot tell whether it goes on is unknown, and may be repeated', async () => {
     const world = new World();
-    await world.process({ ...GOOD, diesAt: 12 }).upload(FILE);
+    await world.process({ ...GOOD, diesAt: 11 }).upload(FILE);
     const [sent] = world.records;
     if (sent?.type !== 'upload.sent') throw new Error('It was not recorded.');
     world.records[0] = { ...sent, owner: { machine: 'elsewhere', pid: 99, started: null } };
@@ -212,7 +210,7 @@ describe('two processes that upload the same file at once', () => {
   });
 
   it('do not repeat what the other one was killed over in the same moment', async () => {
-    const world: World = overtaking(() => world.process({ ...GOOD, diesAt: 12 }).upload(FILE));
+    const world: World = overtaking(() => world.process({ ...GOOD, diesAt: 11 }).upload(FILE));
     expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
     expect(world.made).toHaveLength(1);
   });
@@ -230,7 +228,7 @@ describe('two processes that upload the same file at once', () => {
 
   it('say so where the other one is still at it', async () => {
     const world: World = overtaking(async () => {
-      const other = world.process({ ...GOOD, diesAt: 12 });
+      const other = world.process({ ...GOOD, diesAt: 11 });
       await other.upload(FILE);
       other.isOver = false;
     });
@@ -243,7 +241,7 @@ describe('two processes that upload the same file at once', () => {
     let other: Process | undefined;
     const world: World = overtaking(
       async () => {
-        const killed = world.process({ ...GOOD, diesAt: 12 });
+        const killed = world.process({ ...GOOD, diesAt: 11 });
         await killed.upload(FILE);
         killed.isOver = false;
         other = killed;
@@ -270,14 +268,14 @@ describe('an attempt that ends while the state file is being told', () => {
     let appends = 0;
     async function post(body: StreamedBody): Promise<string> {
       const first = new AbortController();
-      const chunks = body.chunks({ over: first.signal, connectMs: () => 1 })[Symbol.asyncIterator]();
+      const chunks = body.chunks(first.signal)[Symbol.asyncIterator]();
       await chunks.next();
       chunks.next().catch(() => undefined);
       await appending;
       first.abort();
       let bytes = 0;
       const second = new AbortController();
-      for await (const chunk of body.chunks({ over: second.signal, connectMs: () => 1 })) {
+      for await (const chunk of body.chunks(second.signal)) {
         bytes += chunk.length;
         if (bytes === body.bytes) whenComplete.push(records.map(({ type }) => type));
       }
@@ -374,27 +372,23 @@ describe('an answer that comes before the form is closed', () => {
   });
 });
 
-it('a refusal that comes while the last bytes are kept back leaves nothing in the state file, and is given more time', async () => {
+it('leaves nothing in the state file when the service refuses the upload before the reservation is written', async () => {
   const over = new AbortController();
   const records: UploadRecord[] = [];
-  let now = 0;
   const parts: UploadParts = {
     ...alone(async (body) => {
-      for await (const _ of body.chunks({ over: over.signal, connectMs: () => 1 }));
+      for await (const _ of body.chunks(over.signal)) {
+        // Before the last bytes, the state file is read once more: the refusal arrives meanwhile.
+        parts.ledger.read = async () => {
+          over.abort();
+          return [];
+        };
+      }
       throw new CredentialsError('No.', { status: 401 });
     }),
     ledger: { read: async () => [], append: async (record) => void records.push(record) },
-    clock: {
-      now: () => now,
-      async sleep(_, signal) {
-        now += 50;
-        over.abort();
-        signal?.throwIfAborted();
-      },
-    },
   };
   const outcome = await uploadOnce(FILE, parts, PLAIN, () => undefined);
   expect(outcome).toMatchObject({ status: 'failed', error: expect.any(CredentialsError) });
   expect(records).toEqual([]);
-  expect(parts.hold.ms(1)).toBe(200);
 });

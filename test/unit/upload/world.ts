@@ -2,7 +2,6 @@ import type { StreamedBody } from '../../../src/api/streamed-body.ts';
 import type { Owner } from '../../../src/cron/history.ts';
 import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
 import type { UploadRecord } from '../../../src/upload/history.ts';
-import { Hold } from '../../../src/upload/hold.ts';
 import { uploadKey } from '../../../src/upload/identity.ts';
 import { textSource, type UploadSource } from '../../../src/upload/source.ts';
 import {
@@ -143,7 +142,7 @@ export class Process {
       let bytes = 0;
       const taken: Uint8Array[] = [];
       await this.step();
-      for await (const chunk of body.chunks({ over: over.signal, connectMs: () => 1 })) {
+      for await (const chunk of body.chunks(over.signal)) {
         await this.step();
         bytes += chunk.length;
         // The last bytes are out once they are asked for.
@@ -188,7 +187,6 @@ export class Process {
           return this.step();
         },
       },
-      hold: new Hold(),
       newId: () => world.newId(),
       owner: { machine: 'here', pid: this.pid, started: null },
       hasEnded: async (owner) => {
