@@ -241,7 +241,7 @@ function detailsOf({ details, why }: ErrorInfo): unknown {
  * The fixed shape in which scripts see an error, on stderr and inside results.
  * @param error anything thrown; what is not ours is reported as `internal`.
  */
-export function errorObject(error: unknown): ErrorObject {
+export function toErrorObject(error: unknown): ErrorObject {
   if (!(error instanceof PartnerctlError)) {
     return {
       type: 'internal',

@@ -1,5 +1,5 @@
 import { type ChatSource, readChatSource } from '../contract/chat-source.ts';
-import { statedExtent } from '../contract/lists.ts';
+import { readStatedExtent } from '../contract/lists.ts';
 import {
   type Acknowledgement,
   type Message,
@@ -20,7 +20,7 @@ export interface ChatSourceFields {
 }
 
 /** Creates the agent's API chat source, or finds the one it has (spec §4.2). */
-export async function setUpSource(
+export async function setUpChatSource(
   http: Http,
   spaceId: string,
   agentId: string,
@@ -44,7 +44,7 @@ export interface NewMessage {
 
 export interface SentMessage extends Acknowledgement {
   /** Whether more than one attempt was made: then `created: false` may speak of an earlier one of this very call. */
-  readonly repeated: boolean;
+  readonly wasRetried: boolean;
 }
 
 /** Registers a message; the reply comes later, in the history (spec §4.3). */
@@ -56,12 +56,12 @@ export async function sendMessage(http: Http, message: NewMessage): Promise<Sent
   return {
     ...acknowledgement,
     created: acknowledgement.created ?? (answer.status === 201 ? true : undefined),
-    repeated: answer.attempts > 1,
+    wasRetried: answer.attempts > 1,
   };
 }
 
 /** Where in which conversation to read on. */
-export interface HistoryPlace {
+export interface HistoryPosition {
   readonly source_id: string;
   readonly session_id: string;
   /** The message after which to read; undefined for the session's beginning. */
@@ -73,19 +73,19 @@ export interface HistoryPage {
   /** In the order in which they came. */
   readonly messages: readonly Message[];
   /** Whether the history goes on, as far as the service says. */
-  readonly more: boolean;
+  readonly hasMore: boolean;
   /** Whether a link leads on. */
-  readonly linked: boolean;
+  readonly hasNextLink: boolean;
   /** Whether it was a link that led here, and no cursor. */
-  readonly byLink: boolean;
+  readonly reachedByLink: boolean;
   /** Whether the service says itself that nothing follows. */
-  readonly ends: boolean;
+  readonly isDeclaredEnd: boolean;
   /** How many messages there are in all, where the service says so. */
   readonly total: number | undefined;
   /** When the service answered, by its own clock, in milliseconds since the epoch. */
-  readonly answeredAt: number | undefined;
+  readonly respondedAt: number | undefined;
   /** Milliseconds that the service asks to wait before the next poll. */
-  readonly waitMs: number | undefined;
+  readonly requestedWaitMs: number | undefined;
 }
 
 function momentOf(date: string | undefined): number | undefined {
@@ -107,9 +107,9 @@ function askedWait(headers: Readonly<Record<string, string>>, now: number): numb
  * @param now the current moment in milliseconds, for dates in headers
  * @param limits asked before every page
  */
-export async function* historyAfter(
+export async function* readHistoryAfter(
   http: Http,
-  place: HistoryPlace,
+  place: HistoryPosition,
   now: () => number,
   limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'> = () => ({}),
 ): AsyncGenerator<HistoryPage, void, void> {
@@ -120,20 +120,20 @@ export async function* historyAfter(
     let byLink = false;
     const options = (): CallOptions => ({ ...limits(), query });
     for await (const page of listPages(http, OPERATIONS.readHistory, 'messages', options, readHistoryEntries)) {
-      const messages = page.answer.read(() => page.items.map(readMessage));
+      const messages = page.response.read(() => page.items.map(readMessage));
       const last = messages.at(-1)?.message_id;
-      further = page.unlinked !== undefined && last !== cursor ? last : undefined;
-      const { headers } = page.answer;
-      const { ends, total } = statedExtent(page.answer.json(), 'messages');
+      further = page.unfollowableKey !== undefined && last !== cursor ? last : undefined;
+      const { headers } = page.response;
+      const { ends, total } = readStatedExtent(page.response.json(), 'messages');
       yield {
         messages,
-        more: page.linked || further !== undefined,
-        linked: page.linked,
-        byLink,
-        ends: ends && !page.linked && page.unlinked === undefined,
+        hasMore: page.hasNext || further !== undefined,
+        hasNextLink: page.hasNext,
+        reachedByLink: byLink,
+        isDeclaredEnd: ends && !page.hasNext && page.unfollowableKey === undefined,
         total,
-        answeredAt: momentOf(headers.date),
-        waitMs: askedWait(headers, now()),
+        respondedAt: momentOf(headers.date),
+        requestedWaitMs: askedWait(headers, now()),
       };
       byLink = true;
     }

@@ -1,23 +1,21 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.ts';
-import type { Operation, Safety } from '../contract/operations.ts';
-import { InterruptedError, type PartnerctlError } from '../errors.ts';
-import { type Answer, createAnswer } from './answer.ts';
-import { anyOf } from './any-of.ts';
-import { networkFailure, responseFailure } from './failures.ts';
-import { requestPath } from './request-path.ts';
+import { buildRequestPath, type Operation, type Safety } from '../contract/operations.ts';
+import { InterruptedError, type PartnerctlError, UsageError } from '../errors.ts';
+import { type ApiResponse, createApiResponse } from './api-response.ts';
+import { networkError, responseError } from './call-errors.ts';
 import { type AttemptOutcome, decideRetry, parseRetryAfter, RetryBudget } from './retry.ts';
 import { BodyInFlight, type StreamedBody } from './streamed-body.ts';
-import type { Attempt, Reply, Transport } from './transport.ts';
+import type { HttpRequest, Transport, TransportResult } from './transport.ts';
 
 /** What a watcher (-v, --debug, progress) is told. Bodies and headers are not redacted yet. */
 export type TraceEvent =
-  | { readonly kind: 'request'; readonly attempt: number; readonly request: Attempt; readonly url: string }
+  | { readonly kind: 'request'; readonly attempt: number; readonly request: HttpRequest; readonly url: string }
   | {
       readonly kind: 'reply';
-      readonly request: Attempt;
+      readonly request: HttpRequest;
       readonly url: string;
-      readonly reply: Reply;
+      readonly reply: TransportResult;
       readonly ms: number;
     }
   | { readonly kind: 'wait'; readonly ms: number; readonly why: string };
@@ -105,11 +103,11 @@ export class Http {
    * interrupted. For a `once` call every open end is an OutcomeUnknownError, an answer that cannot be read included, and
    * every other class proves that nothing was done.
    */
-  async call(declared: Operation, options: CallOptions = {}): Promise<Answer> {
+  async call(declared: Operation, options: CallOptions = {}): Promise<ApiResponse> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
-    const path = options.link ?? this.basePath + requestPath(operation, options.parameters, options.query);
+    const path = options.link ?? this.basePath + requestPath(operation, options);
     const isEndless = options.body !== undefined && this.options.deadline === undefined;
-    const patience = isEndless ? Number.POSITIVE_INFINITY : this.patienceMs();
+    const patience = isEndless ? Number.POSITIVE_INFINITY : this.remainingMs();
     const deadline = this.options.clock.now() + Math.min(patience, options.timeoutMs ?? Number.POSITIVE_INFINITY);
 
     for (let attempt = 1; ; attempt += 1) {
@@ -118,7 +116,7 @@ export class Http {
       const reply = await this.attempt(request, operation, attempt, deadline, options);
       if (reply.kind === 'response' && isSuccess(reply)) {
         this.budget.giveBack();
-        return createAnswer(operation, reply, request, attempt, this.options.redact);
+        return createApiResponse(operation, reply, request, attempt, this.options.redact);
       }
       const retries = options.retries ?? this.options.retries;
       const next = this.afterFailure(reply, operation, { attempt, retries, deadline });
@@ -129,7 +127,7 @@ export class Http {
   }
 
   /** Milliseconds that a call that starts now may take, and a wait before one. */
-  patienceMs(): number {
+  remainingMs(): number {
     const { clock, deadline } = this.options;
     return deadline === undefined ? CALL_TIMEOUT_MS : deadline - clock.now();
   }
@@ -141,7 +139,7 @@ export class Http {
 
   /** Whether another attempt follows, and when. A 429 holds back every call, and costs nothing of the retry budget. */
   private afterFailure(
-    reply: Reply,
+    reply: TransportResult,
     { safety }: Operation,
     { attempt, retries, deadline }: { readonly attempt: number; readonly retries: number; readonly deadline: number },
   ): { readonly delayMs: number } | { readonly end: CallEnd } {
@@ -160,7 +158,7 @@ export class Http {
     return { delayMs: decision.delayMs };
   }
 
-  private prepare(operation: Operation, path: string, options: CallOptions, deadline: number): Attempt {
+  private prepare(operation: Operation, path: string, options: CallOptions, deadline: number): HttpRequest {
     const { token, userAgent, clock, random } = this.options;
     const timeLeft = attemptMs(deadline - clock.now());
     // The number tells requests of one process apart, whatever the random part comes to.
@@ -191,12 +189,12 @@ export class Http {
 
   /** One attempt under the deadline, Ctrl-C, and the caller's own signal. */
   private async attempt(
-    prepared: Attempt,
+    prepared: HttpRequest,
     operation: Operation,
     attempt: number,
     deadline: number,
     { signal, body }: CallOptions,
-  ): Promise<Reply> {
+  ): Promise<TransportResult> {
     const { transport, trace, clock, interrupt } = this.options;
     if (interrupt.aborted) throw new InterruptedError('Interrupted.');
     signal?.throwIfAborted();
@@ -255,7 +253,7 @@ export class Http {
     }
   }
 
-  private outcomeOf(reply: Reply): AttemptOutcome {
+  private outcomeOf(reply: TransportResult): AttemptOutcome {
     if (reply.kind === 'failure') return reply;
     const retryAfterMs = parseRetryAfter(reply.headers['retry-after'], reply.headers.date, this.options.clock.now());
     const { status, early } = reply;
@@ -263,29 +261,26 @@ export class Http {
   }
 
   private failed(
-    reply: Reply,
+    reply: TransportResult,
     operation: Operation,
-    request: Attempt,
+    request: HttpRequest,
     attempts: number,
     end: CallEnd,
   ): PartnerctlError {
     const call = { operation, baseUrl: this.baseUrl, requestId: request.requestId, attempts, ...end };
-    if (reply.kind === 'failure') return networkFailure(reply, call);
+    if (reply.kind === 'failure') return networkError(reply, call);
     // Before anything is quoted and cut: half a secret could not be recognised any more.
-    return responseFailure({ ...reply, body: this.options.redact(reply.body) }, call);
+    return responseError({ ...reply, body: this.options.redact(reply.body) }, call);
   }
 
   private async wait(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
     const { trace, clock, interrupt } = this.options;
     trace({ kind: 'wait', ms, why });
-    const either = anyOf(interrupt, signal);
     try {
-      await clock.sleep(ms, either.signal);
+      await clock.sleep(ms, signal ? AbortSignal.any([interrupt, signal]) : interrupt);
     } catch (error) {
       if (interrupt.aborted) throw new InterruptedError('Interrupted.');
       throw error;
-    } finally {
-      either.release();
     }
   }
 
@@ -298,7 +293,14 @@ export class Http {
   ): Promise<void> {
     for (let now = this.options.clock.now(); this.pausedUntil > now; now = this.options.clock.now()) {
       if (this.pausedUntil - now > this.waitMs(deadline - now)) {
-        const reply: Reply = { kind: 'response', status: 429, headers: {}, body: '', early: true, premature: true };
+        const reply: TransportResult = {
+          kind: 'response',
+          status: 429,
+          headers: {},
+          body: '',
+          early: true,
+          premature: true,
+        };
         const call = {
           operation,
           baseUrl: this.baseUrl,
@@ -307,7 +309,7 @@ export class Http {
           outOfTime: true,
           retryAt: this.pausedUntil,
         };
-        throw responseFailure(reply, call);
+        throw responseError(reply, call);
       }
       // Those that were held back together must not come back in the same millisecond.
       const spreadMs = Math.min(PAUSE_SPREAD_MS * this.options.random(), deadline - this.pausedUntil);
@@ -316,8 +318,17 @@ export class Http {
   }
 }
 
+function requestPath(operation: Operation, { parameters, query }: CallOptions): string {
+  try {
+    return buildRequestPath(operation, parameters, query);
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
 /** What comes before the service can have all that matters of a request is not about it, whatever its status. */
-function isSuccess({ status, premature }: Extract<Reply, { kind: 'response' }>): boolean {
+function isSuccess({ status, premature }: Extract<TransportResult, { kind: 'response' }>): boolean {
   return status >= 200 && status < 300 && !premature;
 }
 
@@ -327,7 +338,7 @@ function attemptMs(timeLeft: number): number {
 }
 
 /** The end of an attempt whose time was up before all of it left, or any of it. */
-function unsent(cause: unknown, began: boolean): Extract<Reply, { kind: 'failure' }> {
+function unsent(cause: unknown, began: boolean): Extract<TransportResult, { kind: 'failure' }> {
   const message = began ? 'no more of it was taken in time' : 'nothing could be sent in time';
   return { kind: 'failure', began, left: false, transient: true, message, code: undefined, status: undefined, cause };
 }

@@ -1,12 +1,12 @@
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { readList, readNext, statedRest, unreachableNext } from '../contract/lists.ts';
+import { findUnfollowableKey, findUnreadRest, readList, readNext } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
 import { ShapeError } from '../errors.ts';
-import type { Answer } from './answer.ts';
+import type { ApiResponse } from './api-response.ts';
 import type { CallOptions, Http } from './http.ts';
 
-function refused(operation: Operation, answer: Answer, message: string, seen: string): ShapeError {
+function refused(operation: Operation, answer: ApiResponse, message: string, seen: string): ShapeError {
   return new ShapeError(message, {
     why: `${operation.name} names as its next page: ${seen}`,
     hint: `What was read up to here is not the whole list. Assumed (list.next): ${ASSUMPTIONS['list.next']}.`,
@@ -16,7 +16,7 @@ function refused(operation: Operation, answer: Answer, message: string, seen: st
   });
 }
 
-async function linkHeader(operation: Operation, answer: Answer): Promise<string | undefined> {
+async function linkHeader(operation: Operation, answer: ApiResponse): Promise<string | undefined> {
   const { link } = answer.headers;
   if (link === undefined) return undefined;
   const { default: LinkHeader } = await import('http-link-header');
@@ -32,7 +32,7 @@ async function linkHeader(operation: Operation, answer: Answer): Promise<string 
  * The path and query under which the next page is asked, on the configured origin whatever the link says.
  * A link beside the base path is refused: the token would go to something else on that host.
  */
-function pathOfNext(http: Http, operation: Operation, answer: Answer, next: string): string {
+function pathOfNext(http: Http, operation: Operation, answer: ApiResponse, next: string): string {
   const current = new URL(new URL(http.baseUrl).origin + answer.path);
   if (!URL.canParse(next, current.href)) throw refused(operation, answer, 'The list goes on at no address.', next);
   const target = new URL(next, current);
@@ -45,23 +45,23 @@ function pathOfNext(http: Http, operation: Operation, answer: Answer, next: stri
 /** How a list goes on: by a link, in a way that only the caller may know (`sign` is the telling key), or not at all. */
 type Further = { readonly link: string } | { readonly sign: string } | undefined;
 
-async function furtherPage(http: Http, operation: Operation, answer: Answer, resource: string): Promise<Further> {
+async function furtherPage(http: Http, operation: Operation, answer: ApiResponse, resource: string): Promise<Further> {
   const next = answer.read((body) => readNext(body, resource)) ?? (await linkHeader(operation, answer));
   if (next !== undefined) return { link: pathOfNext(http, operation, answer, next) };
-  const sign = unreachableNext(answer.json(), resource);
+  const sign = findUnfollowableKey(answer.json(), resource);
   return sign === undefined ? undefined : { sign };
 }
 
 /** One answer of a list. */
 export interface Page {
   readonly items: readonly JsonObject[];
-  readonly answer: Answer;
+  readonly response: ApiResponse;
   /** Whether a link leads on; the next page is asked when it is pulled. */
-  readonly linked: boolean;
+  readonly hasNext: boolean;
   /** The link where it leads back to a page that was there before, so that it is not followed. */
-  readonly circle: string | undefined;
+  readonly loopsBackTo: string | undefined;
   /** The key that tells of further pages where no link leads to them. */
-  readonly unlinked: string | undefined;
+  readonly unfollowableKey: string | undefined;
 }
 
 /**
@@ -88,10 +88,10 @@ export async function* listPages(
     const isCircle = next !== undefined && seen.has(next);
     yield {
       items,
-      answer,
-      linked: next !== undefined && !isCircle,
-      circle: isCircle ? next : undefined,
-      unlinked: further && 'sign' in further ? further.sign : undefined,
+      response: answer,
+      hasNext: next !== undefined && !isCircle,
+      loopsBackTo: isCircle ? next : undefined,
+      unfollowableKey: further && 'sign' in further ? further.sign : undefined,
     };
     if (next === undefined || isCircle) return;
     link = next;
@@ -111,12 +111,14 @@ export async function* listAll(
 ): AsyncGenerator<JsonObject> {
   let pages = 0;
   for await (const page of listPages(http, operation, resource, () => options)) {
-    const { items, answer, linked, circle, unlinked } = page;
+    const { items, response: answer, hasNext: linked, loopsBackTo: circle, unfollowableKey: unlinked } = page;
     pages += 1;
     const sign = unlinked === undefined ? undefined : `the key ${unlinked}`;
     const rest =
       sign ??
-      (pages === 1 && !linked && circle === undefined ? statedRest(answer.json(), resource, items.length) : undefined);
+      (pages === 1 && !linked && circle === undefined
+        ? findUnreadRest(answer.json(), resource, items.length)
+        : undefined);
     if (rest !== undefined) {
       throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', rest);
     }

@@ -1,9 +1,26 @@
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { NotFoundError } from '../errors.ts';
 import type { Http } from './http.ts';
 import { listAll } from './pages.ts';
 
-/** The spaces available to the token, as the service describes them (spec §4, endpoint 1). */
+/** Lists the spaces that the token has access to, as the service describes them (spec §4, endpoint 1). */
 export function listSpaces(http: Http): AsyncGenerator<JsonObject> {
   return listAll(http, OPERATIONS.listSpaces, 'spaces');
+}
+
+/**
+ * Lists the agents of a space with their public integration metadata (spec §4, endpoint 3).
+ * @throws NotFoundError when the service does not know the space
+ */
+export async function* listAgents(http: Http, spaceId: string): AsyncGenerator<JsonObject> {
+  try {
+    yield* listAll(http, OPERATIONS.listAgents, 'agents', { parameters: { space_id: spaceId } });
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    throw new NotFoundError(`The service does not know the space ${JSON.stringify(spaceId)} (404).`, {
+      ...error.info,
+      hint: `Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list`,
+    });
+  }
 }

@@ -3,7 +3,7 @@ import { BodyInFlight } from './streamed-body.ts';
 import type { Dispatcher } from './undici.ts';
 
 /** One HTTP request, ready to go. */
-export interface Attempt {
+export interface HttpRequest {
   readonly method: string;
   /** Path and query, on the transport's origin. */
   readonly path: string;
@@ -17,7 +17,7 @@ export interface Attempt {
   readonly signal: AbortSignal;
 }
 
-export type Reply =
+export type TransportResult =
   | {
       readonly kind: 'response';
       readonly status: number;
@@ -46,7 +46,7 @@ export type Reply =
 
 export interface Transport {
   /** Makes one attempt. Rejects only with the signal's own reason. */
-  send(attempt: Attempt): Promise<Reply>;
+  send(attempt: HttpRequest): Promise<TransportResult>;
   close(): Promise<void>;
 }
 
@@ -108,9 +108,9 @@ function firstCause(error: unknown): unknown {
 }
 
 /** How much of a request may have left, and the status of its answer, where that began. */
-type Progress = Pick<Extract<Reply, { kind: 'failure' }>, 'began' | 'left' | 'status'>;
+type Progress = Pick<Extract<TransportResult, { kind: 'failure' }>, 'began' | 'left' | 'status'>;
 
-function failure(thrown: unknown, progress: Progress): Extract<Reply, { kind: 'failure' }> {
+function failure(thrown: unknown, progress: Progress): Extract<TransportResult, { kind: 'failure' }> {
   const cause = firstCause(thrown);
   const code = codeOf(cause) ?? codeOf(thrown);
   const said = cause instanceof Error ? cause.message : String(cause);
@@ -209,7 +209,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
   }
 
   /** What undici made of one attempt, in our terms. */
-  function failureOf(error: unknown, { signal, body }: Attempt, progress: Progress): Reply {
+  function failureOf(error: unknown, { signal, body }: HttpRequest, progress: Progress): TransportResult {
     if (body instanceof BodyInFlight && body.failure !== undefined) throw body.failure;
     if (!signal.aborted) {
       const reply = failure(error, progress);
@@ -220,7 +220,7 @@ export function createTransport({ origin, proxy }: TransportOptions): Transport 
     return failure(signal.reason, progress);
   }
 
-  async function exchange(attempt: Attempt, dispatcher: Dispatcher): Promise<Reply> {
+  async function exchange(attempt: HttpRequest, dispatcher: Dispatcher): Promise<TransportResult> {
     const { dispatchRequest } = await import('./undici.ts');
     const stream = attempt.body instanceof BodyInFlight ? attempt.body : undefined;
     let began = false;

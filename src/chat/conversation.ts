@@ -2,7 +2,7 @@ import { sendMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
-import { EXIT, errorObject, InterruptedError, PartnerctlError, withHint } from '../errors.ts';
+import { EXIT, InterruptedError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 import { ENTRY_HELP, type Entry, readEntry } from './entry.ts';
@@ -35,7 +35,7 @@ export interface Sent {
 }
 
 function reason(error: unknown): string {
-  const { message } = errorObject(error);
+  const { message } = toErrorObject(error);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   return why === undefined ? message : `${message} ${why.replaceAll('\n', '; ')}`;
 }
@@ -171,7 +171,7 @@ export class Conversation {
     this.underWay.set(message, this.parts.repeatLine(place.session_id, message));
     this.sending = this.sending.then(async () => {
       try {
-        const { message_id, created, repeated } = await sendMessage(http, { ...place, ...message });
+        const { message_id, created, wasRetried: repeated } = await sendMessage(http, { ...place, ...message });
         this.underWay.delete(message);
         this.own.add(message_id);
         if (created === false && !repeated) this.say('It was registered before; it is there once.');

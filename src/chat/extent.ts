@@ -33,7 +33,7 @@ export class Extent {
 
   /** Takes in a page and how many messages of it are new; `isBeginning` where it is of the first reading, without a cursor. */
   came(page: HistoryPage, { isBeginning, fresh }: { readonly isBeginning: boolean; readonly fresh: number }): void {
-    const { messages, more, linked, byLink, ends, total } = page;
+    const { messages, hasMore: more, hasNextLink: linked, reachedByLink: byLink, isDeclaredEnd: ends, total } = page;
     this.read += fresh;
     // More than the newest is older, and what is asked for after the last of them is not.
     if (fresh === 0) this.hidden ??= this.promised;

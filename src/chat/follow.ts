@@ -99,7 +99,7 @@ class Following {
     return this.ending.why({
       isInterrupted: this.closing.signal.aborted,
       isRead: [...this.sessions.values()].every(({ caughtUp }) => caughtUp),
-      patienceMs: http.patienceMs(),
+      patienceMs: http.remainingMs(),
       now: clock.now(),
     });
   }
@@ -162,7 +162,7 @@ class Following {
   /** Waits until something is due, the time is up, or the machine wakes from a sleep. */
   private async nap(due: number, signal: AbortSignal): Promise<void> {
     const { clock, http } = this.parts;
-    const until = Math.min(due, this.ending.endsAt, this.outageEndsAt(), clock.now() + http.patienceMs());
+    const until = Math.min(due, this.ending.endsAt, this.outageEndsAt(), clock.now() + http.remainingMs());
     if (await nap(clock, until, signal)) this.woke(clock.now());
     this.mailbox.stir();
   }
@@ -191,7 +191,7 @@ class Following {
     const live = !isOld;
     this.pacing.answered(
       session.id,
-      { live, awaiting: newest?.role === 'user', more: atOnce, waitMs: page.waitMs },
+      { live, awaiting: newest?.role === 'user', more: atOnce, waitMs: page.requestedWaitMs },
       now,
     );
     if (overslept) this.woke(now);

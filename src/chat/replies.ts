@@ -4,7 +4,7 @@ import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import { duration } from '../config/flags.ts';
 import type { Message } from '../contract/messages.ts';
-import { errorObject, InterruptedError, NoReplyError, PartnerctlError, withHint } from '../errors.ts';
+import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import { sayNotice } from './notice.ts';
 import { type Place, readableText } from './shown.ts';
 import type { Waited } from './wait.ts';
@@ -95,7 +95,7 @@ function failureOf(
     return new NoReplyError(shortfall(came, wanted), {
       why: lastError?.message,
       hint,
-      details: lastError ? { ...details, last_error: errorObject(lastError) } : details,
+      details: lastError ? { ...details, last_error: toErrorObject(lastError) } : details,
       cause: lastError,
     });
   }

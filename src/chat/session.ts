@@ -1,4 +1,4 @@
-import { type HistoryPage, type HistoryPlace, historyAfter } from '../api/chat.ts';
+import { type HistoryPage, type HistoryPosition, readHistoryAfter } from '../api/chat.ts';
 import type { CallOptions, Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { Extent, type Gap } from './extent.ts';
@@ -91,8 +91,8 @@ export class FollowedSession {
     if (!this.pages) {
       if (!this.repeats) this.asked = this.tail.cursor(now());
       this.midway = false;
-      const place: HistoryPlace = { source_id: sourceId, session_id: this.id, after_message_id: this.asked };
-      this.pages = historyAfter(http, place, now, limits);
+      const place: HistoryPosition = { source_id: sourceId, session_id: this.id, after_message_id: this.asked };
+      this.pages = readHistoryAfter(http, place, now, limits);
     }
     const { value, done } = await this.pages.next();
     this.wasRead = true;
@@ -106,10 +106,10 @@ export class FollowedSession {
     this.unreadable = 0;
     this.suspicious = false;
     this.repeats = false;
-    this.leadsBack = page.byLink ? this.leadsBack : page.linked && isNewestFirst(page.messages);
+    this.leadsBack = page.reachedByLink ? this.leadsBack : page.hasNextLink && isNewestFirst(page.messages);
     const isFurther = this.midway;
     this.midway = true;
-    if (!page.more) this.pages = undefined;
+    if (!page.hasMore) this.pages = undefined;
     const isCatchingUp = !this.caughtUp;
     const isConclusive = this.tail.isConclusive(this.asked);
     const fresh = this.tail.accept(page.messages, now, isFurther);
@@ -118,8 +118,8 @@ export class FollowedSession {
     // or something that came to exist only since.
     const isPresent = arrivals.some(({ backlog }) => !backlog);
     const isUnsure = isCatchingUp && !isPresent && (fresh.length > 0 || !isConclusive);
-    const more = page.more || isUnsure;
-    if (!page.more) this.readAt ??= page.answeredAt;
+    const more = page.hasMore || isUnsure;
+    if (!page.hasMore) this.readAt ??= page.respondedAt;
     if (!more) this.caughtUp = true;
     this.stale = more && fresh.length === 0 ? this.stale + 1 : 0;
     this.extent.came(page, { isBeginning: isCatchingUp && this.asked === undefined, fresh: fresh.length });
@@ -184,11 +184,11 @@ export class FollowedSession {
 /** What a session is that the service does not know yet, because nothing was said in it. */
 export const NOTHING: HistoryPage = {
   messages: [],
-  more: false,
-  linked: false,
-  byLink: false,
-  ends: false,
+  hasMore: false,
+  hasNextLink: false,
+  reachedByLink: false,
+  isDeclaredEnd: false,
   total: undefined,
-  answeredAt: undefined,
-  waitMs: undefined,
+  respondedAt: undefined,
+  requestedWaitMs: undefined,
 };

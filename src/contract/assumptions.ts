@@ -1,40 +1,44 @@
+import { describeJson, type JsonObject } from './json.ts';
+
 /**
- * The places where the spec leaves the wire open, each with the name under which the tool speaks of what it assumes.
- * Readers that meet a shape outside an assumption name it in their error.
+ * What the tool assumes where the spec leaves the wire open, by name. An error about a response that fits none of it names
+ * the assumption.
  */
 export const ASSUMPTIONS = {
   'list.envelope':
-    'a list is a bare array, or stands under results, data, items or its own name (also one level down), or under the one key that holds an array of objects',
+    'a list is a bare array, or the value of results, data, items, or the name of the resource (at the top or one level down), or of the only key that holds an array of objects',
   'list.next':
-    'the next page is `next` in the body, or a Link header with rel="next": a path and query of this service',
-  'id.field': 'an id stands under its own name or `id`, at the top or one level down under the name of its resource',
-  'space.external_id': 'a listed space carries its external_space_id under that name',
-  'agent.name': 'a listed agent carries the name that it was installed with',
-  'provision.agents': 'the answer to provisioning lists the installed agents, with their names and ids',
+    'the next page is the value of `next` in the body, or of a Link header with rel="next": a path and query of this service',
+  'id.field':
+    'an id is the value of its own name or of `id`, at the top or one level down under the name of its resource',
+  'space.external_id': 'a listed space has its external_space_id under that name',
+  'agent.name': 'a listed agent has the name that it was installed with',
+  'provision.agents': 'the response to provisioning lists the installed agents with their names and ids',
   'chat.source':
-    'the answer to setting up API chat is the source, at the top or under source, api_chat, data or result',
+    'the response to setting up API chat is the source, at the top or under source, api_chat, data, or result',
   'chat.acknowledgement':
-    'the acknowledgement of a message carries message_id (and created) at the top or under message, data or result',
-  'history.query': 'history is read by GET with the query source_id, session_id and after_message_id',
+    'the acknowledgement of a message has message_id (and created) at the top or under message, data, or result',
+  'history.query': 'the history is read by GET with the query source_id, session_id, and after_message_id',
   'history.messages':
-    'history is a list of the messages after the cursor, each with its message_id; all of them without a cursor',
+    'the history is a list of the messages after the cursor, or of all messages without one, each with its message_id',
   'message.author':
-    'the author stands under role, author, sender, sender_type or direction; assistant, agent, bot, ai and outbound mean a reply',
-  'message.text': 'the text stands under text, content, body or message, as text or as a list of parts that hold text',
-  'message.created_at': 'the moment of a message stands under created_at, timestamp or sent_at',
-  'cron.list': 'scheduled jobs are listed by GET on the creation path',
+    'the author is the value of role, author, sender, sender_type, or direction; assistant, agent, bot, ai, and outbound mark a reply',
+  'message.text':
+    'the text is the value of text, content, body, or message, as a string or a list of parts that hold text',
+  'message.created_at': 'the time of a message is the value of created_at, timestamp, or sent_at',
+  'cron.list': 'scheduled jobs are listed by GET on the path that creates them',
   'cron.fields':
-    'a job carries its id as cron_job_id or id, agent_id (or agent with its id), name, instructions, and a schedule as it was sent, as plain fields, or as a text of five cron fields',
+    'a job has its id as cron_job_id or id, agent_id (or agent with an id), name, instructions, and a schedule as it was sent, as plain fields, or as one string of five cron fields',
   'upload.multipart':
     'documents and file attachments are created by POST with a multipart body that holds the file in the field `file`',
 } as const;
 
 export type AssumptionName = keyof typeof ASSUMPTIONS;
 
-/** An answer that no assumption covers. The caller turns it into an error for people. */
+/** A response that no assumption covers. The api layer turns it into an error for the user. */
 export class UnknownShape extends Error {
   readonly assumption: AssumptionName;
-  /** What came instead, in words. */
+  /** What came instead, described for a person. */
   readonly seen: string;
 
   constructor(assumption: AssumptionName, message: string, seen: string) {
@@ -44,9 +48,25 @@ export class UnknownShape extends Error {
   }
 }
 
-/** An answer whose body says that the call failed, though its status does not. */
-export class SaidFailed extends UnknownShape {
+/** A response with a success status whose body reports an error. */
+export class ErrorInBody extends UnknownShape {
   constructor(assumption: AssumptionName, seen: string) {
-    super(assumption, 'The answer says that the call failed, though its status does not.', seen);
+    super(assumption, 'The response reports an error, although its status is a success.', seen);
   }
+}
+
+function reportsError({ success, ok, error, errors }: JsonObject): boolean {
+  const isPresent = (value: unknown) =>
+    typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+  return success === false || ok === false || isPresent(error) || isPresent(errors);
+}
+
+/**
+ * Rejects a successful response whose body reports an error: an id in it may belong to something else, and an empty list in
+ * it means nothing.
+ * @param envelopes the objects of the body that may report it
+ * @throws ErrorInBody
+ */
+export function rejectErrorInBody(body: unknown, envelopes: readonly JsonObject[], assumption: AssumptionName): void {
+  if (envelopes.some(reportsError)) throw new ErrorInBody(assumption, describeJson(body));
 }

@@ -1,7 +1,6 @@
-import { UnknownShape } from './assumptions.ts';
+import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findField, findId, findText } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { refuseSaidFailed } from './said-failed.ts';
 
 /** An API chat source as the service answers it (spec §2, §4.2). */
 export interface ChatSource {
@@ -26,7 +25,7 @@ function booleanOf(value: unknown): boolean | undefined {
 export function readChatSource(body: unknown): ChatSource {
   const top = isJsonObject(body) ? body : {};
   const envelopes = [top, top.data, top.result].filter(isJsonObject);
-  refuseSaidFailed(body, envelopes, 'chat.source');
+  rejectErrorInBody(body, envelopes, 'chat.source');
   const places = envelopes.flatMap((place) => [place, place.source, place.api_chat, place.api_chat_source]);
   const objects = places.filter(isJsonObject);
   // An `id` beside a nested source is not the source's own, so the innermost object that has one counts.

@@ -1,7 +1,6 @@
-import { UnknownShape } from './assumptions.ts';
+import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findId, readId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { refuseSaidFailed } from './said-failed.ts';
 
 /** When a job runs: cron fields and a timezone, as the service writes them. */
 export interface WireSchedule {
@@ -104,7 +103,7 @@ export function readCronJob(item: JsonObject): ListedCronJob {
 export function readCreatedCronJob(body: unknown): string {
   const top = isJsonObject(body) ? body : {};
   const envelopes = [top, top.data, top.result].filter(isJsonObject);
-  refuseSaidFailed(body, envelopes, 'cron.fields');
+  rejectErrorInBody(body, envelopes, 'cron.fields');
   const places = envelopes.flatMap((place) => [place, place.cron_job, place.partner_cron_job, place.job]);
   const objects = places.filter(isJsonObject);
   // A plain id beside a nested job is the envelope's own, so the innermost object that has one counts.

@@ -1,6 +1,5 @@
-import { UnknownShape } from './assumptions.ts';
+import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { refuseSaidFailed } from './said-failed.ts';
 
 /** Names under which a list may stand, tried in this order before its own name. */
 const ENVELOPES = ['results', 'data', 'items'] as const;
@@ -85,7 +84,7 @@ function onlyArrayOfObjects(body: JsonObject): readonly unknown[] | undefined {
 export function readList(body: unknown, resource: string): readonly JsonObject[] {
   if (Array.isArray(body)) return objects(body, resource);
   if (isJsonObject(body)) {
-    refuseSaidFailed(body, [body, body.data, body.result].filter(isJsonObject), 'list.envelope');
+    rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject), 'list.envelope');
     const found = arrayAt(body, resource) ?? nestedArray(body, resource) ?? onlyArrayOfObjects(body);
     if (found) return objects(found, resource);
   }
@@ -137,7 +136,7 @@ export function readNext(body: unknown, resource: string): string | undefined {
  * @param resource as for `readList`
  * @returns the telling key, or undefined.
  */
-export function unreachableNext(body: unknown, resource: string): string | undefined {
+export function findUnfollowableKey(body: unknown, resource: string): string | undefined {
   if (!isJsonObject(body)) return undefined;
   const places = pagingPlaces(body, resource);
   return OTHER_CURSORS.find((key) => places.some((place) => Boolean(place[key])));
@@ -151,7 +150,7 @@ const ENDS = ['next', ...OTHER_CURSORS];
  * that no further page follows.
  * @param resource as for `readList`
  */
-export function statedExtent(body: unknown, resource: string): { readonly total?: number; readonly ends: boolean } {
+export function readStatedExtent(body: unknown, resource: string): { readonly total?: number; readonly ends: boolean } {
   if (!isJsonObject(body)) return { ends: false };
   const places = pagingPlaces(body, resource);
   const ends = places.some((place) => ENDS.some((key) => key in place && !leadsOn(linkIn(place[key]))));
@@ -165,7 +164,7 @@ export function statedExtent(body: unknown, resource: string): { readonly total?
  * @param read the items read
  * @returns the telling words, or undefined
  */
-export function statedRest(body: unknown, resource: string, read: number): string | undefined {
+export function findUnreadRest(body: unknown, resource: string, read: number): string | undefined {
   if (!isJsonObject(body)) return undefined;
   for (const place of pagingPlaces(body, resource)) {
     const total = TOTALS.find((key) => typeof place[key] === 'number' && place[key] > read);

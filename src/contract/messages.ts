@@ -1,8 +1,7 @@
-import { UnknownShape } from './assumptions.ts';
+import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findField, findId, findText } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { readList } from './lists.ts';
-import { refuseSaidFailed } from './said-failed.ts';
 
 /** One message of a session's history. */
 export interface Message {
@@ -145,7 +144,7 @@ export function readHistoryEntries(body: unknown): readonly JsonObject[] {
 export function readAcknowledgement(body: unknown): Acknowledgement {
   const top = isJsonObject(body) ? body : {};
   const layers = [top, top.data, top.result].filter(isJsonObject);
-  refuseSaidFailed(body, layers, 'chat.acknowledgement');
+  rejectErrorInBody(body, layers, 'chat.acknowledgement');
   const layer = layers.find((candidate) => findId(candidate, 'message') !== undefined);
   const message_id = layer && findId(layer, 'message');
   if (layer === undefined || message_id === undefined) {

@@ -1,7 +1,6 @@
-import { UnknownShape } from './assumptions.ts';
+import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findField, findId, findText, readId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { refuseSaidFailed } from './said-failed.ts';
 
 /** An agent as the service lists it, as far as the tool needs it. */
 export interface ListedAgent {
@@ -58,7 +57,7 @@ export function readAgent(agent: JsonObject): ListedAgent {
 }
 
 /** What the answer to provisioning says (spec §4.1 leaves its shape open). */
-export interface ProvisionAnswer {
+export interface ProvisionResponse {
   readonly space_id: string;
   /** False when the service says that the space was there before; undefined when it does not say. */
   readonly created: boolean | undefined;
@@ -81,11 +80,11 @@ function hasId(agent: unknown): agent is JsonObject {
  * Agents without an id are left out: the caller finds them in the list of the space.
  * @throws UnknownShape when no space_id can be made out, or the answer speaks of a failure
  */
-export function readProvisionAnswer(body: unknown): ProvisionAnswer {
+export function readProvisionResponse(body: unknown): ProvisionResponse {
   if (!isJsonObject(body))
     throw new UnknownShape('id.field', 'The answer to provisioning is not an object.', describeJson(body));
   const layers = [body, body.data, body.result, body.results].filter(isJsonObject);
-  refuseSaidFailed(body, layers, 'provision.agents');
+  rejectErrorInBody(body, layers, 'provision.agents');
   const layer = layers.find((candidate) => findId(candidate, 'space') !== undefined) ?? body;
   const { created } = layer;
   const agents = [layer, body].map(agentsIn).find((found) => found.length > 0) ?? [];

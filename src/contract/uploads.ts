@@ -1,7 +1,6 @@
-import { UnknownShape } from './assumptions.ts';
+import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { refuseSaidFailed } from './said-failed.ts';
 
 /** What a file is uploaded as (spec §2). */
 export type UploadKind = 'attachment' | 'document';
@@ -30,7 +29,7 @@ function layersOf(body: unknown, depth = 0): readonly JsonObject[] {
  */
 export function readUploadId(body: unknown, kind: UploadKind): string {
   const layers = layersOf(body);
-  refuseSaidFailed(body, layers, 'id.field');
+  rejectErrorInBody(body, layers, 'id.field');
   // A plain id around a file is the envelope's own, so the innermost object that has one counts.
   const candidates = [...layers.filter((layer) => `${RESOURCES[kind]}_id` in layer), ...layers.toReversed()];
   const id = candidates.map((layer) => findId(layer, RESOURCES[kind])).find((found) => found !== undefined);

@@ -1,7 +1,5 @@
-import { type AgentReference, findAgentId } from '../api/find-agent.ts';
-import { findSpaceId } from '../api/find-space.ts';
 import type { Http } from '../api/http.ts';
-import { parseReference } from '../api/reference.ts';
+import { type AgentReference, parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
 
 /** Which agent a job is for: by id, or by name within a space. */
 export interface AgentInput {
@@ -23,10 +21,10 @@ export class AgentFinder {
   /** The agent's id. @throws NotFoundError, UsageError as `findSpaceId` and `findAgentId` do */
   async find({ agent, space = '' }: AgentInput): Promise<string> {
     if (agent.by === 'id') return agent.value;
-    const spaceId = this.spaces.get(space) ?? findSpaceId(this.http, parseReference(space));
+    const spaceId = this.spaces.get(space) ?? resolveSpaceId(this.http, parseReference(space));
     this.spaces.set(space, spaceId);
     const key = JSON.stringify([space, agent.value]);
-    const agentId = this.agents.get(key) ?? spaceId.then((id) => findAgentId(this.http, id, agent));
+    const agentId = this.agents.get(key) ?? spaceId.then((id) => resolveAgentId(this.http, id, agent));
     this.agents.set(key, agentId);
     return await agentId;
   }

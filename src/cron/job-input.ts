@@ -1,4 +1,4 @@
-import { parseAgentReference } from '../api/find-agent.ts';
+import { parseAgentReference } from '../api/references.ts';
 import type { Args } from '../cli/command.ts';
 import { parseTextArgument, type TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';

@@ -1,6 +1,6 @@
+import { readItem } from '../api/api-response.ts';
 import { listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
-import { readItem } from '../api/read-item.ts';
 import type { Clock } from '../clock.ts';
 import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { parseReference } from '../api/reference.ts';
+import { parseReference } from '../api/references.ts';
 import { choice } from '../yaml/choice.ts';
 import { label } from '../yaml/issue-wording.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';

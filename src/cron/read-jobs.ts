@@ -1,4 +1,4 @@
-import { parseAgentReference } from '../api/find-agent.ts';
+import { parseAgentReference } from '../api/references.ts';
 import type { Context } from '../cli/context.ts';
 import { readText, refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';

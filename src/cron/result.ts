@@ -1,4 +1,4 @@
-import { errorObject } from '../errors.ts';
+import { toErrorObject } from '../errors.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CreateOutcome } from './outcome.ts';
@@ -69,6 +69,6 @@ export function resultJson(result: CronResult): object {
     key,
     next_runs,
     ...(differences.length > 0 && { differences }),
-    ...(error !== undefined && { error: errorObject(error) }),
+    ...(error !== undefined && { error: toErrorObject(error) }),
   };
 }

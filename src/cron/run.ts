@@ -75,7 +75,7 @@ async function guardParts(
     hasEnded,
     find,
     post: (job, timeoutMs) => announced(context, createCronJob(http, job, timeoutMs)),
-    patienceMs: () => http.patienceMs(),
+    patienceMs: () => http.remainingMs(),
     ended: abortSignal,
   };
 }

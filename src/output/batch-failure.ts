@@ -1,5 +1,4 @@
 import {
-  errorObject,
   InterruptedError,
   isBalanceTooLow,
   isRateLimited,
@@ -8,6 +7,7 @@ import {
   PartialFailure,
   PartnerctlError,
   RunFailure,
+  toErrorObject,
 } from '../errors.ts';
 
 /** One of several things that a command was to do. */
@@ -36,7 +36,7 @@ const NAMED_FAILURES = 10;
 
 function failureLine({ label, error }: BatchItem): string {
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
-  const { message, status, request_id: id } = errorObject(error);
+  const { message, status, request_id: id } = toErrorObject(error);
   const reason = why?.replaceAll(/\.?\n/g, '; ');
   const sentence = message.endsWith('.') ? reason?.replace(/^./, (first) => first.toUpperCase()) : reason;
   const said = sentence === undefined ? '' : ` ${sentence}`;

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { errorObject, PartnerctlError, UsageError } from '../errors.ts';
+import { PartnerctlError, toErrorObject, UsageError } from '../errors.ts';
 import { createPaint } from './color.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
@@ -46,7 +46,7 @@ function continued(text: string): string {
  * `why` keeps its layout, carets and all. No colour codes but its own: text from outside is cleaned.
  */
 export async function formatError(error: unknown, { color, debug, command }: ErrorTextOptions): Promise<string> {
-  const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = errorObject(error);
+  const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error);
   const paint = await createPaint(color);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const answered = serviceLine(status, code, requestId);
@@ -67,5 +67,5 @@ export async function formatError(error: unknown, { color, debug, command }: Err
 
 /** An error as one line of JSON for scripts: `{"error":{…}}`. */
 export function formatErrorJson(error: unknown): string {
-  return `${stringifyJson({ error: errorObject(error) })}\n`;
+  return `${stringifyJson({ error: toErrorObject(error) })}\n`;
 }

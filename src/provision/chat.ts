@@ -1,4 +1,4 @@
-import { setUpSource } from '../api/chat.ts';
+import { setUpChatSource } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import { CHAT_DEFAULTS, type ChatSetup, chatDifferences } from '../chat/source.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
@@ -26,7 +26,7 @@ async function setUp(
   if (agent.agent_id === null) {
     throw unnamedAgent(spaceId, 'chat setup');
   }
-  const source = await setUpSource(http, spaceId, agent.agent_id, { ...CHAT_DEFAULTS, ...asked });
+  const source = await setUpChatSource(http, spaceId, agent.agent_id, { ...CHAT_DEFAULTS, ...asked });
   const differences = chatDifferences(source, asked).map((each) => ({
     field: `agents[${agent.name}].chat.${each.field}`,
     service: each.service,

@@ -204,7 +204,7 @@ async function provisionSighted(
     } catch (error) {
       if (round >= rounds || !mayPass(error, soFar)) throw finalError(error, soFar);
       const delayMs = pauseBefore(error, round, surface);
-      if (delayMs > surface.http.patienceMs()) throw finalError(error, soFar);
+      if (delayMs > surface.http.remainingMs()) throw finalError(error, soFar);
       await surface.clock.sleep(delayMs, surface.interrupt);
     }
   }

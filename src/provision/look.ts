@@ -1,7 +1,6 @@
-import { listAgents } from '../api/agents.ts';
+import { readItem } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
-import { readItem } from '../api/read-item.ts';
-import { listSpaces } from '../api/spaces.ts';
+import { listAgents, listSpaces } from '../api/spaces.ts';
 import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readAgent } from '../contract/provisioning.ts';

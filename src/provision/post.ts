@@ -1,5 +1,5 @@
 import { provisionSpace } from '../api/provisioning.ts';
-import type { ProvisionAnswer } from '../contract/provisioning.ts';
+import type { ProvisionResponse } from '../contract/provisioning.ts';
 import { PartnerctlError } from '../errors.ts';
 import { CannotLook, inspectAgents } from './look.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
@@ -37,7 +37,7 @@ function matchInstalled(
 /** The agents that a POST installed, out of its answer or, where that does not tell all, out of the list. */
 async function installedAgents(
   surface: Surface,
-  answer: ProvisionAnswer,
+  answer: ProvisionResponse,
   missing: readonly PlannedAgent[],
   before: ReadonlySet<string | undefined>,
 ): Promise<(PresentAgent | undefined)[]> {

@@ -1,5 +1,5 @@
 import { type CronResult, resultJson as cronJson } from '../cron/result.ts';
-import { type ErrorObject, errorObject, type PartnerctlError } from '../errors.ts';
+import { type ErrorObject, type PartnerctlError, toErrorObject } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import type { Difference } from './plan.ts';
 
@@ -37,7 +37,7 @@ export function resultJson(result: DocumentResult): object {
     cron: cron.map(cronJson),
     ...(action && { action }),
     ...(differences.length > 0 && { differences }),
-    ...(error !== undefined && { error: errorObject(error) satisfies ErrorObject }),
+    ...(error !== undefined && { error: toErrorObject(error) satisfies ErrorObject }),
   };
 }
 

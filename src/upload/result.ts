@@ -1,10 +1,10 @@
 import type { UploadKind } from '../contract/uploads.ts';
 import {
-  errorObject,
   InterruptedError,
   LocalError,
   OutcomeUnknownError,
   PartnerctlError,
+  toErrorObject,
   withHint,
 } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
@@ -27,7 +27,7 @@ export interface UploadResult {
 
 /** The fixed form in which scripts see a result. */
 export function resultJson({ file, as, id, bytes, sha256, status, error }: UploadResult): object {
-  return { file, as, id, bytes, sha256, status, error: error === undefined ? null : errorObject(error) };
+  return { file, as, id, bytes, sha256, status, error: error === undefined ? null : toErrorObject(error) };
 }
 
 function unknownFailure(file: string, { since, error }: { since: string; error?: unknown }): unknown {

@@ -86,7 +86,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     await until(child.stdout, /Reading the spaces/);
     release();
     const ran = await child;
-    expect(screen(ran.stdout)).toBe('The token reaches no spaces.\n');
+    expect(screen(ran.stdout)).toBe('The token has access to no spaces.\n');
     expect(ran.stdout).not.toContain('\u001b[?25l');
   });
 
@@ -98,7 +98,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       inTerminal(['spaces', 'list'], { env: { ...it.env, CI: '1' } }),
     ]);
     expect(quiet.stdout).toBe('');
-    expect(plain(ci.stdout)).toBe('The token reaches no spaces.\n');
+    expect(plain(ci.stdout)).toBe('The token has access to no spaces.\n');
   });
 
   test('a terminal that has no size, as in a container, gets no spinner and no trouble', async () => {
@@ -106,7 +106,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     await it.set({ latency_ms: 1_200 });
     const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 0 });
     expect(ran.exitCode).toBe(0);
-    expect(plain(ran.stdout)).toBe('The token reaches no spaces.\n');
+    expect(plain(ran.stdout)).toBe('The token has access to no spaces.\n');
   });
 
   test('login asks for the token and does not show it', async () => {

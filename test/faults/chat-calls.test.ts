@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { historyAfter, sendMessage, setUpSource } from '../../src/api/chat.ts';
+import { readHistoryAfter, sendMessage, setUpChatSource } from '../../src/api/chat.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { RateLimitError, ServiceError, ShapeError } from '../../src/errors.ts';
 import { withinLimit } from './client.ts';
@@ -52,7 +52,11 @@ describe('sending a message', () => {
   it('sends the text as it is, and says what the service says', async () => {
     const text = `line\r\n\ttab "quote" \\ 👩‍👩‍👧 \u0000\u202e é e\u0301 \u2028${'x'.repeat(1024 * 1024)}`;
     const { got, http } = await serverOf(json(200, { message_id: 'm1', created: true }));
-    expect(await sendMessage(http, { ...message, text })).toEqual({ message_id: 'm1', created: true, repeated: false });
+    expect(await sendMessage(http, { ...message, text })).toEqual({
+      message_id: 'm1',
+      created: true,
+      wasRetried: false,
+    });
     expect(got).toHaveLength(1);
     expect(got[0]).toMatchObject({ method: 'POST', url: '/v1/integrations/api-chat/message/' });
     expect(JSON.parse(got[0]?.body ?? '')).toEqual({ ...message, text, response_mode: 'accepted' });
@@ -60,7 +64,7 @@ describe('sending a message', () => {
 
   it('repeats it word for word after a reset and a 503, and says that it did', async () => {
     const { got, http } = await serverOf(reset, json(503, {}), json(200, { message_id: 'm1', created: false }));
-    expect(await sendMessage(http, message)).toEqual({ message_id: 'm1', created: false, repeated: true });
+    expect(await sendMessage(http, message)).toEqual({ message_id: 'm1', created: false, wasRetried: true });
     expect(new Set(got.map(({ body }) => body)).size).toBe(1);
     expect(got).toHaveLength(3);
   });
@@ -83,7 +87,7 @@ describe('setting up a source', () => {
   it('posts the fields to the agent and reads the source', async () => {
     const { got, http } = await serverOf(json(201, { source: { source_id: 'src', name: 'Chat' } }));
     const fields = { name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' } as const;
-    expect(await setUpSource(http, 'sp/1', 'a 1', fields)).toMatchObject({
+    expect(await setUpChatSource(http, 'sp/1', 'a 1', fields)).toMatchObject({
       source_id: 'src',
       created: true,
       name: 'Chat',
@@ -94,7 +98,7 @@ describe('setting up a source', () => {
 
   it('is repeated after a failure', async () => {
     const { got, http } = await serverOf(reset, json(200, { source_id: 'src', created: false }));
-    expect(await setUpSource(http, 'sp', 'a', {})).toMatchObject({ source_id: 'src', created: false });
+    expect(await setUpChatSource(http, 'sp', 'a', {})).toMatchObject({ source_id: 'src', created: false });
     expect(got).toHaveLength(2);
   });
 });
@@ -104,7 +108,7 @@ describe('reading the history', () => {
     const { got, http } = await serverOf(...answers);
     const read: { ids: string[]; more: boolean; waitMs: number | undefined }[] = [];
     const place = { source_id: 'src', session_id: 'a b&c', after_message_id: after };
-    for await (const { messages, more, waitMs } of historyAfter(http, place, Date.now)) {
+    for await (const { messages, hasMore: more, requestedWaitMs: waitMs } of readHistoryAfter(http, place, Date.now)) {
       read.push({ ids: messages.map(({ message_id }) => message_id), more, waitMs });
     }
     return { got, read };

@@ -1,6 +1,5 @@
-import { listAgents } from '../../api/agents.ts';
-import { findSpaceId } from '../../api/find-space.ts';
-import { parseReference } from '../../api/reference.ts';
+import { parseReference, resolveSpaceId } from '../../api/references.ts';
+import { listAgents } from '../../api/spaces.ts';
 import { command } from '../../cli/command.ts';
 import { findId, findText } from '../../contract/fields.ts';
 import type { JsonObject } from '../../contract/json.ts';
@@ -23,7 +22,7 @@ export default command({
   async run(context, { space }) {
     const http = await context.http();
     context.progress.start('Reading the agents');
-    const spaceId = await findSpaceId(http, space);
+    const spaceId = await resolveSpaceId(http, space);
     return listResult(listAgents(http, spaceId), COLUMNS, { empty: 'The space has no agents.' });
   },
 });

@@ -86,7 +86,11 @@ async function register(http: Http, sending: RepeatableMessage, input: Input, co
   }
 }
 
-async function sayWhetherCreated({ created, repeated }: SentMessage, id: string, context: Context): Promise<void> {
+async function sayWhetherCreated(
+  { created, wasRetried: repeated }: SentMessage,
+  id: string,
+  context: Context,
+): Promise<void> {
   if (created !== false) return;
   await context.notice(
     repeated

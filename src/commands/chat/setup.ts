@@ -1,8 +1,13 @@
-import { setUpSource } from '../../api/chat.ts';
-import { type AgentReference, findAgentId, parseAgentReference } from '../../api/find-agent.ts';
-import { findSpaceId } from '../../api/find-space.ts';
+import { setUpChatSource } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
-import { parseReference, type Reference } from '../../api/reference.ts';
+import {
+  type AgentReference,
+  parseAgentReference,
+  parseReference,
+  type Reference,
+  resolveAgentId,
+  resolveSpaceId,
+} from '../../api/references.ts';
 import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '../../chat/source.ts';
 import { type Command, command } from '../../cli/command.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
@@ -30,7 +35,7 @@ const COLUMNS: readonly Column<ChatSource>[] = [
 
 async function setUp(http: Http, spaceId: string, agentId: string, fields: ChatSetup): Promise<ChatSource> {
   try {
-    return await setUpSource(http, spaceId, agentId, fields);
+    return await setUpChatSource(http, spaceId, agentId, fields);
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     const message = `The service does not know the agent ${JSON.stringify(agentId)} in the space ${JSON.stringify(spaceId)} (404).`;
@@ -95,8 +100,8 @@ const setup: Command = command<Input>({
   async run(context, { space, agent, asked }) {
     const http = await context.http();
     context.progress.start('Setting up the chat');
-    const spaceId = await findSpaceId(http, space);
-    const agentId = await findAgentId(http, spaceId, agent);
+    const spaceId = await resolveSpaceId(http, space);
+    const agentId = await resolveAgentId(http, spaceId, agent);
     const source = await setUp(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
     const note = differencesNote(source, asked);
     if (note !== undefined) await context.notice(note);

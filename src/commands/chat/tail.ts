@@ -11,11 +11,11 @@ import { duration } from '../../config/flags.ts';
 import type { Message } from '../../contract/messages.ts';
 import {
   EXIT,
-  errorObject,
   InterruptedError,
   LocalError,
   NoReplyError,
   ServiceError,
+  toErrorObject,
   UsageError,
   withHint,
 } from '../../errors.ts';
@@ -140,7 +140,7 @@ function checkEnd(
       details: {
         source_id: input.source_id,
         sessions: input.sessions,
-        ...(error && { last_error: errorObject(error) }),
+        ...(error && { last_error: toErrorObject(error) }),
       },
       cause: error,
     });

@@ -27,6 +27,6 @@ export default command({
   async run(context) {
     const http = await context.http();
     context.progress.start('Reading the spaces');
-    return listResult(listSpaces(http), COLUMNS, { empty: 'The token reaches no spaces.' });
+    return listResult(listSpaces(http), COLUMNS, { empty: 'The token has access to no spaces.' });
   },
 });

@@ -133,8 +133,8 @@ describe('a created job', () => {
 describe('the calls', () => {
   it('are the creation, which happens once, and a list on the same path', () => {
     const path = '/automation/partner-cron-jobs/';
-    expect(OPERATIONS.createCronJob).toMatchObject({ method: 'POST', path, safety: 'once', source: 'spec' });
-    expect(OPERATIONS.listCronJobs).toMatchObject({ method: 'GET', path, safety: 'safe', source: 'assumed' });
+    expect(OPERATIONS.createCronJob).toMatchObject({ method: 'POST', path, safety: 'once' });
+    expect(OPERATIONS.listCronJobs).toMatchObject({ method: 'GET', path, safety: 'safe' });
   });
 
   it.each([['cron_jobs'], ['partner_cron_jobs'], ['jobs'], ['results']])('may answer an empty list under %s', (key) => {

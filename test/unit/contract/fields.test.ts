@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
 import { findField, findId, findText, readId } from '../../../src/contract/fields.ts';
 import { describeJson } from '../../../src/contract/json.ts';
-import { OPERATIONS, operationPath } from '../../../src/contract/operations.ts';
+import { buildRequestPath, OPERATIONS } from '../../../src/contract/operations.ts';
 
 describe('an id', () => {
   it.each([
@@ -69,13 +69,13 @@ describe('a field', () => {
 
 describe('the path of an operation', () => {
   it('carries its parameters percent-encoded, as one segment each', () => {
-    expect(operationPath(OPERATIONS.listAgents, { space_id: 'a/b?c#d é' })).toBe(
+    expect(buildRequestPath(OPERATIONS.listAgents, { space_id: 'a/b?c#d é' })).toBe(
       '/automation/spaces/a%2Fb%3Fc%23d%20%C3%A9/agents/',
     );
   });
 
   it.each(['', '.', '..', '\ud800'])('refuses %j', (space_id) => {
-    expect(() => operationPath(OPERATIONS.listAgents, { space_id })).toThrow(RangeError);
+    expect(() => buildRequestPath(OPERATIONS.listAgents, { space_id })).toThrow(RangeError);
   });
 
   it('property: nothing in a parameter leaves its segment', () => {
@@ -83,7 +83,7 @@ describe('the path of an operation', () => {
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (space_id) => {
         let path: string;
         try {
-          path = operationPath(OPERATIONS.listAgents, { space_id });
+          path = buildRequestPath(OPERATIONS.listAgents, { space_id });
         } catch (error) {
           expect(error).toBeInstanceOf(RangeError);
           return;

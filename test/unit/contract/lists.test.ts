@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
-import { readList, readNext, statedExtent, unreachableNext } from '../../../src/contract/lists.ts';
+import { findUnfollowableKey, readList, readNext, readStatedExtent } from '../../../src/contract/lists.ts';
 
 const ITEMS = [{ space_id: 'a' }, { space_id: 'b' }];
 
@@ -138,7 +138,7 @@ describe('the link to the next page', () => {
     ['next_page_url', { data: [], next_page_url: 'https://api.test/v1/?page=2' }],
     ['has_next', { page: { has_next: true } }],
   ])('another sign of a further page is named: %s', (sign, body) => {
-    expect(unreachableNext(body, 'spaces')).toBe(sign);
+    expect(findUnfollowableKey(body, 'spaces')).toBe(sign);
   });
 
   it.each([
@@ -148,7 +148,7 @@ describe('the link to the next page', () => {
     [[]],
     [{ results: [{ has_more: true }] }],
   ])('no sign is seen in %j', (body) => {
-    expect(unreachableNext(body, 'spaces')).toBeUndefined();
+    expect(findUnfollowableKey(body, 'spaces')).toBeUndefined();
   });
 
   it('property: whatever comes, nothing but UnknownShape is thrown', () => {
@@ -161,7 +161,7 @@ describe('the link to the next page', () => {
         try {
           const next = readNext(body, 'spaces');
           if (next !== undefined) expect(next).toMatch(/^(https?:\/\/|\/|\?)/i);
-          unreachableNext(body, 'spaces');
+          findUnfollowableKey(body, 'spaces');
         } catch (error) {
           expect(error).toBeInstanceOf(UnknownShape);
         }
@@ -187,6 +187,6 @@ describe('what a list says about its extent', () => {
     ],
     [{ results: [], total: '7' }, { ends: false }],
   ])('%j: %j', (body, extent) => {
-    expect(statedExtent(body, 'messages')).toEqual(extent);
+    expect(readStatedExtent(body, 'messages')).toEqual(extent);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SaidFailed, UnknownShape } from '../../../src/contract/assumptions.ts';
+import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { readChatSource } from '../../../src/contract/chat-source.ts';
 import { readAcknowledgement, readHistoryEntries, readMessage } from '../../../src/contract/messages.ts';
 
@@ -182,7 +182,7 @@ describe('the acknowledgement of a message', () => {
     [{ error: 'queue full', id: 'req_1' }],
     [{ data: { ok: false, id: 1 } }],
   ])('is none that speaks of a failure: %j', (body) => {
-    expect(() => readAcknowledgement(body)).toThrow(SaidFailed);
+    expect(() => readAcknowledgement(body)).toThrow(ErrorInBody);
   });
 });
 
@@ -205,8 +205,8 @@ describe('an API chat source', () => {
   });
 
   it('is not found where the answer speaks of a failure', () => {
-    expect(() => readChatSource({ success: false, source })).toThrow(SaidFailed);
-    expect(() => readChatSource({ data: { ...source, error: 'no agent' } })).toThrow(SaidFailed);
+    expect(() => readChatSource({ success: false, source })).toThrow(ErrorInBody);
+    expect(() => readChatSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
     expect(readChatSource({ success: true, errors: [], source }).source_id).toBe('s1');
   });
 

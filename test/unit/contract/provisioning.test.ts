@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SaidFailed, UnknownShape } from '../../../src/contract/assumptions.ts';
-import { readAgent, readProvisionAnswer } from '../../../src/contract/provisioning.ts';
+import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
+import { readAgent, readProvisionResponse } from '../../../src/contract/provisioning.ts';
 
 describe('a listed agent', () => {
   it.each([
@@ -40,30 +40,30 @@ describe('the answer to provisioning', () => {
     ['under result', { result: { space: { id: 's' }, agents } }],
     ['the space under data, nothing else', { data: { id: 's', agents } }],
   ])('is read: %s', (_, body) => {
-    const answer = readProvisionAnswer(body);
+    const answer = readProvisionResponse(body);
     expect(answer.space_id).toBe('s');
     expect(answer.agents.map(({ agent_id }) => agent_id)).toEqual(['a']);
   });
 
   it('leaves out agents without an id', () => {
-    expect(readProvisionAnswer({ space_id: 's', agents: [{ name: 'n' }, null, 'x', ...agents] }).agents).toHaveLength(
+    expect(readProvisionResponse({ space_id: 's', agents: [{ name: 'n' }, null, 'x', ...agents] }).agents).toHaveLength(
       1,
     );
   });
 
   it('reads whether the space is new', () => {
-    expect(readProvisionAnswer({ space_id: 's', created: false }).created).toBe(false);
-    expect(readProvisionAnswer({ space_id: 's' }).created).toBeUndefined();
+    expect(readProvisionResponse({ space_id: 's', created: false }).created).toBe(false);
+    expect(readProvisionResponse({ space_id: 's' }).created).toBeUndefined();
   });
 
   it.each([[{ success: false, space_id: 's', agents }], [{ error: 'no such template', space: { id: 's' } }]])(
     'is refused where it speaks of a failure: %j',
     (body) => {
-      expect(() => readProvisionAnswer(body)).toThrow(SaidFailed);
+      expect(() => readProvisionResponse(body)).toThrow(ErrorInBody);
     },
   );
 
   it.each([[null], ['ok'], [[]], [{}], [{ status: 'ok' }], [{ agents }]])('is refused without a space: %j', (body) => {
-    expect(() => readProvisionAnswer(body)).toThrow(UnknownShape);
+    expect(() => readProvisionResponse(body)).toThrow(UnknownShape);
   });
 });

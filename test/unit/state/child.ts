@@ -2,7 +2,7 @@
  * A process of its own that uses the log: `append <path> <writer> <count>`, `fill <path>` or `read <path...>`.
  * It reports on stdout, a line at a time: each id once it is recorded, each failure as JSON, each reading as JSON.
  */
-import { errorObject } from '../../../src/errors.ts';
+import { toErrorObject } from '../../../src/errors.ts';
 import { appendRecord, readLog } from '../../../src/state/log.ts';
 
 function say(line: string): Promise<void> {
@@ -15,7 +15,7 @@ async function append(path: string, id: string, bytes: number): Promise<boolean>
     await say(id);
     return true;
   } catch (error) {
-    await say(JSON.stringify(errorObject(error)));
+    await say(JSON.stringify(toErrorObject(error)));
     return false;
   }
 }
@@ -30,7 +30,7 @@ async function read(path: string): Promise<void> {
     }
     await say(JSON.stringify({ records, damaged, peakKiB: process.resourceUsage().maxRSS }));
   } catch (error) {
-    await say(JSON.stringify(errorObject(error)));
+    await say(JSON.stringify(toErrorObject(error)));
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SaidFailed, UnknownShape } from '../../../src/contract/assumptions.ts';
+import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { readUploadId } from '../../../src/contract/uploads.ts';
 
 describe('the id of an upload', () => {
@@ -59,7 +59,7 @@ describe('the id of an upload', () => {
     [{ id: 'req_1', data: { ok: false } }],
     [{ errors: [{ id: 'err_1' }], data: { file_attachment_id: 'att_1' } }],
   ])('is not taken from %o, which speaks of a failure', (body) => {
-    expect(() => readUploadId(body, 'attachment')).toThrow(SaidFailed);
+    expect(() => readUploadId(body, 'attachment')).toThrow(ErrorInBody);
   });
 });
 

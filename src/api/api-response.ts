@@ -1,12 +1,12 @@
-import { ASSUMPTIONS, type AssumptionName, SaidFailed, UnknownShape } from '../contract/assumptions.ts';
+import { ASSUMPTIONS, type AssumptionName, ErrorInBody, UnknownShape } from '../contract/assumptions.ts';
 import { parseJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
 import { ErrorInSuccessBody, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
-import { describeBody, openEnd } from './failures.ts';
-import type { Attempt, Reply } from './transport.ts';
+import { describeBody, toIndeterminate } from './call-errors.ts';
+import type { HttpRequest, TransportResult } from './transport.ts';
 
 /** A successful answer. */
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string;
@@ -25,13 +25,13 @@ export interface Answer {
  * @param attempts how many it took
  * @param redact takes secrets out of a text before a part of it is quoted, or kept
  */
-export function createAnswer(
+export function createApiResponse(
   operation: Operation,
-  { status, headers, body }: Extract<Reply, { kind: 'response' }>,
-  request: Attempt,
+  { status, headers, body }: Extract<TransportResult, { kind: 'response' }>,
+  request: HttpRequest,
   attempts: number,
   redact: (text: string) => string,
-): Answer {
+): ApiResponse {
   const requestId = headers['x-request-id'] ?? request.requestId;
   const unexpected = (
     Kind: typeof ShapeError,
@@ -47,7 +47,7 @@ export function createAnswer(
       details: { operation: operation.name, assumption: assumption ?? null, seen },
     });
     // A gateway may have put its own page in place of the answer, so not even the status is proof.
-    return openEnd(failure, operation);
+    return toIndeterminate(failure, operation);
   };
   // What a write gives back is recorded, and people pass the state file on.
   const known = operation.safety === 'safe' ? body : redact(body);
@@ -76,9 +76,25 @@ export function createAnswer(
         return reader(value);
       } catch (error) {
         if (!(error instanceof UnknownShape)) throw error;
-        const Kind = error instanceof SaidFailed ? ErrorInSuccessBody : ShapeError;
+        const Kind = error instanceof ErrorInBody ? ErrorInSuccessBody : ShapeError;
         throw unexpected(Kind, error.assumption, error.message, error.seen);
       }
     },
   };
+}
+
+/**
+ * Runs a reader of `contract` on an item of a list.
+ * @throws ShapeError in place of the reader's UnknownShape
+ */
+export function readItem<Item, Value>(item: Item, reader: (item: Item) => Value): Value {
+  try {
+    return reader(item);
+  } catch (error) {
+    if (!(error instanceof UnknownShape)) throw error;
+    throw new ShapeError(error.message, {
+      why: `The item is ${error.seen}.`,
+      details: { assumption: error.assumption, seen: error.seen },
+    });
+  }
 }

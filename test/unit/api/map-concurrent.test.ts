@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { mapConcurrent } from '../../src/api/map-concurrent.ts';
+import { mapConcurrent } from '../../../src/api/map-concurrent.ts';
 
 /** Something to do for each of so many items, each of which ends when it is told to. */
 function work(count: number) {

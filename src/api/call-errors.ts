@@ -1,6 +1,6 @@
+import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
 import { describeJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
-import { readServiceError, type ServiceError } from '../contract/service-error.ts';
 import {
   BalanceError,
   CredentialsError,
@@ -12,13 +12,13 @@ import {
   RefusedError,
   ServiceError as ServiceFailure,
 } from '../errors.ts';
-import type { Reply } from './transport.ts';
+import type { TransportResult } from './transport.ts';
 
-type Response = Extract<Reply, { kind: 'response' }>;
-type Failure = Extract<Reply, { kind: 'failure' }>;
+type Response = Extract<TransportResult, { kind: 'response' }>;
+type Failure = Extract<TransportResult, { kind: 'failure' }>;
 
 /** What the message says about the call, beside the reply itself. */
-export interface CallFacts {
+export interface CallContext {
   readonly operation: Operation;
   /** The base address, as configured. */
   readonly baseUrl: string;
@@ -33,15 +33,15 @@ export interface CallFacts {
 
 const QUOTED_CHARACTERS = 200;
 
-function attempted({ attempts }: CallFacts): string {
+function attempted({ attempts }: CallContext): string {
   return attempts <= 1 ? '' : ` after ${attempts} attempts`;
 }
 
-function complaintLines({ fields }: ServiceError): string[] {
+function complaintLines({ fields }: ErrorBody): string[] {
   return fields.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
 }
 
-function factsOf(response: Response, said: ServiceError, call: CallFacts): ErrorInfo {
+function factsOf(response: Response, said: ErrorBody, call: CallContext): ErrorInfo {
   const lines = complaintLines(said);
   // Some services say the only complaint a second time, as the message of the whole.
   const repeated = said.fields.some(({ message }) => said.message?.includes(message));
@@ -63,7 +63,7 @@ function factsOf(response: Response, said: ServiceError, call: CallFacts): Error
   };
 }
 
-function rateLimited(info: ErrorInfo, call: CallFacts): PartnerctlError {
+function rateLimited(info: ErrorInfo, call: CallContext): PartnerctlError {
   const later = info.retryAt ? `Run it again after ${info.retryAt}` : 'Run it again later';
   // A call that must happen once is not repeated after a 429, however much time there is.
   const hint =
@@ -74,7 +74,7 @@ function rateLimited(info: ErrorInfo, call: CallFacts): PartnerctlError {
 }
 
 /** What an attempt before did is not known to the answer of the last one, where it was sent again after it had left. */
-function balanceTooLow(info: ErrorInfo, { operation, attempts }: CallFacts): PartnerctlError {
+function balanceTooLow(info: ErrorInfo, { operation, attempts }: CallContext): PartnerctlError {
   const said = operation.safety === 'idempotent' && attempts > 1 ? '' : ' The call was not processed.';
   return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
     ...info,
@@ -82,7 +82,7 @@ function balanceTooLow(info: ErrorInfo, { operation, attempts }: CallFacts): Par
   });
 }
 
-function serverFailed(response: Response, info: ErrorInfo, call: CallFacts): PartnerctlError {
+function serverFailed(response: Response, info: ErrorInfo, call: CallContext): PartnerctlError {
   return new ServiceFailure(`The service failed with ${response.status}${attempted(call)}.`, {
     ...info,
     hint: info.retryAt
@@ -95,7 +95,7 @@ function serverFailed(response: Response, info: ErrorInfo, call: CallFacts): Par
  * The end of a call after which it may or may not have been carried out: for a `once` call an OutcomeUnknownError that
  * has the failure as its cause, for any other the failure itself. What to do about it is the caller's to say.
  */
-export function openEnd(failure: PartnerctlError, { name, safety }: Operation): PartnerctlError {
+export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation): PartnerctlError {
   if (safety !== 'once') return failure;
   const { message, info } = failure;
   return new OutcomeUnknownError(`It is not known whether ${name} happened.`, {
@@ -115,7 +115,7 @@ function tooEarly({ status, body }: Response, info: ErrorInfo): PartnerctlError 
   });
 }
 
-function redirected(response: Response, info: ErrorInfo, call: CallFacts): PartnerctlError {
+function redirected(response: Response, info: ErrorInfo, call: CallContext): PartnerctlError {
   const location = response.headers.location ?? 'an address that it does not name';
   return new ServiceFailure(`The service redirects to ${location} (${response.status}).`, {
     ...info,
@@ -130,8 +130,8 @@ function redirected(response: Response, info: ErrorInfo, call: CallFacts): Partn
  * stands for a request that did not come whole. After a 3xx or a 5xx that is open, unless it came early. A 2xx that did
  * is a failure.
  */
-export function responseFailure(response: Response, call: CallFacts): PartnerctlError {
-  const said = readServiceError(response.body, response.headers['content-type']);
+export function responseError(response: Response, call: CallContext): PartnerctlError {
+  const said = readErrorBody(response.body, response.headers['content-type']);
   const info = factsOf(response, said, call);
   const { status } = response;
   switch (true) {
@@ -159,11 +159,11 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
     case status < 400:
       return response.early
         ? redirected(response, info, call)
-        : openEnd(redirected(response, info, call), call.operation);
+        : toIndeterminate(redirected(response, info, call), call.operation);
     case status >= 500:
       return response.early
         ? serverFailed(response, info, call)
-        : openEnd(serverFailed(response, info, call), call.operation);
+        : toIndeterminate(serverFailed(response, info, call), call.operation);
     case status === 413:
       return new RefusedError('It is larger than the service takes (413).', {
         ...info,
@@ -179,7 +179,7 @@ export function responseFailure(response: Response, call: CallFacts): Partnerctl
   }
 }
 
-function hintFor(failure: Failure, call: CallFacts): string {
+function hintFor(failure: Failure, call: CallContext): string {
   if (failure.code?.startsWith('BODY_'))
     return `The tool cannot read such an answer; check the base address ${call.baseUrl}.`;
   if (failure.code === 'PROXY_REFUSED')
@@ -194,7 +194,7 @@ function hintFor(failure: Failure, call: CallFacts): string {
 }
 
 /** The error for a call to which no complete answer came. */
-export function networkFailure(failure: Failure, call: CallFacts): PartnerctlError {
+export function networkError(failure: Failure, call: CallContext): PartnerctlError {
   const info: ErrorInfo = {
     why: call.outOfTime ? `${failure.message}; then the time was up` : failure.message,
     status: failure.status,
@@ -214,12 +214,12 @@ export function networkFailure(failure: Failure, call: CallFacts): PartnerctlErr
     return new ServiceFailure(`Not all of the request could be sent to ${call.baseUrl}${attempted(call)}.`, info);
   }
   const lost = new ServiceFailure(`No complete answer came from ${call.baseUrl}${attempted(call)}.`, info);
-  return openEnd(lost, call.operation);
+  return toIndeterminate(lost, call.operation);
 }
 
 /** What a body that should have been JSON was instead, in words. */
 export function describeBody(body: string, contentType: string | undefined): string {
   if (body.trim() === '') return 'an empty body';
-  const { message } = readServiceError(body, contentType);
+  const { message } = readErrorBody(body, contentType);
   return message ?? describeJson(body);
 }

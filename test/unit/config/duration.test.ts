@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseReference } from '../../../src/api/reference.ts';
 import { parseDuration } from '../../../src/config/flags.ts';
 
 describe('a duration', () => {
@@ -33,18 +32,5 @@ describe('a duration', () => {
         if (ms !== undefined) expect(Number.isFinite(ms) && ms >= 0).toBe(true);
       }),
     );
-  });
-});
-
-describe('how a space is named', () => {
-  it.each([
-    ['spc_1', { by: 'id', value: 'spc_1' }],
-    ['ext:acme-001', { by: 'external_space_id', value: 'acme-001' }],
-    ['name:Acme: the first', { by: 'name', value: 'Acme: the first' }],
-    ['ext:name:x', { by: 'external_space_id', value: 'name:x' }],
-    ['Ext:x', { by: 'id', value: 'Ext:x' }],
-    ['ext:', { by: 'external_space_id', value: '' }],
-  ])('%s', (text, expected) => {
-    expect(parseReference(text)).toEqual(expected);
   });
 });

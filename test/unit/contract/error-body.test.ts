@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readServiceError } from '../../../src/contract/service-error.ts';
+import { readErrorBody } from '../../../src/contract/error-body.ts';
 import { cpuMsOf } from '../../helpers/cpu.ts';
 
-const json = (body: unknown) => readServiceError(JSON.stringify(body), 'application/json');
+const json = (body: unknown) => readErrorBody(JSON.stringify(body), 'application/json');
 
 describe('the body of an error', () => {
   it.each([
@@ -64,25 +64,25 @@ describe('the body of an error', () => {
   });
 
   it('says nothing for an empty body', () => {
-    expect(readServiceError('', undefined)).toEqual({ fields: [] });
-    expect(readServiceError(' \n', 'application/json')).toEqual({ fields: [] });
+    expect(readErrorBody('', undefined)).toEqual({ fields: [] });
+    expect(readErrorBody(' \n', 'application/json')).toEqual({ fields: [] });
   });
 
   it('shows plain text, cut where it is long', () => {
-    expect(readServiceError('upstream is down\n', 'text/plain').message).toBe('upstream is down');
-    expect(readServiceError('x'.repeat(100_000), 'text/plain').message?.length).toBeLessThan(600);
+    expect(readErrorBody('upstream is down\n', 'text/plain').message).toBe('upstream is down');
+    expect(readErrorBody('x'.repeat(100_000), 'text/plain').message?.length).toBeLessThan(600);
   });
 
   it('summarises HTML', () => {
     const page = '<!DOCTYPE html><html><head><title>502 Bad\n Gateway</title></head><body><h1>no</h1></body></html>';
-    expect(readServiceError(page, undefined).message).toBe('an HTML page: 502 Bad Gateway');
-    expect(readServiceError(page, 'text/html').message).toBe('an HTML page: 502 Bad Gateway');
-    expect(readServiceError('<html>', 'text/plain').message).toBe('an HTML page');
+    expect(readErrorBody(page, undefined).message).toBe('an HTML page: 502 Bad Gateway');
+    expect(readErrorBody(page, 'text/html').message).toBe('an HTML page: 502 Bad Gateway');
+    expect(readErrorBody('<html>', 'text/plain').message).toBe('an HTML page');
   });
 
   it('looks for the title of a page in no time, whatever the page', async () => {
     const page = '<title'.repeat(200_000);
-    const read = () => expect(readServiceError(page, 'text/html').message).toBe('an HTML page');
+    const read = () => expect(readErrorBody(page, 'text/html').message).toBe('an HTML page');
     expect(await cpuMsOf(read)).toBeLessThan(1000);
   });
 
@@ -94,12 +94,12 @@ describe('the body of an error', () => {
 
   it('does not trip over places that are no text', () => {
     const body = '{"errors":[{"loc":[{"toString":1},null,["x"]],"msg":"m"}]}';
-    expect(readServiceError(body, 'application/json').fields[0]?.message).toBe('m');
+    expect(readErrorBody(body, 'application/json').fields[0]?.message).toBe('m');
   });
 
   it('property: never throws, whatever the body and its type', () => {
     const type = fc.oneof(fc.constantFrom(undefined, 'text/html', 'application/json', 'text/plain'), fc.string());
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), type, (body, kind) => void readServiceError(body, kind)));
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), type, (body, kind) => void readErrorBody(body, kind)));
   });
 
   it('property: never throws and only gives texts for JSON in the usual places', () => {

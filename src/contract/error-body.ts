@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from './json.ts';
 
 /** What could be read from the body of a refusal. */
-export interface ServiceError {
+export interface ErrorBody {
   readonly code?: string;
   readonly message?: string;
   /** One entry for each complaint about a field. */
@@ -57,7 +57,7 @@ function complaints(value: unknown): { path: string; message: string }[] {
 
 const COMPLAINT_KEYS = ['fields', 'errors', 'field_errors', 'invalid_params', 'invalid-params', 'violations'];
 
-function complaintsIn(body: JsonObject, inner: JsonObject): ServiceError['fields'] {
+function complaintsIn(body: JsonObject, inner: JsonObject): ErrorBody['fields'] {
   for (const place of [inner, body]) {
     for (const key of COMPLAINT_KEYS) {
       const found = complaints(place[key]);
@@ -70,7 +70,7 @@ function complaintsIn(body: JsonObject, inner: JsonObject): ServiceError['fields
   return [];
 }
 
-function ofObject(body: JsonObject): ServiceError {
+function ofObject(body: JsonObject): ErrorBody {
   const inner = isJsonObject(body.error) ? body.error : isJsonObject(body.detail) ? body.detail : {};
   const first = Array.isArray(body.errors) && isJsonObject(body.errors[0]) ? body.errors[0] : {};
   const code = text(body.code) ?? text(inner.code) ?? text(body.error_code) ?? text(inner.type) ?? text(first.code);
@@ -97,7 +97,7 @@ function titleOf(html: string): string {
  * Reads the body of a 4xx or 5xx answer, whose shape the spec leaves open (spec §7): JSON in any of the usual forms,
  * problem+json, or text. HTML is summarised, not dumped. Never throws.
  */
-export function readServiceError(body: string, contentType: string | undefined): ServiceError {
+export function readErrorBody(body: string, contentType: string | undefined): ErrorBody {
   const trimmed = body.trim();
   if (trimmed === '') return { fields: [] };
   if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(trimmed)) {
