@@ -7,8 +7,24 @@ export interface HelpTopic {
 }
 
 export const HELP_TOPICS: readonly HelpTopic[] = [
+  { name: 'provisioning', summary: 'What provision does, and what a repeat does', commands: ['provision'] },
+  { name: 'manifest', summary: 'The YAML format of provision', commands: ['provision'] },
+  { name: 'cron', summary: 'Scheduled jobs: create once, settle, adopt', commands: ['cron'] },
+  { name: 'chat', summary: 'Send messages, wait for replies, follow sessions', commands: ['chat'] },
+  { name: 'uploads', summary: 'Upload files once, and handle unknown outcomes', commands: ['upload'] },
+  { name: 'state', summary: 'The state file: what it holds, checks, merges', commands: ['state'] },
+  {
+    name: 'profiles',
+    summary: 'Services, tokens, and where tokens come from',
+    commands: ['login', 'logout', 'profile'],
+  },
   { name: 'environment', summary: 'Environment variables, and which setting wins', commands: [] },
-  { name: 'exit-codes', summary: 'What each exit code means and what to do', commands: [] },
+  { name: 'output', summary: 'Output formats, queries, and JSON shapes', commands: [] },
+  { name: 'exit-codes', summary: 'What each exit code means, and what to do', commands: [] },
+  { name: 'network', summary: 'Retries, deadlines, proxies, certificates', commands: [] },
+  { name: 'sandbox', summary: 'The local service: scripts, admin API, clock', commands: ['sandbox'] },
+  { name: 'faults', summary: 'Rules for failures of the sandbox', commands: ['sandbox'] },
+  { name: 'development', summary: 'Work on the code of partnerctl', commands: [] },
 ];
 
 /** The topic of that name; undefined where there is none. */

@@ -10,15 +10,17 @@ interface Settings {
   readonly stdin?: 'ignore' | 'pipe';
   /** All of standard input. */
   readonly input?: string;
+  readonly cwd?: string;
 }
 
 /** Starts any program, with nothing of the surroundings of the one who runs the tests. It is killed when the test ends. */
-export function startFile(file: string, args: readonly string[], { env, stdin = 'ignore', input }: Settings = {}) {
+export function startFile(file: string, args: readonly string[], { env, stdin = 'ignore', input, cwd }: Settings = {}) {
   const child = execa(file, args, {
     reject: false,
     extendEnv: false,
     stripFinalNewline: false,
     stdin: input === undefined ? stdin : 'pipe',
+    ...(cwd !== undefined && { cwd }),
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
   });
   if (input !== undefined) child.stdin?.end(input);

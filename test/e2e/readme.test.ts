@@ -1,31 +1,104 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
 import { tempDirectory } from '../helpers/run.ts';
-import { manifest, write } from '../helpers/service.ts';
+import { commandBlocks, documentScript, outputsOf, readDocument, withoutAccidents } from './documents.ts';
 import { PROGRAM, startFile } from './program.ts';
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const ROOT = new URL('../../', import.meta.url);
+const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
 
-/** The shell blocks of a section. */
-function commandsOf(heading: string): string {
-  const [, section = ''] = README.split(`\n## ${heading}\n`);
-  const [own = ''] = section.split('\n## ');
-  return [...own.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block).join('\n');
+/** The README's blocks that a topic builds upon: the manifest, and the space in the sandbox. */
+function firstProvision() {
+  const blocks = commandBlocks('README.md');
+  const first = blocks.findIndex(({ commands }) => commands.startsWith('cat > acme.yaml'));
+  return blocks.slice(first, first + 1).map((block) => ({
+    ...block,
+    commands: `${block.commands}partnerctl provision acme.yaml\n`,
+    output: undefined,
+  }));
 }
 
-test.each([
-  ['Scheduled jobs', /cron_\w+\tcreated\t/],
-  ['Upload', /doc_\w+\tuploaded\t.*hours\.md\t/],
-])('the commands of "%s" work as written, one after the other', async (section, wanted) => {
-  const directory = tempDirectory();
-  write('space.yaml', manifest('acme-001'), directory);
-  const program = `partnerctl() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
-  const lines = [program, `cd ${directory}`, 'partnerctl provision space.yaml', commandsOf(section), 'echo all'];
-  const script = write('readme.sh', lines.join('\n'), directory);
-  const words = ['sandbox', 'run', '--', 'bash', '-e', script];
-  const ran = await startFile(process.execPath, [PROGRAM, ...words], { env: { HOME: directory } });
-  expect(ran.stderr).not.toContain('error:');
-  expect(ran).toMatchObject({ exitCode: 0 });
-  expect(ran.stdout.split('\n').at(-2)).toBe('all');
-  expect(ran.stdout).toMatch(wanted);
+/** Runs the blocks of a document, and compares what they write with the text blocks. */
+async function runDocument(path: string): Promise<void> {
+  const isReadme = path === 'README.md';
+  const home = tempDirectory();
+  const blocks = [...(isReadme ? [] : firstProvision()), ...commandBlocks(path)];
+  const settings = {
+    env: { HOME: home, SHELL: '/bin/bash', npm_config_offline: 'true', npm_config_update_notifier: 'false' },
+    input: documentScript(blocks),
+    cwd: isReadme ? fileURLToPath(ROOT) : home,
+  };
+  // The README opens a sandbox of its own.
+  const ran = isReadme
+    ? await startFile('bash', [], settings)
+    : await startFile(process.execPath, [PROGRAM, 'sandbox', 'run', '--', 'bash'], settings);
+  const outputs = outputsOf(ran.stdout);
+  if (!outputs.has('end') || ran.exitCode !== 0)
+    throw new Error(`It ended with ${ran.exitCode}:\n${ran.stdout}${ran.stderr}`);
+  for (const { at, output, notRun } of blocks) {
+    if (notRun !== undefined) continue;
+    const written = outputs.get(at) ?? `${at} was not run`;
+    if (output !== undefined) expect(withoutAccidents(written), at).toBe(withoutAccidents(output));
+  }
+}
+
+describe('README.md', () => {
+  test('begins with the two commands for a fresh checkout', () => {
+    const [first] = commandBlocks('README.md');
+    const lines = first?.commands
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ *#.*/, ''));
+    expect(lines).toEqual(['npm ci && npm start', 'npm ci && npm test']);
+  });
+
+  test('has its sections in the order in which people need them, and at most 1,800 words', () => {
+    const text = readDocument('README.md');
+    expect([...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual([
+      'Install',
+      'First provision',
+      'Log in',
+      'Provision',
+      'Scheduled jobs',
+      'Chat',
+      'Upload',
+      'Scripting and exit codes',
+      'Troubleshooting',
+    ]);
+    expect(text.split(/\s+/).length).toBeLessThanOrEqual(1_800);
+  });
+
+  test('links to every help topic', () => {
+    const text = readDocument('README.md');
+    for (const path of TOPICS) expect(text).toContain(`(${path})`);
+  });
+});
+
+describe.each(['README.md', ...TOPICS])('%s', (path) => {
+  test('its commands work as written, one after the other, and show what it says', () => runDocument(path));
+
+  test('its links lead to files that exist', () => {
+    for (const [, target = ''] of readDocument(path).matchAll(/\]\((?!https:)([^)#]+)\)/g)) {
+      const file = new URL(target, new URL(path, ROOT));
+      expect(existsSync(file), target).toBe(true);
+    }
+  });
+});
+
+test('only commands that need a person, the network, or the checkout are not run', () => {
+  const skipped = ['README.md', ...TOPICS].flatMap((path) =>
+    commandBlocks(path).flatMap(({ notRun }) => (notRun === undefined ? [] : [`${path}: ${notRun}`])),
+  );
+  expect(skipped).toEqual([
+    'README.md: installs and tests the checkout itself',
+    'README.md: asks for a token and calls a service on the Internet',
+    'README.md: needs a terminal',
+    'src/help/chat.md: runs until Ctrl-C',
+    'src/help/chat.md: needs a terminal',
+    'src/help/profiles.md: asks for a token and calls a service on the Internet',
+    'src/help/sandbox.md: runs until Ctrl-C',
+    'src/help/development.md: builds, checks, and tests the checkout itself',
+  ]);
 });
