@@ -3,7 +3,7 @@ import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
-import type { CreateJob } from '../cron/run.ts';
+import type { CreateJob } from '../cron/create-jobs.ts';
 import { PartnerctlError, UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';
 import type { Column, CommandResult } from '../output/command-result.ts';
@@ -157,7 +157,7 @@ async function jobCreation(
 ): Promise<CreateJob | undefined> {
   const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
   if (jobs.length === 0) return undefined;
-  const { openCreation } = await import('../cron/run.ts');
+  const { openJobCreator: openCreation } = await import('../cron/create-jobs.ts');
   return await openCreation(context, http, jobs, { ensure: true, dryRun }, said);
 }
 

@@ -6,8 +6,8 @@ import { UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';
 import type { Column, CommandResult } from '../output/command-result.ts';
 import type { SourceInput } from '../upload/open-sources.ts';
-import { resultJson, summaryText, type UploadResult, uploadFailure } from '../upload/result.ts';
-import type { RunOptions } from '../upload/run.ts';
+import type { RunOptions } from '../upload/upload-files.ts';
+import { summarizeUploads, type UploadResult, uploadFailure, uploadResultJson } from '../upload/upload-result.ts';
 
 interface Input {
   readonly source: SourceInput;
@@ -134,10 +134,10 @@ function onStdin(source: SourceInput): 'file' | 'text' | undefined {
 }
 
 async function upload(context: Context, { source, options }: Input): Promise<CommandResult> {
-  const [{ openSources }, { uploadAll }, { watchUploads }] = await Promise.all([
+  const [{ openSources }, { uploadFiles: uploadAll }, { showProgress: watchUploads }] = await Promise.all([
     import('../upload/open-sources.ts'),
-    import('../upload/run.ts'),
-    import('../upload/watch.ts'),
+    import('../upload/upload-files.ts'),
+    import('../upload/progress.ts'),
   ]);
   const awaited = onStdin(source);
   if (awaited !== undefined) refuseTokenOnStdin(context.flags, awaited);
@@ -161,8 +161,8 @@ async function upload(context: Context, { source, options }: Input): Promise<Com
   }
   return batchResult(results(), COLUMNS, {
     empty: 'There is nothing to upload.',
-    json: resultJson,
-    summary: summaryText,
+    json: uploadResultJson,
+    summary: summarizeUploads,
     failure: (all) => uploadFailure(all, options.force, context.signals.interrupt.reason),
   });
 }

@@ -6,16 +6,16 @@ import type { GlobalFlags } from '../config/settings.ts';
 import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import { AgentFinder } from './agents.ts';
 import type { Ledger } from './create-once.ts';
 import { listedFacts } from './facts.ts';
 import { type Forgotten, historiesOf, type JobFacts, liveRecords, type Recorded } from './history.ts';
 import { type CronJob, cronKey } from './job.ts';
+import { AgentFinder } from './job-input.ts';
 import { findListed, isListUnavailable } from './job-list.ts';
+import { type SelectedJob, type Selection, selectByKey, unknownKeyError } from './job-selection.ts';
 import { openLedger } from './ledger.ts';
 import { couldBe, type ListedJob } from './matching.ts';
 import { isOver, type Judge } from './reservation.ts';
-import { jobOfKey, type SelectedJob, type Selection, unknownKey } from './selection.ts';
 
 /** What changing the record of a job by hand needs. */
 export interface ManualDeps extends Judge {
@@ -56,7 +56,7 @@ async function refuseWhileInProgress(deps: ManualDeps, { history, key }: Selecte
 
 /** The file may have changed while the prompt was open. */
 async function refuseIfChanged({ ledger }: ManualDeps, { key, records }: SelectedJob): Promise<void> {
-  const now = jobOfKey((await ledger.readAll()).records, key);
+  const now = selectByKey((await ledger.readAll()).records, key);
   if (now.records.length === records.length) return;
   throw new DuplicateError('The records of this job changed while you were asked.', {
     hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
@@ -106,10 +106,10 @@ async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
   const { records } = await ledger.readAll();
   if (!('key' in selector)) {
     const { agent_id, name } = selector;
-    return { selected: jobOfKey(records, cronKey(origin, agent_id, name)), agent_id, name };
+    return { selected: selectByKey(records, cronKey(origin, agent_id, name)), agent_id, name };
   }
-  const selected = jobOfKey(records, selector.key);
-  if (!selected.facts || selected.facts.origin !== origin) throw unknownKey(selector.key);
+  const selected = selectByKey(records, selector.key);
+  if (!selected.facts || selected.facts.origin !== origin) throw unknownKeyError(selector.key);
   return { selected, agent_id: selected.facts.agent_id, name: selected.facts.name };
 }
 
@@ -152,9 +152,9 @@ export async function forgetJob(
   deps: ManualDeps,
   key: string,
 ): Promise<{ readonly forgotten: Forgotten; readonly facts: JobFacts }> {
-  const selected = jobOfKey((await deps.ledger.readAll()).records, key);
+  const selected = selectByKey((await deps.ledger.readAll()).records, key);
   const { facts, history, records } = selected;
-  if (!facts || history.jobs.length + history.open.length === 0) throw unknownKey(key);
+  if (!facts || history.jobs.length + history.open.length === 0) throw unknownKeyError(key);
   await refuseWhileInProgress(deps, selected);
   const ids = history.jobs.map(({ cron_job_id }) => cron_job_id).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;

@@ -12,7 +12,7 @@ import {
   type Recorded,
   type Reserved,
 } from './history.ts';
-import { type CronJob, cronKey, differences } from './job.ts';
+import { type CronJob, cronKey, findDifferences } from './job.ts';
 import { contentOf, type ListedJob } from './matching.ts';
 import type { CreateOutcome } from './outcome.ts';
 import { isOver, type Judge, LONGEST_POST_MS, MARGIN_MS } from './reservation.ts';
@@ -162,7 +162,7 @@ class Creation {
 
   private differencesTo({ schedule, instructions_hash }: Recorded) {
     const before = { schedule: schedule ?? undefined, instructions_hash: instructions_hash ?? undefined };
-    return { differences: differences(before, this.job) };
+    return { differences: findDifferences(before, this.job) };
   }
 
   /** Whether the service's list, where it can be read, has lost the job. */
@@ -192,7 +192,7 @@ class Creation {
     if (!dryRun) await this.parts.ledger.append(adopted);
     if (contentOf(listed, this.job) !== 'different') return { ...facts, status: 'adopted' };
     const before = { schedule: listed.schedule, instructions: listed.instructions };
-    return { ...facts, status: 'blocked', why: 'different', differences: differences(before, this.job) };
+    return { ...facts, status: 'blocked', why: 'different', differences: findDifferences(before, this.job) };
   }
 
   /**

@@ -1,12 +1,12 @@
 import { findText } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { LISTED_WITHIN_MS } from './create-once.ts';
+import { toWireSchedule } from './cron-result.ts';
 import { type CronRecord, historiesOf, type JobFacts, type Recorded, type Reserved } from './history.ts';
 import { listedJob } from './job-list.ts';
 import { nextRuns } from './next-runs.ts';
-import { wireSchedule } from './result.ts';
 import type { CronSchedule } from './schedule.ts';
-import { inWords } from './words.ts';
+import { describeSchedule } from './schedule.ts';
 
 /** A job as `cron list` shows it. */
 export interface JobRow {
@@ -28,7 +28,7 @@ export interface JobRow {
 async function timesOf(schedule: CronSchedule | undefined, now: number): Promise<Pick<JobRow, 'words' | 'next'>> {
   if (!schedule) return { words: undefined, next: undefined };
   const [next] = await nextRuns(schedule, now, 1);
-  return { words: await inWords(schedule), next };
+  return { words: await describeSchedule(schedule), next };
 }
 
 async function listedRow(item: JsonObject, keys: ReadonlyMap<string, string>, now: number): Promise<JobRow> {
@@ -58,7 +58,7 @@ async function localRow(
     cron_job_id,
     agent_id,
     name,
-    schedule: schedule && wireSchedule(schedule),
+    schedule: schedule && toWireSchedule(schedule),
     recorded: true,
     remote,
     status: standing,

@@ -61,7 +61,7 @@ const onTheWire = v.pipe(
 const neither = v.never('must be text, such as "0 9 * * 1-5", or a mapping of minute, hour and day_of_week');
 
 /** Whether the fields of a schedule stand under `data`. */
-export function isOnTheWire(schedule: Readonly<Record<string, unknown>>): boolean {
+export function isWireSchedule(schedule: Readonly<Record<string, unknown>>): boolean {
   return 'data' in schedule || 'type' in schedule;
 }
 
@@ -69,7 +69,7 @@ const schedule = v.pipe(
   choice([expression, byFields, onTheWire], (value) => {
     if (typeof value === 'string') return expression;
     if (!isMapping(value)) return neither;
-    return isOnTheWire(value) ? onTheWire : byFields;
+    return isWireSchedule(value) ? onTheWire : byFields;
   }),
   v.title('Schedule'),
   v.description('When the job runs.'),

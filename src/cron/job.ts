@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { FIELD_NAMES } from './field.ts';
-import { type CronSchedule, normalisedPart, normalisedSchedule } from './schedule.ts';
+import { FIELD_NAMES } from './cron-field.ts';
+import { type CronSchedule, normalizePart, normalizeSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
 /** A job as it is to be created (spec §2). */
@@ -38,7 +38,7 @@ export function instructionsHash(text: string): string {
 }
 
 /** Whether two instructions are the same but for line ends, and white space at the very end. */
-export function sameInstructions(one: string, other: string): boolean {
+export function isSameInstructions(one: string, other: string): boolean {
   return normalisedInstructions(one) === normalisedInstructions(other);
 }
 
@@ -47,7 +47,7 @@ export function sameInstructions(one: string, other: string): boolean {
  * @throws ScheduleError where the schedule cannot be read
  */
 export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructions' | 'schedule'>): string {
-  return sha256(JSON.stringify([normalisedSchedule(schedule), normalisedInstructions(instructions)]));
+  return sha256(JSON.stringify([normalizeSchedule(schedule), normalisedInstructions(instructions)]));
 }
 
 export interface CronDifference {
@@ -69,7 +69,7 @@ const PARTS = [...FIELD_NAMES, 'timezone'] as const;
 /** A part by meaning; as it is where it cannot be read. */
 function comparable(part: keyof CronSchedule, text: string): string {
   try {
-    return normalisedPart(part, text);
+    return normalizePart(part, text);
   } catch (error) {
     if (error instanceof ScheduleError) return text;
     throw error;
@@ -85,7 +85,7 @@ function scheduleDifferences(before: CronSchedule, after: CronSchedule): CronDif
 }
 
 function sameText({ instructions, instructions_hash }: KnownContent, after: string): boolean {
-  if (instructions !== undefined) return sameInstructions(instructions, after);
+  if (instructions !== undefined) return isSameInstructions(instructions, after);
   return instructions_hash === undefined || instructions_hash === instructionsHash(after);
 }
 
@@ -93,7 +93,7 @@ function sameText({ instructions, instructions_hash }: KnownContent, after: stri
  * In which fields a job differs, by meaning, from one that exists. What is not known of that one is no difference.
  * @returns each field with both texts as they were given
  */
-export function differences(before: KnownContent, after: CronJob): CronDifference[] {
+export function findDifferences(before: KnownContent, after: CronJob): CronDifference[] {
   const found = before.schedule ? scheduleDifferences(before.schedule, after.schedule) : [];
   if (sameText(before, after.instructions)) return found;
   return [...found, { field: 'instructions', before: before.instructions, after: after.instructions }];

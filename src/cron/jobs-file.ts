@@ -9,7 +9,7 @@ import type { YamlSource } from '../yaml/source-text.ts';
 import { nearest } from '../yaml/suggest.ts';
 import { identifier } from '../yaml/text.ts';
 import type { Path } from '../yaml/tree.ts';
-import { reviewName, reviewSchedule, reviewTimezone, scheduleOf } from './given.ts';
+import { reviewName, reviewSchedule, reviewTimezone, toSchedule } from './check-job.ts';
 import { jobEntries, timezone } from './job-schema.ts';
 import type { CronSchedule } from './schedule.ts';
 
@@ -63,7 +63,7 @@ type Job = v.InferOutput<typeof jobSchema>;
 type Group = v.InferOutput<typeof group>;
 
 /** A job of a file, ready to be created once its agent has been looked up. */
-export interface ReadJob {
+export interface FileJob {
   /** File and line where the job begins: `jobs.yaml:3`. */
   readonly source: string;
   /** An agent_id, or `name:<name>`. */
@@ -156,10 +156,10 @@ function reviewReference(
  * @returns the jobs of valid documents in order, and everything that is wrong, ordered by source, line and column.
  *   Nothing may be sent while there is a problem.
  */
-export function readJobs(
+export function readJobsFile(
   sources: readonly YamlSource[],
   lookup: (name: string) => string | undefined,
-): { jobs: ReadJob[]; problems: Problem[] } {
+): { jobs: FileJob[]; problems: Problem[] } {
   const names = new Map<string, string>();
   const places = new Map<number, string[]>();
   const review = (document: Reviewed): void => {
@@ -188,14 +188,14 @@ function spread(value: Job | Job[] | Group): { list: readonly Job[]; defaults: P
   return 'jobs' in value ? { list: value.jobs, defaults: value } : { list: [value], defaults: {} };
 }
 
-function readyJob(job: Job, defaults: Partial<Group>, source: string): ReadJob {
+function readyJob(job: Job, defaults: Partial<Group>, source: string): FileJob {
   return {
     source,
     agent: job.agent_id ?? job.agent ?? defaults.agent ?? '',
     space: job.space ?? defaults.space,
     name: job.name,
     instructions: job.instructions,
-    schedule: scheduleOf(job, defaults.timezone),
+    schedule: toSchedule(job, defaults.timezone),
   };
 }
 

@@ -1,5 +1,5 @@
-import { type CronJob, sameInstructions } from './job.ts';
-import { type CronSchedule, sameSchedule } from './schedule.ts';
+import { type CronJob, isSameInstructions } from './job.ts';
+import { type CronSchedule, isSameSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
 /** A job in the service's list, as far as the service says. Its schedule is as it came, not in the canonical form. */
@@ -28,7 +28,7 @@ export function couldBe(listed: ListedJob, agentId: string, name: string): 'yes'
 export function hasSameSchedule(listed: CronSchedule | undefined, wanted: CronSchedule): boolean | undefined {
   if (!listed) return undefined;
   try {
-    return sameSchedule(listed, wanted);
+    return isSameSchedule(listed, wanted);
   } catch (error) {
     if (error instanceof ScheduleError) return undefined;
     throw error;
@@ -43,7 +43,8 @@ export function contentOf(
   listed: ListedJob,
   job: Pick<CronJob, 'instructions' | 'schedule'>,
 ): 'same' | 'different' | 'unknown' {
-  const text = listed.instructions === undefined ? undefined : sameInstructions(listed.instructions, job.instructions);
+  const text =
+    listed.instructions === undefined ? undefined : isSameInstructions(listed.instructions, job.instructions);
   const schedule = hasSameSchedule(listed.schedule, job.schedule);
   if (text === false || schedule === false) return 'different';
   return text && schedule ? 'same' : 'unknown';

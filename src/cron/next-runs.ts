@@ -1,4 +1,4 @@
-import { type CronSchedule, expressionOf, normalisedFields } from './schedule.ts';
+import { type CronSchedule, formatExpression, normalizeFields } from './schedule.ts';
 
 const MINUTE = 60_000;
 
@@ -45,7 +45,7 @@ function withOffset(moment: Date, clock: Intl.DateTimeFormat): string {
  */
 export async function nextRuns(schedule: CronSchedule, after: number, count: number): Promise<string[]> {
   const { timezone } = schedule;
-  const expression = expressionOf(normalisedFields(schedule));
+  const expression = formatExpression(normalizeFields(schedule));
   // Loaded when it is needed: not every command shows runs.
   const { Cron } = await import('croner');
   const cron = new Cron(expression, { timezone, mode: '5-part', paused: true });

@@ -4,11 +4,11 @@ import { readText, refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
 import { yamlError } from '../yaml/yaml-error.ts';
 import { readSources } from '../yaml/yaml-sources.ts';
-import { AgentFinder } from './agents.ts';
+import type { WantedJob } from './create-jobs.ts';
 import { cronKey } from './job.ts';
 import type { JobInput } from './job-input.ts';
-import { readJobs } from './jobs-file.ts';
-import type { WantedJob } from './run.ts';
+import { AgentFinder } from './job-input.ts';
+import { readJobsFile } from './jobs-file.ts';
 
 /** The job that was typed. @throws InputError, UsageError; NotFoundError where its agent is not found */
 export async function jobOf(
@@ -46,7 +46,7 @@ function refuseDoubles(origin: string, wanted: readonly WantedJob[]): void {
 export async function jobsOf(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
-  const { jobs, problems } = readJobs(sources, (name) => context.env[name]);
+  const { jobs, problems } = readJobsFile(sources, (name) => context.env[name]);
   if (problems.length > 0) throw yamlError(problems);
   const http = await context.http();
   const finder = new AgentFinder(http);

@@ -1,11 +1,11 @@
 import { quoted } from '../yaml/shown.ts';
 import { nearest } from '../yaml/suggest.ts';
-import { parseField } from './field.ts';
+import { parseField } from './cron-field.ts';
 import { type FieldName, ScheduleError } from './schedule-error.ts';
-import { canonicalZone, parseTimezone } from './timezone.ts';
+import { canonicalZone, parseTimezone } from './time-zone.ts';
 
 export { ScheduleError } from './schedule-error.ts';
-export { parseTimezone } from './timezone.ts';
+export { parseTimezone } from './time-zone.ts';
 
 /** The cron fields of a schedule (spec §2), in the canonical form that goes on the wire. */
 export interface CronFields {
@@ -128,7 +128,7 @@ export function parseFields({
 }
 
 /** The schedule as a cron expression of five fields: `0 9 * * 1-5`. */
-export function expressionOf({ minute, hour, day_of_week }: CronFields): string {
+export function formatExpression({ minute, hour, day_of_week }: CronFields): string {
   return `${minute} ${hour} * * ${day_of_week}`;
 }
 
@@ -139,7 +139,7 @@ const SIZES: Readonly<Record<FieldName, number>> = { minute: 60, hour: 24, day_o
  * its names.
  * @throws ScheduleError where it cannot be read
  */
-export function normalisedPart(part: keyof CronSchedule, text: string): string {
+export function normalizePart(part: keyof CronSchedule, text: string): string {
   if (part === 'timezone') return canonicalZone(parseTimezone(text));
   const { values } = parseField(part, text);
   return values.length === SIZES[part] ? '*' : values.join(',');
@@ -149,11 +149,11 @@ export function normalisedPart(part: keyof CronSchedule, text: string): string {
  * The fields by meaning.
  * @throws ScheduleError where one cannot be read
  */
-export function normalisedFields({ minute, hour, day_of_week }: CronFields): CronFields {
+export function normalizeFields({ minute, hour, day_of_week }: CronFields): CronFields {
   return {
-    minute: normalisedPart('minute', minute),
-    hour: normalisedPart('hour', hour),
-    day_of_week: normalisedPart('day_of_week', day_of_week),
+    minute: normalizePart('minute', minute),
+    hour: normalizePart('hour', hour),
+    day_of_week: normalizePart('day_of_week', day_of_week),
   };
 }
 
@@ -161,14 +161,30 @@ export function normalisedFields({ minute, hour, day_of_week }: CronFields): Cro
  * The text of a schedule that is hashed: equal exactly where `sameSchedule` holds, on every version of Node.js.
  * @throws ScheduleError where it cannot be read
  */
-export function normalisedSchedule(schedule: CronSchedule): string {
-  return `${expressionOf(normalisedFields(schedule))} ${normalisedPart('timezone', schedule.timezone)}`;
+export function normalizeSchedule(schedule: CronSchedule): string {
+  return `${formatExpression(normalizeFields(schedule))} ${normalizePart('timezone', schedule.timezone)}`;
 }
 
 /**
  * Whether two schedules mean the same: the same minutes, hours and days, in the same timezone under whichever of its names.
  * @throws ScheduleError where one cannot be read
  */
-export function sameSchedule(one: CronSchedule, other: CronSchedule): boolean {
-  return normalisedSchedule(one) === normalisedSchedule(other);
+export function isSameSchedule(one: CronSchedule, other: CronSchedule): boolean {
+  return normalizeSchedule(one) === normalizeSchedule(other);
+}
+
+/** As it was written, but for texts of a single value, or of all: an hour of 8-9/2 reads better as 8, and one of 0-23 as every hour. */
+function plainest(fields: CronFields): CronFields {
+  const normal = normalizeFields(fields);
+  const pick = (name: keyof CronFields): string =>
+    normal[name] === '*' || parseField(name, fields[name]).values.length === 1 ? normal[name] : fields[name];
+  return { minute: pick('minute'), hour: pick('hour'), day_of_week: pick('day_of_week') };
+}
+
+/** A schedule in English words: `At 09:00, Monday through Friday (Europe/Berlin)`. Throws ScheduleError where it cannot be read. */
+export async function describeSchedule(schedule: CronSchedule): Promise<string> {
+  // Loaded when it is needed: it would weigh on the start of every command.
+  const { default: cronstrue } = await import('cronstrue');
+  const words = cronstrue.toString(formatExpression(plainest(schedule)), { use24HourTimeFormat: true });
+  return `${words} (${schedule.timezone})`;
 }

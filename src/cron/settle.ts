@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts';
 import type { Found, Ledger } from './create-once.ts';
 import { type CronRecord, type Recorded, type Reserved, recordedIds } from './history.ts';
 import type { CronJob } from './job.ts';
+import { unknownKeyError } from './job-selection.ts';
 import { type OpenJob, openJobs, type ReconcileParts, reconcileOne, type Settled } from './reconcile.ts';
-import { unknownKey } from './selection.ts';
 
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 
@@ -124,7 +124,7 @@ export async function settle(
   const { confirm } = all;
   const moments: Moments = new Map();
   const { records } = await all.ledger.readAll();
-  if (key !== undefined && !records.some((record) => record.key === key)) throw unknownKey(key);
+  if (key !== undefined && !records.some((record) => record.key === key)) throw unknownKeyError(key);
   const jobs = await openOf(parts, ({ reservation }) => key === undefined || reservation.key === key);
   if (jobs.length === 0) return [];
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
-import { type CronResult, untouched } from '../cron/result.ts';
-import type { CreateJob } from '../cron/run.ts';
+import type { CreateJob } from '../cron/create-jobs.ts';
+import { type CronResult, initialResult } from '../cron/cron-result.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
 import { inStep, stopsRun, unnamedAgent } from './failure.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
@@ -29,7 +29,7 @@ async function jobsOf(
   for (const [at, agent] of agents.entries()) {
     for (const described of cronJobsOf(manifest.agents[at] ?? {})) {
       const job = { ...described, agent_id: agent.agent_id };
-      const before = await untouched({ index: jobs.length, source: undefined, job, key: null }, now);
+      const before = await initialResult({ index: jobs.length, source: undefined, job, key: null }, now);
       jobs.push({ agent, before: { ...before, status } });
     }
   }

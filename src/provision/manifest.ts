@@ -1,4 +1,4 @@
-import { reviewName, reviewSchedule, scheduleOf } from '../cron/given.ts';
+import { reviewName, reviewSchedule, toSchedule } from '../cron/check-job.ts';
 import type { CronJob } from '../cron/job.ts';
 import type { Problem } from '../yaml/problem.ts';
 import { type Reviewed, readYaml } from '../yaml/read.ts';
@@ -79,7 +79,7 @@ export function cronJobsOf({ cron = [] }: Pick<ManifestAgent, 'cron'>): Omit<Cro
   return cron.map((given) => ({
     name: given.name,
     instructions: given.instructions,
-    schedule: scheduleOf(given),
+    schedule: toSchedule(given),
   }));
 }
 

@@ -1,4 +1,4 @@
-import { type CronResult, resultJson as cronJson } from '../cron/result.ts';
+import { type CronResult, cronResultJson } from '../cron/cron-result.ts';
 import { type ErrorObject, type PartnerctlError, toErrorObject } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import type { Difference } from './plan.ts';
@@ -34,7 +34,7 @@ export function resultJson(result: DocumentResult): object {
   const { index: _, error, action, cron, differences, ...facts } = result;
   return {
     ...facts,
-    cron: cron.map(cronJson),
+    cron: cron.map(cronResultJson),
     ...(action && { action }),
     ...(differences.length > 0 && { differences }),
     ...(error !== undefined && { error: toErrorObject(error) satisfies ErrorObject }),

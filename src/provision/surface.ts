@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { CreateJob } from '../cron/run.ts';
+import type { CreateJob } from '../cron/create-jobs.ts';
 import type { CannotLook } from './look.ts';
 import type { Memory } from './memory.ts';
 

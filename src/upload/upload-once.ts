@@ -4,7 +4,7 @@ import type { Owner } from '../cron/history.ts';
 import { LocalError, OutcomeUnknownError, PartnerctlError, provesNothingDone } from '../errors.ts';
 import { type Sent, type UploadHistory, type UploadIdentity, type UploadRecord, uploadHistory } from './history.ts';
 import { uploadKey } from './identity.ts';
-import { bodyOf, hashOf, type UploadSource } from './source.ts';
+import { createBody, hashContent, type UploadSource } from './upload-source.ts';
 
 /** What uploading at most once needs of the world. */
 export interface UploadParts {
@@ -127,7 +127,7 @@ class Upload {
     const beforeLast = (sha256: string, over: AbortSignal) => this.announce(sha256, over);
     let id: string;
     try {
-      id = await this.parts.post(bodyOf(this.source, { onProgress: this.onProgress, beforeLast }));
+      id = await this.parts.post(createBody(this.source, { onProgress: this.onProgress, beforeLastBytes: beforeLast }));
     } catch (error) {
       return error instanceof Settled ? await this.keptBack(error.outcome) : await this.failed(error);
     }
@@ -153,7 +153,7 @@ class Upload {
     const mine = ofService(records, this.parts);
     if (mine.length === 0) return undefined;
     const recorded = stampedHash(this.source, mine);
-    this.hash ??= recorded ?? (await hashOf(this.source, this.parts.ended));
+    this.hash ??= recorded ?? (await hashContent(this.source, this.parts.ended));
     const sha256 = this.hash;
     const settled = await this.settledBy(records, sha256);
     if (remembers && settled?.status === 'skipped' && recorded === undefined && this.source.stamp !== null) {
@@ -275,7 +275,7 @@ class Upload {
 
   /** What was sent is read to its end also when the run is over: the next one has to know it. */
   private async sha256(): Promise<string> {
-    return this.hash ?? (await hashOf(this.source, new AbortController().signal));
+    return this.hash ?? (await hashContent(this.source, new AbortController().signal));
   }
 
   private async uploaded(id: string): Promise<UploadOutcome> {
@@ -300,7 +300,7 @@ class Upload {
  */
 export async function identify(source: UploadSource, parts: UploadParts): Promise<string> {
   const records = await parts.ledger.read(source.filename);
-  return stampedHash(source, ofService(records, parts)) ?? (await hashOf(source, parts.ended));
+  return stampedHash(source, ofService(records, parts)) ?? (await hashContent(source, parts.ended));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { command } from '../../cli/command.ts';
+import { toWireSchedule } from '../../cron/cron-result.ts';
 import type { Recorded } from '../../cron/history.ts';
-import { wireSchedule } from '../../cron/result.ts';
-import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
+import { parseSelection, SELECTION_FLAGS, type Selection } from '../../cron/job-selection.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
 
@@ -42,14 +42,21 @@ export default command<Input>({
   ],
   parse: (words) => ({
     cron_job_id: jobId(words.positionals[0]),
-    selection: selectionOf(words, words.value('key')),
+    selection: parseSelection(words, words.value('key')),
     yes: words.isSet('yes'),
   }),
   async run(context, { cron_job_id, selection, yes }) {
     const { adopt } = await import('../../cron/adopt-forget.ts');
     const adopted = await adopt(context, cron_job_id, selection, yes);
     const { agent_id, name, schedule, key } = adopted;
-    const json = { cron_job_id, status: 'adopted', agent_id, name, schedule: schedule && wireSchedule(schedule), key };
+    const json = {
+      cron_job_id,
+      status: 'adopted',
+      agent_id,
+      name,
+      schedule: schedule && toWireSchedule(schedule),
+      key,
+    };
     return { ...objectResult(adopted, COLUMNS), json };
   },
 });

@@ -1,8 +1,8 @@
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
+import type { WantedJob } from '../../cron/create-jobs.ts';
+import type { CronResult } from '../../cron/cron-result.ts';
 import { type JobInput, jobInput } from '../../cron/job-input.ts';
-import type { CronResult } from '../../cron/result.ts';
-import type { WantedJob } from '../../cron/run.ts';
 import { UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENT', value: ({ job }) => job.agent_id, noTruncate: true },
   { header: 'NAME', value: ({ job }) => job.name },
-  { header: 'SCHEDULE', value: ({ words }) => words },
+  { header: 'SCHEDULE', value: ({ description: words }) => words },
   { header: 'NEXT RUNS', value: runsText },
   { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
 ];
@@ -111,11 +111,12 @@ export default command<Input>({
   async run(context, { from, ...options }) {
     if (from === 'schema') return schemaText();
     const wanted = await wantedJobs(context, from);
-    const [{ createJobs }, { resultJson }, { jobsFailure, summaryText }] = await Promise.all([
-      import('../../cron/run.ts'),
-      import('../../cron/result.ts'),
-      import('../../cron/summary.ts'),
-    ]);
+    const [{ createJobs }, { cronResultJson: resultJson }, { jobsFailure, summarizeJobs: summaryText }] =
+      await Promise.all([
+        import('../../cron/create-jobs.ts'),
+        import('../../cron/cron-result.ts'),
+        import('../../cron/cron-result.ts'),
+      ]);
     const http = await context.http();
     context.progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
     async function* counted(): AsyncGenerator<CronResult> {

@@ -1,5 +1,5 @@
 import { command } from '../../cli/command.ts';
-import { SELECTION_FLAGS, type Selection, selectionOf } from '../../cron/selection.ts';
+import { parseSelection, SELECTION_FLAGS, type Selection } from '../../cron/job-selection.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 interface Input {
@@ -16,7 +16,7 @@ export default command<Input>({
     { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'a job that was removed at the service' },
     { line: 'partnerctl cron forget --agent agt_1 --name daily --yes', does: 'without a question, for a script' },
   ],
-  parse: (words) => ({ selection: selectionOf(words, words.positionals[0]), yes: words.isSet('yes') }),
+  parse: (words) => ({ selection: parseSelection(words, words.positionals[0]), yes: words.isSet('yes') }),
   async run(context, { selection, yes }) {
     const { forget } = await import('../../cron/adopt-forget.ts');
     const { forgotten, facts } = await forget(context, selection, yes);

@@ -2,9 +2,9 @@ import { command } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { duration } from '../../config/flags.ts';
 import type { GlobalFlags } from '../../config/settings.ts';
+import { toWireSchedule } from '../../cron/cron-result.ts';
 import type { Recorded } from '../../cron/history.ts';
 import type { Settled } from '../../cron/reconcile.ts';
-import { wireSchedule } from '../../cron/result.ts';
 import type { SettleOptions } from '../../cron/settle.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Settled>[] = [
 function settledJson(settled: Settled): object {
   const { reservation, status, cron_job_id, candidates } = settled;
   const { agent_id, name, schedule, key, at } = reservation;
-  const wire = schedule && wireSchedule(schedule);
+  const wire = schedule && toWireSchedule(schedule);
   return {
     cron_job_id,
     status,

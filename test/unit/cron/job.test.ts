@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CronJob, contentHash, cronKey, differences, instructionsHash } from '../../../src/cron/job.ts';
+import { type CronJob, contentHash, cronKey, findDifferences, instructionsHash } from '../../../src/cron/job.ts';
 import { contentOf, couldBe, type ListedJob } from '../../../src/cron/matching.ts';
-import { sameSchedule } from '../../../src/cron/schedule.ts';
+import { isSameSchedule } from '../../../src/cron/schedule.ts';
 import { anyText, writtenSchedule } from './arbitraries.ts';
 
 const JOB: CronJob = {
@@ -81,7 +81,7 @@ describe('contentHash', () => {
     fc.assert(
       fc.property(writtenSchedule, writtenSchedule, (one, other) => {
         const equal = contentHash({ ...JOB, schedule: one }) === contentHash({ ...JOB, schedule: other });
-        expect(equal).toBe(sameSchedule(one, other));
+        expect(equal).toBe(isSameSchedule(one, other));
       }),
       { numRuns: 60 },
     );
@@ -93,13 +93,13 @@ describe('differences', () => {
 
   test('none where all means the same', () => {
     const before = { minute: '0,30', hour: '09', day_of_week: 'mon-fri', timezone: 'Etc/UTC' };
-    expect(differences({ schedule: before, instructions: 'Write the report.' }, JOB)).toEqual([]);
-    expect(differences({ schedule: before, instructions_hash: instructionsHash(instructions) }, JOB)).toEqual([]);
+    expect(findDifferences({ schedule: before, instructions: 'Write the report.' }, JOB)).toEqual([]);
+    expect(findDifferences({ schedule: before, instructions_hash: instructionsHash(instructions) }, JOB)).toEqual([]);
   });
 
   test('each field with both texts', () => {
     const before = { minute: '5', hour: '*', day_of_week: '*', timezone: 'Europe/Berlin' };
-    expect(differences({ schedule: before, instructions: 'Another.' }, JOB)).toEqual([
+    expect(findDifferences({ schedule: before, instructions: 'Another.' }, JOB)).toEqual([
       { field: 'minute', before: '5', after: '*/30' },
       { field: 'hour', before: '*', after: '9' },
       { field: 'day_of_week', before: '*', after: '1-5' },
@@ -110,17 +110,17 @@ describe('differences', () => {
 
   test('of instructions of which only the hash is known, no text is made up', () => {
     const before = { schedule, instructions_hash: instructionsHash('Another.') };
-    expect(differences(before, JOB)).toEqual([{ field: 'instructions', before: undefined, after: instructions }]);
+    expect(findDifferences(before, JOB)).toEqual([{ field: 'instructions', before: undefined, after: instructions }]);
   });
 
   test('what is not known is no difference', () => {
-    expect(differences({ schedule: undefined }, JOB)).toEqual([]);
-    expect(differences({ schedule }, { ...JOB, instructions: 'Another.' })).toEqual([]);
+    expect(findDifferences({ schedule: undefined }, JOB)).toEqual([]);
+    expect(findDifferences({ schedule }, { ...JOB, instructions: 'Another.' })).toEqual([]);
   });
 
   test('a part that cannot be read is compared as text, the others by meaning', () => {
     const before = { minute: '0,30', hour: '09', day_of_week: '1#2', timezone: 'etc/utc' };
-    expect(differences({ schedule: before }, JOB)).toEqual([{ field: 'day_of_week', before: '1#2', after: '1-5' }]);
+    expect(findDifferences({ schedule: before }, JOB)).toEqual([{ field: 'day_of_week', before: '1#2', after: '1-5' }]);
   });
 });
 

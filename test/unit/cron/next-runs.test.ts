@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextRuns } from '../../../src/cron/next-runs.ts';
-import { parseExpression } from '../../../src/cron/schedule.ts';
-import { inWords } from '../../../src/cron/words.ts';
+import { describeSchedule, parseExpression } from '../../../src/cron/schedule.ts';
 import { writtenSchedule } from './arbitraries.ts';
 
 const runs = (expression: string, timezone: string, after: string, count: number): Promise<string[]> =>
@@ -117,14 +116,14 @@ describe('inWords', () => {
     ['0-0 8-9/2 * * 0-7', 'UTC', 'At 08:00 (UTC)'],
     ['@hourly', 'UTC', 'Every hour (UTC)'],
   ])('%s in %s', async (expression, timezone, words) => {
-    expect(await inWords({ ...parseExpression(expression), timezone })).toBe(words);
+    expect(await describeSchedule({ ...parseExpression(expression), timezone })).toBe(words);
   });
 
   test('whatever can be read has words', async () => {
     await fc.assert(
       fc.asyncProperty(writtenSchedule, async (schedule) => {
-        expect(await inWords(schedule)).toMatch(/^\S.{5,} \(\S+\)$/);
-        expect(await inWords(schedule)).not.toMatch(/undefined|null|NaN|\*/);
+        expect(await describeSchedule(schedule)).toMatch(/^\S.{5,} \(\S+\)$/);
+        expect(await describeSchedule(schedule)).not.toMatch(/undefined|null|NaN|\*/);
       }),
     );
   });

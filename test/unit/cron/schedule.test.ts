@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { nextRuns } from '../../../src/cron/next-runs.ts';
 import {
   type CronSchedule,
-  expressionOf,
-  normalisedFields,
-  normalisedSchedule,
+  formatExpression,
+  isSameSchedule,
+  normalizeFields,
+  normalizeSchedule,
   parseExpression,
   parseFields,
   ScheduleError,
-  sameSchedule,
 } from '../../../src/cron/schedule.ts';
 import { anyText, writtenFields, writtenSchedule } from './arbitraries.ts';
 
@@ -51,7 +51,7 @@ describe('the canonical form', () => {
     ['@weekly', '0 0 * * 0'],
   ])('%j becomes %j', (text, canonical) => {
     if (canonical === undefined) expect(errorOf(() => parseExpression(text)).field).toBe('hour');
-    else expect(expressionOf(parseExpression(text))).toBe(canonical);
+    else expect(formatExpression(parseExpression(text))).toBe(canonical);
   });
 
   test('fields one by one may hold white space around their signs', () => {
@@ -81,10 +81,10 @@ describe('the canonical form', () => {
     fc.assert(
       fc.property(writtenFields, (fields) => {
         const canonical = parseFields(fields);
-        expect(values(expressionOf(canonical))).toEqual(values(expressionOf(fields)));
-        expect(values(expressionOf(normalisedFields(fields)))).toEqual(values(expressionOf(fields)));
+        expect(values(formatExpression(canonical))).toEqual(values(formatExpression(fields)));
+        expect(values(formatExpression(normalizeFields(fields)))).toEqual(values(formatExpression(fields)));
         expect(parseFields(canonical)).toEqual(canonical);
-        expect(expressionOf(canonical)).toMatch(/^[\d*,/-]+ [\d*,/-]+ \* \* [\d*,/-]+$/);
+        expect(formatExpression(canonical)).toMatch(/^[\d*,/-]+ [\d*,/-]+ \* \* [\d*,/-]+$/);
         expect(canonical.day_of_week).not.toMatch(/(?:^|[,-])7/);
       }),
       { numRuns: 300 },
@@ -101,9 +101,9 @@ describe('the canonical form', () => {
     fc.assert(
       fc.property(writtenFields, fc.nat(59), (fields, minute) => {
         const hourly = { ...fields, minute: String(minute) };
-        const runs = week(expressionOf(hourly));
+        const runs = week(formatExpression(hourly));
         expect(runs.length).toBeGreaterThan(0);
-        expect(week(expressionOf(parseFields(hourly)))).toEqual(runs);
+        expect(week(formatExpression(parseFields(hourly)))).toEqual(runs);
       }),
       { numRuns: 20 },
     );
@@ -195,7 +195,7 @@ describe('what is refused', () => {
         const expected: number[] = [];
         for (let at = from; at <= to + 24; at += step) expected.push(at % 24);
         const meant = { minute: '0', hour: expected.join(','), day_of_week: '*', timezone: 'UTC' };
-        expect(sameSchedule({ ...meant, hour }, meant)).toBe(true);
+        expect(isSameSchedule({ ...meant, hour }, meant)).toBe(true);
       }),
     );
   });
@@ -239,7 +239,7 @@ describe('sameSchedule', () => {
     ['0 9 * * 1-5', '0 9 * * 1-4', false],
     ['0 9 * * *', '9 0 * * *', false],
   ])('%s and %s: %s', (one, other, same) => {
-    expect(sameSchedule(utc(one), utc(other))).toBe(same);
+    expect(isSameSchedule(utc(one), utc(other))).toBe(same);
   });
 
   test.each([
@@ -250,19 +250,19 @@ describe('sameSchedule', () => {
     ['Europe/Berlin', 'Europe/Paris', false],
   ])('%s and %s: %s', (one, other, same) => {
     const daily = utc('@daily');
-    expect(sameSchedule({ ...daily, timezone: one }, { ...daily, timezone: other })).toBe(same);
+    expect(isSameSchedule({ ...daily, timezone: one }, { ...daily, timezone: other })).toBe(same);
   });
 
   test('what cannot be read is an error', () => {
-    expect(errorOf(() => normalisedSchedule({ ...utc('@daily'), timezone: 'Mars' })).field).toBe('timezone');
-    expect(errorOf(() => normalisedSchedule({ ...utc('@daily'), hour: '25' })).field).toBe('hour');
+    expect(errorOf(() => normalizeSchedule({ ...utc('@daily'), timezone: 'Mars' })).field).toBe('timezone');
+    expect(errorOf(() => normalizeSchedule({ ...utc('@daily'), hour: '25' })).field).toBe('hour');
   });
 
   test('the text that is hashed stays as it is from version to version', () => {
-    expect(normalisedSchedule({ minute: '*/20', hour: '9-11', day_of_week: '*', timezone: 'Asia/Calcutta' })).toBe(
+    expect(normalizeSchedule({ minute: '*/20', hour: '9-11', day_of_week: '*', timezone: 'Asia/Calcutta' })).toBe(
       '0,20,40 9,10,11 * * * Asia/Kolkata',
     );
-    expect(normalisedSchedule({ minute: '5', hour: '*', day_of_week: '1-5', timezone: 'Etc/UTC' })).toBe(
+    expect(normalizeSchedule({ minute: '5', hour: '*', day_of_week: '1-5', timezone: 'Etc/UTC' })).toBe(
       '5 * * * 1,2,3,4,5 UTC',
     );
   });
@@ -273,11 +273,11 @@ describe('sameSchedule', () => {
     await fc.assert(
       fc.asyncProperty(writtenSchedule, async (written) => {
         const canonical = { ...parseFields(written), timezone: written.timezone };
-        const [minute = '', hour = '', , , day_of_week = '', timezone = ''] = normalisedSchedule(written).split(' ');
+        const [minute = '', hour = '', , , day_of_week = '', timezone = ''] = normalizeSchedule(written).split(' ');
         const normal = { minute, hour, day_of_week, timezone };
-        expect(sameSchedule(written, canonical)).toBe(true);
-        expect(sameSchedule(canonical, normal)).toBe(true);
-        expect(sameSchedule(normal, written)).toBe(true);
+        expect(isSameSchedule(written, canonical)).toBe(true);
+        expect(isSameSchedule(canonical, normal)).toBe(true);
+        expect(isSameSchedule(normal, written)).toBe(true);
         const runs = await nextRuns(normal, FROM, 20);
         expect(await nextRuns(written, FROM, 20)).toEqual(runs);
         expect(await nextRuns(canonical, FROM, 20)).toEqual(runs);
@@ -299,9 +299,9 @@ describe('sameSchedule', () => {
         const moments = async (schedule: CronSchedule): Promise<number[]> =>
           (await nextRuns(schedule, FROM, 60)).map((run) => Date.parse(run));
         const same = JSON.stringify(await moments(one)) === JSON.stringify(await moments(other));
-        expect(sameSchedule(one, other)).toBe(same);
-        expect(sameSchedule(other, one)).toBe(same);
-        expect(normalisedSchedule(one) === normalisedSchedule(other)).toBe(same);
+        expect(isSameSchedule(one, other)).toBe(same);
+        expect(isSameSchedule(other, one)).toBe(same);
+        expect(normalizeSchedule(one) === normalizeSchedule(other)).toBe(same);
       }),
       { numRuns: 100 },
     );

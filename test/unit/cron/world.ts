@@ -2,11 +2,11 @@ import type fc from 'fast-check';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
 import type { GuardParts, Ledger } from '../../../src/cron/create-once.ts';
+import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronRecord, historyOf, type KeyHistory, type Owner } from '../../../src/cron/history.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
 import { jobFinder } from '../../../src/cron/job-list.ts';
 import type { ListedJob } from '../../../src/cron/matching.ts';
-import { wireSchedule } from '../../../src/cron/result.ts';
 import type { SettleParts } from '../../../src/cron/settle.ts';
 import {
   CredentialsError,
@@ -272,7 +272,7 @@ export class Process {
     if (this.fate.list === 'closed') throw new CredentialsError('Not allowed.', { status: 403 });
     const listed = this.world.listed();
     await this.step('listed');
-    for (const { schedule, ...said } of listed) yield { ...said, schedule: schedule && wireSchedule(schedule) };
+    for (const { schedule, ...said } of listed) yield { ...said, schedule: schedule && toWireSchedule(schedule) };
   }
 
   /** Lookups that read the list once, as a command makes them. */

@@ -3,7 +3,7 @@ import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDisposition } from '../../../src/sandbox/uploads/disposition.ts';
-import { type MultipartParts, multipartFrame } from '../../../src/upload/multipart.ts';
+import { type MultipartParts, multipartFrame } from '../../../src/upload/upload-source.ts';
 
 const PARTS: MultipartParts = {
   fields: [],

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { InterruptedError } from '../../../src/errors.ts';
-import { spool } from '../../../src/upload/spool.ts';
+import { spoolStdin } from '../../../src/upload/open-sources.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
 /** Where temporary files go during a test: in the place that all share, tests of other processes keep theirs. */
@@ -17,7 +17,7 @@ it.skipIf(process.platform === 'win32')(
   'standard input is kept under no name, so that nothing can be left',
   async () => {
     const left = temporaryFiles();
-    const { file, facts, remove } = await spool(
+    const { file, facts, remove } = await spoolStdin(
       Readable.from([Buffer.from('hel'), Buffer.from('lo')]),
       new AbortController().signal,
     );
@@ -32,7 +32,7 @@ it('standard input that is still coming is left at once when the run is over, fo
   const left = temporaryFiles();
   const stdin = new PassThrough();
   const over = new AbortController();
-  const kept = spool(stdin, over.signal);
+  const kept = spoolStdin(stdin, over.signal);
   stdin.write('hello');
   over.abort(new InterruptedError('Interrupted.'));
   await expect(kept).rejects.toThrow(InterruptedError);

@@ -9,8 +9,8 @@ import {
   ServiceError,
 } from '../../../src/errors.ts';
 import type { UploadRecord } from '../../../src/upload/history.ts';
-import type { UploadSource } from '../../../src/upload/source.ts';
 import { type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';
+import type { UploadSource } from '../../../src/upload/upload-source.ts';
 import { sha256 } from '../../sandbox/uploads.ts';
 import { GOOD, memorySource, type Process, World } from './world.ts';
 

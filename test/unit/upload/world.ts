@@ -3,13 +3,13 @@ import type { Owner } from '../../../src/cron/history.ts';
 import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
 import type { UploadRecord } from '../../../src/upload/history.ts';
 import { uploadKey } from '../../../src/upload/identity.ts';
-import { textSource, type UploadSource } from '../../../src/upload/source.ts';
 import {
   type UploadOptions,
   type UploadOutcome,
   type UploadParts,
   uploadOnce,
 } from '../../../src/upload/upload-once.ts';
+import { textSource, type UploadSource } from '../../../src/upload/upload-source.ts';
 import { sha256 } from '../../sandbox/uploads.ts';
 
 const ORIGIN = 'https://api.partner.test/v1';

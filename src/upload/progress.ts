@@ -1,15 +1,15 @@
 import type { Context } from '../cli/context.ts';
-import type { UploadWatch } from './run.ts';
-import type { UploadSource } from './source.ts';
-import type { Transfer } from './transfer.ts';
+import type { Transfer } from './progress-bars.ts';
+import type { UploadProgress } from './upload-files.ts';
+import type { UploadSource } from './upload-source.ts';
 
 const EVERY_MS = 100;
 
 /** Shows people how the files get on, until it is closed: a bar for each one in flight, and one for all. */
-export function watchUploads(
+export function showProgress(
   { progress, clock, io }: Pick<Context, 'progress' | 'clock' | 'io'>,
   sources: readonly UploadSource[],
-): UploadWatch & { close(): void } {
+): UploadProgress & { close(): void } {
   const startedAt = clock.now();
   let bytes = sources.reduce((sum, source) => sum + source.bytes, 0);
   const inFlight = new Map<UploadSource, Transfer>();
@@ -18,18 +18,18 @@ export function watchUploads(
   let doneBytes = 0;
   progress.start('Uploading');
 
-  function lines(transferLines: typeof import('./transfer.ts').transferLines): string[] {
+  function lines(formatTransfers: typeof import('./progress-bars.ts').formatTransfers): string[] {
     const sent = [...inFlight.values()].reduce((sum, transfer) => sum + transfer.sent, doneBytes);
     const all = { label: `${finished} of ${sources.length} files`, bytes, sent, startedAt };
-    return transferLines(all, [...inFlight.values()], io.stderr.columns, clock.now());
+    return formatTransfers(all, [...inFlight.values()], io.stderr.columns, clock.now());
   }
 
   // On a beat of its own: the rate falls also while nothing is taken, and the last news is never left out.
   async function keepShowing(): Promise<void> {
-    const { transferLines } = await import('./transfer.ts');
+    const { formatTransfers } = await import('./progress-bars.ts');
     while (!closed.signal.aborted) {
       await clock.sleep(EVERY_MS, closed.signal);
-      progress.update(lines(transferLines));
+      progress.update(lines(formatTransfers));
     }
   }
 
@@ -40,14 +40,14 @@ export function watchUploads(
   }
 
   return {
-    began(source) {
+    started(source) {
       inFlight.set(source, { label: source.label, bytes: source.bytes, sent: 0, startedAt: clock.now() });
     },
-    progress(source, sent) {
+    advanced(source, sent) {
       const transfer = inFlight.get(source);
       if (transfer) inFlight.set(source, { ...transfer, sent });
     },
-    ended(source, isSent) {
+    finished(source, isSent) {
       inFlight.delete(source);
       finished += 1;
       // What need not be sent, or could not be, would make the rate and the time left look better than they are.

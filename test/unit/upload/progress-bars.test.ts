@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { type Transfer, transferLines } from '../../../src/upload/transfer.ts';
+import { formatTransfers, type Transfer } from '../../../src/upload/progress-bars.ts';
 
 const MB = 1_000_000;
 const ALL: Transfer = { label: '1 of 3 files', bytes: 40 * MB, sent: 10 * MB, startedAt: 0 };
@@ -9,7 +9,7 @@ const ALL: Transfer = { label: '1 of 3 files', bytes: 40 * MB, sent: 10 * MB, st
 describe('the bars of files on their way', () => {
   it('one for all and one for each, with bytes, rate and the time left', () => {
     const one = { label: 'manuals/report.pdf', bytes: 20 * MB, sent: 5 * MB, startedAt: 3_000 };
-    expect(transferLines(ALL, [one], 120, 5_000)).toEqual([
+    expect(formatTransfers(ALL, [one], 120, 5_000)).toEqual([
       '1 of 3 files                 █████░░░░░░░░░░░░░░░ 10 MB of 40 MB, 2 MB/s, 15 s left',
       '  manuals/report.pdf           █████░░░░░░░░░░░░░░░ 5 MB of 20 MB, 2.5 MB/s, 6 s left',
     ]);
@@ -17,17 +17,17 @@ describe('the bars of files on their way', () => {
 
   it('an empty file is whole, and nothing is divided by it', () => {
     const empty = { label: 'empty', bytes: 0, sent: 0, startedAt: 0 };
-    expect(transferLines(empty, [], 120, 0)[0]).toMatch(/^empty +█{20} 0 B of 0 B, 0 B\/s$/);
+    expect(formatTransfers(empty, [], 120, 0)[0]).toMatch(/^empty +█{20} 0 B of 0 B, 0 B\/s$/);
   });
 
   it('a long path loses its front, because files differ at the end', () => {
     const long = { ...ALL, label: `${'directory/'.repeat(9)}日本語.pdf` };
-    expect(transferLines(long, [], 120, 1_000)[0]).toMatch(/^…\S*\/日本語\.pdf +█/);
+    expect(formatTransfers(long, [], 120, 1_000)[0]).toMatch(/^…\S*\/日本語\.pdf +█/);
   });
 
   it('a name with controls does nothing to the terminal', () => {
     const hostile = { ...ALL, label: 'a\u001b[2J\r\nb' };
-    expect(transferLines(hostile, [], 120, 1_000)[0]).toMatch(/^a\\x1b\[2J\\r\\nb +█/);
+    expect(formatTransfers(hostile, [], 120, 1_000)[0]).toMatch(/^a\\x1b\[2J\\r\\nb +█/);
   });
 
   it('property: no line is as wide as the terminal, or wraps, whatever the names and figures', () => {
@@ -40,7 +40,7 @@ describe('the bars of files on their way', () => {
     const columns = fc.integer({ min: 12, max: 200 });
     fc.assert(
       fc.property(transfer, fc.array(transfer, { maxLength: 3 }), columns, fc.nat(), (all, others, width, now) => {
-        const lines = transferLines(all, others, width, now);
+        const lines = formatTransfers(all, others, width, now);
         expect(lines).toHaveLength(1 + others.length);
         for (const [index, line] of lines.entries()) {
           expect(line).not.toMatch(/[\p{Cc}]/u);

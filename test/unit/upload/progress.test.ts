@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Io, Sink } from '../../../src/cli/io.ts';
-import { textSource } from '../../../src/upload/source.ts';
-import { watchUploads } from '../../../src/upload/watch.ts';
+import { showProgress } from '../../../src/upload/progress.ts';
+import { textSource } from '../../../src/upload/upload-source.ts';
 
 const TERMINAL: Sink = { isTTY: true, columns: 120, write: async () => undefined };
 const IO: Io = { stdin: Readable.from([]), stdout: TERMINAL, stderr: TERMINAL };
@@ -34,7 +34,7 @@ function watched() {
     });
   };
   const clock = { now: () => 1_000, sleep };
-  const watch = watchUploads({ progress, clock, io: IO }, SOURCES);
+  const watch = showProgress({ progress, clock, io: IO }, SOURCES);
   onTestFinished(() => watch.close());
   const next = (): Promise<string> =>
     new Promise((resolve) => {
@@ -50,13 +50,13 @@ it('counts what was sent, and not what was there or could not be sent', async ()
   if (!(first && second && third)) throw new Error('There are three.');
   const { watch, next } = watched();
   expect(await next()).toMatch(/^0 of 3 files .* 0 B of 600 B/);
-  watch.began(first);
-  watch.ended(first, false);
-  watch.began(second);
-  watch.progress(second, 50);
+  watch.started(first);
+  watch.finished(first, false);
+  watch.started(second);
+  watch.advanced(second, 50);
   expect(await next()).toMatch(/^1 of 3 files .* 50 B of 500 B/);
-  watch.ended(second, true);
-  watch.began(third);
+  watch.finished(second, true);
+  watch.started(third);
   expect(await next()).toMatch(/^2 of 3 files .* 200 B of 500 B/);
 });
 

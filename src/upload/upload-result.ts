@@ -21,12 +21,12 @@ export interface UploadResult {
   readonly sha256: string | null;
   readonly status: 'uploaded' | 'skipped' | 'failed' | 'unknown' | 'planned';
   /** Whether it was not begun because of Ctrl-C, or of a 401 or 402 to another file. Where the time was up, it failed. */
-  readonly isLeftOut?: boolean;
+  readonly wasNotStarted?: boolean;
   readonly error: unknown;
 }
 
 /** The fixed form in which scripts see a result. */
-export function resultJson({ file, as, id, bytes, sha256, status, error }: UploadResult): object {
+export function uploadResultJson({ file, as, id, bytes, sha256, status, error }: UploadResult): object {
   return { file, as, id, bytes, sha256, status, error: error === undefined ? null : toErrorObject(error) };
 }
 
@@ -48,7 +48,7 @@ function unknownFailure(file: string, { since, error }: { since: string; error?:
 }
 
 /** What there is to report of an outcome; undefined where all is as it should be. */
-export function failureOf(file: string, outcome: UploadOutcome): unknown {
+export function outcomeError(file: string, outcome: UploadOutcome): unknown {
   if (outcome.status === 'unknown') return unknownFailure(file, outcome);
   if (outcome.status === 'failed') {
     const { error } = outcome;
@@ -70,20 +70,20 @@ export function failureOf(file: string, outcome: UploadOutcome): unknown {
 
 type Summary = Record<UploadResult['status'], number>;
 
-function summarise(results: readonly UploadResult[]): Summary {
+function countByStatus(results: readonly UploadResult[]): Summary {
   const summary: Summary = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
   for (const { status } of results) summary[status] += 1;
   return summary;
 }
 
 /** Whether nothing failed about the file itself. */
-function isUnfinished({ isLeftOut, error }: UploadResult): boolean {
+function isUnfinished({ wasNotStarted: isLeftOut, error }: UploadResult): boolean {
   return isLeftOut === true || error instanceof InterruptedError;
 }
 
 /** What became of all files, in words: `2 uploaded, 1 failed.` */
-export function summaryText(results: readonly UploadResult[]): string {
-  const { failed, ...others } = summarise(results);
+export function summarizeUploads(results: readonly UploadResult[]): string {
+  const { failed, ...others } = countByStatus(results);
   const unfinished = results.filter(isUnfinished).length;
   const counts = Object.entries({ ...others, failed: failed - unfinished, 'not uploaded': unfinished });
   const parts = counts.filter(([, count]) => count > 0).map(([what, count]) => `${count} ${what}`);
@@ -94,7 +94,7 @@ export function summaryText(results: readonly UploadResult[]): string {
 function specialMessage(results: readonly UploadResult[]): string | undefined {
   const all = results.length;
   const left = results.filter(isUnfinished).length;
-  const { unknown, failed } = summarise(results);
+  const { unknown, failed } = countByStatus(results);
   const [lost, unbegun] = [failed - left, left === 0 ? '' : `, ${left} were not begun`];
   const unrecorded = results.filter(({ status, error }) => status === 'uploaded' && error !== undefined).length;
   if (unrecorded > 0 && unknown + failed === 0) return `${unrecorded} of ${all} files could not be recorded.`;
@@ -121,8 +121,8 @@ export function uploadFailure(
   const words = {
     noun: 'files',
     message: specialMessage(results),
-    summary: summaryText(results),
-    details: summarise(results),
+    summary: summarizeUploads(results),
+    details: countByStatus(results),
     resumeHint: force
       ? 'Run it again for those that are missing: with --force every file that is named goes up anew.'
       : 'Run it again to go on: what is uploaded is not sent again.',

@@ -7,8 +7,6 @@ import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, Ru
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { appendUploadRecord, openUploadLog, uploadLogCheck } from '../state/upload.ts';
-import { failureOf, type UploadResult } from './result.ts';
-import type { UploadSource } from './source.ts';
 import {
   identify,
   lookUpUpload,
@@ -17,6 +15,8 @@ import {
   type UploadParts,
   uploadOnce,
 } from './upload-once.ts';
+import { outcomeError, type UploadResult } from './upload-result.ts';
+import type { UploadSource } from './upload-source.ts';
 
 export interface RunOptions extends UploadOptions {
   readonly as: UploadKind;
@@ -25,12 +25,12 @@ export interface RunOptions extends UploadOptions {
 }
 
 /** Told how the files get on. */
-export interface UploadWatch {
-  began(source: UploadSource): void;
+export interface UploadProgress {
+  started(source: UploadSource): void;
   /** How many bytes of it were taken so far; begins again at 0 with every attempt. */
-  progress(source: UploadSource, bytes: number): void;
+  advanced(source: UploadSource, bytes: number): void;
   /** @param isSent whether the service has it by this run */
-  ended(source: UploadSource, isSent: boolean): void;
+  finished(source: UploadSource, isSent: boolean): void;
 }
 
 async function openParts(
@@ -92,12 +92,12 @@ function withoutOutcome(
  * Uploads files, some at a time, and yields each result as it is there; a file that fails has one, too. Once it
  * has begun it goes on to the end, also when nobody reads the results any more.
  */
-export async function* uploadAll(
+export async function* uploadFiles(
   context: Context,
   http: Http,
   sources: readonly UploadSource[],
   options: RunOptions,
-  watch: UploadWatch,
+  watch: UploadProgress,
 ): AsyncGenerator<UploadResult> {
   const { as, dryRun } = options;
   const parts = await openParts(context, http, as, sources);
@@ -117,25 +117,25 @@ export async function* uploadAll(
 
   async function outcomeOf(source: UploadSource, hash: string | undefined): Promise<UploadOutcome | undefined> {
     if (dryRun) return await lookUpUpload(source, parts, options, hash);
-    return await uploadOnce(source, parts, options, (bytes) => watch.progress(source, bytes), hash);
+    return await uploadOnce(source, parts, options, (bytes) => watch.advanced(source, bytes), hash);
   }
 
   async function one(source: UploadSource, index: number, hash?: string): Promise<UploadResult> {
     const over = whyOver();
-    if (over) return { ...withoutOutcome(source, index, as, over), isLeftOut: !isTimeUp() };
-    watch.began(source);
+    if (over) return { ...withoutOutcome(source, index, as, over), wasNotStarted: !isTimeUp() };
+    watch.started(source);
     let isSent = false;
     try {
       const outcome = await outcomeOf(source, hash);
       isSent = outcome?.status === 'uploaded';
       if (!outcome) return { ...withoutOutcome(source, index, as, undefined), status: 'planned' };
-      const error = failureOf(source.label, outcome);
+      const error = outcomeError(source.label, outcome);
       if (isBalanceTooLow(error) || isTokenRejected(error)) stopped = error;
       return { ...resultOf(source, outcome, index, as), error };
     } catch (error) {
       return withoutOutcome(source, index, as, error);
     } finally {
-      watch.ended(source, isSent);
+      watch.finished(source, isSent);
     }
   }
 

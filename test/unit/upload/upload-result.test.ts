@@ -12,7 +12,13 @@ import {
   RefusedError,
   ServiceError,
 } from '../../../src/errors.ts';
-import { failureOf, resultJson, summaryText, type UploadResult, uploadFailure } from '../../../src/upload/result.ts';
+import {
+  outcomeError,
+  summarizeUploads,
+  type UploadResult,
+  uploadFailure,
+  uploadResultJson,
+} from '../../../src/upload/upload-result.ts';
 
 const HASH = 'ab'.repeat(32);
 const UPLOADED: UploadResult = {
@@ -37,7 +43,7 @@ function found(error: unknown): PartnerctlError {
 
 describe('a result in JSON', () => {
   it('has exactly these fields', () => {
-    expect(resultJson(UPLOADED)).toEqual({
+    expect(uploadResultJson(UPLOADED)).toEqual({
       file: 'a.txt',
       as: 'attachment',
       id: 'att_1',
@@ -49,7 +55,7 @@ describe('a result in JSON', () => {
   });
 
   it('says what went wrong', () => {
-    expect(resultJson(failed(new InputError('It changed.')))).toMatchObject({
+    expect(uploadResultJson(failed(new InputError('It changed.')))).toMatchObject({
       id: null,
       status: 'failed',
       error: { type: 'invalid_input', message: 'It changed.' },
@@ -62,19 +68,19 @@ describe('what there is to report of a file', () => {
     { status: 'uploaded', sha256: HASH, id: 'att_1' },
     { status: 'skipped', sha256: HASH, id: 'att_1' },
   ] as const)('is nothing where it is $status', (outcome) => {
-    expect(failureOf('a.txt', outcome)).toBeUndefined();
+    expect(outcomeError('a.txt', outcome)).toBeUndefined();
   });
 
   it('is what it failed with, and which one it is', () => {
     const refused = new RefusedError('Too large.', { status: 413 });
-    const error = found(failureOf('a.txt', { status: 'failed', sha256: null, error: refused }));
+    const error = found(outcomeError('a.txt', { status: 'failed', sha256: null, error: refused }));
     expect(error).toMatchObject({ type: 'refused', exitCode: EXIT.failure, message: 'Too large.' });
     expect(error.info).toMatchObject({ status: 413, details: { file: 'a.txt' } });
   });
 
   it('is a bug as it is', () => {
     const bug = new TypeError('undefined is not a function');
-    expect(failureOf('a.txt', { status: 'failed', sha256: null, error: bug })).toBe(bug);
+    expect(outcomeError('a.txt', { status: 'failed', sha256: null, error: bug })).toBe(bug);
   });
 
   it.each([
@@ -82,7 +88,7 @@ describe('what there is to report of a file', () => {
     ['left open before', {}],
   ])('is, %s, that nobody knows, and how to repeat it as it was typed', (_, more) => {
     const outcome = { status: 'unknown', sha256: HASH, since: '2026-01-01T00:00:00.000Z', ...more } as const;
-    const error = found(failureOf("it's here.txt", outcome));
+    const error = found(outcomeError("it's here.txt", outcome));
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error.message).toContain("it's here.txt");
     expect(error.info.hint).toContain('the same command with --retry-unknown');
@@ -92,7 +98,7 @@ describe('what there is to report of a file', () => {
 
   it('is its id, where that could not be recorded', () => {
     const unrecorded = new LocalError('The disk is full.', { why: 'ENOSPC' });
-    const error = found(failureOf('a.txt', { status: 'uploaded', sha256: HASH, id: 'att_1', unrecorded }));
+    const error = found(outcomeError('a.txt', { status: 'uploaded', sha256: HASH, id: 'att_1', unrecorded }));
     expect(error).toMatchObject({ type: 'local', info: { details: { id: 'att_1' } } });
     expect(error.message).toContain('att_1');
     expect(error.info.why).toContain('The disk is full.');
@@ -102,13 +108,13 @@ describe('what there is to report of a file', () => {
 describe('all files', () => {
   it('are summed up in words', () => {
     const results = [UPLOADED, UPLOADED, failed(undefined, 'planned'), failed(new LocalError('x'), 'unknown')];
-    expect(summaryText(results)).toBe('2 uploaded, 1 planned, 1 unknown.');
+    expect(summarizeUploads(results)).toBe('2 uploaded, 1 planned, 1 unknown.');
   });
 
   const REFUSED = new RefusedError('No.', { status: 422 });
   const UNKNOWN = new OutcomeUnknownError('It may be there.');
   const EMPTY = new BalanceError('Empty.', { status: 402, hint: 'Top up.' });
-  const LEFT: UploadResult = { ...failed(new RefusedError('It was not begun.')), isLeftOut: true };
+  const LEFT: UploadResult = { ...failed(new RefusedError('It was not begun.')), wasNotStarted: true };
   const SKIPPED: UploadResult = { ...UPLOADED, status: 'skipped' };
 
   it.each<[string, UploadResult[], number | undefined]>([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTimezone, ScheduleError } from '../../../src/cron/schedule.ts';
-import { canonicalZone } from '../../../src/cron/timezone.ts';
+import { canonicalZone } from '../../../src/cron/time-zone.ts';
 import { ZONE_ALIASES } from '../../../src/cron/zone-aliases.ts';
 import { anyText } from './arbitraries.ts';
 

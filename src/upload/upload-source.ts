@@ -5,7 +5,6 @@ import { describeFileError } from '../cli/input.ts';
 import { FILE_FIELD } from '../contract/uploads.ts';
 import { LocalError } from '../errors.ts';
 import type { FileFacts } from './identity.ts';
-import { multipartFrame } from './multipart.ts';
 
 /** What is uploaded: a file, or a text in a JSON document. */
 export interface UploadSource {
@@ -80,7 +79,7 @@ async function refuseMore(file: FileHandle, looked: FileFacts): Promise<void> {
  * @param over ends the reading early, and without an error
  * @throws LocalError when it changed since it was looked at, or is not as long as its size says
  */
-export async function* openContent(file: FileHandle, looked: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readOpenFile(file: FileHandle, looked: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
   let next: Promise<Buffer> | undefined;
   try {
     await refuseChanged(file, looked);
@@ -100,7 +99,7 @@ export async function* openContent(file: FileHandle, looked: FileFacts, over: Ab
 }
 
 /** As `openContent`, of a file by its path. @throws LocalError also when it cannot be read */
-export async function* fileContent(looked: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readFileContent(looked: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
   let file: FileHandle;
   try {
     file = await open(looked.path);
@@ -108,7 +107,7 @@ export async function* fileContent(looked: FileFacts, over: AbortSignal): AsyncG
     throw new LocalError(`${looked.path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
   try {
-    yield* openContent(file, looked, over);
+    yield* readOpenFile(file, looked, over);
   } finally {
     await file.close();
   }
@@ -157,7 +156,7 @@ export function textSource(name: string, text: string): UploadSource {
 }
 
 /** The sha256 of a source's content, in hexadecimal. @throws what its content throws, and the signal's reason once it is over */
-export async function hashOf(source: UploadSource, over: AbortSignal): Promise<string> {
+export async function hashContent(source: UploadSource, over: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of source.content(over)) hash.update(chunk);
   over.throwIfAborted();
@@ -168,11 +167,14 @@ export interface BodyHooks {
   /** Told of every part of the content that the connection took, in bytes. */
   readonly onProgress: (bytes: number) => void;
   /** Everything but the last bytes was sent. What it throws keeps them from being sent. */
-  readonly beforeLast: (sha256: string, over: AbortSignal) => Promise<void>;
+  readonly beforeLastBytes: (sha256: string, over: AbortSignal) => Promise<void>;
 }
 
 /** The body of one upload, which every attempt makes afresh out of the same form. Its chunks throw what the content and `beforeLast` throw. */
-export function bodyOf({ form, content }: UploadSource, { onProgress, beforeLast }: BodyHooks): StreamedBody {
+export function createBody(
+  { form, content }: UploadSource,
+  { onProgress, beforeLastBytes: beforeLast }: BodyHooks,
+): StreamedBody {
   const { contentType, head, tail, bytes, encode } = form();
   return {
     contentType,
@@ -197,5 +199,44 @@ export function bodyOf({ form, content }: UploadSource, { onProgress, beforeLast
       if (over.aborted) return;
       yield tail;
     },
+  };
+}
+
+/** What goes before and after the bytes of a file in a multipart body. */
+export interface MultipartFrame {
+  readonly contentType: string;
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+export interface MultipartParts {
+  /** Fields that go before the file, in order. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** The name of the field that holds the file. */
+  readonly field: string;
+  readonly filename: string;
+  readonly contentType: string;
+  /** In no part of the body: random. Letters, digits and hyphens. */
+  readonly boundary: string;
+}
+
+/** As browsers do: quotes and line breaks are percent-encoded, everything else stays as it is, in UTF-8. */
+function escapedName(name: string): string {
+  return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+}
+
+/** A multipart/form-data body (RFC 7578, with names encoded as in the HTML standard) around the bytes of one file. */
+export function multipartFrame({ fields, field, filename, contentType, boundary }: MultipartParts): MultipartFrame {
+  const encoder = new TextEncoder();
+  const parts = fields.map(
+    ([name, value]) =>
+      `--${boundary}\r\nContent-Disposition: form-data; name="${escapedName(name)}"\r\n\r\n${value}\r\n`,
+  );
+  const disposition = `form-data; name="${escapedName(field)}"; filename="${escapedName(filename)}"`;
+  const file = `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${contentType}\r\n\r\n`;
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    head: encoder.encode(parts.join('') + file),
+    tail: encoder.encode(`\r\n--${boundary}--\r\n`),
   };
 }

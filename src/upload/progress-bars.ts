@@ -91,7 +91,7 @@ function line({ label, bytes, sent, startedAt }: Transfer, layout: Layout, now: 
  * @param columns of the terminal
  * @param now milliseconds since the epoch
  */
-export function transferLines(all: Transfer, inFlight: readonly Transfer[], columns: number, now: number): string[] {
+export function formatTransfers(all: Transfer, inFlight: readonly Transfer[], columns: number, now: number): string[] {
   const layout = layoutOf(columns);
   const [first = '', ...others] = [all, ...inFlight].map((transfer) => line(transfer, layout, now));
   return [first, ...others.map((other) => INDENT + other)];

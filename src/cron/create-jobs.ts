@@ -6,11 +6,11 @@ import { isBalanceTooLow, isTokenRejected } from '../errors.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { createOnce, type GuardParts } from './create-once.ts';
-import { failureOf } from './failure.ts';
+import { type CronResult, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey } from './job.ts';
 import { jobFinder } from './job-list.ts';
 import { openLedger } from './ledger.ts';
-import { type CronResult, untouched } from './result.ts';
+import { outcomeError } from './outcome-error.ts';
 
 /** A job to be created, and where it stands in the input. */
 export interface WantedJob {
@@ -87,7 +87,7 @@ function endsRun(error: unknown): boolean {
 
 async function before(wanted: WantedJob, http: Http, context: Context): Promise<CronResult> {
   const { agent_id, name } = wanted.job;
-  return await untouched({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, context.clock.now());
+  return await initialResult({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, context.clock.now());
 }
 
 /**
@@ -95,7 +95,7 @@ async function before(wanted: WantedJob, http: Http, context: Context): Promise<
  * @param names of all the jobs that may follow
  * @param said the lines of the state file that were warned of already
  */
-export async function openCreation(
+export async function openJobCreator(
   context: Context,
   http: Http,
   names: readonly JobName[],
@@ -113,7 +113,7 @@ export async function openCreation(
         status: outcome.status,
         cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
         differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
-        error: failureOf(outcome, { job, flags: context.flags }),
+        error: outcomeError(outcome, { job, flags: context.flags }),
       };
     } catch (error) {
       return { ...nothing, status: 'failed', error };
@@ -132,7 +132,7 @@ export async function* createJobs(
   options: CreateOptions,
 ): AsyncGenerator<CronResult> {
   const names = wanted.map(({ job }) => job);
-  const create = await openCreation(context, http, names, options);
+  const create = await openJobCreator(context, http, names, options);
   let stopped = false;
 
   async function one(each: WantedJob): Promise<CronResult> {

@@ -1,7 +1,7 @@
 import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
-import type { AgentInput } from './agents.ts';
 import { type CronRecord, historyOf, type JobFacts, type KeyHistory } from './history.ts';
+import type { AgentInput } from './job-input.ts';
 import { agentInput } from './job-input.ts';
 
 /** How a job is named whose record is meant: by its key, or by agent and name. */
@@ -17,7 +17,7 @@ export const SELECTION_FLAGS = [
 ] as const;
 
 /** @param key as typed, where it was given. @throws UsageError unless the job is named in one way */
-export function selectionOf(words: Args, key: string | undefined): Selection {
+export function parseSelection(words: Args, key: string | undefined): Selection {
   const named = words.value('agent') !== undefined || words.value('name') !== undefined;
   if (key && named) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
   if (key) return { key };
@@ -44,13 +44,13 @@ function factsIn(records: readonly CronRecord[]): JobFacts | undefined {
 }
 
 /** The records of one key, out of all. */
-export function jobOfKey(all: readonly CronRecord[], key: string): SelectedJob {
+export function selectByKey(all: readonly CronRecord[], key: string): SelectedJob {
   const records = all.filter((record) => record.key === key);
   return { key, facts: factsIn(records), history: historyOf(records), records };
 }
 
 /** The failure of a key that the state file does not know. */
-export function unknownKey(key: string): NotFoundError {
+export function unknownKeyError(key: string): NotFoundError {
   return new NotFoundError(`The state file knows no job with the key ${key}.`, {
     hint: '`partnerctl cron list --local -o json` shows the keys. Is it another state file (--state)?',
   });

@@ -2,11 +2,11 @@ import { label } from '../yaml/issue-wording.ts';
 import type { Reviewed } from '../yaml/read.ts';
 import { quoted } from '../yaml/shown.ts';
 import type { Path } from '../yaml/tree.ts';
-import { allowedIn, FIELD_NAMES, parseField } from './field.ts';
-import { type GivenJob, type GivenSchedule, isOnTheWire } from './job-schema.ts';
+import { describeAllowedValues, FIELD_NAMES, parseField } from './cron-field.ts';
+import { type GivenJob, type GivenSchedule, isWireSchedule } from './job-schema.ts';
 import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
 import { ScheduleError, TITLES } from './schedule-error.ts';
-import { parseTimezone } from './timezone.ts';
+import { parseTimezone } from './time-zone.ts';
 
 const DEFAULT_TIMEZONE = 'UTC';
 
@@ -23,7 +23,7 @@ function reportFault(document: Reviewed, path: Path, error: ScheduleError): void
     document.report(path, said, hint, { offset, length });
     return;
   }
-  const allowed = field === 'timezone' || field === 'schedule' ? undefined : allowedIn(field);
+  const allowed = field === 'timezone' || field === 'schedule' ? undefined : describeAllowedValues(field);
   document.report(
     path,
     `${label(path)}: what ${variables.join(' and ')} holds cannot be read as a ${TITLES[field]}`,
@@ -58,7 +58,7 @@ export function reviewSchedule(document: Reviewed, path: Path): void {
   const schedule = document.at(at);
   if (typeof schedule === 'string') attempt(document, at, parseExpression);
   if (!isRecord(schedule)) return;
-  const holder = isOnTheWire(schedule) ? [...at, 'data'] : at;
+  const holder = isWireSchedule(schedule) ? [...at, 'data'] : at;
   for (const field of FIELD_NAMES) attempt(document, [...holder, field], (text) => parseField(field, text));
   const inner = [...at, 'timezone'];
   reviewTimezone(document, inner);
@@ -93,7 +93,7 @@ function fieldsOf(given: Exclude<GivenSchedule, string>): CronFields {
  * @param fallback the timezone where the job names none
  * @throws ScheduleError; never for a job whose document is free of problems
  */
-export function scheduleOf(
+export function toSchedule(
   { schedule, timezone }: Pick<GivenJob, 'schedule' | 'timezone'>,
   fallback?: string,
 ): CronSchedule {

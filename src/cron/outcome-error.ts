@@ -140,7 +140,7 @@ function failedFailure(
  * What a command has to report of an outcome.
  * @returns undefined where all is as it should be
  */
-export function failureOf(outcome: CreateOutcome, about: About): unknown {
+export function outcomeError(outcome: CreateOutcome, about: About): unknown {
   switch (outcome.status) {
     case 'blocked':
       return blockedFailure(outcome, about);

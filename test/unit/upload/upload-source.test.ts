@@ -14,7 +14,14 @@ import { describe, expect, it } from 'vitest';
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
 import { LocalError } from '../../../src/errors.ts';
 import { findFiles } from '../../../src/upload/find-files.ts';
-import { bodyOf, fileContent, fileForm, hashOf, textSource, type UploadSource } from '../../../src/upload/source.ts';
+import {
+  createBody,
+  fileForm,
+  hashContent,
+  readFileContent,
+  textSource,
+  type UploadSource,
+} from '../../../src/upload/upload-source.ts';
 import { DESCRIPTORS, openBelow } from '../../helpers/descriptors.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 import { sha256 } from '../../sandbox/uploads.ts';
@@ -31,7 +38,7 @@ async function fileSource(path: string): Promise<UploadSource> {
     filename: looked.filename,
     bytes: looked.bytes,
     stamp: null,
-    content: (over) => fileContent(looked, over),
+    content: (over) => readFileContent(looked, over),
     form: () => fileForm(looked.filename, looked.bytes, 'text/plain', []),
   };
 }
@@ -59,9 +66,9 @@ async function wholeOf(body: StreamedBody): Promise<Buffer> {
 async function send(source: UploadSource): Promise<Sent> {
   const progress: number[] = [];
   let hash: string | undefined;
-  const body = bodyOf(source, {
+  const body = createBody(source, {
     onProgress: (bytes) => progress.push(bytes),
-    beforeLast: async (content) => {
+    beforeLastBytes: async (content) => {
       hash = content;
     },
   });
@@ -75,7 +82,7 @@ describe('the body of a file', () => {
     const sent = await send(source);
     expect(sent.body.length).toBe(sent.bytes);
     expect(sent.hash).toBe(sha256(content));
-    expect(await hashOf(source, GOING_ON)).toBe(sha256(content));
+    expect(await hashContent(source, GOING_ON)).toBe(sha256(content));
     const { head, tail } = source.form();
     expect(sent.body.subarray(head.length, -tail.length).equals(content)).toBe(true);
     expect(sent.progress.at(0)).toBe(0);
@@ -84,7 +91,7 @@ describe('the body of a file', () => {
 
   it('is the same for every attempt', async () => {
     const source = await fileSource(file('hello'));
-    const body = bodyOf(source, { onProgress: () => undefined, beforeLast: async () => undefined });
+    const body = createBody(source, { onProgress: () => undefined, beforeLastBytes: async () => undefined });
     expect((await wholeOf(body)).equals(await wholeOf(body))).toBe(true);
   });
 
@@ -92,9 +99,9 @@ describe('the body of a file', () => {
     const source = await fileSource(file('hello'));
     let taken = 0;
     let takenBefore = -1;
-    const body = bodyOf(source, {
+    const body = createBody(source, {
       onProgress: () => undefined,
-      beforeLast: async () => {
+      beforeLastBytes: async () => {
         takenBefore = taken;
         throw new Error('Not this one.');
       },
@@ -110,9 +117,9 @@ describe('the body of a file', () => {
   it('ends early, and is never whole, once the attempt is over', async () => {
     const source = await fileSource(file(Buffer.alloc(3 * PART)));
     const over = new AbortController();
-    const body = bodyOf(source, {
+    const body = createBody(source, {
       onProgress: (bytes) => bytes === PART && over.abort(),
-      beforeLast: () => Promise.reject(new Error('It went on.')),
+      beforeLastBytes: () => Promise.reject(new Error('It went on.')),
     });
     let taken = 0;
     for await (const chunk of body.chunks(over.signal)) taken += chunk.length;
@@ -123,7 +130,7 @@ describe('the body of a file', () => {
 it('the end of a body is never sent once the attempt is over, though it was over only when all else was', async () => {
   const source = await fileSource(file('hello'));
   const over = new AbortController();
-  const body = bodyOf(source, { onProgress: () => undefined, beforeLast: async () => over.abort() });
+  const body = createBody(source, { onProgress: () => undefined, beforeLastBytes: async () => over.abort() });
   let taken = 0;
   for await (const chunk of body.chunks(over.signal)) taken += chunk.length;
   expect(taken).toBe(body.bytes - source.form().tail.length);
@@ -132,13 +139,13 @@ it('the end of a body is never sent once the attempt is over, though it was over
 it('a hash is of the whole content, or none', async () => {
   const source = await fileSource(file('hello'));
   const over = AbortSignal.abort(new Error('It is over.'));
-  await expect(hashOf(source, over)).rejects.toThrow('It is over.');
+  await expect(hashContent(source, over)).rejects.toThrow('It is over.');
 });
 
 it.skipIf(!existsSync(DESCRIPTORS))('a file is closed once it was read, or was left (needs /proc)', async () => {
   const path = file(Buffer.alloc(3 * PART));
   const source = await fileSource(path);
-  await hashOf(source, GOING_ON);
+  await hashContent(source, GOING_ON);
   expect(openBelow(path)).toEqual([]);
   for await (const _ of source.content(GOING_ON)) {
     expect(openBelow(path)).toEqual([path]);
@@ -165,9 +172,9 @@ describe('a file that is not what it was when it was looked at is not completed:
 
   async function refusal(source: UploadSource, onFirstPart: () => void): Promise<unknown> {
     let isComplete = false;
-    const body = bodyOf(source, {
+    const body = createBody(source, {
       onProgress: (bytes) => bytes === PART && onFirstPart(),
-      beforeLast: async () => {
+      beforeLastBytes: async () => {
         isComplete = true;
       },
     });
@@ -208,7 +215,7 @@ describe('a file that is not what it was when it was looked at is not completed:
     utimesSync(other, 1, 2);
     renameSync(other, path);
     expect(await refusal(source, () => undefined)).toMatchObject({ message: expect.stringContaining('changed') });
-    await expect(hashOf(source, GOING_ON)).rejects.toThrow('changed');
+    await expect(hashContent(source, GOING_ON)).rejects.toThrow('changed');
   });
 
   it('it is gone', async () => {
@@ -232,7 +239,7 @@ describe('a file that is not what it was when it was looked at is not completed:
     const error = await refusal(source, () => undefined);
     expect(error).toBeInstanceOf(LocalError);
     expect(error).toMatchObject({ message: `${path} does not hold as many bytes as its size says.` });
-    await expect(hashOf(source, GOING_ON)).rejects.toThrow('as its size says');
+    await expect(hashContent(source, GOING_ON)).rejects.toThrow('as its size says');
   });
 
   it('but one that is replaced or removed while it is open is what it was', async () => {

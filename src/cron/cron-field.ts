@@ -34,7 +34,7 @@ const SUNDAY_AGAIN = 7;
 const DAY_NAMES: readonly string[] = [...DAYS, ...DAYS.map((day) => day.slice(0, 3))];
 
 /** What a cron field of a schedule may hold, in words. */
-export function allowedIn(field: FieldName): string {
+export function describeAllowedValues(field: FieldName): string {
   const { values, forms } = RULES[field];
   return `${TITLES[field]}: ${values}, such as ${forms}`;
 }
@@ -99,7 +99,7 @@ class FieldReader {
     };
   }
 
-  #fault({ text, offset }: Piece, what: string, hint = allowedIn(this.#field)): ScheduleError {
+  #fault({ text, offset }: Piece, what: string, hint = describeAllowedValues(this.#field)): ScheduleError {
     const said = text === '' ? '' : `${quoted(text)} `;
     const facts = { hint, offset, length: text.length };
     return new ScheduleError(this.#field, `${said}${what}`, facts);

@@ -1,0 +1,115 @@
+import type { PartnerctlError } from '../errors.ts';
+import { toErrorObject } from '../errors.ts';
+import { batchFailure } from '../output/batch-failure.ts';
+import type { CronDifference, CronJob } from './job.ts';
+import { nextRuns } from './next-runs.ts';
+import type { CreateOutcome } from './outcome.ts';
+import type { CronSchedule } from './schedule.ts';
+import { describeSchedule } from './schedule.ts';
+
+const SHOWN_RUNS = 3;
+
+/** A job as far as it is known: an agent that is still to be installed has no id. */
+interface ShownJob extends Omit<CronJob, 'agent_id'> {
+  readonly agent_id: string | null;
+}
+
+/** What became of one job of a command. */
+export interface CronResult {
+  /** Its number in the input, from 0. */
+  readonly index: number;
+  /** Where it stands in a file: `jobs.yaml:3`. */
+  readonly source: string | undefined;
+  readonly job: ShownJob;
+  /** Null where the agent is not known. */
+  readonly key: string | null;
+  /** The schedule in words. */
+  readonly description: string;
+  /** ISO 8601 with the offset of the schedule's timezone. */
+  readonly next_runs: readonly string[];
+  readonly status: CreateOutcome['status'] | 'skipped';
+  readonly cron_job_id: string | null;
+  readonly differences: readonly CronDifference[];
+  readonly error: unknown;
+}
+
+/** The schedule as the wire has it (spec §2). */
+export function toWireSchedule({ minute, hour, day_of_week, timezone }: CronSchedule) {
+  return { type: 'cron', data: { minute, hour, day_of_week }, timezone } as const;
+}
+
+/** What is known of a job before anything is done for it. */
+export async function initialResult(
+  { index, source, job, key }: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
+  now: number,
+): Promise<CronResult> {
+  return {
+    index,
+    source,
+    job,
+    key,
+    description: await describeSchedule(job.schedule),
+    next_runs: await nextRuns(job.schedule, now, SHOWN_RUNS),
+    status: 'skipped',
+    cron_job_id: null,
+    differences: [],
+    error: undefined,
+  };
+}
+
+/** The fixed form in which scripts see a result. */
+export function cronResultJson(result: CronResult): object {
+  const { source, job, key, description: words, next_runs, status, cron_job_id, differences, error } = result;
+  return {
+    ...(source !== undefined && { source }),
+    cron_job_id,
+    status,
+    agent_id: job.agent_id,
+    name: job.name,
+    schedule: toWireSchedule(job.schedule),
+    in_words: words,
+    key,
+    next_runs,
+    ...(differences.length > 0 && { differences }),
+    ...(error !== undefined && { error: toErrorObject(error) }),
+  };
+}
+
+type Summary = Partial<Record<CronResult['status'], number>>;
+
+function countByStatus(results: readonly CronResult[]): Summary {
+  const summary: Summary = {};
+  for (const { status } of results) summary[status] = (summary[status] ?? 0) + 1;
+  return summary;
+}
+
+/** What became of all jobs, in words: `2 created, 1 blocked.` */
+export function summarizeJobs(results: readonly CronResult[]): string {
+  const parts = Object.entries(countByStatus(results)).map(([status, count]) => `${count} ${status}`);
+  return `${parts.join(', ')}.`;
+}
+
+function outcomeOf({ status, error }: CronResult): 'done' | 'failed' | 'skipped' {
+  if (status === 'skipped') return 'skipped';
+  return error === undefined ? 'done' : 'failed';
+}
+
+/**
+ * How a command ends that did not create all of its jobs.
+ * @param interruption the reason of the interrupt signal, where it was given
+ */
+export function jobsFailure(results: readonly CronResult[], interruption: unknown): PartnerctlError | undefined {
+  const items = results.map((result) => ({
+    label: [result.source, JSON.stringify(result.job.name)].filter(Boolean).join(' '),
+    outcome: outcomeOf(result),
+    error: result.error,
+  }));
+  const words = {
+    noun: 'jobs',
+    summary: summarizeJobs(results),
+    details: countByStatus(results),
+    resumeHint: 'Run it again with --ensure to go on: what is there stays as it is.',
+    fixHint: 'Mend the cause and run it again with --ensure: what is there stays as it is.',
+  };
+  return batchFailure(items, words, interruption);
+}
