@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { commandBlocks, documentScript, outputsOf, readDocument, withoutAccidents } from './documents.ts';
-import { PROGRAM, startFile } from './program.ts';
+import { PROGRAM, start, startFile } from './program.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
@@ -101,4 +101,12 @@ test('only commands that need a person, the network, or the checkout are not run
     'src/help/sandbox.md: runs until Ctrl-C',
     'src/help/development.md: builds, checks, and tests the checkout itself',
   ]);
+});
+
+test('the built program has every topic, and needs no network, home, or profile for it', async () => {
+  for (const { name } of HELP_TOPICS) {
+    const { exitCode, stdout, stderr } = await start(['help', name]);
+    expect({ exitCode, stderr }, name).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout.split('\n')[0]).toBe(readDocument(`src/help/${name}.md`).split('\n')[0]);
+  }
 });

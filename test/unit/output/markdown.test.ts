@@ -30,6 +30,21 @@ describe('Markdown in a terminal', () => {
     expect(await renderMarkdown(markdown, MARKED)).toBe(shown);
   });
 
+  it.each([
+    ['a paragraph', 'one two three\nfour five six', 'one two three four five\nsix'],
+    ['a list item', '- one two three four five\n- six', '• one two three four\n  five\n• six'],
+    ['a quote', '> one two three four five', '│ one two three four\n│ five'],
+    ['no code', '```\none two three four five six\n```', '  <c>one two three four five six</c>'],
+  ])('wraps %s at the width', async (_, markdown, shown) => {
+    expect(await renderMarkdown(markdown, MARKED, 24)).toBe(shown);
+  });
+
+  it('aligns the columns of a table', async () => {
+    const table = '| Code | Meaning |\n|---|---|\n| 130 | one two three four five |\n| 2 | six |';
+    const shown = ['Code  Meaning', '130   one two three four', '      five', '2     six'];
+    expect(await renderMarkdown(table, undefined, 26)).toBe(shown.join('\n'));
+  });
+
   it('shows what would act upon a terminal, and does not do it', async () => {
     const shown = await renderMarkdown('a\x1b[2J\r**b\x07** \u202e [x](https://e.example/\x1b]0;t\x07)');
     expect(shown).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
