@@ -1,12 +1,12 @@
-/** Time, injected so that tests decide how it passes. */
+/** Time, injected so that tests control it. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it is aborted first. */
+  /** Resolves after `ms` milliseconds. Rejects with the signal's reason if that aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The machine's own time. */
+/** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>

@@ -1,5 +1,5 @@
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/settings.ts';
+import type { GlobalFlags } from '../config/flags.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 
 /** A text that is longer is not quoted in a command line that a person is to repeat. */

@@ -2,7 +2,6 @@ import type { Http } from '../api/http.ts';
 import type { Args, FlagSpec } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
-import { duration } from '../config/flags.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import { sayNotice } from './notice.ts';
@@ -29,7 +28,7 @@ export interface RepliesWanted {
 
 /** What `--replies` and `--settle` ask for; one reply where neither is given. @throws UsageError */
 export function repliesWanted(words: Args): RepliesWanted {
-  const ms = duration(words, 'settle');
+  const ms = words.duration('settle');
   const typed = words.value('settle');
   const replies = words.count('replies', { min: 1, max: MOST_REPLIES, fallback: 1 });
   const isCounted = words.value('replies') !== undefined;

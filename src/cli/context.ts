@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
+import type { GlobalFlags } from '../config/flags.ts';
 import type { Profiles } from '../config/profiles.ts';
-import type { GlobalFlags } from '../config/settings.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
 import type { StateLocation } from '../state/location.ts';
@@ -11,57 +11,57 @@ import type { Environment, Io } from './io.ts';
 export type TerminationSignal = 'SIGINT' | 'SIGTERM';
 
 export interface Signals {
-  /** Aborted by the first Ctrl-C or SIGTERM. */
+  /** Aborted by the first Ctrl-C or SIGTERM, with an InterruptedError. */
   readonly interrupt: AbortSignal;
-  /** Takes the signals over, for a command whose child they are for, until the returned function is called. */
+  /** Passes signals to `listener` (for a child process) instead, until the returned function is called. */
   takeOver(listener: (signal: TerminationSignal) => void): () => void;
 }
 
-/** Everything a command may touch. What costs time to load is loaded at the first call. */
+/** Everything a command may touch. Whatever costs time to load is loaded on first use. */
 export interface Context {
   readonly io: Io;
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: () => number;
   readonly signals: Signals;
-  /** Aborted by the first Ctrl-C and by the command's deadline, with the error to end with. */
+  /** Aborted by the first Ctrl-C or SIGTERM and by --timeout, with the error that ends the command. */
   readonly abortSignal: AbortSignal;
   readonly flags: GlobalFlags;
-  /** Whether a question may be asked: a terminal on both sides, no CI, no --no-input. */
+  /** Whether questions can be asked: stdin and stderr are terminals, no CI, no --no-input. */
   readonly isInteractive: boolean;
   readonly progress: Progress;
-  /** How this program is started: node and the script. */
+  /** The command that started this program: node and the script. */
   readonly selfCommand: readonly string[];
-  /** A line for people on stderr, left out with --quiet. */
+  /** Writes a line to stderr, unless --quiet is on. */
   notice(text: string): Promise<void>;
-  /** A line on stderr that --quiet does not silence. */
+  /** Writes a warning to stderr, even with --quiet. */
   warn(text: string): Promise<void>;
-  /** Keeps a text out of everything that is written from here on. */
+  /** Redacts `text` from everything written from now on. */
   addSecret(text: string): void;
-  /** Asks for a text that is not shown while it is typed. Only where `interactive`. */
+  /** Asks for a text without showing it. Requires `isInteractive`. */
   askSecret(question: string): Promise<string>;
-  /** Asks for a yes; no by default. Only where `interactive`. */
+  /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
   confirm(question: string): Promise<boolean>;
-  /** Opens a prompt with room above it for what happens meanwhile. Only where `interactive`. */
+  /** Opens a prompt with room for output above it. Requires `isInteractive`. */
   openPrompt(options: Pick<PromptLineOptions, 'label' | 'history' | 'onHistory'>): Promise<PromptLine>;
-  /** Whether what a person reads is coloured. */
+  /** Whether text on stderr is colored. */
   readonly hasColor: boolean;
   readonly config: {
-    /** Where the profiles are kept. */
+    /** The directory of the profiles. */
     readonly directory: string;
     read(): Promise<Profiles>;
     write(profiles: Profiles): Promise<void>;
   };
-  /** The base address of the service that the settings name; undefined where they name none. No token is needed. */
+  /** The configured base URL, or undefined if there is none. Needs no token. */
   baseUrl(): Promise<string | undefined>;
-  /** The service, with the token that the settings name. @throws UsageError, CredentialsError */
+  /** A client for the configured service. @throws UsageError, CredentialsError */
   http(): Promise<Http>;
-  /** A service and token other than the configured ones, for a login that is still to be checked. */
+  /** A client for a service and token that are not configured yet. */
   httpTo(baseUrl: string, token: string): Promise<Http>;
-  /** Where things are kept that are no part of the state file, which people pass on. */
+  /** The directory for private files, which do not belong in the state file because people share that. */
   privateDirectory(): Promise<string>;
-  /** Where the state file is, and what decided it. @throws UsageError where nothing names a place for it */
+  /** The state file and the setting that chose it. @throws UsageError if no setting names a usable path */
   stateLocation(): Promise<StateLocation>;
-  /** Path of the state file. */
+  /** The path of the state file. @throws UsageError if no setting names a usable path */
   statePath(): Promise<string>;
 }

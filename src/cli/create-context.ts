@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
+import type { GlobalFlags } from '../config/flags.ts';
 import {
   configDirectory,
   isReadableByOthers,
@@ -10,7 +11,7 @@ import {
   readProfiles,
   writeProfiles,
 } from '../config/profiles.ts';
-import { type GlobalFlags, namesServiceAndToken, resolveBaseUrl } from '../config/settings.ts';
+import { namesServiceAndToken, resolveBaseUrl } from '../config/settings.ts';
 import { EXIT, InterruptedError, LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
@@ -19,7 +20,7 @@ import type { Context, Signals } from './context.ts';
 import type { Environment, Io } from './io.ts';
 import { connect, findService, type ServiceParts } from './service.ts';
 
-/** What the process (or a test) supplies. */
+/** What `main` gets from the process, or from a test. */
 export interface RuntimeDeps {
   readonly io: Io;
   readonly env: Environment;
@@ -31,179 +32,208 @@ export interface RuntimeDeps {
   readonly home: string;
   readonly version: string;
   readonly nodeVersion: string;
-  /** How this program is started: node and the script. */
+  /** The command that started this program: node and the script. */
   readonly selfCommand: readonly string[];
-  /** The terminal itself, for the spinner and for questions: stderr. */
+  /** The terminal behind stderr, for the spinner and for questions. */
   readonly terminal: NodeJS.WritableStream;
 }
 
 export interface ContextParts {
   readonly progress: Progress;
   readonly addSecret: (text: string) => void;
-  /** Takes every kept secret out of a text. */
   readonly redact: (text: string) => string;
 }
 
-/** What a question is asked on. */
-interface Answering {
-  readonly input: Io['stdin'];
-  readonly output: NodeJS.WritableStream;
-  readonly signal: AbortSignal;
-}
+/** Node fires a timer with a longer delay at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** A timer that is set for longer goes off at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-const TIME_UP = { hint: 'Allow more time with --timeout.' };
-
-function userAgent({ version, nodeVersion, platform }: RuntimeDeps): string {
-  return `partnerctl/${version} (node ${nodeVersion}; ${platform})`;
-}
-
-/** Puts a context together. Nothing is read or connected before it is asked for. */
-export function createContext(
-  surroundings: RuntimeDeps,
-  flags: GlobalFlags,
-  { progress, addSecret, redact }: ContextParts,
-): Context & { close(): Promise<void> } {
-  const { io, env, clock, random, signals, platform, home } = surroundings;
-  const deadline = flags.timeoutMs === undefined ? undefined : clock.now() + flags.timeoutMs;
-  const timeUp = new AbortController();
-  const timer = setTimeout(
-    () => timeUp.abort(new LocalError('The time for the command was up.', TIME_UP)),
-    Math.min(flags.timeoutMs ?? 0, LONGEST_TIMER_MS),
-  );
-  if (deadline === undefined) clearTimeout(timer);
-  const ended = AbortSignal.any([signals.interrupt, timeUp.signal]);
-  // As many things wait under it as run at a time; Node takes more than ten for a leak and says so.
-  setMaxListeners(0, ended);
-  const transports: Transport[] = [];
-  let profiles: Promise<Profiles> | undefined;
-
-  /** One line, whatever file names and services put into it. */
-  async function say(text: string): Promise<void> {
-    await progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
-  }
-
-  const parts: ServiceParts = {
-    flags,
-    env,
-    io,
-    clock,
-    random,
-    interrupt: signals.interrupt,
-    ended,
-    userAgent: userAgent(surroundings),
-    deadline,
-    redact,
-    say,
-    show({ lines, progress: doing }) {
-      if (doing !== undefined) progress.detail(doing);
-      for (const line of lines) void say(line);
-    },
+/** The command's time limit, if it has one, combined with the interrupt signal. */
+function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: AbortSignal) {
+  const timeout = new AbortController();
+  const fail = (): void =>
+    timeout.abort(
+      new LocalError('The command did not finish within --timeout.', { hint: 'Allow more time with --timeout.' }),
+    );
+  const timer = timeoutMs === undefined ? undefined : setTimeout(fail, Math.min(timeoutMs, MAX_TIMER_MS));
+  const signal = AbortSignal.any([interrupt, timeout.signal]);
+  // One listener per concurrent operation is no leak, which is what Node assumes beyond ten.
+  setMaxListeners(0, signal);
+  return {
+    /** Milliseconds since the epoch. */
+    at: timeoutMs === undefined ? undefined : clock.now() + timeoutMs,
+    signal,
+    clear: () => clearTimeout(timer),
   };
+}
 
-  const directory = configDirectory(env, platform, home);
-
-  async function readProfilesOnce(): Promise<Profiles> {
-    const stored = await readProfiles(directory);
-    const tokens = Object.values(stored.profiles).flatMap(({ token }) => token ?? []);
-    for (const token of tokens) addSecret(token);
-    if (tokens.length > 0 && (await isReadableByOthers(directory, platform))) {
-      await context.warn('the profiles hold tokens and others may read them; `chmod 600` the config file.');
-    }
-    return stored;
-  }
-
-  /** Asks on the terminal; Ctrl-C there is an interruption like any other. */
-  async function answered<Value>(ask: (answering: Answering) => Promise<Value>): Promise<Value> {
+/** Questions on the terminal. Ctrl-C at one is an interruption like any other. */
+function createPrompts(
+  { io, terminal, signals }: RuntimeDeps,
+  { progress, redact }: ContextParts,
+): Pick<Context, 'askSecret' | 'confirm' | 'openPrompt'> {
+  // Not a constant: reading io.stdin opens it.
+  const streams = () => ({ input: io.stdin, output: terminal, signal: signals.interrupt });
+  async function ask<Value>(question: () => Promise<Value>): Promise<Value> {
     try {
-      return await progress.pauseDuring(() =>
-        ask({ input: io.stdin, output: surroundings.terminal, signal: signals.interrupt }),
-      );
+      return await progress.pauseDuring(question);
     } catch (error) {
       throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
     }
   }
+  return {
+    async askSecret(message) {
+      const { default: password } = await import('@inquirer/password');
+      return ask(() => password({ message, mask: true }, streams()));
+    },
+    async confirm(question) {
+      const { default: confirm } = await import('@inquirer/confirm');
+      return ask(() => confirm({ message: sanitizeLine(question), default: false }, streams()));
+    },
+    async openPrompt(options) {
+      const { openPromptLine } = await import('../output/prompt-line.ts');
+      const line = openPromptLine({ ...options, input: io.stdin, output: terminal });
+      return { ...line, above: (text) => line.above(redact(text)) };
+    },
+  };
+}
 
-  const context: Context = {
+/** The stored profiles, read once. Their tokens are redacted from then on. */
+function createConfig(
+  { env, platform, home }: RuntimeDeps,
+  addSecret: (text: string) => void,
+  warn: Context['warn'],
+): Context['config'] {
+  const directory = configDirectory(env, platform, home);
+  let profiles: Promise<Profiles> | undefined;
+  async function readAndCheck(): Promise<Profiles> {
+    const stored = await readProfiles(directory);
+    const tokens = Object.values(stored.profiles).flatMap(({ token }) => token ?? []);
+    for (const token of tokens) addSecret(token);
+    if (tokens.length > 0 && (await isReadableByOthers(directory, platform))) {
+      await warn(`Other users can read the tokens in ${directory}. Run: chmod 600 ${directory}/config.json`);
+    }
+    return stored;
+  }
+  return {
+    directory,
+    read() {
+      profiles ??= readAndCheck();
+      return profiles;
+    },
+    async write(changed) {
+      await writeProfiles(directory, changed);
+      profiles = Promise.resolve(changed);
+    },
+  };
+}
+
+/** Clients for the configured service and for others; `close` closes their connections. */
+function createClients(parts: ServiceParts, config: Context['config'], addSecret: (text: string) => void) {
+  const { flags, env } = parts;
+  const transports: Transport[] = [];
+  async function httpTo(baseUrl: string, token: string) {
+    addSecret(token);
+    const { http, transport } = connect(baseUrl, token, parts);
+    transports.push(transport);
+    return http;
+  }
+  return {
+    httpTo,
+    async http() {
+      // -v also reports what the profiles would have chosen.
+      const needsProfiles = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
+      const { baseUrl, token } = await findService(needsProfiles ? await config.read() : NO_PROFILES, parts);
+      return httpTo(baseUrl, token);
+    },
+    baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
+    close: () => Promise.all(transports.map((transport) => transport.close())),
+  };
+}
+
+function createStatePaths(
+  { env, platform, home }: RuntimeDeps,
+  flag: string | undefined,
+): Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePath'> {
+  async function stateLocation() {
+    const location = await import('../state/location.ts');
+    return location.stateLocation({ flag, env, platform, home });
+  }
+  return {
+    stateLocation,
+    statePath: async () => (await stateLocation()).path,
+    async privateDirectory() {
+      const location = await import('../state/location.ts');
+      const byDefault = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
+      return dirname(location.stateLocation(byDefault).path);
+    },
+  };
+}
+
+/**
+ * Assembles a command's context. Reads and connects nothing until asked to.
+ * The caller calls `close` when the command has ended.
+ */
+export function createContext(
+  deps: RuntimeDeps,
+  flags: GlobalFlags,
+  contextParts: ContextParts,
+): Context & { close(): Promise<void> } {
+  const { io, env, clock, random, signals, selfCommand } = deps;
+  const { progress, addSecret, redact } = contextParts;
+  const deadline = createDeadline(flags.timeoutMs, clock, signals.interrupt);
+  const say = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
+  const warn = (text: string): Promise<void> => say(`warning: ${text}`);
+  const config = createConfig(deps, addSecret, warn);
+  const { close, ...clients } = createClients(
+    {
+      flags,
+      env,
+      io,
+      clock,
+      random,
+      interrupt: signals.interrupt,
+      ended: deadline.signal,
+      userAgent: `partnerctl/${deps.version} (node ${deps.nodeVersion}; ${deps.platform})`,
+      deadline: deadline.at,
+      redact,
+      say,
+      show({ lines, progress: detail }) {
+        if (detail !== undefined) progress.detail(detail);
+        for (const line of lines) void say(line);
+      },
+    },
+    config,
+    addSecret,
+  );
+  return {
     io,
     env,
     clock,
     random,
     signals,
-    abortSignal: ended,
+    abortSignal: deadline.signal,
     flags,
     progress,
+    selfCommand,
     addSecret,
-    selfCommand: surroundings.selfCommand,
-    get isInteractive() {
-      return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
-    },
+    warn,
     notice: async (text) => {
       if (!flags.quiet) await say(text);
     },
-    warn: (text) => say(`warning: ${text}`),
-    async askSecret(question) {
-      const { default: password } = await import('@inquirer/password');
-      return answered((answering) => password({ message: question, mask: true }, answering));
-    },
-    async confirm(question) {
-      const { default: confirm } = await import('@inquirer/confirm');
-      return answered((answering) => confirm({ message: sanitizeLine(question), default: false }, answering));
-    },
-    async openPrompt(options) {
-      const { openPromptLine } = await import('../output/prompt-line.ts');
-      const prompt = openPromptLine({ ...options, input: io.stdin, output: surroundings.terminal });
-      return { ...prompt, above: (text) => prompt.above(redact(text)) };
+    get isInteractive() {
+      return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
     },
     get hasColor() {
       return shouldUseColor(flags.color, env, io.stderr);
     },
-    config: {
-      directory,
-      read() {
-        profiles ??= readProfilesOnce();
-        return profiles;
-      },
-      async write(changed) {
-        await writeProfiles(directory, changed);
-        profiles = Promise.resolve(changed);
-      },
-    },
-    async baseUrl() {
-      return resolveBaseUrl(flags, env, await context.config.read());
-    },
-    async http() {
-      // With -v it is said what the profiles would have named, too.
-      const alone = namesServiceAndToken(flags, env) && !flags.verbose && !flags.debug;
-      const { baseUrl, token } = await findService(alone ? NO_PROFILES : await context.config.read(), parts);
-      return context.httpTo(baseUrl, token);
-    },
-    async httpTo(baseUrl, token) {
-      addSecret(token);
-      const { http, transport } = connect(baseUrl, token, parts);
-      transports.push(transport);
-      return http;
-    },
-    async privateDirectory() {
-      const { stateLocation } = await import('../state/location.ts');
-      const usual = stateLocation({ flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home });
-      return dirname(usual.path);
-    },
-    async stateLocation() {
-      const { stateLocation } = await import('../state/location.ts');
-      return stateLocation({ flag: flags.state, env, platform, home });
-    },
-    async statePath() {
-      return (await context.stateLocation()).path;
+    config,
+    ...createPrompts(deps, contextParts),
+    ...clients,
+    ...createStatePaths(deps, flags.state),
+    async close() {
+      deadline.clear();
+      progress.stop();
+      await close();
     },
   };
-  return Object.assign(context, {
-    async close() {
-      clearTimeout(timer);
-      progress.stop();
-      await Promise.all(transports.map((transport) => transport.close()));
-    },
-  });
 }

@@ -1,14 +1,22 @@
 import type { Readable } from 'node:stream';
 
-/** Where a command's words go. `write` resolves once the reader can take more; it fails with EPIPE when there is none. */
+/** An output stream. `write` resolves when the reader can take more, and rejects with EPIPE if the reader is gone. */
 export interface Sink {
   write(text: string): Promise<void>;
   readonly isTTY: boolean;
-  /** Width in columns; 80 where there is no terminal. */
+  /** Width in columns; 80 without a terminal. */
   readonly columns: number;
 }
 
-/** A sink that writes in another way. It is as wide as the first one, also once its window has changed. */
+export interface Io {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A sink with another `write`. Its width follows the original, even after the window is resized. */
 export function withWrite(write: Sink['write'], sink: Sink): Sink {
   return {
     write,
@@ -21,13 +29,7 @@ export function withWrite(write: Sink['write'], sink: Sink): Sink {
   };
 }
 
-export interface Io {
-  readonly stdin: Readable & { readonly isTTY?: boolean };
-  readonly stdout: Sink;
-  readonly stderr: Sink;
-}
-
-/** Streams whose standard input is looked at only when it is needed: that alone opens it, which takes time. */
+/** An `Io` that calls `stdin` on first use: opening standard input takes time. */
 export function lazyIo(stdin: () => Io['stdin'], stdout: Sink, stderr: Sink): Io {
   return {
     get stdin() {
@@ -37,5 +39,3 @@ export function lazyIo(stdin: () => Io['stdin'], stdout: Sink, stderr: Sink): Io
     stderr,
   };
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,10 +1,12 @@
-import { Argument, Command as Commander, CommanderError, Option } from 'commander';
+import { CommanderError } from 'commander';
 import { UsageError } from '../errors.ts';
-import type { Args, Command, FlagSpec } from './command.ts';
-import { findTopic, type HelpTopic, topicList, topicsOf } from './help-topics.ts';
+import { createArgs } from './args.ts';
+import type { Args, Command } from './command.ts';
+import { buildCommandTree, type SelectedCommand } from './command-tree.ts';
+import { findTopic, type HelpTopic } from './help-topics.ts';
 import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
-/** A command with what was given to it and to the program. */
+/** A command with its arguments and the global flags. */
 export interface ParsedCommand {
   readonly kind: 'command';
   readonly commandPath: string;
@@ -13,207 +15,16 @@ export interface ParsedCommand {
   readonly globals: Args;
 }
 
-/** What was typed, understood: a command, a help topic, or help and the version, whose text is the answer. */
-export type Parsed =
+/** What the arguments ask for: a command, a help topic, or a text (help or the version) to print. */
+export type ParseResult =
   | ParsedCommand
   | { readonly kind: 'topic'; readonly topic: HelpTopic }
   | { readonly kind: 'text'; readonly text: string };
 
-type Values = Readonly<Record<string, unknown>>;
-
-function camelCase(flag: string): string {
-  return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-function toOption({ usage, description, default: fallback, choices, repeatable }: FlagSpec): Option {
-  const option = new Option(usage, fallback === undefined ? description : `${description} (default: ${fallback})`);
-  if (choices) option.choices([...choices]);
-  if (repeatable)
-    option.argParser((value: string, previous: unknown) => [...(Array.isArray(previous) ? previous : []), value]);
-  return option;
-}
-
-function wordsOf(positionals: readonly string[], values: Values): Args {
-  const text = (flag: string): string | undefined => {
-    const value = values[camelCase(flag)];
-    return typeof value === 'string' ? value : undefined;
-  };
-  return {
-    positionals,
-    isSet: (flag) => values[camelCase(flag)] === true,
-    value: text,
-    required(flag) {
-      const value = text(flag);
-      if (value) return value;
-      throw new UsageError(value === '' ? `--${flag} is empty.` : `--${flag} is missing.`);
-    },
-    values(flag) {
-      const value = values[camelCase(flag)];
-      return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
-    },
-    count(flag, { min, max, fallback }) {
-      const value = text(flag);
-      if (value === undefined) return fallback;
-      const number = Number(value);
-      if (/^\d+$/.test(value) && number >= min && number <= max) return number;
-      throw new UsageError(`--${flag} takes a whole number from ${min} to ${max}, not ${JSON.stringify(value)}.`);
-    },
-  };
-}
-
-/** The parser, and what it made of the words. */
-interface Reader {
-  readonly root: Commander;
-  /** Where help and version go. */
-  readonly written: string[];
-  result: { positionals: readonly string[]; values: Values; globals: Values } | undefined;
-}
-
-function configure(commander: Commander, written: string[], columns: number): Commander {
-  return commander
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => written.push(text),
-      writeErr: () => undefined,
-      getOutHelpWidth: () => columns,
-    })
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 16 })
-    .helpOption('-h, --help', 'show this help');
-}
-
-function examplesText({ examples }: Command): string {
-  const lines = examples.map(({ line, does }) => `  # ${does}\n  $ ${line}`);
-  return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n\n')}\n`;
-}
-
-function fillLeaf(leaf: Commander, entry: CommandEntry, command: Command, reader: Reader): void {
-  leaf.description(command.description);
-  for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
-  for (const flag of command.flags) leaf.addOption(toOption(flag));
-  leaf.addHelpText('after', examplesText(command) + topicsOf(entry.commandPath.split(' ')[0] ?? ''));
-  leaf.action((...received: unknown[]) => {
-    const positionals = received
-      .slice(0, command.args.length)
-      .flat()
-      .filter((word) => typeof word === 'string');
-    reader.result = { positionals, values: leaf.opts(), globals: reader.root.opts() };
-  });
-}
-
-/** All commands for the list, with the arguments and flags of the one that is called. */
-function buildTree(
-  { version, columns }: ParseOptions,
-  called: CommandEntry | undefined,
-  command: Command | undefined,
-  group: string | undefined,
-): Reader {
-  const written: string[] = [];
-  const root = configure(new Commander('partnerctl'), written, columns);
-  const reader: Reader = { root, written, result: undefined };
-  root
-    .description(
-      'Provision customer workspaces from YAML and talk to automation agents over the Partner Automation API.',
-    )
-    .version(version, '--version', 'show the version')
-    .helpCommand('help [topic|command]', 'Show the help of a command, or a help topic')
-    .addHelpText(
-      'after',
-      `${topicList()}\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n`,
-    );
-  for (const flag of GLOBAL_FLAGS) root.addOption(toOption(flag));
-  // What a command is called below inherits how the root is configured.
-  const groups = new Map<string, Commander>();
-  for (const entry of COMMANDS) {
-    const [first = '', second] = entry.commandPath.split(' ');
-    let parent = root;
-    if (second !== undefined) {
-      parent =
-        groups.get(first) ??
-        root
-          .command(first)
-          .description(GROUPS[first] ?? '')
-          .helpCommand(false)
-          .addHelpText('after', topicsOf(first));
-      groups.set(first, parent);
-      // Building commands takes time; those of a group that is not asked for are not seen.
-      if (first !== group) continue;
-    }
-    const leaf = parent
-      .command(second ?? first)
-      .summary(entry.summary)
-      .description(entry.summary);
-    if (entry === called && command) fillLeaf(leaf, entry, command, reader);
-  }
-  return reader;
-}
-
-/** Commander's complaint as one of ours. */
-function usageError(error: CommanderError, argv: readonly string[], entry: CommandEntry | undefined): UsageError {
-  // What stands behind an unknown flag may be a token.
-  const said = error.message
-    .replace(/^error: /, '')
-    .replace(/^(unknown option '[^=]*)=.*'/is, "$1'")
-    .replace(/^(unknown option '-\w)\w+'/i, "$1'");
-  const [first = '', ...rest] = said.split('\n');
-  const suggestion = rest
-    .join(' ')
-    .trim()
-    .replace(/^\(|\)$/g, '');
-  const [group = ''] = commandArgs(argv);
-  const words = entry?.commandPath ?? (Object.hasOwn(GROUPS, group) ? group : '');
-  const help = `Run \`${['partnerctl', words, '--help'].filter((word) => word !== '').join(' ')}\` for what there is.`;
-  const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!]$/.test(first) ? '' : '.'}`;
-  return new UsageError(message, { hint: suggestion === '' ? help : `${suggestion} ${help}` });
-}
-
-function commandMissing(argv: readonly string[]): UsageError {
-  const help = ['partnerctl', ...commandArgs(argv), '--help'].join(' ');
-  return new UsageError('A command is missing.', { hint: `Run \`${help}\` for what there is.` });
-}
-
 export interface ParseOptions {
   readonly version: string;
-  /** How wide help may be. */
+  /** The width of help in columns. */
   readonly columns: number;
-}
-
-/**
- * Reads the words typed.
- * @param typed the arguments, without node and the script
- * @throws UsageError for what is not understood, with a suggestion where one is near
- */
-export async function parse(typed: readonly string[], options: ParseOptions): Promise<Parsed> {
-  refuseTokenFlag(typed);
-  if (typed[0] === 'help') {
-    const topicOrCommand = commandArgs(typed.slice(1));
-    const topic = findTopic(topicOrCommand);
-    if (topic) return { kind: 'topic', topic };
-    if (!isKnown(topicOrCommand)) throw (await import('./help-text.ts')).unknownTopic(topicOrCommand);
-  }
-  // The parser's own `help` looks one word deep, and command lines here have two.
-  const asked = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
-  // Asked for help on what there is not, it should say so.
-  const argv = isKnown(asked) ? asked : asked.filter((word) => word !== '--help' && word !== '-h');
-  const entry = findEntry(argv);
-  const command = entry ? (await entry.load()).default : undefined;
-  const reader = buildTree(options, entry, command, commandArgs(argv)[0] ?? argv[argv.indexOf('--') + 1]);
-  try {
-    await reader.root.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return { kind: 'text', text: reader.written.join('') };
-    if (error.code === 'commander.help') throw commandMissing(argv);
-    throw usageError(error, argv, entry);
-  }
-  if (!entry || !command || !reader.result) throw commandMissing(argv);
-  const { positionals, values, globals } = reader.result;
-  return {
-    kind: 'command',
-    commandPath: entry.commandPath,
-    command,
-    args: wordsOf(positionals, values),
-    globals: wordsOf([], globals),
-  };
 }
 
 /** The global flags that take a value, in every spelling. */
@@ -221,45 +32,134 @@ const FLAGS_WITH_VALUE = new Set(
   GLOBAL_FLAGS.filter(({ usage }) => usage.includes('<')).flatMap(({ usage }) => usage.match(/--?[\w-]+/g) ?? []),
 );
 
-/** Whether the word after this one is its value: `--output`, `-o`, and `-qo`, but not `-ojson`. */
-function takesNextWord(word: string): boolean {
-  if (!/^-\w/.test(word)) return FLAGS_WITH_VALUE.has(word);
-  const letters = [...word.slice(1)];
+/** Whether the next argument is the flag's value: true for `--output`, `-o`, and `-qo`, false for `-ojson`. */
+function takesNextArgument(flag: string): boolean {
+  if (!/^-\w/.test(flag)) return FLAGS_WITH_VALUE.has(flag);
+  const letters = [...flag.slice(1)];
   return letters.findIndex((letter) => FLAGS_WITH_VALUE.has(`-${letter}`)) === letters.length - 1;
 }
 
-/** The words of argv that could be a command's, global flags and their values left out. */
-export function commandArgs(argv: readonly string[]): string[] {
-  const words: string[] = [];
+/** The arguments before `--` that are neither global flags nor their values: a command begins with them. */
+function operandsOf(argv: readonly string[]): string[] {
+  const operands: string[] = [];
   for (let index = 0; index < argv.length; index += 1) {
-    const word = argv[index] ?? '';
-    if (word === '--') break;
-    if (takesNextWord(word)) index += 1;
-    else if (!word.startsWith('-')) words.push(word);
+    const argument = argv[index] ?? '';
+    if (argument === '--') break;
+    if (takesNextArgument(argument)) index += 1;
+    else if (!argument.startsWith('-')) operands.push(argument);
   }
-  return words;
+  return operands;
 }
 
-/** Whether the words could be the beginning of a command. */
-export function isKnown(argv: readonly string[]): boolean {
-  const words = commandArgs(argv);
-  return COMMANDS.some((entry) => entry.commandPath.split(' ').every((word, index) => (words[index] ?? word) === word));
+/** Whether the arguments begin a command: `spaces` as well as `spaces list`. */
+function beginsCommand(argv: readonly string[]): boolean {
+  const operands = operandsOf(argv);
+  return COMMANDS.some(({ commandPath }) =>
+    commandPath.split(' ').every((name, index) => (operands[index] ?? name) === name),
+  );
 }
 
-/** The command that is called, where the words begin with all of its own. */
-export function findEntry(argv: readonly string[]): CommandEntry | undefined {
-  const words = commandArgs(argv);
-  return COMMANDS.find((entry) => entry.commandPath.split(' ').every((word, index) => words[index] === word));
+async function selectCommand(argv: readonly string[]): Promise<SelectedCommand | undefined> {
+  const operands = operandsOf(argv);
+  const isSelected = ({ commandPath }: CommandEntry): boolean =>
+    commandPath.split(' ').every((name, index) => operands[index] === name);
+  const entry = COMMANDS.find(isSelected);
+  return entry && { entry, command: (await entry.load()).default };
 }
 
-/** Refuses a token on the command line by the flag's name, before anything can repeat its value. @throws UsageError */
-export function refuseTokenFlag(argv: readonly string[]): void {
+/** Refuses --token by name, before an error message can repeat its value. @throws UsageError */
+function refuseTokenFlag(argv: readonly string[]): void {
   const end = argv.indexOf('--');
   const own = end === -1 ? argv : argv.slice(0, end);
-  if (own.some((word) => word === '--token' || word.startsWith('--token='))) {
+  if (own.some((argument) => argument === '--token' || argument.startsWith('--token='))) {
     throw new UsageError('There is no --token flag.', {
       why: 'Every user of this machine can read the arguments of a running command, and shells keep them in their history.',
       hint: 'Set PARTNER_TOKEN, give --token-file <path> (or - for standard input), or store it with `partnerctl login`.',
     });
   }
+}
+
+function helpHint(commandPath: string, what: string): string {
+  return `Run \`${['partnerctl', commandPath, '--help'].filter((part) => part !== '').join(' ')}\` for ${what}.`;
+}
+
+/** Translates commander's error. */
+function toUsageError(
+  error: CommanderError,
+  argv: readonly string[],
+  selected: SelectedCommand | undefined,
+): UsageError {
+  // The value of an unknown flag may be a token.
+  const text = error.message
+    .replace(/^error: /, '')
+    .replace(/^(unknown option '[^=]*)=.*'/is, "$1'")
+    .replace(/^(unknown option '-\w)\w+'/i, "$1'");
+  const [first = '', ...rest] = text.split('\n');
+  const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!]$/.test(first) ? '' : '.'}`;
+  const quoteHint = selected?.command.args.at(-1)?.quoteHint;
+  if (error.code === 'commander.excessArguments' && quoteHint) return new UsageError(message, { hint: quoteHint });
+  const suggestion = rest
+    .join(' ')
+    .trim()
+    .replace(/^\(|\)$/g, '');
+  const [group = ''] = operandsOf(argv);
+  const help = selected
+    ? helpHint(selected.entry.commandPath, 'its arguments and flags')
+    : helpHint(Object.hasOwn(GROUPS, group) ? group : '', 'the list of commands');
+  return new UsageError(message, { hint: suggestion === '' ? help : `${suggestion} ${help}` });
+}
+
+function commandMissing(argv: readonly string[]): UsageError {
+  return new UsageError('A command is missing.', {
+    hint: helpHint(operandsOf(argv).join(' '), 'the list of commands'),
+  });
+}
+
+/**
+ * Parses the command line.
+ * @param typed the arguments, without node and the script
+ * @throws UsageError, with a suggestion if a known name is similar
+ */
+export async function parse(typed: readonly string[], { version, columns }: ParseOptions): Promise<ParseResult> {
+  refuseTokenFlag(typed);
+  let asked = typed;
+  if (typed[0] === 'help') {
+    const operands = operandsOf(typed.slice(1));
+    const topic = findTopic(operands);
+    if (topic) return { kind: 'topic', topic };
+    if (!beginsCommand(operands)) throw (await import('./help-text.ts')).unknownTopic(operands);
+    // Commander's own `help` looks only one level deep.
+    asked = [...typed.slice(1), '--help'];
+  }
+  // --help would hide that the command is unknown.
+  const argv = beginsCommand(asked) ? asked : asked.filter((argument) => argument !== '--help' && argument !== '-h');
+  const selected = await selectCommand(argv);
+  const printed: string[] = [];
+  const found: ParsedCommand[] = [];
+  const program = buildCommandTree(selected, operandsOf(argv)[0] ?? argv[argv.indexOf('--') + 1], {
+    version,
+    columns,
+    print: (text) => printed.push(text),
+    onCommand(positionals, flags, globals) {
+      if (!selected) return;
+      found.push({
+        kind: 'command',
+        commandPath: selected.entry.commandPath,
+        command: selected.command,
+        args: createArgs(positionals, flags),
+        globals: createArgs([], globals),
+      });
+    },
+  });
+  try {
+    await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { kind: 'text', text: printed.join('') };
+    if (error.code === 'commander.help') throw commandMissing(argv);
+    throw toUsageError(error, argv, selected);
+  }
+  const [parsed] = found;
+  if (!parsed) throw commandMissing(argv);
+  return parsed;
 }

@@ -1,5 +1,4 @@
-import { globalFlags } from '../config/flags.ts';
-import type { GlobalFlags } from '../config/settings.ts';
+import { type GlobalFlags, parseGlobalFlags } from '../config/flags.ts';
 import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { CommandResult } from '../output/command-result.ts';
@@ -11,72 +10,69 @@ import { createContext, type RuntimeDeps } from './create-context.ts';
 import { lazyIo } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
 
-/** A terminal that says it has no columns, as those without a window do: the spinner would clear lines without end. */
+/** Whether a spinner can be drawn: a terminal without a window, as in a container, reports 0 columns. */
 function hasWidth(terminal: NodeJS.WritableStream): boolean {
   return !('columns' in terminal) || terminal.columns !== 0;
 }
 
-/** @throws UsageError for a format that there is not */
+/** @throws UsageError for an unknown format in PARTNER_OUTPUT */
 function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): OutputFormat {
   const chosen = flags.output ?? (env.PARTNER_OUTPUT || (io.stdout.isTTY ? 'table' : 'tsv'));
   const format = OUTPUT_FORMATS.find((known) => known === chosen);
   if (format) return format;
-  throw new UsageError(`There is no output format ${JSON.stringify(chosen)}.`, {
-    hint: `PARTNER_OUTPUT takes one of ${OUTPUT_FORMATS.join(', ')}.`,
+  throw new UsageError(`PARTNER_OUTPUT is ${JSON.stringify(chosen)}, which is not an output format.`, {
+    hint: `Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
   });
 }
 
-function failureOf(answer: CommandResult): PartnerctlError | undefined {
-  if (answer.kind === 'object') return answer.failure;
-  return answer.kind === 'list' ? answer.failure?.() : undefined;
+function failureOf(result: CommandResult): PartnerctlError | undefined {
+  if (result.kind === 'object') return result.failure;
+  return result.kind === 'list' ? result.failure?.() : undefined;
 }
 
 /**
- * Runs a command and writes its answer.
- * @param secrets what must not be written; the command adds to it what it learns
+ * Runs a command and writes its result.
+ * @param secrets texts to redact; the tokens that the command reads are added to it
  * @returns the exit code
  * @throws whatever the command fails with
  */
-export async function runCommand(
-  line: ParsedCommand,
-  surroundings: RuntimeDeps,
-  secrets: Set<string>,
-): Promise<number> {
-  const { io: raw, env, clock, terminal } = surroundings;
-  const flags = globalFlags(line.globals);
+export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, secrets: Set<string>): Promise<number> {
+  const { io, env, clock, terminal } = deps;
+  const flags = parseGlobalFlags(parsed.globals);
   const redactor = createRedactor(secrets);
+  const { redact } = redactor;
   const progress = createProgress(terminal, {
-    enabled: raw.stderr.isTTY && hasWidth(terminal) && !flags.quiet && !env.CI && env.TERM !== 'dumb',
+    enabled: io.stderr.isTTY && hasWidth(terminal) && !flags.quiet && !env.CI && env.TERM !== 'dumb',
     clock,
-    redact: redactor.redact,
+    redact,
   });
-  const stderr = redactingSink(progressSafeSink(raw.stderr, progress), redactor);
-  const stdout = redactingSink(progressSafeSink(raw.stdout, progress), redactor);
+  const stderr = redactingSink(progressSafeSink(io.stderr, progress), redactor);
+  const stdout = redactingSink(progressSafeSink(io.stdout, progress), redactor);
   const addSecret = (secret: string): void => {
     secrets.add(secret);
     redactor.add(secret);
   };
-  const context = createContext({ ...surroundings, io: lazyIo(() => raw.stdin, stdout, stderr) }, flags, {
+  const context = createContext({ ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, flags, {
     progress,
     addSecret,
-    redact: redactor.redact,
+    redact,
   });
   try {
-    const format = outputFormat(flags, surroundings);
-    const act = line.command.prepare(line.args);
+    const format = outputFormat(flags, deps);
+    const run = parsed.command.prepare(parsed.args);
     if (flags.query !== undefined) await (await import('../output/query.ts')).checkQuery(flags.query);
-    const answer = await act(context);
-    const how = { format, query: flags.query, color: shouldUseColor(flags.color, env, raw.stdout), quiet: flags.quiet };
+    const result = await run(context);
+    const color = shouldUseColor(flags.color, env, io.stdout);
     try {
-      await render(answer, how, { stdout, stderr, redact: redactor.redact });
+      await render(result, { format, query: flags.query, color, quiet: flags.quiet }, { stdout, stderr, redact });
     } catch (error) {
-      // The reader has seen enough; how the work ended still decides the exit code.
+      // A reader that has left does not change how the work ended.
       if (!isReaderGone(error)) throw error;
     }
     progress.stop();
-    const failure = failureOf(answer);
+    const failure = failureOf(result);
     if (failure) throw failure;
-    return answer.kind === 'none' ? (answer.exitCode ?? EXIT.ok) : EXIT.ok;
+    return result.kind === 'none' ? (result.exitCode ?? EXIT.ok) : EXIT.ok;
   } finally {
     await context.close();
   }

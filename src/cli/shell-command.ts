@@ -1,29 +1,22 @@
-import type { GlobalFlags } from '../config/settings.ts';
+import type { GlobalFlags } from '../config/flags.ts';
 
-/** A word as a POSIX shell has to be given it. */
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-function given(flags: readonly (readonly [string, string | undefined])[]): string[] {
-  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+/** Quotes an argument for a POSIX shell, where needed. */
+function quote(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * A command line that reaches the same service in the same way, ready to be pasted into a shell.
- * @param operands what comes last; they may look like flags
+ * A partnerctl command line to paste into a shell, with the given global flags that choose the service and the state file.
+ * @param operands the last arguments; they may start with `-`
  */
 export function shellCommand(
-  words: readonly string[],
+  args: readonly string[],
   { profile, baseUrl, tokenFile, state }: GlobalFlags,
   operands: readonly string[] = [],
 ): string {
-  const globals = given([
-    ['--profile', profile],
-    ['--base-url', baseUrl],
-    ['--token-file', tokenFile],
-    ['--state', state],
-  ]);
-  const parted = operands.some((operand) => /^-./.test(operand)) ? ['--', ...operands] : operands;
-  return ['partnerctl', ...words, ...globals, ...parted].map(shellWord).join(' ');
+  const flags = { '--profile': profile, '--base-url': baseUrl, '--token-file': tokenFile, '--state': state };
+  const given = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  const needsSeparator = operands.some((operand) => /^-./.test(operand));
+  const all = ['partnerctl', ...args, ...given, ...(needsSeparator ? ['--'] : []), ...operands];
+  return all.map(quote).join(' ');
 }

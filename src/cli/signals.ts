@@ -1,35 +1,31 @@
 import { EXIT, InterruptedError } from '../errors.ts';
 import type { Signals, TerminationSignal } from './context.ts';
 
-/** The part of `process` that signals come from. */
+/** The part of `process` that delivers signals. */
 export interface SignalSource {
   on(signal: TerminationSignal, listener: () => void): unknown;
   exit(code: number): never;
 }
 
-/** The exit code that a signal ends a command with. */
-function exitCodeForSignal(signal: TerminationSignal): 130 | 143 {
-  return signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
-}
-
-/** The first signal asks the command to end; a second one leaves at once. */
+/** Listens for Ctrl-C and SIGTERM: the first one asks the command to end, a second one exits at once. */
 export function createSignals(source: SignalSource): Signals {
-  const control = new AbortController();
+  const controller = new AbortController();
   let owner: ((signal: TerminationSignal) => void) | undefined;
 
-  function received(signal: TerminationSignal): void {
+  function handle(signal: TerminationSignal): void {
     if (owner) {
       owner(signal);
       return;
     }
-    if (control.signal.aborted) source.exit(exitCodeForSignal(signal));
-    control.abort(new InterruptedError('Interrupted.', exitCodeForSignal(signal)));
+    const exitCode = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
+    if (controller.signal.aborted) source.exit(exitCode);
+    controller.abort(new InterruptedError('Interrupted.', exitCode));
   }
-  source.on('SIGINT', () => received('SIGINT'));
-  source.on('SIGTERM', () => received('SIGTERM'));
+  source.on('SIGINT', () => handle('SIGINT'));
+  source.on('SIGTERM', () => handle('SIGTERM'));
 
   return {
-    interrupt: control.signal,
+    interrupt: controller.signal,
     takeOver(listener) {
       owner = listener;
       return () => {

@@ -6,11 +6,10 @@ import type { Signals } from './context.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
 
-/** Where there is no terminal, and in most new ones. */
-const HELP_COLUMNS = 80;
+/** The width that the build renders help.txt for: that of a pipe, and of most terminals. */
+const PRERENDERED_COLUMNS = 80;
 
-/** What the build wrote down of the help, for the width in which it is asked for nearly always. */
-function writtenHelp(): string | undefined {
+function readPrerenderedHelp(): string | undefined {
   try {
     return readFileSync(new URL('help.txt', import.meta.url), 'utf8');
   } catch {
@@ -18,19 +17,18 @@ function writtenHelp(): string | undefined {
   }
 }
 
-/** Answers the two questions that every shell prompt and package asks, before anything is loaded. */
-function answerAtOnce(argv: readonly string[], columns: number): string | undefined {
+/** The output of --version and --help, without loading the program; undefined for anything else. */
+function fastAnswer(argv: readonly string[], columns: number): string | undefined {
   if (argv.length !== 1) return undefined;
   if (argv[0] === '--version') return `${pkg.version}\n`;
-  return argv[0] === '--help' && columns === HELP_COLUMNS ? writtenHelp() : undefined;
+  return argv[0] === '--help' && columns === PRERENDERED_COLUMNS ? readPrerenderedHelp() : undefined;
 }
 
 async function run(argv: readonly string[]): Promise<number> {
   const stdout = streamSink(process.stdout);
-  const known = answerAtOnce(argv, stdout.columns);
-  if (known !== undefined) {
-    // A reader that is gone has seen enough.
-    await stdout.write(known).catch(() => undefined);
+  const answer = fastAnswer(argv, stdout.columns);
+  if (answer !== undefined) {
+    await stdout.write(answer).catch(() => undefined);
     return 0;
   }
   const { main } = await import('../main.ts');
@@ -46,7 +44,7 @@ async function run(argv: readonly string[]): Promise<number> {
     },
     platform: process.platform,
     get home() {
-      // The module is loaded only where the environment does not say it.
+      // node:os costs start-up time.
       return process.env.HOME || process.getBuiltinModule('node:os').homedir();
     },
     version: pkg.version,
@@ -56,7 +54,7 @@ async function run(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** A crash names the places in the code and nothing else: a message could hold a secret. */
+/** Prints the stack of a crash without its message, which could hold a secret. */
 function reportCrash(error: unknown): never {
   const name = error instanceof Error ? error.name : 'an unknown error';
   const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
@@ -64,11 +62,11 @@ function reportCrash(error: unknown): never {
   process.exit(1);
 }
 
-/** Runs the program in this process and ends it once everything written is out. */
+/** Runs the program in this process, and exits once all output is written. */
 export async function runProcess(): Promise<void> {
   process.on('uncaughtException', reportCrash);
   const code = await run(process.argv.slice(2));
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
-  // Left to itself, the process waits for idle sockets and for background compilation of undici's parser.
+  // Without an explicit exit, Node waits for idle sockets and for undici's parser to compile.
   process.exit(code);
 }

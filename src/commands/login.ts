@@ -13,33 +13,33 @@ interface Input {
   readonly verify: boolean;
 }
 
-/** Flag, then environment, then a question, then standard input: the first that is there. */
-async function tokenSource(context: Context, { tokenCommand }: Input): Promise<TokenSource> {
+/** The first that is available: a flag, PARTNER_TOKEN, a prompt, standard input. */
+async function tokenSource(context: Context, tokenCommand: string | undefined): Promise<TokenSource> {
   const { flags, env, io } = context;
   if (tokenCommand !== undefined) return { kind: 'command', command: tokenCommand, from: '--token-command' };
   if (flags.tokenFile !== undefined) return { kind: 'file', path: flags.tokenFile, from: '--token-file' };
   if (env.PARTNER_TOKEN) {
-    await context.notice('The token is taken from PARTNER_TOKEN.');
+    await context.notice('Storing the token from PARTNER_TOKEN.');
     return { kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN' };
   }
   if (context.isInteractive) {
     return { kind: 'text', token: await context.askSecret('Partner token'), from: 'the prompt' };
   }
   if (!io.stdin.isTTY) return { kind: 'file', path: '-', from: 'standard input' };
-  throw new UsageError('There is no token, and nothing may be asked.', {
-    hint: 'Give --token-file <path>, or - to read it from standard input.',
+  throw new UsageError('There is no token, and --no-input or CI forbids asking for it.', {
+    hint: 'Give --token-file <path>, or --token-file - to read it from standard input.',
   });
 }
 
-/** A token that may not list spaces is still a token that the service knows. */
-async function verify(context: Context, baseUrl: string, token: string): Promise<void> {
+/** Makes a call with the token. One that cannot list spaces (403) is still valid. */
+async function verifyToken(context: Context, baseUrl: string, token: string): Promise<void> {
   const http = await context.httpTo(baseUrl, token);
-  context.progress.start('Trying the token');
+  context.progress.start('Verifying the token');
   try {
     await listSpaces(http).next();
   } catch (error) {
     if (!(error instanceof CredentialsError) || error.info.status !== 403) throw error;
-    await context.warn('the service knows the token, but it may not list spaces (403).');
+    await context.warn('The service accepts the token, but the token cannot list spaces (403).');
   } finally {
     context.progress.stop();
   }
@@ -47,62 +47,52 @@ async function verify(context: Context, baseUrl: string, token: string): Promise
 
 export default command<Input>({
   description:
-    'Stores the address of a service and a token in a profile, after a call that tries them. The token is asked for, or read from standard input, a file or a command.',
+    "Stores a service's base URL and a token in a profile, after a call that verifies them. The token comes from a prompt, standard input, a file, or a command.",
   flags: [
     {
       usage: '--token-command <command>',
       description: 'store this command instead of a token; its first line of output is the token',
     },
-    { usage: '--no-verify', description: 'store without a call to the service' },
+    { usage: '--no-verify', description: 'store without calling the service' },
   ],
   examples: [
-    { line: 'partnerctl login --base-url https://api.example.com/v1', does: 'asks for the token' },
+    { line: 'partnerctl login --base-url https://api.example.com/v1', does: 'ask for the token' },
     {
       line: 'partnerctl login --profile acme --base-url https://api.example.com/v1 --token-file - < token.txt',
-      does: 'a profile of its own, with a token from a file',
+      does: 'create a profile with a token from a file',
     },
     {
       line: "partnerctl login --base-url https://api.example.com/v1 --token-command 'pass show partner'",
-      does: 'the token stays in the password store',
+      does: 'keep the token in a password manager',
     },
   ],
-  parse: (words) => ({ tokenCommand: words.value('token-command'), verify: words.isSet('verify') }),
-  async run(context, input) {
-    const { flags, env } = context;
-    if (input.tokenCommand !== undefined && flags.tokenFile !== undefined) {
-      throw new UsageError('--token-command and --token-file exclude each other.');
+  parse: (args) => ({ tokenCommand: args.value('token-command'), verify: args.isSet('verify') }),
+  async run(context, { tokenCommand, verify }) {
+    const { flags, env, config, io } = context;
+    if (tokenCommand !== undefined && flags.tokenFile !== undefined) {
+      throw new UsageError('--token-command and --token-file cannot be combined.');
     }
-    const stored = await context.config.read();
+    const stored = await config.read();
     const name = flags.profile ?? (env.PARTNER_PROFILE || stored.current || DEFAULT_PROFILE);
-    const before = stored.profiles[name];
-    const address = flags.baseUrl ?? (env.PARTNER_BASE_URL || before?.base_url);
-    if (address === undefined) {
-      throw new UsageError('No base address is given.', { hint: 'Give --base-url https://…/v1.' });
+    const typedUrl = flags.baseUrl ?? (env.PARTNER_BASE_URL || stored.profiles[name]?.base_url);
+    if (typedUrl === undefined) {
+      throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
     }
-    const baseUrl = parseBaseUrl(
-      address,
-      flags.baseUrl === undefined ? 'PARTNER_BASE_URL or the profile' : '--base-url',
-    );
-    const token = await fetchToken(await tokenSource(context, input), context.io.stdin, context.abortSignal);
+    const from = flags.baseUrl === undefined ? 'PARTNER_BASE_URL or the profile' : '--base-url';
+    const base_url = parseBaseUrl(typedUrl, from);
+    const token = await fetchToken(await tokenSource(context, tokenCommand), io.stdin, context.abortSignal);
     context.addSecret(token);
-    if (input.verify) await verify(context, baseUrl, token);
-    const profile: Profile = {
-      base_url: baseUrl,
-      ...(input.tokenCommand === undefined ? { token } : { token_command: input.tokenCommand }),
-    };
-    const first = Object.keys(stored.profiles).length === 0;
-    const next = withProfile(stored, name, profile);
-    await context.config.write(first ? { ...next, current: name } : next);
-    const answer = {
-      profile: name,
-      base_url: baseUrl,
-      token: input.tokenCommand === undefined ? 'stored' : 'command',
-      verified: input.verify,
-    };
-    return objectResult(answer, [
-      { header: 'PROFILE', value: ({ profile: shown }) => shown },
-      { header: 'BASE URL', value: ({ base_url }) => base_url },
-      { header: 'TOKEN', value: ({ token: kept }) => kept },
+    if (verify) await verifyToken(context, base_url, token);
+    const profile: Profile =
+      tokenCommand === undefined ? { base_url, token } : { base_url, token_command: tokenCommand };
+    const isFirst = Object.keys(stored.profiles).length === 0;
+    const changed = withProfile(stored, name, profile);
+    await config.write(isFirst ? { ...changed, current: name } : changed);
+    const kind = tokenCommand === undefined ? 'stored' : 'command';
+    return objectResult({ profile: name, base_url, token: kind, verified: verify }, [
+      { header: 'PROFILE', value: (result) => result.profile },
+      { header: 'BASE URL', value: (result) => result.base_url },
+      { header: 'TOKEN', value: (result) => result.token },
     ]);
   },
 });

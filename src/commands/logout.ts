@@ -4,23 +4,22 @@ import { resolveProfileName } from '../config/settings.ts';
 import { objectResult } from '../output/command-result.ts';
 
 export default command({
-  description: 'Forgets the token of a profile. Its address stays; `profile remove` takes it away as well.',
+  description: 'Removes the token from a profile and keeps its base URL. `profile remove` removes both.',
   examples: [
-    { line: 'partnerctl logout', does: 'forget the token of the current profile' },
-    { line: 'partnerctl logout --profile acme', does: 'of another one' },
+    { line: 'partnerctl logout', does: 'remove the token of the current profile' },
+    { line: 'partnerctl logout --profile acme', does: 'remove the token of another profile' },
   ],
   parse: () => undefined,
-  async run(context) {
-    const stored = await context.config.read();
-    const { value: name } = resolveProfileName(context.flags, context.env, stored);
-    const profile = findProfile(stored, name);
-    const { token, token_command, ...rest } = profile;
-    await context.config.write(withProfile(stored, name, rest));
-    if (context.env.PARTNER_TOKEN) await context.warn('PARTNER_TOKEN is set, and goes on counting.');
-    const had = token !== undefined || token_command !== undefined;
-    return objectResult({ profile: name, forgotten: had }, [
-      { header: 'PROFILE', value: (answer) => answer.profile },
-      { header: 'TOKEN', value: (answer) => (answer.forgotten ? 'forgotten' : 'there was none') },
+  async run({ flags, env, config, warn }) {
+    const stored = await config.read();
+    const { value: name } = resolveProfileName(flags, env, stored);
+    const { token, token_command, ...rest } = findProfile(stored, name);
+    await config.write(withProfile(stored, name, rest));
+    if (env.PARTNER_TOKEN) await warn('PARTNER_TOKEN is set. Commands keep using it.');
+    const forgotten = token !== undefined || token_command !== undefined;
+    return objectResult({ profile: name, forgotten }, [
+      { header: 'PROFILE', value: (result) => result.profile },
+      { header: 'TOKEN', value: (result) => (result.forgotten ? 'removed' : 'none stored') },
     ]);
   },
 });

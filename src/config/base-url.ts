@@ -1,42 +1,42 @@
 import { UsageError } from '../errors.ts';
 
-/** Whether an address stays on this machine. */
+/** Whether a URL points to this machine. */
 export function isLoopback(url: URL): boolean {
   const host = url.hostname;
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
- * Checks a base address and brings it into one form, without a closing slash.
- * @param from where it came from, for the message
- * @throws UsageError for what is no address, does not end in `/v1`, carries credentials, or is plain http off this machine
+ * Checks a base URL and normalizes it, without a trailing slash.
+ * @param from the setting it came from, for error messages
+ * @throws UsageError unless it is a URL without credentials or query that ends in `/v1`, and https except on loopback
  */
 export function parseBaseUrl(text: string, from: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new UsageError(`The base address from ${from} is not an https address.`, {
-      hint: 'It looks like https://api.example.com/v1.',
+    throw new UsageError(`The base URL from ${from} is not an https URL.`, {
+      hint: 'Use a URL such as https://api.example.com/v1.',
     });
   }
   if (url.username !== '' || url.password !== '') {
-    throw new UsageError(`The base address from ${from} holds credentials.`, {
-      hint: 'Leave them out; the token comes from PARTNER_TOKEN, --token-file or a profile.',
+    throw new UsageError(`The base URL from ${from} contains credentials.`, {
+      hint: 'Remove them. The token comes from PARTNER_TOKEN, --token-file, or a profile.',
     });
   }
   if (url.search !== '' || url.hash !== '') {
-    throw new UsageError(`The base address from ${from} holds a query or a fragment.`, {
-      hint: `Leave it out: ${url.origin}${url.pathname}`,
+    throw new UsageError(`The base URL from ${from} has a query or a fragment.`, {
+      hint: `Use ${url.origin}${url.pathname}`,
     });
   }
   const path = url.pathname.replace(/\/+$/, '');
   if (!path.endsWith('/v1')) {
-    throw new UsageError(`The base address from ${from} does not end in /v1: ${url.origin}${path}`, {
-      hint: `The version is a part of it; perhaps ${url.origin}${path}/v1`,
+    throw new UsageError(`The base URL from ${from} does not end in /v1: ${url.origin}${path}`, {
+      hint: `Did you mean ${url.origin}${path}/v1?`,
     });
   }
   if (url.protocol === 'http:' && !isLoopback(url)) {
-    throw new UsageError(`The base address from ${from} is plain http: ${url.origin}${path}`, {
-      why: 'The token would travel unencrypted. Plain http is for addresses of this machine only. Nothing was sent.',
+    throw new UsageError(`The base URL from ${from} uses plain http: ${url.origin}${path}`, {
+      why: 'The token would travel unencrypted. Plain http works only for this machine. Nothing was sent.',
       hint: `Use https://${url.host}${path}`,
     });
   }

@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import type { Environment } from '../cli/io.ts';
 import { InputError, LocalError, NotFoundError } from '../errors.ts';
 
-/** One service and how to reach it. At most one of `token` and `token_command` is set. */
+/** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
   readonly base_url?: string;
   readonly token?: string;
@@ -12,7 +12,7 @@ export interface Profile {
 }
 
 export interface Profiles {
-  /** The profile that counts where none is named. */
+  /** The profile to use where none is named. */
   readonly current: string;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
@@ -20,42 +20,57 @@ export interface Profiles {
 export const DEFAULT_PROFILE = 'default';
 
 export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
-const NAME = 'config';
 
+const FILE_NAME = 'config';
+
+/**
+ * The directory of the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else `~/.config/partnerctl`
+ * (`%APPDATA%\partnerctl` on Windows). Pure.
+ */
+export function configDirectory(env: Environment, platform: NodeJS.Platform, home: string): string {
+  if (env.PARTNER_CONFIG_DIR) return env.PARTNER_CONFIG_DIR;
+  if (env.XDG_CONFIG_HOME && isAbsolute(env.XDG_CONFIG_HOME)) return join(env.XDG_CONFIG_HOME, 'partnerctl');
+  if (platform === 'win32' && env.APPDATA) return join(env.APPDATA, 'partnerctl');
+  return join(home, '.config', 'partnerctl');
+}
+
+/** The file of the profiles. */
 export function profilesPath(directory: string): string {
-  return join(directory, `${NAME}.json`);
+  return join(directory, `${FILE_NAME}.json`);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function toProfile(value: unknown): Profile | undefined {
+function parseProfile(value: unknown): Profile | undefined {
   if (!isRecord(value)) return undefined;
   const known = ['base_url', 'token', 'token_command'] as const;
-  const texts = known.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]] as const] : []));
-  return Object.fromEntries(texts);
+  return Object.fromEntries(known.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
 }
 
-function toProfiles(value: unknown, path: string): Profiles {
-  const stored = isRecord(value) ? value : undefined;
-  const entries = isRecord(stored?.profiles) ? Object.entries(stored.profiles) : [];
-  const profiles = entries.map(([name, profile]) => [name, toProfile(profile)] as const);
-  if (!stored || profiles.some(([, profile]) => profile === undefined)) {
-    throw new InputError(`The profiles in ${path} are damaged.`, {
-      hint: 'Mend the file, or move it away and run `partnerctl login` again.',
-    });
+function parseProfiles(text: string): Profiles | undefined {
+  let stored: unknown;
+  try {
+    stored = JSON.parse(text);
+  } catch {
+    return undefined;
   }
-  return {
-    current: typeof stored.current === 'string' ? stored.current : DEFAULT_PROFILE,
-    profiles: Object.fromEntries(profiles.flatMap(([name, profile]) => (profile ? [[name, profile]] : []))),
-  };
+  if (!isRecord(stored)) return undefined;
+  const profiles: [string, Profile][] = [];
+  for (const [name, value] of isRecord(stored.profiles) ? Object.entries(stored.profiles) : []) {
+    const profile = parseProfile(value);
+    if (!profile) return undefined;
+    profiles.push([name, profile]);
+  }
+  const current = typeof stored.current === 'string' ? stored.current : DEFAULT_PROFILE;
+  return { current, profiles: Object.fromEntries(profiles) };
 }
 
 /**
- * Reads the profiles. Every call pays for this, so the file is read as it stands, without the library that writes it.
- * @returns no profiles when there is no file
- * @throws InputError when the file is not what `writeProfiles` writes
+ * Reads the profiles, without the library that writes them: every command pays for this.
+ * @returns no profiles if there is no file
+ * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
 export async function readProfiles(directory: string): Promise<Profiles> {
   const path = profilesPath(directory);
@@ -67,29 +82,28 @@ export async function readProfiles(directory: string): Promise<Profiles> {
     if (code === 'ENOENT') return NO_PROFILES;
     throw new LocalError(`The profiles in ${path} cannot be read.`, { why: String(error), cause: error });
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  return toProfiles(value, path);
+  const profiles = parseProfiles(text);
+  if (profiles) return profiles;
+  throw new InputError(`The profiles in ${path} are damaged.`, {
+    hint: 'Repair the file, or move it away and run `partnerctl login` again.',
+  });
 }
 
-/** Writes the profiles as a whole: atomically, in a file that only its owner may read. */
+/** Replaces the file of the profiles atomically. Only its owner can read it. @throws LocalError */
 export async function writeProfiles(directory: string, profiles: Profiles): Promise<void> {
   const { default: Conf } = await import('conf');
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const conf = new Conf({ cwd: directory, configName: NAME, fileExtension: 'json', configFileMode: 0o600 });
+    const conf = new Conf({ cwd: directory, configName: FILE_NAME, fileExtension: 'json', configFileMode: 0o600 });
     conf.store = { current: profiles.current, profiles: profiles.profiles };
+    // conf keeps the mode of a file that exists.
     await chmod(profilesPath(directory), 0o600);
   } catch (error) {
     throw new LocalError(`The profiles in ${directory} cannot be written.`, { why: String(error), cause: error });
   }
 }
 
-/** Whether others on this machine may read the profiles, which hold tokens. Windows has no such modes. */
+/** Whether other users can read the file of the profiles. Always false on Windows, which has no such modes. */
 export async function isReadableByOthers(directory: string, platform: NodeJS.Platform): Promise<boolean> {
   if (platform === 'win32') return false;
   try {
@@ -99,36 +113,25 @@ export async function isReadableByOthers(directory: string, platform: NodeJS.Pla
   }
 }
 
-/** The profiles with one of them replaced or, for undefined, removed. Pure. */
+/** Replaces a profile, or removes it if `profile` is undefined. Pure. */
 export function withProfile(profiles: Profiles, name: string, profile: Profile | undefined): Profiles {
   const others = Object.entries(profiles.profiles).filter(([other]) => other !== name);
   const entries = profile === undefined ? others : [...others, [name, profile] as const];
   return { current: profiles.current, profiles: Object.fromEntries(entries) };
 }
 
-/** A profile by name. @throws NotFoundError that names those that there are */
+/** Finds a profile. @throws NotFoundError that lists the existing names */
 export function findProfile(stored: Profiles, name: string): Profile {
   const profile = Object.hasOwn(stored.profiles, name) ? stored.profiles[name] : undefined;
   if (profile) return profile;
   const names = Object.keys(stored.profiles);
   throw new NotFoundError(`There is no profile ${JSON.stringify(name)}.`, {
-    hint: names.length === 0 ? '`partnerctl login` makes one.' : `There are: ${names.join(', ')}.`,
+    hint: names.length === 0 ? 'Create one with `partnerctl login`.' : `Use one of: ${names.join(', ')}.`,
   });
 }
 
-/** What a profile holds in place of showing it: a stored token, a command that prints one, or none. */
+/** How a profile provides its token, to show in place of the token. */
 export function tokenKind({ token, token_command }: Profile): 'stored' | 'command' | 'none' {
   if (token_command !== undefined) return 'command';
   return token === undefined ? 'none' : 'stored';
-}
-
-/**
- * The directory of the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else `~/.config/partnerctl`
- * (`%APPDATA%\partnerctl` on Windows). Pure.
- */
-export function configDirectory(env: Environment, platform: NodeJS.Platform, home: string): string {
-  if (env.PARTNER_CONFIG_DIR) return env.PARTNER_CONFIG_DIR;
-  if (env.XDG_CONFIG_HOME && isAbsolute(env.XDG_CONFIG_HOME)) return join(env.XDG_CONFIG_HOME, 'partnerctl');
-  if (platform === 'win32' && env.APPDATA) return join(env.APPDATA, 'partnerctl');
-  return join(home, '.config', 'partnerctl');
 }

@@ -1,28 +1,10 @@
 import type { Environment } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
 import { parseBaseUrl } from './base-url.ts';
+import type { GlobalFlags } from './flags.ts';
 import type { Profile, Profiles } from './profiles.ts';
 
-/** The global flags, as typed. */
-export interface GlobalFlags {
-  readonly profile?: string;
-  readonly baseUrl?: string;
-  readonly tokenFile?: string;
-  readonly output?: string;
-  readonly query?: string;
-  readonly quiet: boolean;
-  readonly verbose: boolean;
-  readonly debug: boolean;
-  readonly color: string;
-  /** False with --no-input: nothing is asked. */
-  readonly input: boolean;
-  /** Milliseconds for the whole command. */
-  readonly timeoutMs?: number;
-  readonly retries?: number;
-  readonly state?: string;
-}
-
-/** A value and where it came from, in words: `--base-url`, `PARTNER_BASE_URL`, `profile acme`. */
+/** A value and the setting it came from: `--base-url`, `PARTNER_BASE_URL`, `profile acme`. */
 export interface Sourced<Value> {
   readonly value: Value;
   readonly from: string;
@@ -37,11 +19,11 @@ export interface ServiceSettings {
   readonly profile: Sourced<string>;
   readonly baseUrl: Sourced<string>;
   readonly token: TokenSource | undefined;
-  /** What was configured as well and lost, for -v: `PARTNER_BASE_URL (https://…) gives way to --base-url`. */
+  /** The settings that another one overrides, for -v: `the base URL from --base-url overrides PARTNER_BASE_URL`. */
   readonly shadowed: readonly string[];
 }
 
-/** The name of the profile that counts, and who said so. */
+/** The name of the active profile. */
 export function resolveProfileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
@@ -56,12 +38,12 @@ function selectProfile(name: Sourced<string>, profiles: Profiles): Profile {
   throw new UsageError(`There is no profile ${JSON.stringify(name.value)} (from ${name.from}).`, {
     hint:
       known.length > 0
-        ? `There are: ${known.join(', ')}.`
-        : 'There are none yet; `partnerctl login --profile <name>` makes one.',
+        ? `Use one of: ${known.join(', ')}.`
+        : `Create it with \`partnerctl login --profile ${name.value}\`.`,
   });
 }
 
-function baseUrls(flags: GlobalFlags, env: Environment, profile: Profile, name: string): Sourced<string>[] {
+function baseUrlCandidates(flags: GlobalFlags, env: Environment, profile: Profile, name: string): Sourced<string>[] {
   return [
     { value: flags.baseUrl, from: '--base-url' },
     { value: env.PARTNER_BASE_URL || undefined, from: 'PARTNER_BASE_URL' },
@@ -69,72 +51,71 @@ function baseUrls(flags: GlobalFlags, env: Environment, profile: Profile, name: 
   ].flatMap(({ value, from }) => (value === undefined ? [] : [{ value, from }]));
 }
 
-function tokens(flags: GlobalFlags, env: Environment, profile: Profile, name: string): TokenSource[] {
+function tokenCandidates(flags: GlobalFlags, env: Environment, profile: Profile, name: string): TokenSource[] {
   const from = `profile ${name}`;
-  const found: TokenSource[] = [];
-  if (flags.tokenFile !== undefined) found.push({ kind: 'file', path: flags.tokenFile, from: '--token-file' });
-  if (env.PARTNER_TOKEN) found.push({ kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN' });
-  if (profile.token_command) found.push({ kind: 'command', command: profile.token_command, from });
-  if (profile.token) found.push({ kind: 'text', token: profile.token, from });
-  return found;
+  const candidates: TokenSource[] = [];
+  if (flags.tokenFile !== undefined) candidates.push({ kind: 'file', path: flags.tokenFile, from: '--token-file' });
+  if (env.PARTNER_TOKEN) candidates.push({ kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN' });
+  if (profile.token_command) candidates.push({ kind: 'command', command: profile.token_command, from });
+  if (profile.token) candidates.push({ kind: 'text', token: profile.token, from });
+  return candidates;
 }
 
-function gaveWay(what: string, all: readonly { readonly from: string }[]): string[] {
-  const [won, ...lost] = all;
-  return won ? lost.map(({ from }) => `the ${what} from ${from} gives way to ${won.from}`) : [];
+function describeShadowed(what: string, candidates: readonly { readonly from: string }[]): string[] {
+  const [used, ...shadowed] = candidates;
+  return used ? shadowed.map(({ from }) => `the ${what} from ${used.from} overrides ${from}`) : [];
 }
 
-/** Whether flags and environment name the service and the token, so that no profile has a say. */
+/** Whether flags and environment alone choose the service and the token, so that no profile matters. */
 export function namesServiceAndToken(flags: GlobalFlags, env: Environment): boolean {
-  const named = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
-  const service = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
-  const token = flags.tokenFile !== undefined || Boolean(env.PARTNER_TOKEN);
-  return !named && service && token;
+  const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
+  const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
+  const namesToken = flags.tokenFile !== undefined || Boolean(env.PARTNER_TOKEN);
+  return !namesProfile && namesService && namesToken;
 }
 
 /**
- * The base address that `resolveService` would find.
- * @returns undefined where none is configured
- * @throws UsageError for an unknown profile or an unusable address
+ * The base URL that `resolveService` would choose.
+ * @returns undefined if none is configured
+ * @throws UsageError for an unknown profile or an invalid URL
  */
 export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): string | undefined {
   const profile = resolveProfileName(flags, env, profiles);
-  const [first] = baseUrls(flags, env, selectProfile(profile, profiles), profile.value);
+  const [first] = baseUrlCandidates(flags, env, selectProfile(profile, profiles), profile.value);
   return first && parseBaseUrl(first.value, first.from);
 }
 
 /**
- * Which service is meant and with which token: a flag wins over the environment, the environment over the profile.
- * Pure; the token itself is fetched by `fetchToken`.
- * @throws UsageError for an unknown profile, or when no usable base address is configured
+ * Chooses the service and where its token comes from: a flag overrides the environment, the environment the profile.
+ * Pure; `fetchToken` gets the token itself.
+ * @throws UsageError for an unknown profile, and for a missing or invalid base URL
  */
 export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {
   const profile = resolveProfileName(flags, env, profiles);
   const stored = selectProfile(profile, profiles);
-  const addresses = baseUrls(flags, env, stored, profile.value);
-  const sources = tokens(flags, env, stored, profile.value);
-  const [first] = addresses;
+  const baseUrls = baseUrlCandidates(flags, env, stored, profile.value);
+  const tokens = tokenCandidates(flags, env, stored, profile.value);
+  const [first] = baseUrls;
   if (!first) {
-    throw new UsageError('No base address is configured.', {
-      hint: 'Give --base-url, set PARTNER_BASE_URL, or run `partnerctl login`. To try things out: `partnerctl sandbox run -- <command>`.',
+    throw new UsageError('No base URL is configured.', {
+      hint: 'Give --base-url, set PARTNER_BASE_URL, or run `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.',
     });
   }
   return {
     profile,
     baseUrl: { value: parseBaseUrl(first.value, first.from), from: first.from },
-    token: sources[0],
-    shadowed: [...gaveWay('base address', addresses), ...gaveWay('token', sources)],
+    token: tokens[0],
+    shadowed: [...describeShadowed('base URL', baseUrls), ...describeShadowed('token', tokens)],
   };
 }
 
 /**
- * A token that sits in a profile leaves this machine only for that profile's own service.
- * @returns the profile's service when the token is about to go to another one, else undefined
+ * Detects a profile's token that would go to another service than the profile's own.
+ * @returns the profile's own base URL in that case, else undefined
  */
 export function crossServiceToken(settings: ServiceSettings, profiles: Profiles): string | undefined {
   const { profile, baseUrl, token } = settings;
-  const home = profiles.profiles[profile.value]?.base_url;
-  if (!token || token.from !== `profile ${profile.value}` || home === undefined || !URL.canParse(home))
-    return undefined;
-  return new URL(home).origin === new URL(baseUrl.value).origin ? undefined : home;
+  const own = profiles.profiles[profile.value]?.base_url;
+  if (!token || token.from !== `profile ${profile.value}` || own === undefined || !URL.canParse(own)) return undefined;
+  return new URL(own).origin === new URL(baseUrl.value).origin ? undefined : own;
 }

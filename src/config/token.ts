@@ -7,15 +7,16 @@ import type { TokenSource } from './settings.ts';
 const MAX_TOKEN_BYTES = 16 * 1024;
 
 /**
- * Makes sure that a token can stand in a header: printable ASCII without spaces.
- * @throws CredentialsError that does not hold the token
+ * Checks that a token fits in a header: printable ASCII without spaces.
+ * @returns the token without surrounding whitespace
+ * @throws CredentialsError that does not contain the token
  */
 export function checkToken(text: string, from: string): string {
   const token = text.trim();
   if (token === '') throw new CredentialsError(`The token from ${from} is empty.`);
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new CredentialsError(`The token from ${from} holds characters that no token has.`, {
-      hint: 'It should be one line of printable ASCII without spaces.',
+    throw new CredentialsError(`The token from ${from} contains characters that no token has.`, {
+      hint: 'A token is one line of printable ASCII without spaces.',
     });
   }
   return token;
@@ -25,8 +26,8 @@ function firstLine(text: string): string {
   return /^\s*([^\r\n]*)/.exec(text)?.[1] ?? '';
 }
 
-/** The first line of standard input, without reading on for ever. */
-async function fromStdin(stdin: Readable, signal: AbortSignal): Promise<string> {
+/** The first line of standard input, which may stay open. */
+async function readFromStdin(stdin: Readable, signal: AbortSignal): Promise<string> {
   let text = '';
   for await (const chunk of readStdin(stdin, signal)) {
     text += String(chunk);
@@ -35,20 +36,18 @@ async function fromStdin(stdin: Readable, signal: AbortSignal): Promise<string> 
   return checkToken(firstLine(text), 'standard input');
 }
 
-async function fromFile(path: string): Promise<string> {
+async function readFromFile(path: string): Promise<string> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    throw new CredentialsError(`The token file ${path} cannot be read.`, {
-      why: describeFileError(error),
-      cause: error,
-    });
+    const why = describeFileError(error);
+    throw new CredentialsError(`The token file ${path} cannot be read.`, { why, cause: error });
   }
   return checkToken(firstLine(text), path);
 }
 
-async function fromCommand(command: string, from: string, signal: AbortSignal): Promise<string> {
+async function runTokenCommand(command: string, from: string, signal: AbortSignal): Promise<string> {
   const { spawn } = await import('node:child_process');
   const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'], signal });
   let output = '';
@@ -56,24 +55,26 @@ async function fromCommand(command: string, from: string, signal: AbortSignal): 
   child.stdout.on('data', (chunk: string) => {
     if (output.length < MAX_TOKEN_BYTES) output += chunk;
   });
-  const ended = await new Promise<string | undefined>((resolve) => {
+  const failure = await new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, killedBy) => resolve(code === 0 ? undefined : `it ended with ${code ?? killedBy}`));
+    child.once('close', (code, killedBy) =>
+      resolve(code === 0 ? undefined : killedBy ? `killed by ${killedBy}` : `exit code ${code}`),
+    );
   });
   signal.throwIfAborted();
-  if (ended !== undefined) {
+  if (failure !== undefined) {
     throw new CredentialsError(`The token_command of ${from} failed.`, {
-      why: ended,
-      hint: 'Run it by hand; its first line of output must be the token.',
+      why: failure,
+      hint: 'Run the command in a shell. Its first line of output must be the token.',
     });
   }
   return checkToken(firstLine(output), `the token_command of ${from}`);
 }
 
 /**
- * Fetches the token from where the settings say it is.
- * @param signal ends the wait for standard input or a command, with its own reason
- * @throws CredentialsError when there is none, or none that could be a token; the message never holds it
+ * Gets the token from where the settings say it is.
+ * @param signal ends the wait for standard input or a command
+ * @throws CredentialsError if there is no token, or an invalid one (the error never contains it); the signal's reason
  */
 export async function fetchToken(
   source: TokenSource | undefined,
@@ -82,11 +83,11 @@ export async function fetchToken(
 ): Promise<string> {
   switch (source?.kind) {
     case 'file':
-      return source.path === '-' ? fromStdin(stdin, signal) : fromFile(source.path);
+      return source.path === '-' ? readFromStdin(stdin, signal) : readFromFile(source.path);
     case 'text':
       return checkToken(source.token, source.from);
     case 'command':
-      return fromCommand(source.command, source.from, signal);
+      return runTokenCommand(source.command, source.from, signal);
     default:
       throw new CredentialsError('No token is configured.', {
         hint: 'Set PARTNER_TOKEN, give --token-file <path>, or run `partnerctl login`.',

@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import type { Clock } from '../clock.ts';
-import type { GlobalFlags } from '../config/settings.ts';
+import type { GlobalFlags } from '../config/flags.ts';
 import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';

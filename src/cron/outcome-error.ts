@@ -1,5 +1,5 @@
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/settings.ts';
+import type { GlobalFlags } from '../config/flags.ts';
 import { DuplicateError, LocalError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import type { Blocked, CreateOutcome } from './outcome.ts';

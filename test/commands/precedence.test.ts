@@ -20,14 +20,14 @@ describe('precedence', () => {
     const env = { ...at.env, PARTNER_BASE_URL: environment.sandbox.baseUrl, PARTNER_TOKEN: environment.token };
     const second = await run(['spaces', 'list', '-v'], { env });
     expect(second.code).toBe(0);
-    expect(second.stderr).toContain('the token from profile acme gives way to PARTNER_TOKEN');
+    expect(second.stderr).toContain('the token from PARTNER_TOKEN overrides profile acme');
     expect(await counts()).toEqual([0, 1, 1]);
 
     const words = ['--base-url', flag.sandbox.baseUrl, '--token-file', write('token', flag.token)];
     const third = await run([...words, 'spaces', 'list', '-v'], { env });
     expect(third.code).toBe(0);
-    expect(third.stderr).toContain('the base address from PARTNER_BASE_URL gives way to --base-url');
-    expect(third.stderr).toContain('the token from PARTNER_TOKEN gives way to --token-file');
+    expect(third.stderr).toContain('the base URL from --base-url overrides PARTNER_BASE_URL');
+    expect(third.stderr).toContain('the token from --token-file overrides PARTNER_TOKEN');
     expect(await counts()).toEqual([1, 1, 1]);
   });
 
@@ -68,7 +68,7 @@ describe('precedence', () => {
 
   test('no token and no address are told apart', async () => {
     const nothing = await run(['spaces', 'list']);
-    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('No base address') });
+    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('No base URL') });
     const noToken = await run(['spaces', 'list', '--base-url', BASE]);
     expect(noToken).toMatchObject({ code: 3, stderr: expect.stringContaining('No token') });
   });

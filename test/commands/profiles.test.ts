@@ -88,12 +88,12 @@ describe('login', () => {
   });
 
   test.each([
-    [[], 'No base address is given.'],
+    [[], 'No base URL is given.'],
     [['--base-url', 'http://api.example.com/v1'], 'plain http'],
     [['--base-url', 'https://api.example.com'], '/v1'],
-    [['--base-url', 'api.example.com/v1'], 'not an https address'],
-    [['--base-url', 'https://me:secret-password@api.example.com/v1'], 'holds credentials'],
-    [['--base-url', BASE, '--token-command', 'x', '--token-file', 'y'], 'exclude each other'],
+    [['--base-url', 'api.example.com/v1'], 'not an https URL'],
+    [['--base-url', 'https://me:secret-password@api.example.com/v1'], 'contains credentials'],
+    [['--base-url', BASE, '--token-command', 'x', '--token-file', 'y'], 'cannot be combined'],
   ])('%j is a usage error', async (words, said) => {
     const at = home();
     const ran = await run(['login', ...words], { env: at.env, stdin: TOKEN });
@@ -196,7 +196,7 @@ describe('profiles', () => {
     await stored(at, 'acme');
     const before = readFileSync(at.path, 'utf8');
     const ran = await run(words, { env: at.env });
-    expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('There are: acme.') });
+    expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('Use one of: acme.') });
     expect(readFileSync(at.path, 'utf8')).toBe(before);
   });
 

@@ -83,7 +83,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const it = await service();
     const { env, release } = await holding(it, () => true);
     const child = inTerminal(['spaces', 'list'], { env });
-    await until(child.stdout, /Reading the spaces/);
+    await until(child.stdout, /Listing spaces/);
     release();
     const ran = await child;
     expect(screen(ran.stdout)).toBe('The token has access to no spaces.\n');
@@ -140,7 +140,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const env = { HOME: tempDirectory(), ...more };
     const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...words], { env });
     expect(ran.exitCode).toBe(2);
-    expect(ran.stdout).toContain('nothing may be asked');
+    expect(ran.stdout).toContain('forbids asking');
   });
 
   test('cron forget asks, and only a yes changes something', async () => {

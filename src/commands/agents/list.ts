@@ -13,15 +13,15 @@ const COLUMNS: readonly Column<JsonObject>[] = [
 
 export default command({
   description: 'Lists the agents of a space.',
-  args: [{ usage: '<space>', description: 'a space_id, ext:<external_space_id> or name:<name>' }],
+  args: [{ usage: '<space>', description: 'a space_id, ext:<external_space_id>, or name:<name>' }],
   examples: [
-    { line: 'partnerctl agents list ext:acme-001', does: 'the agents of a space, by your own id for it' },
-    { line: "partnerctl agents list 'name:Acme' -o json", does: 'the same by name, as the service describes them' },
+    { line: 'partnerctl agents list ext:acme-001', does: 'list the agents of the space with this external id' },
+    { line: "partnerctl agents list 'name:Acme' -o json", does: 'find the space by name; print JSON' },
   ],
   parse: ({ positionals }) => ({ space: parseReference(positionals[0] ?? '') }),
   async run(context, { space }) {
     const http = await context.http();
-    context.progress.start('Reading the agents');
+    context.progress.start('Listing agents');
     const spaceId = await resolveSpaceId(http, space);
     return listResult(listAgents(http, spaceId), COLUMNS, { empty: 'The space has no agents.' });
   },

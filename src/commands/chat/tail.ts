@@ -7,7 +7,6 @@ import { messageJson, readableText } from '../../chat/shown.ts';
 import type { FollowEvent } from '../../chat/terms.ts';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { duration } from '../../config/flags.ts';
 import type { Message } from '../../contract/messages.ts';
 import {
   EXIT,
@@ -66,7 +65,7 @@ function sessionsOf(words: Args): string[] {
 }
 
 function intervalOf(words: Args): number | undefined {
-  const ms = duration(words, 'interval');
+  const ms = words.duration('interval');
   if (ms === undefined || ms >= SHORTEST_INTERVAL_MS) return ms;
   throw new UsageError(`--interval is ${SHORTEST_INTERVAL_MS}ms or more.`);
 }
@@ -241,7 +240,7 @@ export default command<Input>({
       untilReply,
       timestamps: words.isSet('timestamps'),
       intervalMs: intervalOf(words),
-      maxOutageMs: duration(words, 'max-outage'),
+      maxOutageMs: words.duration('max-outage'),
     };
   },
   async run(context, input) {

@@ -1,7 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
-import { duration } from '../../config/flags.ts';
-import type { GlobalFlags } from '../../config/settings.ts';
+import type { GlobalFlags } from '../../config/flags.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
 import type { Recorded } from '../../cron/history.ts';
 import type { Settled } from '../../cron/reconcile.ts';
@@ -97,7 +96,7 @@ export default command<SettleOptions>({
   parse: (words) => ({
     key: words.value('key'),
     assumeNotCreated: words.isSet('assume-not-created'),
-    graceMs: duration(words, 'grace') ?? GRACE_MS,
+    graceMs: words.duration('grace') ?? GRACE_MS,
   }),
   async run(context, options) {
     const [{ settle }, { settleParts, takeUpLeftRecords }, { openLedger }] = await Promise.all([

@@ -4,12 +4,12 @@ import { resolveProfileName } from '../../config/settings.ts';
 import { listResult } from '../../output/command-result.ts';
 
 export default command({
-  description: 'Lists the profiles. The current one is marked.',
-  examples: [{ line: 'partnerctl profile list', does: 'every profile and its service' }],
+  description: 'Lists the profiles and marks the current one.',
+  examples: [{ line: 'partnerctl profile list', does: 'show every profile and its service' }],
   parse: () => undefined,
-  async run(context) {
-    const stored = await context.config.read();
-    const current = resolveProfileName(context.flags, context.env, stored).value;
+  async run({ flags, env, config }) {
+    const stored = await config.read();
+    const current = resolveProfileName(flags, env, stored).value;
     const items = Object.entries(stored.profiles).map(([name, profile]) => ({
       name,
       base_url: profile.base_url ?? null,
@@ -24,7 +24,7 @@ export default command({
         { header: 'BASE URL', value: (item) => item.base_url },
         { header: 'TOKEN', value: (item) => item.token },
       ],
-      { empty: 'There are no profiles; `partnerctl login` makes one.' },
+      { empty: 'There are no profiles. Create one with `partnerctl login`.' },
     );
   },
 });

@@ -3,17 +3,17 @@ import { DEFAULT_PROFILE, findProfile, withProfile } from '../../config/profiles
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({
-  description: 'Removes a profile with its token.',
+  description: 'Removes a profile and its token.',
   args: [{ usage: '<name>', description: 'the profile' }],
-  examples: [{ line: 'partnerctl profile remove acme', does: 'forget acme and its token' }],
+  examples: [{ line: 'partnerctl profile remove acme', does: 'remove acme and its token' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),
-  async run(context, { name }) {
-    const stored = await context.config.read();
+  async run({ config }, { name }) {
+    const stored = await config.read();
     findProfile(stored, name);
-    const next = withProfile(stored, name, undefined);
-    await context.config.write(stored.current === name ? { ...next, current: DEFAULT_PROFILE } : next);
+    const rest = withProfile(stored, name, undefined);
+    await config.write(stored.current === name ? { ...rest, current: DEFAULT_PROFILE } : rest);
     return objectResult({ profile: name, removed: true }, [
-      { header: 'PROFILE', value: (answer) => answer.profile },
+      { header: 'PROFILE', value: (result) => result.profile },
       { header: 'REMOVED', value: () => 'yes' },
     ]);
   },

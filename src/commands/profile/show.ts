@@ -4,32 +4,29 @@ import { resolveProfileName } from '../../config/settings.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({
-  description: 'Shows a profile: its service, and where its token comes from. The token itself is never shown.',
+  description: "Shows a profile's service and where its token comes from, never the token itself.",
   args: [{ usage: '[name]', description: 'the profile; the current one by default' }],
-  examples: [{ line: 'partnerctl profile show', does: 'the profile that counts at the moment' }],
+  examples: [{ line: 'partnerctl profile show', does: 'show the current profile' }],
   parse: ({ positionals }) => ({ name: positionals[0] }),
-  async run(context, { name: given }) {
-    const stored = await context.config.read();
-    const chosen =
-      given === undefined
-        ? resolveProfileName(context.flags, context.env, stored)
-        : { value: given, from: 'the command' };
-    const profile = findProfile(stored, chosen.value);
-    const answer = {
-      name: chosen.value,
+  async run({ flags, env, config }, { name: given }) {
+    const stored = await config.read();
+    const name = given ?? resolveProfileName(flags, env, stored).value;
+    const profile = findProfile(stored, name);
+    const data = {
+      name,
       base_url: profile.base_url ?? null,
       token: tokenKind(profile),
       token_command: profile.token_command ?? null,
-      current: chosen.value === stored.current,
-      file: profilesPath(context.config.directory),
+      current: name === stored.current,
+      file: profilesPath(config.directory),
     };
-    return objectResult(answer, [
-      { header: 'PROFILE', value: ({ name }) => name },
-      { header: 'BASE URL', value: ({ base_url }) => base_url },
-      { header: 'TOKEN', value: ({ token }) => token },
-      { header: 'TOKEN COMMAND', value: ({ token_command }) => token_command },
-      { header: 'CURRENT', value: ({ current }) => (current ? 'yes' : 'no') },
-      { header: 'FILE', value: ({ file }) => file },
+    return objectResult(data, [
+      { header: 'PROFILE', value: (result) => result.name },
+      { header: 'BASE URL', value: (result) => result.base_url },
+      { header: 'TOKEN', value: (result) => result.token },
+      { header: 'TOKEN COMMAND', value: (result) => result.token_command },
+      { header: 'CURRENT', value: (result) => (result.current ? 'yes' : 'no') },
+      { header: 'FILE', value: (result) => result.file },
     ]);
   },
 });

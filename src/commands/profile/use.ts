@@ -3,18 +3,18 @@ import { findProfile } from '../../config/profiles.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({
-  description: 'Makes a profile the one that counts where none is named.',
+  description: 'Makes a profile the current one, which is used where none is named.',
   args: [{ usage: '<name>', description: 'the profile' }],
-  examples: [{ line: 'partnerctl profile use acme', does: 'work with acme from now on' }],
+  examples: [{ line: 'partnerctl profile use acme', does: 'use acme from now on' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),
-  async run(context, { name }) {
-    const stored = await context.config.read();
-    const { base_url } = findProfile(stored, name);
-    await context.config.write({ ...stored, current: name });
-    if (context.env.PARTNER_PROFILE) await context.warn('PARTNER_PROFILE is set, and goes on winning.');
-    return objectResult({ profile: name, base_url: base_url ?? null }, [
-      { header: 'PROFILE', value: (answer) => answer.profile },
-      { header: 'BASE URL', value: (answer) => answer.base_url },
+  async run({ config, env, warn }, { name }) {
+    const stored = await config.read();
+    const { base_url = null } = findProfile(stored, name);
+    await config.write({ ...stored, current: name });
+    if (env.PARTNER_PROFILE) await warn(`PARTNER_PROFILE is set to ${env.PARTNER_PROFILE} and overrides this choice.`);
+    return objectResult({ profile: name, base_url }, [
+      { header: 'PROFILE', value: (result) => result.profile },
+      { header: 'BASE URL', value: (result) => result.base_url },
     ]);
   },
 });

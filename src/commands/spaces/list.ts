@@ -14,19 +14,19 @@ const COLUMNS: readonly Column<JsonObject>[] = [
   { header: 'EXTERNAL ID', value: (space) => findText(space, 'space', 'external_space_id'), noTruncate: true },
   { header: 'NAME', value: (space) => findText(space, 'space', 'name') },
   { header: 'DESCRIPTION', value: (space) => findText(space, 'space', 'description'), tone: () => 'dim' },
-  { header: 'ORG-WIDE', value: (space) => orgWide(space) },
+  { header: 'ORG-WIDE', value: orgWide },
 ];
 
 export default command({
-  description: 'Lists the customer workspaces (spaces) that the token reaches, page after page.',
+  description: 'Lists the customer workspaces (spaces) that the token can access.',
   examples: [
-    { line: 'partnerctl spaces list', does: 'all spaces, as a table' },
-    { line: "partnerctl spaces list -o json --query '[].space_id'", does: 'their ids, for a script' },
+    { line: 'partnerctl spaces list', does: 'list all spaces' },
+    { line: "partnerctl spaces list -o json --query '[].space_id'", does: 'print their ids as JSON' },
   ],
   parse: () => undefined,
   async run(context) {
     const http = await context.http();
-    context.progress.start('Reading the spaces');
+    context.progress.start('Listing spaces');
     return listResult(listSpaces(http), COLUMNS, { empty: 'The token has access to no spaces.' });
   },
 });

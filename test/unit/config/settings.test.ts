@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { GlobalFlags } from '../../../src/config/flags.ts';
 import type { Profiles } from '../../../src/config/profiles.ts';
-import {
-  crossServiceToken,
-  type GlobalFlags,
-  resolveProfileName,
-  resolveService,
-} from '../../../src/config/settings.ts';
+import { crossServiceToken, resolveProfileName, resolveService } from '../../../src/config/settings.ts';
 import { UsageError } from '../../../src/errors.ts';
 
 const FLAGS: GlobalFlags = { quiet: false, verbose: false, debug: false, color: 'auto', input: true };
@@ -86,8 +82,8 @@ describe('which service and token count', () => {
   );
 
   it('without any address it says how to give one; without a token there is none', () => {
-    expect(() => resolveService(FLAGS, {}, NONE)).toThrow(/No base address/);
-    expect(() => resolveService(FLAGS, { PARTNER_BASE_URL: '' }, NONE)).toThrow(/No base address/);
+    expect(() => resolveService(FLAGS, {}, NONE)).toThrow(/No base URL/);
+    expect(() => resolveService(FLAGS, { PARTNER_BASE_URL: '' }, NONE)).toThrow(/No base URL/);
     expect(
       resolveService({ ...FLAGS, baseUrl: 'https://a.test/v1' }, { PARTNER_TOKEN: '' }, NONE).token,
     ).toBeUndefined();

@@ -59,7 +59,7 @@ describe('errorText', () => {
 
   it('points wrong words without a hint to the help of the command', async () => {
     const error = new UsageError('--limit needs a number');
-    expect(await formatError(error, { ...PLAIN, command: 'chat send' })).toContain('"partnerctl chat send --help"');
+    expect(await formatError(error, { ...PLAIN, commandPath: 'chat send' })).toContain('`partnerctl chat send --help`');
     expect(await formatError(error, PLAIN)).toBe('error: --limit needs a number\n');
   });
 

@@ -78,7 +78,9 @@ describe('what is named and is no file is refused by name:', () => {
   it('a link to itself', async () => {
     const directory = tempDirectory();
     symlinkSync('circle', join(directory, 'circle'));
-    expect(await complaints([join(directory, 'circle')])).toEqual(['circle: it is a link that leads in a circle']);
+    expect(await complaints([join(directory, 'circle')])).toEqual([
+      'circle: it is a symbolic link that points to itself',
+    ]);
   });
 
   it('what is below a file', async () => {
@@ -144,7 +146,7 @@ describe('what is named and is no file is refused by name:', () => {
     const { exitCode, stderr } = await startFile('setpriv', [...nobody, ...words], { env });
     expect(exitCode).toBe(2);
     expect(JSON.parse(stderr).error.details.problems).toEqual(
-      refused.map((file) => ({ file, why: 'it may not be read' })),
+      refused.map((file) => ({ file, why: 'permission denied' })),
     );
   });
 });

@@ -1,0 +1,58 @@
+import ms, { type StringValue } from 'ms';
+import { UsageError } from '../errors.ts';
+import type { Args } from './command.ts';
+
+/** Flag values as the parser keeps them, under camel-case names. */
+export type FlagValues = Readonly<Record<string, unknown>>;
+
+function camelCase(flag: string): string {
+  return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function isDuration(text: string): text is StringValue {
+  return /^\d+(\.\d+)?(ms|s|m|h)$/.test(text);
+}
+
+/**
+ * Parses a duration such as `500ms`, `30s`, `2m`, `1.5h`.
+ * @returns milliseconds, or undefined for anything else
+ */
+export function parseDuration(text: string): number | undefined {
+  return isDuration(text) ? ms(text) : undefined;
+}
+
+/** Wraps what the parser found in the interface that commands read. */
+export function createArgs(positionals: readonly string[], flags: FlagValues): Args {
+  const value = (flag: string): string | undefined => {
+    const found = flags[camelCase(flag)];
+    return typeof found === 'string' ? found : undefined;
+  };
+  return {
+    positionals,
+    isSet: (flag) => flags[camelCase(flag)] === true,
+    value,
+    required(flag, hint) {
+      const text = value(flag);
+      if (text) return text;
+      throw new UsageError(text === '' ? `--${flag} is empty.` : `--${flag} is missing.`, { hint });
+    },
+    values(flag) {
+      const found = flags[camelCase(flag)];
+      return Array.isArray(found) ? found.filter((item) => typeof item === 'string') : [];
+    },
+    count(flag, { min, max, fallback }) {
+      const text = value(flag);
+      if (text === undefined) return fallback;
+      const number = Number(text);
+      if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+      throw new UsageError(`--${flag} takes a whole number from ${min} to ${max}, not ${JSON.stringify(text)}.`);
+    },
+    duration(flag) {
+      const text = value(flag);
+      if (text === undefined) return undefined;
+      const duration = parseDuration(text);
+      if (duration !== undefined && duration > 0) return duration;
+      throw new UsageError(`--${flag} takes a duration such as 500ms, 30s, 2m or 1h, not ${JSON.stringify(text)}.`);
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { Argument, Command as Commander, Option } from 'commander';
+import type { FlagValues } from './args.ts';
+import type { Command, FlagSpec } from './command.ts';
+import { topicList, topicsOf } from './help-topics.ts';
+import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
+
+/** The command that the arguments select. */
+export interface SelectedCommand {
+  readonly entry: CommandEntry;
+  readonly command: Command;
+}
+
+export interface TreeOptions {
+  readonly version: string;
+  /** The width of help in columns. */
+  readonly columns: number;
+  /** Called with the text of help and --version. */
+  readonly print: (text: string) => void;
+  /** Called with the arguments of the selected command once commander accepts them. */
+  readonly onCommand: (positionals: readonly string[], flags: FlagValues, globals: FlagValues) => void;
+}
+
+function toOption({ usage, description, default: fallback, choices, repeatable }: FlagSpec): Option {
+  const option = new Option(usage, fallback === undefined ? description : `${description} (default: ${fallback})`);
+  if (choices) option.choices([...choices]);
+  if (repeatable)
+    option.argParser((value: string, previous: unknown) => [...(Array.isArray(previous) ? previous : []), value]);
+  return option;
+}
+
+function createProgram({ version, columns, print }: TreeOptions): Commander {
+  const program = new Commander('partnerctl')
+    .exitOverride()
+    .configureOutput({ writeOut: print, writeErr: () => undefined, getOutHelpWidth: () => columns })
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 16 })
+    .helpOption('-h, --help', 'show this help')
+    .description(
+      'Provision customer workspaces from YAML and talk to automation agents over the Partner Automation API.',
+    )
+    .version(version, '--version', 'show the version')
+    .helpCommand('help [topic|command]', 'Show the help of a command, or a help topic')
+    .addHelpText(
+      'after',
+      `${topicList()}\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n`,
+    );
+  for (const flag of GLOBAL_FLAGS) program.addOption(toOption(flag));
+  return program;
+}
+
+function examplesText({ examples }: Command): string {
+  const lines = examples.map(({ line, does }) => `  # ${does}\n  $ ${line}`);
+  return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n\n')}\n`;
+}
+
+function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): void {
+  leaf.description(command.description);
+  for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
+  for (const flag of command.flags) leaf.addOption(toOption(flag));
+  leaf.addHelpText('after', examplesText(command) + topicsOf(entry.commandPath.split(' ')[0] ?? ''));
+}
+
+/**
+ * Builds commander's tree of all commands; only the selected one has arguments and flags, because only its code is
+ * loaded. The commands of a group are left out unless `group` names it, which saves time.
+ */
+export function buildCommandTree(
+  selected: SelectedCommand | undefined,
+  group: string | undefined,
+  options: TreeOptions,
+): Commander {
+  const program = createProgram(options);
+  const groups = new Map<string, Commander>();
+  for (const entry of COMMANDS) {
+    const [first = '', second] = entry.commandPath.split(' ');
+    let parent = program;
+    if (second !== undefined) {
+      parent =
+        groups.get(first) ??
+        program
+          .command(first)
+          .description(GROUPS[first] ?? '')
+          .helpCommand(false)
+          .addHelpText('after', topicsOf(first));
+      groups.set(first, parent);
+      if (first !== group) continue;
+    }
+    const leaf = parent.command(second ?? first);
+    leaf.summary(entry.summary).description(entry.summary);
+    if (entry !== selected?.entry) continue;
+    describeCommand(leaf, selected);
+    leaf.action((...received: unknown[]) => {
+      const positionals = received.slice(0, selected.command.args.length).flat();
+      options.onCommand(
+        positionals.filter((text) => typeof text === 'string'),
+        leaf.opts(),
+        program.opts(),
+      );
+    });
+  }
+  return program;
+}
