@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../errors.ts';
-import { nearest } from '../yaml/suggest.ts';
+import { suggest } from '../yaml/suggest.ts';
 import { HELP_TOPICS, type HelpTopic } from './help-topics.ts';
 import type { Sink } from './io.ts';
 import { COMMANDS, GROUPS } from './registry.ts';
@@ -44,7 +44,7 @@ export function unknownTopic(args: readonly string[]): UsageError {
     ...Object.keys(GROUPS),
     ...COMMANDS.map(({ commandPath }) => commandPath),
   ];
-  const near = nearest(typed, names);
+  const near = suggest(typed, names);
   return new UsageError(`There is no command or help topic ${JSON.stringify(typed)}.`, {
     hint: `${near === undefined ? '' : `Did you mean ${near}? `}Run \`partnerctl help\` to list commands and topics.`,
   });

@@ -112,10 +112,10 @@ function report(
 }
 
 async function readDocuments(context: Context, { files, vars }: Input): Promise<ManifestDocument[]> {
-  const [{ readSources }, { readManifests }, { yamlError }] = await Promise.all([
-    import('../yaml/yaml-sources.ts'),
+  const [{ readSources }, { readManifests }, { problemsError }] = await Promise.all([
+    import('../yaml/sources.ts'),
     import('../provision/manifest.ts'),
-    import('../yaml/yaml-error.ts'),
+    import('../yaml/problem.ts'),
   ]);
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const used = new Set<string>();
@@ -123,7 +123,7 @@ async function readDocuments(context: Context, { files, vars }: Input): Promise<
     used.add(name);
     return vars.get(name) ?? context.env[name];
   });
-  if (problems.length > 0) throw yamlError(problems);
+  if (problems.length > 0) throw problemsError(problems);
   const unused = [...vars.keys()].filter((name) => !used.has(name));
   if (unused.length > 0) await context.notice(`note: no manifest uses --var ${unused.join(', ')}.`);
   return documents;

@@ -1,7 +1,7 @@
-import { label } from '../yaml/issue-wording.ts';
-import type { Reviewed } from '../yaml/read.ts';
-import { quoted } from '../yaml/shown.ts';
-import type { Path } from '../yaml/tree.ts';
+import type { Path } from '../yaml/document-value.ts';
+import { describePath } from '../yaml/issue-message.ts';
+import { quoted } from '../yaml/quote.ts';
+import type { YamlDocument } from '../yaml/read.ts';
 import { describeAllowedValues, FIELD_NAMES, parseField } from './cron-field.ts';
 import { type GivenJob, type GivenSchedule, isWireSchedule } from './job-schema.ts';
 import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
@@ -15,24 +15,24 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** What a variable holds may be a secret: of such a text, only what is allowed is said. */
-function reportFault(document: Reviewed, path: Path, error: ScheduleError): void {
+function reportFault(document: YamlDocument<unknown>, path: Path, error: ScheduleError): void {
   const variables = document.variables(path);
   const { message, detail, field, hint, offset = 0, length = 0 } = error;
   if (variables.length === 0) {
-    const said = path.at(-1) === field ? `${label(path)} ${detail}` : `${label(path)}: ${message}`;
-    document.report(path, said, hint, { offset, length });
+    const said = path.at(-1) === field ? `${describePath(path)} ${detail}` : `${describePath(path)}: ${message}`;
+    document.report(path, said, hint, [offset, offset + length]);
     return;
   }
   const allowed = field === 'timezone' || field === 'schedule' ? undefined : describeAllowedValues(field);
   document.report(
     path,
-    `${label(path)}: what ${variables.join(' and ')} holds cannot be read as a ${TITLES[field]}`,
+    `${describePath(path)}: what ${variables.join(' and ')} holds cannot be read as a ${TITLES[field]}`,
     allowed,
   );
 }
 
-function attempt(document: Reviewed, path: Path, parse: (text: string) => unknown): void {
-  const value = document.at(path);
+function attempt(document: YamlDocument<unknown>, path: Path, parse: (text: string) => unknown): void {
+  const value = document.get(path);
   if (typeof value !== 'string' && !Number.isSafeInteger(value)) return;
   try {
     parse(String(value));
@@ -43,38 +43,43 @@ function attempt(document: Reviewed, path: Path, parse: (text: string) => unknow
 }
 
 /** Checks the text of a timezone in a document, where there is one. */
-export function reviewTimezone(document: Reviewed, path: Path): void {
-  if (typeof document.at(path) === 'string') attempt(document, path, parseTimezone);
+export function reviewTimezone(document: YamlDocument<unknown>, path: Path): void {
+  if (typeof document.get(path) === 'string') attempt(document, path, parseTimezone);
 }
 
 /**
  * Checks what a schema cannot say about the schedule and the timezone of a job in a document.
  * @param path of the job
  */
-export function reviewSchedule(document: Reviewed, path: Path): void {
+export function reviewSchedule(document: YamlDocument<unknown>, path: Path): void {
   const own = [...path, 'timezone'];
   reviewTimezone(document, own);
   const at = [...path, 'schedule'];
-  const schedule = document.at(at);
+  const schedule = document.get(at);
   if (typeof schedule === 'string') attempt(document, at, parseExpression);
   if (!isRecord(schedule)) return;
   const holder = isWireSchedule(schedule) ? [...at, 'data'] : at;
   for (const field of FIELD_NAMES) attempt(document, [...holder, field], (text) => parseField(field, text));
   const inner = [...at, 'timezone'];
   reviewTimezone(document, inner);
-  if (document.at(own) !== undefined && document.at(inner) !== undefined) {
-    document.report(own, `the timezone is given twice, first at ${document.where(inner)}`, 'leave one of them out');
+  if (document.get(own) !== undefined && document.get(inner) !== undefined) {
+    document.report(own, `the timezone is given twice, first at ${document.location(inner)}`, 'leave one of them out');
   }
 }
 
 /** Two jobs of one agent and name would be one job with two contents. @param places where those before it stand */
-export function reviewName(document: Reviewed, path: Path, agent: string, places: Map<string, string>): void {
+export function reviewName(
+  document: YamlDocument<unknown>,
+  path: Path,
+  agent: string,
+  places: Map<string, string>,
+): void {
   const at = [...path, 'name'];
-  const name = document.at(at);
+  const name = document.get(at);
   if (typeof name !== 'string' || name === '') return;
   const key = JSON.stringify([agent, name]);
   const first = places.get(key);
-  if (first === undefined) places.set(key, document.where(at));
+  if (first === undefined) places.set(key, document.location(at));
   else {
     const called = document.variables(at).length > 0 ? 'of this name' : quoted(name);
     const message = `this agent has a job ${called} already, at ${first}`;

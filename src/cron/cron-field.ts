@@ -1,5 +1,5 @@
-import { quoted } from '../yaml/shown.ts';
-import { nearest } from '../yaml/suggest.ts';
+import { quoted } from '../yaml/quote.ts';
+import { suggest } from '../yaml/suggest.ts';
 import { type FieldName, ScheduleError, TITLES } from './schedule-error.ts';
 
 export const FIELD_NAMES = ['minute', 'hour', 'day_of_week'] as const satisfies readonly FieldName[];
@@ -173,7 +173,7 @@ class FieldReader {
     const word = text.toLowerCase();
     const day = DAYS.findIndex((name) => name === word || name.slice(0, 3) === word);
     if (day !== -1) return day;
-    const meant = nearest(text, DAY_NAMES);
+    const meant = suggest(text, DAY_NAMES);
     throw this.#fault(piece, `is not a day: ${values}`, meant && `did you mean ${quoted(meant)}?`);
   }
 

@@ -9,7 +9,7 @@ import {
 import type { Args } from '../cli/command.ts';
 import { parseTextArgument, type TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
-import { identifierFault } from '../yaml/text.ts';
+import { identifierProblem } from '../yaml/schema.ts';
 import { type CronSchedule, parseExpression, parseFields, parseTimezone, ScheduleError } from './schedule.ts';
 
 /** One job as typed on the command line. */
@@ -85,7 +85,7 @@ function scheduleInput(words: Args): CronSchedule {
 
 function nameInput(words: Args): string {
   const name = required(words, 'name');
-  const fault = identifierFault(name);
+  const fault = identifierProblem(name);
   if (fault === undefined) return name;
   throw new UsageError(`--name ${fault}.`, { hint: 'A job is known by its name, so it is taken as it stands.' });
 }

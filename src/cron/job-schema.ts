@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { choice } from '../yaml/choice.ts';
-import { filledText, identifier } from '../yaml/text.ts';
+import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
 
 function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -78,7 +77,7 @@ const schedule = v.pipe(
 /** What a job is, whosever it is. */
 export const jobEntries = {
   name: identifier('Job name', 'What the job is known by: an agent has one job of a name.'),
-  instructions: filledText('Instructions', 'What the agent does on each run.'),
+  instructions: nonBlankText('Instructions', 'What the agent does on each run.'),
   schedule,
   timezone: v.exactOptional(timezone),
 };

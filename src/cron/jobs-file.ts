@@ -1,14 +1,12 @@
 import * as v from 'valibot';
 import { parseReference } from '../api/references.ts';
-import { choice } from '../yaml/choice.ts';
-import { label } from '../yaml/issue-wording.ts';
+import type { Path } from '../yaml/document-value.ts';
+import { describePath } from '../yaml/issue-message.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import type { Problem } from '../yaml/problem.ts';
-import { type Reviewed, readYaml } from '../yaml/read.ts';
+import { readYaml, type YamlDocument } from '../yaml/read.ts';
+import { choice, identifier } from '../yaml/schema.ts';
 import type { YamlSource } from '../yaml/source-text.ts';
-import { nearest } from '../yaml/suggest.ts';
-import { identifier } from '../yaml/text.ts';
-import type { Path } from '../yaml/tree.ts';
 import { reviewName, reviewSchedule, reviewTimezone, toSchedule } from './check-job.ts';
 import { jobEntries, timezone } from './job-schema.ts';
 import type { CronSchedule } from './schedule.ts';
@@ -75,37 +73,32 @@ export interface FileJob {
   readonly schedule: CronSchedule;
 }
 
-function jobPaths(document: Reviewed): Path[] {
-  const root = document.at([]);
+function jobPaths(document: YamlDocument<unknown>): Path[] {
+  const root = document.get([]);
   if (Array.isArray(root)) return [...root.keys()].map((index) => [index]);
   if (typeof root !== 'object' || root === null) return [];
-  const jobs = document.at(['jobs']);
+  const jobs = document.get(['jobs']);
   if (Array.isArray(jobs)) return [...jobs.keys()].map((index) => ['jobs', index]);
   return isSingle(root) ? [[]] : [];
 }
 
 /** The text of a job's key, or of the same key beside the list of jobs. */
-function textAt(document: Reviewed, path: Path, key: string): { text: string; path: Path } | undefined {
+function textAt(document: YamlDocument<unknown>, path: Path, key: string): { text: string; path: Path } | undefined {
   const places = [[...path, key], ...(path[0] === 'jobs' ? [[key]] : [])];
   for (const place of places) {
-    const text = document.at(place);
+    const text = document.get(place);
     if (typeof text === 'string' && text !== '') return { text, path: place };
   }
   return undefined;
 }
 
-function keysOf(document: Reviewed, path: Path): string[] {
-  const holder = document.at(path);
+function keysOf(document: YamlDocument<unknown>, path: Path): string[] {
+  const holder = document.get(path);
   return typeof holder === 'object' && holder !== null ? Object.keys(holder) : [];
 }
 
-/** Whether a key that is not known here was probably meant to name the agent; then that has been said. */
-function isMistyped(key: string): boolean {
-  return !Object.hasOwn(jobSchema.entries, key) && nearest(key, ['agent', 'agent_id']) !== undefined;
-}
-
 /** Checks by whom a job is done. @returns what tells the agent apart, as far as it can be told. */
-function reviewAgent(document: Reviewed, path: Path): string | undefined {
+function reviewAgent(document: YamlDocument<unknown>, path: Path): string | undefined {
   const keys = keysOf(document, path);
   const byId = keys.includes('agent_id');
   const byReference = keys.includes('agent');
@@ -115,9 +108,9 @@ function reviewAgent(document: Reviewed, path: Path): string | undefined {
     return undefined;
   }
   const inherits = path[0] === 'jobs' && keysOf(document, []).includes('agent');
-  if (keys.length > 0 && !byId && !byReference && !inherits && !keys.some(isMistyped)) {
-    const within = path.length > 0 ? ` in ${label(path)}` : '';
-    document.report(path, `the key "agent" is missing${within}`, undefined, { offset: 0, length: 0 });
+  if (!byId && !byReference && !inherits) {
+    const within = path.length > 0 ? ` in ${describePath(path)}` : '';
+    document.report(path, `the key "agent" is missing${within}`);
     return undefined;
   }
   const agent = textAt(document, path, byId ? 'agent_id' : 'agent');
@@ -126,18 +119,22 @@ function reviewAgent(document: Reviewed, path: Path): string | undefined {
   return byId ? refuseId(document, agent) : reviewReference(document, path, agent);
 }
 
-function refuseId(document: Reviewed, agent: { readonly text: string; readonly path: Path }): undefined {
-  document.report(agent.path, `${label(agent.path)} must be an agent_id`, 'write it under "agent" to look it up');
+function refuseId(document: YamlDocument<unknown>, agent: { readonly text: string; readonly path: Path }): undefined {
+  document.report(
+    agent.path,
+    `${describePath(agent.path)} must be an agent_id`,
+    'write it under "agent" to look it up',
+  );
 }
 
 function reviewReference(
-  document: Reviewed,
+  document: YamlDocument<unknown>,
   path: Path,
   agent: { readonly text: string; readonly path: Path },
 ): string | undefined {
   const { by, value } = parseReference(agent.text);
   if (by !== 'name' || value === '') {
-    document.report(agent.path, `${label(agent.path)} must be an agent_id, or "name:" and the agent's name`);
+    document.report(agent.path, `${describePath(agent.path)} must be an agent_id, or "name:" and the agent's name`);
     return undefined;
   }
   const space = textAt(document, path, 'space');
@@ -161,13 +158,10 @@ export function readJobsFile(
   lookup: (name: string) => string | undefined,
 ): { jobs: FileJob[]; problems: Problem[] } {
   const names = new Map<string, string>();
-  const places = new Map<number, string[]>();
-  const review = (document: Reviewed): void => {
+  const places: string[][] = [];
+  const review = (document: YamlDocument<unknown>): void => {
     const paths = jobPaths(document);
-    places.set(
-      document.index,
-      paths.map((path) => document.source(path)),
-    );
+    places.push(paths.map((path) => document.fileAndLine(path)));
     reviewTimezone(document, ['timezone']);
     for (const path of paths) {
       const agent = reviewAgent(document, path);
@@ -176,9 +170,9 @@ export function readJobsFile(
     }
   };
   const { documents, problems } = readYaml(sources, { schema: jobsSchema, lookup, review });
-  const jobs = documents.flatMap(({ index, value }) => {
+  const jobs = documents.flatMap(({ value }, index) => {
     const { list, defaults } = spread(value);
-    return list.map((job, at) => readyJob(job, defaults, places.get(index)?.[at] ?? ''));
+    return list.map((job, at) => readyJob(job, defaults, places[index]?.[at] ?? ''));
   });
   return { jobs, problems };
 }

@@ -1,5 +1,5 @@
-import { quoted } from '../yaml/shown.ts';
-import { nearest } from '../yaml/suggest.ts';
+import { quoted } from '../yaml/quote.ts';
+import { suggest } from '../yaml/suggest.ts';
 import { parseField } from './cron-field.ts';
 import { type FieldName, ScheduleError } from './schedule-error.ts';
 import { canonicalZone, parseTimezone } from './time-zone.ts';
@@ -57,7 +57,7 @@ function nickname(word: Word): CronFields {
   const expression = Object.hasOwn(NICKNAMES, name) ? NICKNAMES[name] : undefined;
   if (expression !== undefined) return parseExpression(expression);
   const known = Object.keys(NICKNAMES);
-  const meant = nearest(name, known);
+  const meant = suggest(name, known);
   const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${quoted(meant)}?`;
   throw fault(word, 'is no known short form', hint);
 }

@@ -1,5 +1,5 @@
-import { quoted } from '../yaml/shown.ts';
-import { nearest } from '../yaml/suggest.ts';
+import { quoted } from '../yaml/quote.ts';
+import { suggest } from '../yaml/suggest.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { ZONE_ALIASES } from './zone-aliases.ts';
 
@@ -48,7 +48,7 @@ function meant(text: string): string | undefined {
   const region = word.slice(0, word.indexOf('/') + 1);
   const isNear = (zone: string): boolean => region !== '' && zone.toLowerCase().startsWith(region);
   for (const candidates of [allNames().filter(isNear), zones()]) {
-    const near = nearest(city(word), candidates.map(city));
+    const near = suggest(city(word), candidates.map(city));
     if (near !== undefined) return candidates.find((zone) => city(zone) === near);
   }
   return undefined;

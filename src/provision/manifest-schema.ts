@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/source.ts';
 import { agentJobSchema } from '../cron/job-schema.ts';
-import { filledText, identifier } from '../yaml/text.ts';
+import { identifier, nonBlankText } from '../yaml/schema.ts';
 
 const ROUTING =
   'agent_inbox: they enter the inbox of the agent, which can handle several related ones in one thread. ' +
@@ -11,7 +11,7 @@ const ROUTING =
 const chat = v.pipe(
   v.strictObject({
     name: v.exactOptional(
-      filledText('API chat name', `The display name of a new source. Without it: ${CHAT_DEFAULTS.name}.`),
+      nonBlankText('API chat name', `The display name of a new source. Without it: ${CHAT_DEFAULTS.name}.`),
     ),
     reply_capable: v.exactOptional(
       v.pipe(
@@ -40,7 +40,7 @@ const chat = v.pipe(
 const agent = v.pipe(
   v.strictObject({
     template_id: identifier('Template', 'The approved template to install.'),
-    name: filledText('Agent name', 'The name of the installed agent.'),
+    name: nonBlankText('Agent name', 'The name of the installed agent.'),
     auto_create_api_chat: v.exactOptional(
       v.pipe(
         v.boolean(),
@@ -81,7 +81,7 @@ export const manifestSchema = v.pipe(
     ),
     space: v.pipe(
       v.strictObject({
-        name: filledText('Space name', 'The name of the customer workspace.'),
+        name: nonBlankText('Space name', 'The name of the customer workspace.'),
         description: v.exactOptional(
           v.pipe(v.string(), v.title('Space description'), v.description('What the workspace is for.')),
         ),

@@ -1,8 +1,8 @@
 import { reviewName, reviewSchedule, toSchedule } from '../cron/check-job.ts';
 import type { CronJob } from '../cron/job.ts';
 import type { Problem } from '../yaml/problem.ts';
-import { type Reviewed, readYaml } from '../yaml/read.ts';
-import { quoted } from '../yaml/shown.ts';
+import { quoted } from '../yaml/quote.ts';
+import { readYaml, type YamlDocument } from '../yaml/read.ts';
 import type { YamlSource } from '../yaml/source-text.ts';
 import { type Manifest, type ManifestAgent, manifestSchema } from './manifest-schema.ts';
 
@@ -23,31 +23,31 @@ function isFilled(value: unknown): value is string {
 }
 
 /** Two documents for one space would undo each other's work. */
-function differentSpaces(): (document: Reviewed) => void {
+function differentSpaces(): (document: YamlDocument<Manifest>) => void {
   const places = new Map<string, string>();
   return (document) => {
     const path = ['external_space_id'];
-    const id = document.at(path);
+    const id = document.get(path);
     if (!isFilled(id)) return;
     const first = places.get(id);
-    if (first === undefined) places.set(id, document.where(path));
+    if (first === undefined) places.set(id, document.location(path));
     else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
   };
 }
 
 /** A repeat of the run could not tell two agents of the same template and name apart. */
-function differentAgents(document: Reviewed): void {
-  const agents = document.at(['agents']);
+function differentAgents(document: YamlDocument<Manifest>): void {
+  const agents = document.get(['agents']);
   if (!Array.isArray(agents)) return;
   const places = new Map<string, string>();
   for (const index of agents.keys()) {
     const path = ['agents', index, 'name'];
-    const template = document.at(['agents', index, 'template_id']);
-    const name = document.at(path);
+    const template = document.get(['agents', index, 'template_id']);
+    const name = document.get(path);
     if (!isFilled(template) || !isFilled(name)) continue;
     const key = JSON.stringify([template, name]);
     const first = places.get(key);
-    if (first === undefined) places.set(key, document.where(path));
+    if (first === undefined) places.set(key, document.location(path));
     else {
       const message = `this agent has the same template and name as the one at ${first}`;
       document.report(path, message, 'give each agent of a template a name of its own');
@@ -56,11 +56,11 @@ function differentAgents(document: Reviewed): void {
 }
 
 /** What the schema cannot say about the cron jobs of the agents. */
-function soundJobs(document: Reviewed): void {
-  const agents = document.at(['agents']);
+function soundJobs(document: YamlDocument<Manifest>): void {
+  const agents = document.get(['agents']);
   if (!Array.isArray(agents)) return;
   for (const index of agents.keys()) {
-    const jobs = document.at(['agents', index, 'cron']);
+    const jobs = document.get(['agents', index, 'cron']);
     if (!Array.isArray(jobs)) continue;
     const names = new Map<string, string>();
     for (const number of jobs.keys()) {
@@ -94,11 +94,11 @@ export function readManifests(
   lookup: (name: string) => string | undefined,
 ): { documents: ManifestDocument[]; problems: Problem[] } {
   const compareSpaces = differentSpaces();
-  const review = (document: Reviewed): void => {
+  const review = (document: YamlDocument<Manifest>): void => {
     compareSpaces(document);
     differentAgents(document);
     soundJobs(document);
   };
   const { documents, problems } = readYaml(sources, { schema: manifestSchema, lookup, review });
-  return { documents: documents.map(({ value, ...place }) => ({ ...place, manifest: value })), problems };
+  return { documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value })), problems };
 }

@@ -1,47 +1,60 @@
-type FaultKind = 'unset' | 'refused' | 'malformed' | 'unclosed' | 'nested';
+import { quoted } from './quote.ts';
 
-/** A `${…}` that cannot be put in. */
-export interface Fault {
-  /** Index in the text of its `$`. */
+export type Lookup = (name: string) => string | undefined;
+
+/** A `${…}` that has no value. */
+export interface InterpolationFault {
+  /** Index of its `$` in the text. */
   readonly at: number;
-  readonly kind: FaultKind;
-  /** What stands between the braces. */
-  readonly body: string;
+  readonly length: number;
+  readonly message: string;
+  readonly hint: string;
 }
 
 export interface Interpolated {
   readonly text: string;
-  readonly faults: readonly Fault[];
-  /** The names that were put in, in order. */
-  readonly names: readonly string[];
-  /** The text is one substitution and nothing else. */
-  readonly whole: boolean;
+  readonly faults: readonly InterpolationFault[];
+  /** The names of the variables in the text, in order. */
+  readonly variables: readonly string[];
+  /** Whether the text is one substitution and nothing else. */
+  readonly isSingleVariable: boolean;
 }
 
-export type Lookup = (name: string) => string | undefined;
+type Fault = Pick<InterpolationFault, 'message' | 'hint'>;
 
 const BODY = /^(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/s;
 
-/** Credentials never travel in a file that is sent to the service. */
+/** Credentials never go into a file that is sent to the service. */
 const REFUSED = 'PARTNER_TOKEN';
 
-function resolve(body: string, lookup: Lookup): { name: string; value: string } | { kind: FaultKind } {
+const ESCAPE_HINT = 'write $${ for a plain ${';
+
+function resolve(body: string, lookup: Lookup): { name: string; value: string } | Fault {
   const { name, fallback } = BODY.exec(body)?.groups ?? {};
-  if (name === undefined) return { kind: 'malformed' };
-  if (fallback?.includes('${')) return { kind: 'nested' };
-  if (name === REFUSED) return { kind: 'refused' };
+  if (name === undefined) {
+    const hint = 'write ${NAME} or ${NAME:-default}, or $${ for a plain ${';
+    return { message: `${quoted(`\${${body}}`)} is not a variable`, hint };
+  }
+  if (fallback?.includes('${')) return { message: 'the default of a variable cannot contain "${"', hint: ESCAPE_HINT };
+  if (name === REFUSED) {
+    return { message: `${REFUSED} cannot be used in a file`, hint: 'each request carries the token already' };
+  }
   const found = lookup(name);
   const value = fallback !== undefined && !found ? fallback : found;
-  return value === undefined ? { kind: 'unset' } : { name, value };
+  if (value !== undefined) return { name, value };
+  return {
+    message: `the variable ${name} is not set`,
+    hint: `set it, or give a default: \${${name}:-default}`,
+  };
 }
 
 /**
- * Puts in `${NAME}` and `${NAME:-default}` (the default where the name is unset or empty); `$${` is a plain `${`.
- * What is put in is not looked at again. A substitution with a fault stays out of the text.
+ * Replaces `${NAME}` and `${NAME:-default}` (the default where the variable is unset or empty); `$${` is a plain `${`.
+ * Values are not interpolated again. A substitution with a fault is left out of the text.
  */
 export function interpolate(text: string, lookup: Lookup): Interpolated {
-  const faults: Fault[] = [];
-  const names: string[] = [];
+  const faults: InterpolationFault[] = [];
+  const variables: string[] = [];
   const parts: string[] = [];
   let done = 0;
   for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', done)) {
@@ -53,19 +66,18 @@ export function interpolate(text: string, lookup: Lookup): Interpolated {
     parts.push(text.slice(done, at));
     const close = text.indexOf('}', at);
     if (close === -1) {
-      faults.push({ at, kind: 'unclosed', body: text.slice(at + 2) });
+      faults.push({ at, length: 2, message: '"${" has no closing "}"', hint: ESCAPE_HINT });
       done = text.length;
       break;
     }
     done = close + 1;
-    const body = text.slice(at + 2, close);
-    const resolved = resolve(body, lookup);
-    if ('kind' in resolved) faults.push({ at, kind: resolved.kind, body });
+    const resolved = resolve(text.slice(at + 2, close), lookup);
+    if ('message' in resolved) faults.push({ at, length: done - at, ...resolved });
     else {
       parts.push(resolved.value);
-      names.push(resolved.name);
+      variables.push(resolved.name);
     }
   }
-  const whole = names.length === 1 && text.startsWith('${') && text.indexOf('}') === text.length - 1;
-  return { text: parts.join('') + text.slice(done), faults, names, whole };
+  const isSingleVariable = variables.length === 1 && text.startsWith('${') && text.indexOf('}') === text.length - 1;
+  return { text: parts.join('') + text.slice(done), faults, variables, isSingleVariable };
 }

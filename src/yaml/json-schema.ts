@@ -1,13 +1,13 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
-import type { Shape } from './shape.ts';
+import type { DocumentSchema } from './schema.ts';
 
 const VARIABLE = { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}$' } as const;
 
 /**
- * The JSON Schema (draft 7, as YAML language servers expect it) of documents before their variables are put in:
- * where a value is fixed to certain words or to true and false, a variable may stand, too.
+ * The JSON Schema (draft 7, as YAML language servers expect it) of documents before variables are replaced: a variable
+ * may stand for true or false and for fixed values.
  */
-export function jsonSchema(schema: Shape): object {
+export function jsonSchema(schema: DocumentSchema): object {
   return toJsonSchema(schema, {
     target: 'draft-07',
     typeMode: 'input',

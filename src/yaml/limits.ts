@@ -1,24 +1,28 @@
-/**
- * What one run reads at most. Every refusal names its limit.
- * They keep the time and memory of a hostile file within seconds and a few hundred megabytes.
- */
+/** The most that is read; the limits bound the time and memory that a hostile file can cost. */
 export const LIMITS = {
-  /** Characters (UTF-16 units) in one source. */
+  /** UTF-16 units in one source. */
   sourceLength: 4 * 1024 * 1024,
-  /** YAML tokens (words, marks, line ends) in one source. */
-  tokens: 1_000_000,
-  /** The same, in one document. */
+  /** YAML tokens (words, punctuation, line ends) in one document. */
   tokensPerDocument: 250_000,
-  /** Documents in a run, over all sources. */
+  /** Documents in one source. */
   documents: 10_000,
   /** Collections within collections. */
   depth: 32,
-  /** Values in one document, each alias counted as the values that it stands for. */
-  values: 100_000,
-  /** The same, over all documents of a run. */
-  valuesPerRun: 1_000_000,
-  /** Unknown escapes in the double quotes of one document, after which it is not read any further. */
-  badEscapes: 100,
-  /** Problems shown for a run. */
+  /** Values in one source, each alias counted as the values it stands for. */
+  values: 1_000_000,
+  /** Problems shown. */
   problems: 1_000,
 } as const;
+
+/** Ends the reading of a source. */
+export class UnreadableSource extends Error {
+  readonly offset: number;
+  readonly hint: string;
+
+  /** @param offset where the trouble is, in UTF-16 units */
+  constructor(offset: number, message: string, hint: string) {
+    super(message);
+    this.offset = offset;
+    this.hint = hint;
+  }
+}

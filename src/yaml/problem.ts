@@ -1,8 +1,10 @@
-import { excerpt } from './excerpt.ts';
-import type { Finding } from './finding.ts';
-import type { SourceText } from './source-text.ts';
+import stringWidth from 'string-width';
+import { InputError } from '../errors.ts';
+import { LIMITS } from './limits.ts';
+import { printable } from './quote.ts';
+import { positionAt, type Range, type SourceText } from './source-text.ts';
 
-/** Something wrong in a source, ready to be shown. */
+/** A mistake in a source, ready to be shown. */
 export interface Problem {
   readonly source: string;
   /** From 1. */
@@ -12,20 +14,81 @@ export interface Problem {
   readonly message: string;
   /** What to do about it. */
   readonly hint?: string;
-  /** The source line and a caret line under the column, with a line number gutter; safe for a terminal. */
+  /** The source line with its number, and a line of carets below it; safe for a terminal. */
   readonly excerpt: string;
-  /** How much of the source is meant, in UTF-16 units, where that is known. */
-  readonly length?: number;
 }
 
-/** A finding as people see it: with file, line, column and the line itself. */
-export function problem(source: SourceText, finding: Finding): Problem {
-  return {
-    source: source.name,
-    ...source.position(finding.offset),
-    message: finding.message,
-    ...(finding.hint !== undefined && { hint: finding.hint }),
-    excerpt: excerpt(source, finding),
-    ...(finding.length > 0 && { length: finding.length }),
-  };
+const MAX_EXCERPT_WIDTH = 120;
+const MAX_BEFORE_CARET = 60;
+
+/**
+ * The source line of a range with its number, and a line of carets under the range. A long line is clipped around the
+ * carets; a range of several lines is underlined up to the end of its first one.
+ */
+export function excerpt(source: SourceText, [start, end]: Range): string {
+  const { text } = source;
+  const { line, column } = positionAt(source, start);
+  const lineStart = start - column + 1;
+  const newline = text.indexOf('\n', lineStart);
+  const rest = text.slice(lineStart, newline === -1 ? undefined : newline);
+  const lineEnd = lineStart + (rest.endsWith('\r') ? rest.length - 1 : rest.length);
+  const caret = Math.min(start, lineEnd);
+  const from = caret - lineStart > MAX_BEFORE_CARET ? caret - MAX_BEFORE_CARET : lineStart;
+  const to = Math.min(lineEnd, from + MAX_EXCERPT_WIDTH);
+  const before = `${from > lineStart ? '…' : ''}${printable(text.slice(from, caret))}`;
+  const after = `${printable(text.slice(caret, to))}${to < lineEnd ? '…' : ''}`;
+  const underlined = printable(text.slice(caret, Math.min(to, Math.max(end, start + 1))));
+  const number = String(line).padStart(4);
+  const gap = ' '.repeat(stringWidth(before));
+  const carets = '^'.repeat(Math.max(1, stringWidth(underlined)));
+  return `${number} | ${before}${after}\n${' '.repeat(number.length)} | ${gap}${carets}`;
+}
+
+/** The problems of one source: each one once, and no more of them than a run shows. */
+export class ProblemList {
+  readonly #source: SourceText;
+  readonly #problems = new Map<string, Problem>();
+
+  constructor(source: SourceText) {
+    this.#source = source;
+  }
+
+  get size(): number {
+    return this.#problems.size;
+  }
+
+  add(range: Range, message: string, hint?: string): void {
+    const key = `${range[0]} ${message}`;
+    if (this.size >= LIMITS.problems || this.#problems.has(key)) return;
+    this.#problems.set(key, {
+      source: this.#source.name,
+      ...positionAt(this.#source, range[0]),
+      message,
+      ...(hint !== undefined && { hint }),
+      excerpt: excerpt(this.#source, range),
+    });
+  }
+
+  /** The problems by line and column. */
+  sorted(): Problem[] {
+    return [...this.#problems.values()].sort((one, other) => one.line - other.line || one.column - other.column);
+  }
+}
+
+function formatProblem({ source, line, column, message, hint, excerpt: lines }: Problem): string {
+  return [`${source}:${line}:${column}: ${message}`, lines, ...(hint === undefined ? [] : [`  hint: ${hint}`])].join(
+    '\n',
+  );
+}
+
+/** The error that shows every problem with its place and its source line. */
+export function problemsError(problems: readonly Problem[]): InputError {
+  const count =
+    problems.length === 1
+      ? 'a mistake'
+      : `${problems.length < LIMITS.problems ? '' : 'at least '}${problems.length} mistakes`;
+  return new InputError(`The input has ${count}; nothing was sent.`, {
+    why: problems.map(formatProblem).join('\n\n'),
+    details: { problems },
+  });
 }

@@ -1,159 +1,123 @@
 import type * as v from 'valibot';
-import { Schema } from 'yaml';
-import { build } from './build.ts';
-import { check } from './check.ts';
-import { compose } from './compose.ts';
-import { type Finding, Findings, type Span } from './finding.ts';
+import { buildValue } from './build-value.ts';
+import { type DocumentValue, follow, type Path } from './document-value.ts';
 import type { Lookup } from './interpolate.ts';
-import { LIMITS } from './limits.ts';
-import { type Problem, problem } from './problem.ts';
-import type { Shape } from './shape.ts';
-import { shown } from './shown.ts';
-import { SourceText, type YamlSource } from './source-text.ts';
-import { split } from './split.ts';
-import { follow, type Path, spanOf, type Tree } from './tree.ts';
+import { LIMITS, UnreadableSource } from './limits.ts';
+import { parseDocuments } from './parse.ts';
+import { type Problem, ProblemList } from './problem.ts';
+import { printable } from './quote.ts';
+import type { DocumentSchema } from './schema.ts';
+import { positionAt, type Range, type SourceText, toSourceText, type YamlSource } from './source-text.ts';
+import { validate } from './validate.ts';
 
-export interface YamlDocument<Value> {
-  /** File and line where the document's content begins: `acme.yaml:1`. */
+/** A document that fits its schema. */
+export class YamlDocument<Value> {
+  readonly value: Value;
+  readonly #content: DocumentValue;
+  readonly #source: SourceText;
+  readonly #problems: ProblemList;
+
+  constructor(value: Value, content: DocumentValue, source: SourceText, problems: ProblemList) {
+    this.value = value;
+    this.#content = content;
+    this.#source = source;
+    this.#problems = problems;
+  }
+
+  /** The value at a path; undefined if there is none. */
+  get(path: Path): unknown {
+    return follow(this.#content, path).value;
+  }
+
+  /** Where a value is, as `acme.yaml:3:20`; safe to print. */
+  location(path: Path): string {
+    const { line, column } = this.#position(path);
+    return printable(`${this.#source.name}:${line}:${column}`);
+  }
+
+  /** File and line of a value, as `acme.yaml:3`. */
+  fileAndLine(path: Path): string {
+    return `${this.#source.name}:${this.#position(path).line}`;
+  }
+
+  /** The variables in a text. What they hold may be a secret: messages do not repeat it. */
+  variables(path: Path): readonly string[] {
+    return follow(this.#content, path).place.variables;
+  }
+
+  /**
+   * Reports a problem with a value.
+   * @param part start and end of what is wrong within a value that is text
+   */
+  report(path: Path, message: string, hint?: string, part?: Range): void {
+    const { value, place } = follow(this.#content, path);
+    this.#problems.add(part ? this.#rangeOfPart(place.range, value, part) : place.range, message, hint);
+  }
+
+  #position(path: Path): { line: number; column: number } {
+    return positionAt(this.#source, follow(this.#content, path).place.range[0]);
+  }
+
+  /** A part of a text is found in the source where the text is there as it is, but for quotes. */
+  #rangeOfPart([start, end]: Range, value: unknown, part: Range): Range {
+    const written = this.#source.text.slice(start, end);
+    if (written === value) return [start + part[0], start + part[1]];
+    return written.slice(1, -1) === value ? [start + 1 + part[0], start + 1 + part[1]] : [start, end];
+  }
+}
+
+export interface ReadOptions<S extends DocumentSchema> {
+  /** What each document must be. */
+  readonly schema: S;
+  /** The value of a variable; undefined if it is not set. */
+  readonly lookup: Lookup;
+  /** Reports what a schema cannot express, of documents that fit it: values that must differ, within one or across all. */
+  readonly review?: (document: YamlDocument<v.InferOutput<S>>) => void;
+}
+
+export interface ReadDocument<Value> {
+  /** File and line where the content of the document starts: `acme.yaml:1`. */
   readonly source: string;
-  /** The document's number among those of the run that hold something, from 0. */
-  readonly index: number;
   readonly value: Value;
 }
 
-/** A document as a review sees it: whether or not it is valid, and before that is known. */
-export interface Reviewed {
-  /** The value at a path; undefined where there is none, or where a problem with it has been reported. */
-  at(path: Path): unknown;
-  /** The document's number among those of the run that hold something, from 0. */
-  readonly index: number;
-  /** Where a value stands, as `acme.yaml:3:20`; safe to show. */
-  where(path: Path): string;
-  /** File and line of a value, as `acme.yaml:3`. */
-  source(path: Path): string;
-  /** The variables put into a text; what they hold may be a secret, and is not repeated in messages. */
-  variables(path: Path): readonly string[];
-  /**
-   * Adds a problem at a value.
-   * @param part the stretch of the value that is meant, where the value is text
-   */
-  report(path: Path, message: string, hint?: string, part?: Span): void;
-}
-
-export interface Reading<S extends Shape> {
-  /** What each document must be. */
-  readonly schema: S;
-  /** The value of a variable; undefined where it is not set. */
-  readonly lookup: Lookup;
-  /** Looks at what a schema cannot say: things that must differ, within a document or over all of them. */
-  readonly review?: (document: Reviewed) => void;
-}
-
-/** The stretch of the source that a part of a text takes: known where the text stands there as it is, but for quotes. */
-function spanOfPart(source: SourceText, whole: Span, value: unknown, part: Span): Span {
-  const written = source.text.slice(whole.offset, whole.offset + whole.length);
-  const shift = written === value ? 0 : written.slice(1, -1) === value ? 1 : undefined;
-  return shift === undefined ? whole : { offset: whole.offset + shift + part.offset, length: part.length };
-}
-
-function reviewed(tree: Tree, source: SourceText, index: number, findings: Findings): Reviewed {
-  const position = (path: Path) => source.position(follow(tree, path).place.span.offset);
-  return {
-    index,
-    at: (path) => follow(tree, path).value,
-    where: (path) => {
-      const { line, column } = position(path);
-      return shown(`${source.name}:${line}:${column}`);
-    },
-    source: (path) => `${source.name}:${position(path).line}`,
-    variables: (path) => follow(tree, path).place.variables,
-    report: (path, message, hint, part) => {
-      const { value, place } = follow(tree, path);
-      findings.add(part ? spanOfPart(source, place.span, value, part) : place.span, message, hint);
-    },
-  };
-}
-
-function problemsOf(source: SourceText, findings: readonly Finding[]): Problem[] {
-  return findings.toSorted((one, other) => one.offset - other.offset).map((finding) => problem(source, finding));
-}
-
 /**
- * Reads YAML documents from several sources and checks each one, reporting everything that is wrong in all of them.
- * Never throws, whatever the text is.
- * @returns the valid documents in order, and the problems ordered by source, line and column. Over
- *   `LIMITS.problems`, reading stops and the last problem says so.
+ * Reads YAML documents from several sources and checks each one. Never throws, whatever the text is. A document is
+ * checked in steps (syntax; keys, aliases, and variables; schema; review), and its problems are those of the first step
+ * that finds any.
+ * @returns the valid documents in order, and the problems by source, line, and column
  */
-export function readYaml<S extends Shape>(
+export function readYaml<S extends DocumentSchema>(
   sources: readonly YamlSource[],
-  { schema, lookup, review }: Reading<S>,
-): { documents: YamlDocument<v.InferOutput<S>>[]; problems: Problem[] } {
-  const yamlSchema = new Schema({ schema: 'core', resolveKnownTags: false });
-  const budget = { values: LIMITS.valuesPerRun as number };
-  const documents: YamlDocument<v.InferOutput<S>>[] = [];
+  { schema, lookup, review }: ReadOptions<S>,
+): { documents: ReadDocument<v.InferOutput<S>>[]; problems: Problem[] } {
+  const documents: ReadDocument<v.InferOutput<S>>[] = [];
   const problems: Problem[] = [];
-  let index = -1;
 
-  /** @returns whether the run may go on. */
-  function readDocument(
-    source: SourceText,
-    contents: NonNullable<ReturnType<typeof compose>['contents']>,
-    findings: Findings,
-  ): boolean {
-    const before = findings.all.length;
-    const tree = build(contents, { source, findings, lookup, budget });
-    if (budget.values < 0) return false;
-    const value = check(schema, tree, source, findings);
-    review?.(reviewed(tree, source, index, findings));
-    if (value !== undefined && findings.all.length === before) {
-      const { line } = source.position(spanOf(contents).offset);
-      documents.push({ source: `${source.name}:${line}`, index, value });
+  function readSource(source: SourceText, found: ProblemList): void {
+    const budget = { values: LIMITS.values as number };
+    for (const contents of parseDocuments(source, found)) {
+      const before = found.size;
+      const content = buildValue(contents, { source, lookup, budget, problems: found });
+      const value = found.size === before ? validate(schema, content, source, found) : undefined;
+      if (value === undefined) continue;
+      const document = new YamlDocument(value, content, source, found);
+      review?.(document);
+      if (found.size === before) documents.push({ source: document.fileAndLine([]), value });
     }
-    return true;
   }
 
-  /** @returns whether the run may go on. */
-  function readSource(source: SourceText, findings: Findings): boolean {
-    let tokens = 0;
-    let empty = true;
-    for (const chunk of split(source.text)) {
-      empty = false;
-      index += 1;
-      if (index >= LIMITS.documents) {
-        const limit = LIMITS.documents.toLocaleString('en');
-        findings.add({ offset: chunk.start, length: 0 }, `this run holds more than ${limit} documents`);
-        return false;
-      }
-      const composed = compose(source.text, chunk, yamlSchema, LIMITS.tokens - tokens, findings);
-      tokens += composed.tokens;
-      if (composed.contents && !readDocument(source, composed.contents, findings)) return false;
-      if (tokens > LIMITS.tokens || findings.all.length + problems.length > LIMITS.problems) break;
+  for (const each of sources) {
+    const source = toSourceText(each);
+    const found = new ProblemList(source);
+    try {
+      readSource(source, found);
+    } catch (error) {
+      if (!(error instanceof UnreadableSource)) throw error;
+      found.add([error.offset, error.offset], error.message, error.hint);
     }
-    if (empty) {
-      findings.add({ offset: 0, length: 0 }, 'this source holds no document', 'write one, or leave the file out');
-    }
-    return findings.all.length + problems.length <= LIMITS.problems;
+    problems.push(...found.sorted());
+    if (problems.length >= LIMITS.problems) break;
   }
-
-  for (const { name, text } of sources) {
-    const findings = new Findings();
-    const tooLong = text.length > LIMITS.sourceLength;
-    const source = new SourceText({ name, text: tooLong ? text.slice(0, LIMITS.sourceLength) : text });
-    if (tooLong) {
-      const limit = LIMITS.sourceLength.toLocaleString('en');
-      findings.add(
-        { offset: 0, length: 0 },
-        `this source is longer than ${limit} characters`,
-        'split it into several files',
-      );
-    }
-    const goOn = tooLong || readSource(source, findings);
-    problems.push(...problemsOf(source, findings.all));
-    if (!goOn) break;
-  }
-  const last = problems[LIMITS.problems];
-  if (last === undefined) return { documents, problems };
-  const message = `there are more than ${LIMITS.problems.toLocaleString('en')} problems; from here on they are not shown`;
-  const { hint: _, ...place } = last;
-  return { documents, problems: [...problems.slice(0, LIMITS.problems), { ...place, message }] };
+  return { documents, problems: problems.slice(0, LIMITS.problems) };
 }

@@ -223,14 +223,18 @@ describe('mistakes: exit 2, and nothing is sent', () => {
     [
       'a name with a space before it',
       [...JOB('a'), '--name', ' daily'],
-      '--name must not begin or end with white space',
+      '--name must not start or end with white space',
     ],
     [
       'a name of two lines',
       [...JOB('a'), '--name', 'a\nb'],
-      '--name must not begin or end with white space, or hold a line',
+      '--name must not start or end with white space, or contain a line',
     ],
-    ['a name with a control character', [...JOB('a'), '--name', 'a\u001bb'], '--name must not hold control characters'],
+    [
+      'a name with a control character',
+      [...JOB('a'), '--name', 'a\u001bb'],
+      '--name must not contain control characters',
+    ],
     [
       'an agent by name without a space',
       [...JOB('name:Support')],
@@ -392,11 +396,11 @@ jobs:
     const it = await schedules();
     const bad = write(
       'bad.yaml',
-      "- { agent: a, name: x, instructions: y, schedule: '0 9 1 * *' }\n- { agent: a, name: x, schedule: '99 9 * * *', when: 1 }\n",
+      "- { agent: a, name: x, instructions: y, schedule: '0 9 1 * *' }\n---\n- { agent: a, name: x, schedule: '99 9 * * *', when: 1 }\n",
     );
     const ran = await it.cron(['create', '-f', write('jobs.yaml', MANY), '-f', bad]);
     expect(ran.code).toBe(2);
-    for (const place of ['bad.yaml:1:', 'bad.yaml:2:']) expect(ran.stderr).toContain(place);
+    for (const place of ['bad.yaml:1:', 'bad.yaml:3:']) expect(ran.stderr).toContain(place);
     expect(ran.stderr).toContain('unknown key "when"');
     expect(ran.stderr).toContain('the key "instructions" is missing');
     expect(await it.received()).toEqual([]);

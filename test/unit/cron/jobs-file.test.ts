@@ -108,30 +108,43 @@ jobs:
 });
 
 describe('what is wrong', () => {
-  test('everything at once, each thing at its place', () => {
+  test('every mistake that the schema finds is reported at its place', () => {
     const reading = read(`jobs:
   - agent: a
     nmae: One
     instructions: ""
     schedule: 0 25 * * *
-    timezone: Europe/Berln
-  - name: Two
-    instructions: 5
-    schedule: { minute: 75, hour: 9, day_of_week: fri-mon }
-  - { agent: a, agent_id: a, name: Three, instructions: x, schedule: true }
+  - { name: Two, instructions: 5, schedule: true }
 `);
     expect(reading.jobs).toEqual([]);
     expect(said(reading)).toEqual([
       'a.yaml:3:5 unknown key "nmae"',
       'a.yaml:4:19 "jobs[0].instructions" must not be empty',
+      'a.yaml:6:32 "jobs[1].instructions" must be text, not 5',
+      'a.yaml:6:45 "jobs[1].schedule" must be text, such as "0 9 * * 1-5", or a mapping of minute, hour and day_of_week',
+    ]);
+  });
+
+  test('every mistake in agents, schedules, and timezones is reported at its place', () => {
+    const reading = read(`jobs:
+  - agent: a
+    name: One
+    instructions: x
+    schedule: 0 25 * * *
+    timezone: Europe/Berln
+  - name: Two
+    instructions: x
+    schedule: { minute: 75, hour: 9, day_of_week: fri-mon }
+  - { agent: a, agent_id: a, name: Three, instructions: x, schedule: "@daily" }
+`);
+    expect(reading.jobs).toEqual([]);
+    expect(said(reading)).toEqual([
       'a.yaml:5:17 "jobs[0].schedule": hour: "25" is out of range: 0 to 23',
       'a.yaml:6:15 "jobs[0].timezone" "Europe/Berln" is not an IANA timezone name',
       'a.yaml:7:5 the key "agent" is missing in "jobs[1]"',
-      'a.yaml:8:19 "jobs[1].instructions" must be text, not the number 5',
       'a.yaml:9:25 "jobs[1].schedule.minute" "75" is out of range: 0 to 59',
       'a.yaml:9:51 "jobs[1].schedule.day_of_week" "fri-mon" runs backwards',
       'a.yaml:10:27 the agent is given twice, as "agent" and as "agent_id"',
-      'a.yaml:10:70 "jobs[2].schedule" must be text, such as "0 9 * * 1-5", or a mapping of minute, hour and day_of_week',
     ]);
     expect(reading.problems.find(({ line }) => line === 6)?.hint).toBe('did you mean "Europe/Berlin"?');
     expect(reading.problems.find(({ line }) => line === 5)?.excerpt).toBe(
@@ -158,28 +171,28 @@ describe('what is wrong', () => {
     ['0 9 * * mon-fri', '[0, 9]', '4:11 "schedule" must be text', ''],
     ['0 9 * * mon-fri', '', '4:1 "schedule" must be text', ''],
     ['schedule: 0 9 * * mon-fri\n', '', '1:1 the key "schedule" is missing', ''],
-    ['schedule: 0 9', 'schedule: */5 9', '4:11 a plain value cannot begin with "*"', 'put quotes around the value'],
-    ['schedule: 0 9', 'schedule: * 9', '4:11 the name of an anchor or alias is missing', 'needs quotes'],
+    ['schedule: 0 9', 'schedule: */5 9', '4:11 a value that starts with "*" needs quotes', 'starts an alias'],
+    ['schedule: 0 9', 'schedule: * 9', '4:11 invalid YAML: Alias cannot', 'put quotes around a value'],
     [
       'schedule: 0 9 * * mon-fri',
       'schedule: { minute: */5, hour: 9 }',
-      '4:21 no anchor',
-      'that begins with "*" needs quotes',
+      '4:21 the anchor "&/5" is not defined',
+      'text that starts with "*" needs quotes',
     ],
     [
       'schedule: 0 9 * * mon-fri',
       'schedule: { minute: 5, hour: * }',
-      '4:30 the name of an anchor or alias is missing',
-      'needs quotes',
+      '4:30 invalid YAML: Alias cannot',
+      'put quotes around a value',
     ],
-    ['0 9 * * mon-fri', '@daily', '4:11 a plain value cannot begin with this character', 'put quotes around the value'],
-    ['Report', '" Report"', '2:7 "name" must not begin or end with white space', ''],
+    ['0 9 * * mon-fri', '@daily', '4:11 invalid YAML: Plain value cannot start with', 'put quotes around the value'],
+    ['Report', '" Report"', '2:7 "name" must not start or end with white space', ''],
     ['agent: agent_1\n', '', '1:1 the key "agent" is missing', ''],
     ['agent: agent_1', 'agent: name:Support', '1:8 an agent is looked up by name in a space, and none is given', ''],
     ['agent: agent_1', 'agent_id: name:Support', '1:11 "agent_id" must be an agent_id', 'write it under "agent"'],
     ['agent: agent_1', 'agent: ext:Support', '1:8 "agent" must be an agent_id, or "name:"', ''],
     ['agent: agent_1', 'agent: "name:"\nspace: s', '1:8 "agent" must be an agent_id, or "name:"', ''],
-    ['agent: agent_1', 'agent: 5', '1:8 "agent" must be text, not the number 5', ''],
+    ['agent: agent_1', 'agent: 5', '1:8 "agent" must be text, not 5', ''],
     ['agent: agent_1', 'agnet: agent_1', '1:1 unknown key "agnet"', 'did you mean "agent"?'],
   ])('%j as %j', (from, to, message, hint) => {
     const reading = read(changed(from, to));
@@ -228,13 +241,13 @@ describe('what is wrong', () => {
   });
 
   test.each([
-    ['text\n', 'a.yaml:1:1 this document must be a mapping, not the text "text"'],
+    ['text\n', 'a.yaml:1:1 this document must be a mapping, not "text"'],
     ['[]\n', 'a.yaml:1:1 this document must list at least one job'],
     ['jobs: []\n', 'a.yaml:1:7 "jobs" must list at least one job'],
     ['jobs: {}\n', 'a.yaml:1:7 "jobs" must be a list, not a mapping'],
-    ['- text\n', 'a.yaml:1:3 "[0]" must be a mapping, not the text "text"'],
+    ['- text\n', 'a.yaml:1:3 "[0]" must be a mapping, not "text"'],
     ['job: []\n', 'a.yaml:1:1 unknown key "job"'],
-    ['', 'a.yaml:1:1 this source holds no document'],
+    ['', 'a.yaml:1:1 this source contains no document'],
   ])('a document of another shape: %j', (text, message) => {
     expect(said(read(text))).toEqual([message]);
   });

@@ -11,16 +11,15 @@ const schema = v.array(
   }),
 );
 
-const readJobs = (text: string) =>
-  readYaml([{ name: 'jobs.yaml', text }], { schema, lookup: (name) => ({ ON: 'true' })[name] });
+const readList = (text: string) =>
+  readYaml([{ name: 'list.yaml', text }], { schema, lookup: (name) => ({ ON: 'true' })[name] });
 
-describe('a file of another kind', () => {
-  test('a list at the top', () => {
-    expect(readJobs('- name: a\n  every: 2.5\n  on: ${ON}\n- {name: b, every: 3}\n')).toEqual({
+describe('a schema with a list at the top', () => {
+  test('a valid document', () => {
+    expect(readList('- name: a\n  every: 2.5\n  on: ${ON}\n- {name: b, every: 3}\n')).toEqual({
       documents: [
         {
-          source: 'jobs.yaml:1',
-          index: 0,
+          source: 'list.yaml:1',
           value: [
             { name: 'a', every: 2.5, on: true },
             { name: 'b', every: 3 },
@@ -31,15 +30,15 @@ describe('a file of another kind', () => {
     });
   });
 
-  test('its problems', () => {
-    const { problems } = readJobs(
+  test('all problems of a document', () => {
+    const { problems } = readList(
       '- name: a\n  evry: 2\n- {name: b, every: 0}\n- {name: c, every: x, on: 1}\n---\na: b\n',
     );
     expect(problems.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
       '2:3 unknown key "evry"',
       '3:20 "[1].every" must be at least 1',
-      '4:20 "[2].every" must be a number, not the text "x"',
-      '4:27 "[2].on" must be true or false, not the number 1',
+      '4:20 "[2].every" must be a number, not "x"',
+      '4:27 "[2].on" must be true or false, not 1',
       '6:1 this document must be a list, not a mapping',
     ]);
   });

@@ -1,8 +1,8 @@
-import { readManifests } from '../../../src/provision/manifest.ts';
+import { readManifests } from '../../src/provision/manifest.ts';
 
 export type Reading = ReturnType<typeof readManifests>;
 
-/** Reads texts as the files a.yaml, b.yaml and so on. */
+/** Reads texts as the files a.yaml, b.yaml, and so on. */
 export function readAll(texts: readonly string[], variables: Readonly<Record<string, string>> = {}): Reading {
   const sources = texts.map((text, index) => ({ name: `${String.fromCharCode(97 + index)}.yaml`, text }));
   return readManifests(sources, (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined));
@@ -12,8 +12,8 @@ export function read(text: string, variables: Readonly<Record<string, string>> =
   return readAll([text], variables);
 }
 
-/** Problems as `a.yaml:3:5 message`. */
-export function said({ problems }: Reading): string[] {
+/** The problems as `a.yaml:3:5 message`. */
+export function problemLines({ problems }: Reading): string[] {
   return problems.map(({ source, line, column, message }) => `${source}:${line}:${column} ${message}`);
 }
 
@@ -24,3 +24,10 @@ agents:
   - template_id: tmpl_support
     name: Support
 `;
+
+/** The valid manifest with a part replaced. */
+export function changed(from: string | RegExp, to: string): string {
+  const text = VALID.replace(from, () => to);
+  if (text === VALID) throw new Error(`nothing to replace: ${from}`);
+  return text;
+}

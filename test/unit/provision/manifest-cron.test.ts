@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { cronJobsOf } from '../../../src/provision/manifest.ts';
-import { read, said, VALID } from '../manifest/reading.ts';
+import { problemLines, read, VALID } from '../../helpers/manifests.ts';
 
 const withJobs = (...lines: readonly string[]): string =>
   `${VALID}    cron:\n${lines.map((line) => `      - ${line}\n`).join('')}`;
 
 describe('cron jobs of an agent', () => {
-  test('as they go on the wire', () => {
+  test('are read in the form the service takes', () => {
     const { documents, problems } = read(
       withJobs(
         '{ name: Report, instructions: x, schedule: 00 9 ? * MON-FRI, timezone: europe/berlin }',
@@ -24,30 +24,27 @@ describe('cron jobs of an agent', () => {
     ]);
   });
 
-  test('an agent without any', () => {
+  test('may be left out', () => {
     expect(read(VALID).documents.flatMap(({ manifest }) => manifest.agents.flatMap(cronJobsOf))).toEqual([]);
   });
 
-  test('the same checks as in a file of jobs, each thing at its place', () => {
+  test('have the schedule checks of a file of jobs', () => {
     const reading = read(
       withJobs(
         '{ name: A, instructions: x, schedule: 0 9 1 * * }',
         '{ name: B, instructions: x, schedule: { minute: 60, hour: 9 }, timezone: Mars/Base }',
-        '{ name: C, instructions: x, schedule: "@daily", agent: other }',
-        '{ name: D, schedule: yes }',
+        '{ name: C, instructions: x, schedule: yes }',
       ),
     );
-    expect(said(reading)).toEqual([
+    expect(problemLines(reading)).toEqual([
       'a.yaml:8:51 "agents[0].cron[0].schedule" "1" is a day of the month, but must be *: the schedule of the service has only minute, hour and day_of_week',
       'a.yaml:9:57 "agents[0].cron[1].schedule.minute" "60" is out of range: 0 to 59',
       'a.yaml:9:82 "agents[0].cron[1].timezone" "Mars/Base" is not an IANA timezone name',
-      'a.yaml:10:57 unknown key "agent"',
-      'a.yaml:11:9 the key "instructions" is missing in "agents[0].cron[3]"',
-      'a.yaml:11:30 "agents[0].cron[3].schedule" "yes" has 1 field, not five',
+      'a.yaml:10:47 "agents[0].cron[2].schedule" "yes" has 1 field, not five',
     ]);
   });
 
-  test('two of one name under one agent, not under two', () => {
+  test('must differ in name under one agent, not across agents', () => {
     const jobs = withJobs(
       '{ name: A, instructions: x, schedule: "@daily" }',
       '{ name: A, instructions: y, schedule: "@daily" }',
@@ -55,6 +52,6 @@ describe('cron jobs of an agent', () => {
     const reading = read(
       `${jobs}  - template_id: other\n    name: Other\n    cron: [{ name: A, instructions: x, schedule: "@daily" }]\n`,
     );
-    expect(said(reading)).toEqual(['a.yaml:9:17 this agent has a job "A" already, at a.yaml:8:17']);
+    expect(problemLines(reading)).toEqual(['a.yaml:9:17 this agent has a job "A" already, at a.yaml:8:17']);
   });
 });

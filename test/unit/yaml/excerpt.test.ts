@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { excerpt } from '../../../src/yaml/excerpt.ts';
-import { SourceText } from '../../../src/yaml/source-text.ts';
+import { excerpt } from '../../../src/yaml/problem.ts';
+import { toSourceText } from '../../../src/yaml/source-text.ts';
 
 function shownAt(text: string, offset: number, length: number): string[] {
-  return excerpt(new SourceText({ name: 'a.yaml', text }), { offset, length }).split('\n');
+  return excerpt(toSourceText({ name: 'a.yaml', text }), [offset, offset + length]).split('\n');
 }
 
 describe('excerpt', () => {

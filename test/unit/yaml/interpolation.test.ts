@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { interpolate } from '../../../src/yaml/interpolate.ts';
-import { read, said, VALID } from './reading.ts';
+import { problemLines, read, VALID } from '../../helpers/manifests.ts';
 
 const lookup = (values: Readonly<Record<string, string>>) => (name: string) => values[name];
 
@@ -26,27 +26,26 @@ describe('interpolate', () => {
   });
 
   test.each([
-    ['${}', 'malformed'],
-    ['${1x}', 'malformed'],
-    ['${A?b}', 'malformed'],
-    ['${A:?b}', 'malformed'],
-    ['${ A }', 'malformed'],
-    ['${A-b}', 'malformed'],
-    ['${A', 'unclosed'],
-    ['${', 'unclosed'],
-    ['${A:-${B}}', 'nested'],
-    ['${NONE}', 'unset'],
-    ['${PARTNER_TOKEN}', 'refused'],
-    ['${PARTNER_TOKEN:-x}', 'refused'],
-  ])('%j is %s', (text, kind) => {
-    expect(interpolate(`ab ${text}`, lookup({ A: 'x', PARTNER_TOKEN: 't' })).faults).toMatchObject([{ kind, at: 3 }]);
+    ['${}', '"${}" is not a variable'],
+    ['${1x}', '"${1x}" is not a variable'],
+    ['${A:?b}', '"${A:?b}" is not a variable'],
+    ['${ A }', '"${ A }" is not a variable'],
+    ['${A-b}', '"${A-b}" is not a variable'],
+    ['${A', '"${" has no closing "}"'],
+    ['${A:-${B}}', 'the default of a variable cannot contain "${"'],
+    ['${NONE}', 'the variable NONE is not set'],
+    ['${PARTNER_TOKEN}', 'PARTNER_TOKEN cannot be used in a file'],
+    ['${PARTNER_TOKEN:-x}', 'PARTNER_TOKEN cannot be used in a file'],
+  ])('%j is refused: %s', (text, message) => {
+    const { faults } = interpolate(`ab ${text}`, lookup({ A: 'x', PARTNER_TOKEN: 't' }));
+    expect(faults).toMatchObject([{ at: 3, message }]);
   });
 
   test('text without "${" stays as it is', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         fc.pre(!text.includes('${'));
-        expect(interpolate(text, () => 'x')).toEqual({ text, faults: [], names: [], whole: false });
+        expect(interpolate(text, () => 'x')).toEqual({ text, faults: [], variables: [], isSingleVariable: false });
       }),
     );
   });
@@ -70,12 +69,12 @@ describe('variables in a manifest', () => {
   test('every fault at its own place', () => {
     const text = VALID.replace('Acme', 'x ${A} y ${1x} z ${B}').replace('Support', '"\\t${C} ${PARTNER_TOKEN}"');
     const reading = read(text, { PARTNER_TOKEN: 'secret' });
-    expect(said(reading)).toEqual([
+    expect(problemLines(reading)).toEqual([
       'a.yaml:3:11 the variable A is not set',
       'a.yaml:3:18 "${1x}" is not a variable',
       'a.yaml:3:26 the variable B is not set',
       'a.yaml:6:14 the variable C is not set',
-      'a.yaml:6:19 PARTNER_TOKEN is never put into a file',
+      'a.yaml:6:19 PARTNER_TOKEN cannot be used in a file',
     ]);
     expect(JSON.stringify(reading)).not.toContain('secret');
     expect(reading.problems[0]?.excerpt).toBe('   3 |   name: x ${A} y ${1x} z ${B}\n     |           ^^^^');
@@ -83,13 +82,16 @@ describe('variables in a manifest', () => {
 
   test('in block scalars, the right line and column', () => {
     const text = VALID.replace('Acme', () => 'A\n  description: | # ${NOT}\n    one\n    two ${A}\n\n    $${x} ${B}');
-    expect(said(read(text))).toEqual(['a.yaml:6:9 the variable A is not set', 'a.yaml:8:11 the variable B is not set']);
+    expect(problemLines(read(text))).toEqual([
+      'a.yaml:6:9 the variable A is not set',
+      'a.yaml:8:11 the variable B is not set',
+    ]);
     const folded = VALID.replace('Acme', 'A\n  description: >-\n    one\n    two ${A}');
-    expect(said(read(folded))).toEqual(['a.yaml:6:9 the variable A is not set']);
+    expect(problemLines(read(folded))).toEqual(['a.yaml:6:9 the variable A is not set']);
   });
 
   test('where escapes hide a "${", at the beginning of the value', () => {
-    expect(said(read(VALID.replace('Acme', () => '"\\x24{A} ${B}"')))).toEqual([
+    expect(problemLines(read(VALID.replace('Acme', () => '"\\x24{A} ${B}"')))).toEqual([
       'a.yaml:3:9 the variable A is not set',
       'a.yaml:3:9 the variable B is not set',
     ]);
@@ -97,7 +99,7 @@ describe('variables in a manifest', () => {
 
   test('nothing more is said of a value that could not be put in', () => {
     expect(
-      said(read(VALID.replace('acme-001', '${A}').replace('template_id: tmpl_support', 'template_id: ${B}'))),
+      problemLines(read(VALID.replace('acme-001', '${A}').replace('template_id: tmpl_support', 'template_id: ${B}'))),
     ).toEqual(['a.yaml:1:20 the variable A is not set', 'a.yaml:5:18 the variable B is not set']);
   });
 
@@ -105,15 +107,15 @@ describe('variables in a manifest', () => {
     const text = VALID.replace('acme-001', '"${ID}"').replace('Support', 'S\n    api_chat_routing_mode: ${MODE}');
     const reading = read(text, { ID: '', MODE: 'session_workflo' });
     expect(JSON.stringify(reading)).not.toContain('did you mean');
-    expect(said(reading)).toEqual([
+    expect(problemLines(reading)).toEqual([
       'a.yaml:1:20 "external_space_id" must not be empty',
-      'a.yaml:7:28 "agents[0].api_chat_routing_mode" must be agent_inbox or session_workflow, not what MODE holds',
+      'a.yaml:7:28 "agents[0].api_chat_routing_mode" must be agent_inbox or session_workflow, not the value of MODE',
     ]);
     expect(read(text, { ID: 'a', MODE: 'agent_inbox' }).documents[0]?.manifest).toMatchObject({
       external_space_id: 'a',
       agents: [{ api_chat_routing_mode: 'agent_inbox' }],
     });
-    expect(said(read(`${VALID}---\n${text}`, { ID: 'acme-001', MODE: 'agent_inbox' }))).toEqual([
+    expect(problemLines(read(`${VALID}---\n${text}`, { ID: 'acme-001', MODE: 'agent_inbox' }))).toEqual([
       'a.yaml:8:20 the space "acme-001" is described twice, first at a.yaml:1:20',
     ]);
   });
@@ -129,8 +131,8 @@ describe('variables in a manifest', () => {
       ['${F}e', 'tru'],
       ['${F}', ''],
     ] as const) {
-      expect(said(read(flag(value), { F: held }))).toEqual([
-        'a.yaml:4:16 "space.is_org_wide" must be true or false, not what F holds',
+      expect(problemLines(read(flag(value), { F: held }))).toEqual([
+        'a.yaml:4:16 "space.is_org_wide" must be true or false, not the value of F',
       ]);
     }
   });

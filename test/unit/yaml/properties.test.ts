@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Manifest } from '../../../src/provision/manifest.ts';
-import { type Reading, read, readAll, said } from './reading.ts';
+import { problemLines, type Reading, read, readAll } from '../../helpers/manifests.ts';
 
 const letters = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
 const text = fc
@@ -123,7 +123,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(manifests, fc.record({ flow: fc.boolean(), wrap: fc.boolean() }), (values, options) => {
         const reading = read(yamlOf(values, options));
-        expect(said(reading)).toEqual([]);
+        expect(problemLines(reading)).toEqual([]);
         expect(reading.documents.map((document) => document.manifest)).toEqual(values);
       }),
     );

@@ -1,0 +1,191 @@
+import { type Alias, isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
+import type { DocumentValue, Place } from './document-value.ts';
+import { interpolate, type Lookup } from './interpolate.ts';
+import { LIMITS, UnreadableSource } from './limits.ts';
+import type { ProblemList } from './problem.ts';
+import { quoted } from './quote.ts';
+import type { Range, SourceText } from './source-text.ts';
+
+/** What building the values of a document needs. */
+export interface BuildContext {
+  readonly source: SourceText;
+  /** The value of a variable; undefined if it is not set. */
+  readonly lookup: Lookup;
+  /** How many values the source may still hold; reduced here. */
+  readonly budget: { values: number };
+  readonly problems: ProblemList;
+}
+
+interface Built {
+  readonly value: unknown;
+  readonly place: Place;
+}
+
+const MERGE_KEY = '<<';
+
+/** @param whenEmpty where to point at a node that takes no room in the source */
+function rangeOf(node: unknown, whenEmpty: Range): Range {
+  const [start = 0, end = 0] = (isNode(node) && node.range) || [];
+  return end > start ? [start, end] : whenEmpty;
+}
+
+function startOf(node: unknown, fallback: number): Range {
+  const start = (isNode(node) && node.range?.[0]) || fallback;
+  return [start, start];
+}
+
+function indexesOf(text: string, part: string): number[] {
+  const indexes: number[] = [];
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) indexes.push(at);
+  return indexes;
+}
+
+/**
+ * Where the `${` of a scalar are in the source, by their index in its value. Quotes, escapes, and folded lines shift
+ * them but keep their order; where even their number differs, nothing is known.
+ */
+function locateVariables(node: Scalar, value: string, { text }: SourceText): ReadonlyMap<number, number> {
+  const [start, end] = rangeOf(node, [0, 0]);
+  // A comment behind the "|" of a block may contain "${", too.
+  const from = node.type?.startsWith('BLOCK') ? text.indexOf('\n', start) : start;
+  const written = indexesOf(text.slice(from, end), '${');
+  const parsed = indexesOf(value, '${');
+  return new Map(written.length === parsed.length ? parsed.map((at, nth) => [at, from + (written[nth] ?? 0)]) : []);
+}
+
+class ValueBuilder {
+  readonly places = new Map<object, Map<string | number, Place>>();
+  readonly #context: BuildContext;
+  readonly #anchors = new Map<string, Node>();
+  /** The collections that are being built: an alias to one of them would never end. */
+  readonly #open = new Set<Node>();
+
+  constructor(context: BuildContext) {
+    this.#context = context;
+  }
+
+  /** @param keyRange where to point at a value that takes no room in the source */
+  build(node: unknown, keyRange: Range, depth: number): Built {
+    const { budget, problems } = this.#context;
+    const place: Place = { range: rangeOf(node, keyRange), keyRange, variables: [], isBareVariable: false };
+    budget.values -= 1;
+    if (budget.values < 0) {
+      const message = `more than ${LIMITS.values.toLocaleString('en')} values in one source, counting what aliases stand for`;
+      throw new UnreadableSource(place.range[0], message, 'use fewer aliases, or split the source into several files');
+    }
+    if (!isNode(node)) return { value: null, place };
+    if (depth > LIMITS.depth) problems.add(place.range, `nested deeper than ${LIMITS.depth} levels`);
+    else if (isAlias(node)) return this.#alias(node, place, depth);
+    else if (node.tag !== undefined) {
+      problems.add(place.range, 'tags are not supported', 'leave out the tag; put quotes around a value that is text');
+    } else return this.#content(node, place, depth);
+    return { value: null, place };
+  }
+
+  #content(node: Node, place: Place, depth: number): Built {
+    if (!isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    if (isScalar(node)) return this.#scalar(node, place);
+    this.#open.add(node);
+    const value = isMap(node) ? this.#mapping(node, place.range, depth) : this.#list(node, place.range, depth);
+    this.#open.delete(node);
+    return { value, place };
+  }
+
+  #alias({ source: name }: Alias, place: Place, depth: number): Built {
+    const { problems } = this.#context;
+    const target = this.#anchors.get(name);
+    if (target && !this.#open.has(target)) {
+      const built = this.build(target, place.keyRange, depth);
+      return { value: built.value, place: { ...built.place, range: place.range } };
+    }
+    if (target) problems.add(place.range, `the alias ${quoted(`*${name}`)} is inside the value that it refers to`);
+    else {
+      const hint = 'an alias needs an anchor before it in the same document; text that starts with "*" needs quotes';
+      problems.add(place.range, `the anchor ${quoted(`&${name}`)} is not defined`, hint);
+    }
+    return { value: null, place };
+  }
+
+  #scalar(node: Scalar, place: Place): Built {
+    if (typeof node.value !== 'string') return { value: node.value, place };
+    const { source, lookup, problems } = this.#context;
+    const { text, faults, variables, isSingleVariable } = interpolate(node.value, lookup);
+    const offsets = faults.length > 0 ? locateVariables(node, node.value, source) : undefined;
+    for (const { at, length, message, hint } of faults) {
+      const start = offsets?.get(at);
+      problems.add(start === undefined ? rangeOf(node, place.range) : [start, start + length], message, hint);
+    }
+    if (!text.isWellFormed()) problems.add(place.range, 'this text contains half a character (a lone surrogate)');
+    return { value: text, place: { ...place, variables, isBareVariable: isSingleVariable && node.type === 'PLAIN' } };
+  }
+
+  #list(node: Node, range: Range, depth: number): unknown[] {
+    const items = isSeq(node) ? node.items : [];
+    const built = items.map((item) => this.build(item, startOf(item, range[0]), depth + 1));
+    const list = built.map(({ value }) => value);
+    this.places.set(list, new Map(built.map(({ place }, index) => [index, place])));
+    return list;
+  }
+
+  /** A mapping becomes an object without a prototype, so that any key is one of its own. */
+  #mapping(node: YAMLMap, range: Range, depth: number): Record<string, unknown> {
+    const mapping: Record<string, unknown> = Object.create(null);
+    const places = new Map<string | number, Place>();
+    this.places.set(mapping, places);
+    const keys = new Map<string, Range>();
+    let defaults: Built | undefined;
+    for (const { key, value } of node.items) {
+      const keyRange = rangeOf(key, startOf(key, range[0]));
+      const built = this.build(value, keyRange, depth + 1);
+      const name = this.#key(key, keyRange, keys);
+      if (name === MERGE_KEY && isScalar(key) && key.type === 'PLAIN') defaults = built;
+      else if (name !== undefined) {
+        mapping[name] = built.value;
+        places.set(name, built.place);
+      }
+    }
+    if (defaults) this.#merge(mapping, places, defaults);
+    return mapping;
+  }
+
+  /** The text of a key; undefined, and a problem, where it is no valid key, or one of those before it. */
+  #key(key: unknown, range: Range, keys: Map<string, Range>): string | undefined {
+    const { problems, source } = this.#context;
+    if (!isScalar(key) || typeof key.value !== 'string') {
+      const hint = 'put quotes around a key that is a number, true, false, or null, or starts with [, {, *, or &';
+      problems.add(range, 'a key must be text', hint);
+      return undefined;
+    }
+    const first = keys.get(key.value);
+    keys.set(key.value, first ?? range);
+    if (first === undefined && !key.value.includes('${')) return key.value;
+    if (first === undefined) problems.add(range, 'variables can be used in values, not in keys');
+    else
+      problems.add(range, `duplicate key ${quoted(key.value)}, first on line ${source.lines.linePos(first[0]).line}`);
+    return undefined;
+  }
+
+  /** Adds what a mapping takes over from others (`<<`); its own keys win, then those of the earlier ones. */
+  #merge(mapping: Record<string, unknown>, places: Map<string | number, Place>, { value, place }: Built): void {
+    for (const source of Array.isArray(value) ? value : [value]) {
+      const isMapping = typeof source === 'object' && source !== null && !Array.isArray(source);
+      if (!isMapping) this.#context.problems.add(place.range, '"<<" takes a mapping, or a list of mappings');
+      for (const [name, from] of (isMapping && this.places.get(source)) || []) {
+        if (places.has(name)) continue;
+        places.set(name, from);
+        mapping[name] = Reflect.get(source, name);
+      }
+    }
+  }
+}
+
+/**
+ * Turns the nodes of a document into plain data: aliases and merge keys resolved, variables replaced. What cannot be
+ * turned into data becomes a problem.
+ * @throws UnreadableSource when the budget is used up
+ */
+export function buildValue(contents: Node, context: BuildContext): DocumentValue {
+  const builder = new ValueBuilder(context);
+  const { value: root, place: rootPlace } = builder.build(contents, rangeOf(contents, [0, 0]), 0);
+  return { root, rootPlace, places: builder.places };
+}

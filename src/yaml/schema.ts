@@ -1,0 +1,52 @@
+import * as v from 'valibot';
+
+/** The valibot schemas that documents are checked with: strict objects, lists, optional entries, choices, and plain values. */
+export interface DocumentSchema extends v.GenericSchema {
+  readonly entries?: Readonly<Record<string, DocumentSchema>>;
+  readonly item?: DocumentSchema;
+  readonly wrapped?: DocumentSchema;
+  /** The form of a choice that a value is checked as. */
+  readonly pick?: (value: unknown) => DocumentSchema;
+}
+
+/**
+ * A schema of several forms. The value decides which one is meant, so that a mistake is reported as one in that form, not
+ * as one in all of them.
+ * @param forms every valid form, for the JSON Schema
+ * @param pick the form to check a value as; `v.never(message)` where it has none
+ */
+export function choice<const Forms extends readonly DocumentSchema[]>(
+  forms: Forms,
+  pick: (value: unknown) => Forms[number] | v.NeverSchema<string>,
+): v.UnionSchema<Forms, undefined> & { readonly pick: (value: unknown) => DocumentSchema } {
+  const picked = v.lazy(pick);
+  return { ...v.union(forms), pick, '~run': (dataset, config) => picked['~run'](dataset, config) };
+}
+
+const CONTROL = /\p{Cc}/u;
+const TRIMMED_LINE = /^\S(.*\S)?$/;
+const NOT_TRIMMED = 'must not start or end with white space, or contain a line break';
+const HAS_CONTROLS = 'must not contain control characters';
+
+/** Why a text is not a valid identifier (`must not contain …`); undefined if it is one. */
+export function identifierProblem(text: string): string | undefined {
+  if (!TRIMMED_LINE.test(text)) return NOT_TRIMMED;
+  return CONTROL.test(text) ? HAS_CONTROLS : undefined;
+}
+
+/** Text that identifies something: one line, without control characters or white space around it. */
+export function identifier(title: string, description: string) {
+  return v.pipe(
+    v.string(),
+    v.nonEmpty('must not be empty'),
+    v.regex(TRIMMED_LINE, NOT_TRIMMED),
+    v.check((text) => !CONTROL.test(text), HAS_CONTROLS),
+    v.title(title),
+    v.description(description),
+  );
+}
+
+/** Any text that is not blank. */
+export function nonBlankText(title: string, description: string) {
+  return v.pipe(v.string(), v.regex(/\S/, 'must not be empty'), v.title(title), v.description(description));
+}
