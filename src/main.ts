@@ -66,8 +66,8 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
       return EXIT.ok;
     }
     if (parsed.kind === 'topic') {
-      const { topicText } = await import('./cli/help-text.ts');
-      await stdout.write(await topicText(parsed.topic, io.stdout, shouldUseColor('auto', env, io.stdout)));
+      const { formatTopic } = await import('./cli/help-text.ts');
+      await stdout.write(await formatTopic(parsed.topic, io.stdout, shouldUseColor('auto', env, io.stdout)));
       return EXIT.ok;
     }
     command = parsed;

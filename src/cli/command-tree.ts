@@ -1,7 +1,7 @@
 import { Argument, Command as Commander, Option } from 'commander';
 import type { FlagValues } from './args.ts';
 import type { Command, FlagSpec } from './command.ts';
-import { topicList, topicsOf } from './help-topics.ts';
+import { formatTopicList, formatTopicsFor } from './help-topics.ts';
 import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
 /** The command that the arguments select. */
@@ -41,7 +41,7 @@ function createProgram({ version, columns, print }: TreeOptions): Commander {
     .helpCommand('help [topic|command]', 'Show the help of a command, or a help topic')
     .addHelpText(
       'after',
-      `${topicList()}\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n`,
+      `${formatTopicList()}\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n`,
     );
   for (const flag of GLOBAL_FLAGS) program.addOption(toOption(flag));
   return program;
@@ -56,7 +56,7 @@ function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): 
   leaf.description(command.description);
   for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
   for (const flag of command.flags) leaf.addOption(toOption(flag));
-  leaf.addHelpText('after', examplesText(command) + topicsOf(entry.commandPath.split(' ')[0] ?? ''));
+  leaf.addHelpText('after', examplesText(command) + formatTopicsFor(entry.commandPath.split(' ')[0] ?? ''));
 }
 
 /**
@@ -80,7 +80,7 @@ export function buildCommandTree(
           .command(first)
           .description(GROUPS[first] ?? '')
           .helpCommand(false)
-          .addHelpText('after', topicsOf(first));
+          .addHelpText('after', formatTopicsFor(first));
       groups.set(first, parent);
       if (first !== group) continue;
     }

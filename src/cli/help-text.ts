@@ -8,13 +8,13 @@ import { COMMANDS, GROUPS } from './registry.ts';
 /** A link from one topic to another. */
 const TOPIC_LINK = /\[([^\]]+)\]\(([\w-]+)\.md\)/g;
 
-/** The built program has its chunks in dist/chunks and the topics in dist/help: the same step as in the source tree. */
+/** The relative path is the same in the source tree and from dist/chunks, because the build copies the topics to dist/help. */
 function topicFile({ name }: HelpTopic): URL {
   return new URL(`../help/${name}.md`, import.meta.url);
 }
 
-/** The commands of the group that has the topic's name, as a Markdown list; empty where there is no such group. */
-function commandList({ name }: HelpTopic): string {
+/** A Markdown section with the commands of the group that has the topic's name; empty if there is no such group. */
+function listCommandsOf({ name }: HelpTopic): string {
   const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${name} `));
   if (commands.length === 0) return '';
   const lines = commands.map(({ commandPath, summary }) => `- \`partnerctl ${commandPath}\`: ${summary}`);
@@ -22,13 +22,13 @@ function commandList({ name }: HelpTopic): string {
 }
 
 /**
- * A help topic as it is shown on `stdout`: laid out for the width of a terminal, plain Markdown elsewhere.
- * A topic named after a group of commands lists these behind its title.
+ * Formats a help topic for `stdout`: rendered and wrapped in a terminal, plain Markdown elsewhere.
+ * A topic named after a group of commands starts with the list of these commands.
  */
-export async function topicText(topic: HelpTopic, stdout: Sink, color: boolean): Promise<string> {
+export async function formatTopic(topic: HelpTopic, stdout: Sink, color: boolean): Promise<string> {
   const markdown = (await readFile(topicFile(topic), 'utf8')).replace(TOPIC_LINK, '$1 (`partnerctl help $2`)');
   const titleEnd = markdown.indexOf('\n');
-  const text = markdown.slice(0, titleEnd) + commandList(topic) + markdown.slice(titleEnd);
+  const text = markdown.slice(0, titleEnd) + listCommandsOf(topic) + markdown.slice(titleEnd);
   if (!stdout.isTTY) return text;
   const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../output/markdown.ts')]);
   const chalk = new Chalk({ level: color ? 1 : 0 });
@@ -36,8 +36,8 @@ export async function topicText(topic: HelpTopic, stdout: Sink, color: boolean):
   return `${await renderMarkdown(text, style, stdout.columns)}\n`;
 }
 
-/** The error for `partnerctl help` with a word that is neither a topic nor a command. */
-export function unknownTopic(args: readonly string[]): UsageError {
+/** The error of `partnerctl help` for arguments that name neither a topic nor a command, with the most similar name. */
+export function unknownTopicError(args: readonly string[]): UsageError {
   const typed = args.join(' ');
   const names = [
     ...HELP_TOPICS.map(({ name }) => name),

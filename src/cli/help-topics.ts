@@ -1,8 +1,8 @@
-/** A text of `partnerctl help <topic>`. It is the file `src/help/<name>.md`. */
+/** A topic of `partnerctl help <topic>`. Its text is the file `src/help/<name>.md`. */
 export interface HelpTopic {
   readonly name: string;
   readonly summary: string;
-  /** First words of the commands whose help refers to the topic. */
+  /** The first words of the commands whose help refers to the topic. */
   readonly commands: readonly string[];
 }
 
@@ -27,23 +27,23 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'development', summary: 'Work on the code of partnerctl', commands: [] },
 ];
 
-/** The topic of that name; undefined where there is none. */
+/** @returns the topic that `partnerctl help` was called with; undefined if the arguments name none */
 export function findTopic(args: readonly string[]): HelpTopic | undefined {
   return args.length === 1 ? HELP_TOPICS.find(({ name }) => name === args[0]) : undefined;
 }
 
-/** The lines at the end of the list of commands that name the topics. */
-export function topicList(): string {
+/** The section of the root help that lists all topics. */
+export function formatTopicList(): string {
   const width = Math.max(...HELP_TOPICS.map(({ name }) => name.length));
   const lines = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return `\nHelp topics (partnerctl help <topic>):\n${lines.join('\n')}\n`;
 }
 
 /**
- * The line at the end of a command's help that names its topics; empty where it has none.
+ * The section at the end of a command's help that lists its topics; empty if it has none.
  * @param group the command's first word
  */
-export function topicsOf(group: string): string {
+export function formatTopicsFor(group: string): string {
   const lines = HELP_TOPICS.filter(({ commands }) => commands.includes(group)).map(
     ({ name, summary }) => `  $ partnerctl help ${name}  # ${summary}`,
   );

@@ -127,7 +127,7 @@ export async function parse(typed: readonly string[], { version, columns }: Pars
     const operands = operandsOf(typed.slice(1));
     const topic = findTopic(operands);
     if (topic) return { kind: 'topic', topic };
-    if (!beginsCommand(operands)) throw (await import('./help-text.ts')).unknownTopic(operands);
+    if (!beginsCommand(operands)) throw (await import('./help-text.ts')).unknownTopicError(operands);
     // Commander's own `help` looks only one level deep.
     asked = [...typed.slice(1), '--help'];
   }

@@ -11,7 +11,7 @@ export interface CommandBlock {
   readonly exitCode: number;
   /** Why the block is not run, from the info string: ```sh not-run="asks for a token" */
   readonly notRun: string | undefined;
-  /** What a terminal shows, from the text block behind it. */
+  /** What the commands show in a terminal, from the text block after them. */
   readonly output: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export function readDocument(path: string): string {
   return readFileSync(new URL(path, ROOT), 'utf8');
 }
 
-/** The command blocks of a document, in order. */
+/** The command blocks of a document, in order. `exit` in a block ends the shell that an earlier block opened. */
 export function commandBlocks(path: string): CommandBlock[] {
   const text = readDocument(path);
   const fences = /^```sh([^\n]*)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?/gms;
@@ -33,11 +33,11 @@ export function commandBlocks(path: string): CommandBlock[] {
   }));
 }
 
-/** Stands before what a block writes. */
+/** The script writes it before each block. */
 const MARK = '@@@ ';
 
 function blockScript({ at, commands, exitCode, output }: CommandBlock): string[] {
-  // A shell that a block opens reads the blocks after it, and knows nothing of the options.
+  // Set in each block: a shell that a block opens runs the blocks after it.
   const start = [
     `echo ${MARK}${at}`,
     'set -e -o pipefail',
@@ -55,19 +55,20 @@ export function documentScript(blocks: readonly CommandBlock[]): string {
   return ['exec 2>&1', ...run.flatMap(blockScript), `echo ${MARK}end`, ''].join('\n');
 }
 
-/** What each block wrote, by its place; `end` is there where all of them were run. */
-export function outputsOf(written: string): Map<string, string> {
+/** Splits the output of the script by block: from `at` to what the block wrote. `end` is there if every block ran. */
+export function outputsByBlock(written: string): Map<string, string> {
   const parts = `\n${written}`.split(`\n${MARK}`).slice(1);
   return new Map(parts.map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n') + 1)]));
 }
 
-/** The text with what differs from run to run made the same: ids, keys, moments, durations, ports. */
-export function withoutAccidents(text: string): string {
+/** Replaces what differs between runs: ids, keys, times, durations, and ports. */
+export function normalizeOutput(text: string): string {
   return text
     .replace(/\b(spc|agt|src|msg|doc|att|cron)_[0-9a-f]{20}\b/g, '$1_00000000000000000000')
     .replace(/\b[0-9a-f]{24}\b/g, '0'.repeat(24))
-    .replace(/\d{4}-\d\d-\d\dT[\d:]{8}(\.\d{3})?(Z|[+-]\d\d:\d\d)/g, '2026-01-01T00:00:00$1$2')
-    .replace(/(\.\d{3})(Z|[+-]\d\d:\d\d)/g, '.000$2')
+    .replace(/\d{4}-\d\d-\d\dT[\d:]{8}/g, '2026-01-01T00:00:00')
+    .replace(/(?<=T00:00:00)\.\d{3}Z/g, '.000Z')
+    .replace(/(?<=T00:00:00)[+-]\d\d:\d\d/g, '+00:00')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:4310')
     .replace(/\b\d+ ms\b/g, '5 ms')
     .replace(/\breq-[0-9a-f]{12}-/g, 'req-000000000000-')

@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
 import { tempDirectory } from '../helpers/run.ts';
-import { commandBlocks, documentScript, outputsOf, readDocument, withoutAccidents } from './documents.ts';
+import { commandBlocks, documentScript, normalizeOutput, outputsByBlock, readDocument } from './documents.ts';
 import { PROGRAM, start, startFile } from './program.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
 
-/** The README's blocks that a topic builds upon: the manifest, and the space in the sandbox. */
+/** What every topic builds upon: the README's manifest, and its space in the sandbox. */
 function firstProvision() {
   const blocks = commandBlocks('README.md');
   const first = blocks.findIndex(({ commands }) => commands.startsWith('cat > acme.yaml'));
@@ -34,13 +34,13 @@ async function runDocument(path: string): Promise<void> {
   const ran = isReadme
     ? await startFile('bash', [], settings)
     : await startFile(process.execPath, [PROGRAM, 'sandbox', 'run', '--', 'bash'], settings);
-  const outputs = outputsOf(ran.stdout);
+  const outputs = outputsByBlock(ran.stdout);
   if (!outputs.has('end') || ran.exitCode !== 0)
     throw new Error(`It ended with ${ran.exitCode}:\n${ran.stdout}${ran.stderr}`);
   for (const { at, output, notRun } of blocks) {
     if (notRun !== undefined) continue;
     const written = outputs.get(at) ?? `${at} was not run`;
-    if (output !== undefined) expect(withoutAccidents(written), at).toBe(withoutAccidents(output));
+    if (output !== undefined) expect(normalizeOutput(written), at).toBe(normalizeOutput(output));
   }
 }
 
@@ -78,6 +78,15 @@ describe('README.md', () => {
 
 describe.each(['README.md', ...TOPICS])('%s', (path) => {
   test('its commands work as written, one after the other, and show what it says', () => runDocument(path));
+
+  test('every block of code is a command block, or the output of one', () => {
+    const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].map(([, language]) => language);
+    const blocks = commandBlocks(path);
+    const outputs = blocks.filter(({ output }) => output !== undefined);
+    expect(languages.filter((language) => language === 'sh')).toHaveLength(blocks.length);
+    expect(languages.filter((language) => language === 'text')).toHaveLength(outputs.length);
+    expect(languages).toHaveLength(blocks.length + outputs.length);
+  });
 
   test('its links lead to files that exist', () => {
     for (const [, target = ''] of readDocument(path).matchAll(/\]\((?!https:)([^)#]+)\)/g)) {
