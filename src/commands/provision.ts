@@ -157,8 +157,8 @@ async function jobCreation(
 ): Promise<CreateJob | undefined> {
   const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
   if (jobs.length === 0) return undefined;
-  const { openJobCreator: openCreation } = await import('../cron/create-jobs.ts');
-  return await openCreation(context, http, jobs, { ensure: true, dryRun }, said);
+  const { openJobCreator } = await import('../cron/create-jobs.ts');
+  return await openJobCreator(context, http, jobs, { ensure: true, dryRun }, said);
 }
 
 async function dryRun(

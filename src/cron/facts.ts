@@ -24,7 +24,12 @@ export function listedFacts(origin: string, job: Pick<CronJob, 'agent_id' | 'nam
 
 /** Whether two jobs do something else or run at other times, as far as both are known. */
 export function hasOtherContent(one: JobFacts, other: JobFacts): boolean {
-  if (one.content_hash !== null && other.content_hash !== null) return one.content_hash !== other.content_hash;
+  if (one.content_hash !== null && other.content_hash !== null) {
+    if (one.content_hash === other.content_hash) return false;
+    // Hashes also differ between two names of one time zone.
+    const hasSameText = one.instructions_hash === other.instructions_hash;
+    return !hasSameText || !other.schedule || hasSameSchedule(one.schedule ?? undefined, other.schedule) !== true;
+  }
   const texts = [one.instructions_hash, other.instructions_hash];
   if (!texts.includes(null) && texts[0] !== texts[1]) return true;
   return other.schedule !== null && hasSameSchedule(one.schedule ?? undefined, other.schedule) === false;

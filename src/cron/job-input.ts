@@ -10,7 +10,9 @@ import type { Args } from '../cli/command.ts';
 import { parseTextArgument, type TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
 import { identifierProblem } from '../yaml/schema.ts';
-import { type CronSchedule, parseExpression, parseFields, parseTimezone, ScheduleError } from './schedule.ts';
+import { type CronSchedule, parseExpression, parseFields } from './schedule.ts';
+import { ScheduleError } from './schedule-error.ts';
+import { parseTimezone } from './time-zone.ts';
 
 /** One job as typed on the command line. */
 export interface JobInput extends AgentInput {

@@ -17,8 +17,9 @@ import {
 import type { Found } from './create-once.ts';
 import type { CronJob } from './job.ts';
 import { composed, couldBe, type ListedJob } from './matching.ts';
-import { type CronSchedule, parseFields, parseTimezone } from './schedule.ts';
+import { type CronSchedule, parseFields } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
+import { parseTimezone } from './time-zone.ts';
 
 /** Which job is looked for. */
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;

@@ -3,7 +3,7 @@ import { FIELD_NAMES } from './cron-field.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
-/** A job as it is to be created (spec §2). */
+/** A job to create (spec §2). */
 export interface CronJob {
   readonly agent_id: string;
   readonly name: string;
@@ -18,46 +18,47 @@ function sha256(text: string): string {
 }
 
 /**
- * What a job is known by: at most one job of a key may exist.
+ * The key of a job: at most one job per key may exist.
  * @param origin the base address of the service
  * @returns 24 hexadecimal digits
  */
 export function cronKey(origin: string, agentId: string, name: string): string {
-  // JSON keeps the parts apart whatever characters they hold, and escapes half characters instead of merging them.
+  // JSON keeps the parts apart whatever characters they contain, and escapes lone surrogates instead of merging them.
   return sha256(JSON.stringify([origin, agentId, name])).slice(0, KEY_LENGTH);
 }
 
-/** Instructions without what editors and shells change on their own: line ends, and white space at the very end. */
-function normalisedInstructions(text: string): string {
+/** Instructions without what editors and shells change on their own: line ends and trailing white space. */
+function normalizeInstructions(text: string): string {
   return text.replaceAll('\r\n', '\n').trimEnd();
 }
 
-/** SHA-256 in hexadecimal over instructions; line ends, and white space at the very end, make no difference. */
+/** SHA-256 of instructions, in hexadecimal. Line ends and trailing white space make no difference. */
 export function instructionsHash(text: string): string {
-  return sha256(JSON.stringify(normalisedInstructions(text)));
+  return sha256(JSON.stringify(normalizeInstructions(text)));
 }
 
-/** Whether two instructions are the same but for line ends, and white space at the very end. */
+/** Whether two instructions are equal apart from line ends and trailing white space. */
 export function isSameInstructions(one: string, other: string): boolean {
-  return normalisedInstructions(one) === normalisedInstructions(other);
+  return normalizeInstructions(one) === normalizeInstructions(other);
 }
 
 /**
- * SHA-256 in hexadecimal over what a job does and when, by meaning.
- * @throws ScheduleError where the schedule cannot be read
+ * SHA-256 of what a job does and when, in hexadecimal. Schedules written differently have the same hash when they mean the
+ * same, except for two names of one time zone.
+ * @throws ScheduleError when the schedule cannot be read
  */
 export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructions' | 'schedule'>): string {
-  return sha256(JSON.stringify([normalizeSchedule(schedule), normalisedInstructions(instructions)]));
+  return sha256(JSON.stringify([normalizeSchedule(schedule), normalizeInstructions(instructions)]));
 }
 
 export interface CronDifference {
   readonly field: 'minute' | 'hour' | 'day_of_week' | 'timezone' | 'instructions';
-  /** Undefined where only a hash of it is known, or nothing. */
+  /** Undefined when it is not known, or only as a hash. */
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-/** What is known of a job that exists. */
+/** What is known about a job that exists. */
 export interface KnownContent {
   readonly schedule: CronSchedule | undefined;
   readonly instructions?: string | undefined;
@@ -66,7 +67,7 @@ export interface KnownContent {
 
 const PARTS = [...FIELD_NAMES, 'timezone'] as const;
 
-/** A part by meaning; as it is where it cannot be read. */
+/** A normalized part; as it is when it cannot be read. */
 function comparable(part: keyof CronSchedule, text: string): string {
   try {
     return normalizePart(part, text);
@@ -90,8 +91,8 @@ function sameText({ instructions, instructions_hash }: KnownContent, after: stri
 }
 
 /**
- * In which fields a job differs, by meaning, from one that exists. What is not known of that one is no difference.
- * @returns each field with both texts as they were given
+ * The fields in which a job differs in meaning from one that exists. A field that is not known there does not differ.
+ * @returns each field with both texts as given
  */
 export function findDifferences(before: KnownContent, after: CronJob): CronDifference[] {
   const found = before.schedule ? scheduleDifferences(before.schedule, after.schedule) : [];

@@ -2,12 +2,9 @@ import { quoted } from '../yaml/quote.ts';
 import { suggest } from '../yaml/suggest.ts';
 import { parseField } from './cron-field.ts';
 import { type FieldName, ScheduleError } from './schedule-error.ts';
-import { canonicalZone, parseTimezone } from './time-zone.ts';
+import { canonicalTimezone, parseTimezone } from './time-zone.ts';
 
-export { ScheduleError } from './schedule-error.ts';
-export { parseTimezone } from './time-zone.ts';
-
-/** The cron fields of a schedule (spec §2), in the canonical form that goes on the wire. */
+/** The cron fields of a schedule (spec §2), in the form that is sent. */
 export interface CronFields {
   readonly minute: string;
   readonly hour: string;
@@ -15,66 +12,60 @@ export interface CronFields {
 }
 
 export interface CronSchedule extends CronFields {
-  /** The IANA name. */
+  /** An IANA name. */
   readonly timezone: string;
 }
 
-const ONLY = 'the schedule of the service has only minute, hour and day_of_week';
-const DATES = 'let it run daily, and let the instructions say on which dates there is something to do';
-const SHAPE = 'five fields: minute hour day-of-month month day-of-week, such as 0 9 * * 1-5';
+const ONLY = 'schedules of the service have only minute, hour, and day_of_week';
+const DATES = 'run it daily, and let the instructions say on which dates there is something to do';
+const SHAPE = 'write five fields: minute hour day-of-month month day-of-week, such as 0 9 * * 1-5';
 
-const NICKNAMES: Readonly<Record<string, string>> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-};
+const NICKNAMES = new Map([
+  ['@hourly', '0 * * * *'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@weekly', '0 0 * * 0'],
+]);
 
-const REFUSED: Readonly<Record<string, string>> = {
-  '@monthly': `needs a day of the month: ${ONLY}`,
-  '@yearly': `needs a month: ${ONLY}`,
-  '@annually': `needs a month: ${ONLY}`,
-  '@reboot': `is no moment of the week: ${ONLY}`,
-};
+const UNSUPPORTED_NICKNAMES = ['@monthly', '@yearly', '@annually', '@reboot'];
 
-interface Word {
+interface Piece {
   readonly text: string;
   readonly offset: number;
 }
 
-function wordsOf(text: string): Word[] {
-  return [...text.matchAll(/\S+/g)].map(({ 0: word, index }) => ({ text: word, offset: index }));
+function splitFields(text: string): Piece[] {
+  return [...text.matchAll(/\S+/g)].map(({ 0: field, index }) => ({ text: field, offset: index }));
 }
 
-function fault({ text, offset }: Word, what: string, hint?: string): ScheduleError {
+function fault({ text, offset }: Piece, what: string, hint?: string): ScheduleError {
   return new ScheduleError('schedule', `${quoted(text)} ${what}`, { hint, offset, length: text.length });
 }
 
-function nickname(word: Word): CronFields {
-  const name = word.text.toLowerCase();
-  const refused = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
-  if (refused !== undefined) throw fault(word, refused, name === '@reboot' ? undefined : DATES);
-  const expression = Object.hasOwn(NICKNAMES, name) ? NICKNAMES[name] : undefined;
+function parseNickname(nickname: Piece): CronFields {
+  const name = nickname.text.toLowerCase();
+  const expression = NICKNAMES.get(name);
   if (expression !== undefined) return parseExpression(expression);
-  const known = Object.keys(NICKNAMES);
-  const meant = suggest(name, known);
-  const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${quoted(meant)}?`;
-  throw fault(word, 'is no known short form', hint);
+  if (UNSUPPORTED_NICKNAMES.includes(name)) {
+    throw fault(nickname, `is not supported: ${ONLY}`, name === '@reboot' ? undefined : DATES);
+  }
+  const near = suggest(name, [...NICKNAMES.keys()]);
+  const hint = near === undefined ? `use one of ${[...NICKNAMES.keys()].join(', ')}` : `did you mean ${quoted(near)}?`;
+  throw fault(nickname, 'is not a known short form', hint);
 }
 
-function wrongCount(words: readonly Word[], whole: Word): ScheduleError {
-  if (/^(?:CRON_)?TZ=/i.test(words[0]?.text ?? '')) {
-    return fault(whole, 'begins with a timezone', 'the timezone is given beside the schedule');
+function wrongCount(fields: readonly Piece[], whole: Piece): ScheduleError {
+  if (/^(?:CRON_)?TZ=/i.test(fields[0]?.text ?? '')) {
+    return fault(whole, 'begins with a time zone', 'give the time zone separately');
   }
-  if (words.length === 6) {
-    const why = 'has six fields; the first would be seconds, and the service knows whole minutes only';
-    return fault(whole, why, `leave the first one out; it takes ${SHAPE}`);
+  if (fields.length === 6) {
+    return fault(whole, 'has six fields: the service has no seconds', 'leave out the first field');
   }
-  const count = words.length === 1 ? '1 field' : `${words.length} fields`;
-  return fault(whole, `has ${count}, not five`, `it takes ${SHAPE}`);
+  const count = fields.length === 1 ? '1 field' : `${fields.length} fields`;
+  return fault(whole, `has ${count}, not five`, SHAPE);
 }
 
-function parseWord(field: FieldName, { text, offset }: Word): string {
+function parseFieldAt(field: FieldName, { text, offset }: Piece): string {
   try {
     return parseField(field, text).text;
   } catch (error) {
@@ -84,47 +75,47 @@ function parseWord(field: FieldName, { text, offset }: Word): string {
   }
 }
 
-function requireAny(word: Word, what: string): void {
-  if (word.text === '*' || word.text === '?') return;
-  throw fault(word, `is a ${what}, but must be *: ${ONLY}`, DATES);
+function requireAny(field: Piece, what: string): void {
+  if (field.text === '*' || field.text === '?') return;
+  throw fault(field, `is a ${what}, but must be *: ${ONLY}`, DATES);
 }
 
 /**
- * Reads a cron expression of five fields, or one of the short forms `@hourly`, `@daily`, `@midnight` and `@weekly`.
+ * Parses a cron expression of five fields, or one of the short forms `@hourly`, `@daily`, `@midnight` and `@weekly`.
  * The day of the month and the month must be `*`: the service's schedule has only minute, hour and day_of_week (spec §2).
- * @throws ScheduleError with the place in the text
+ * @throws ScheduleError with the position in the text
  */
 export function parseExpression(text: string): CronFields {
-  const words = wordsOf(text);
-  const [minute, hour, dayOfMonth, month, dayOfWeek] = words;
-  if (!minute) throw new ScheduleError('schedule', 'is empty', { hint: `it takes ${SHAPE}` });
-  if (words.length === 1 && minute.text.startsWith('@')) return nickname(minute);
-  if (!hour || !dayOfMonth || !month || !dayOfWeek || words.length > 5) {
-    throw wrongCount(words, { text: text.trim(), offset: minute.offset });
+  const fields = splitFields(text);
+  const [minute, hour, dayOfMonth, month, dayOfWeek] = fields;
+  if (!minute) throw new ScheduleError('schedule', 'is empty', { hint: SHAPE });
+  if (fields.length === 1 && minute.text.startsWith('@')) return parseNickname(minute);
+  if (!hour || !dayOfMonth || !month || !dayOfWeek || fields.length > 5) {
+    throw wrongCount(fields, { text: text.trim(), offset: minute.offset });
   }
   requireAny(dayOfMonth, 'day of the month');
   requireAny(month, 'month');
   return {
-    minute: parseWord('minute', minute),
-    hour: parseWord('hour', hour),
-    day_of_week: parseWord('day_of_week', dayOfWeek),
+    minute: parseFieldAt('minute', minute),
+    hour: parseFieldAt('hour', hour),
+    day_of_week: parseFieldAt('day_of_week', dayOfWeek),
   };
 }
 
 /**
- * Reads the fields given one by one. Without a day of the week, every day is meant.
- * @throws ScheduleError; its place is one in the text of its field
+ * Parses fields given one by one. Without a day of the week, every day is meant.
+ * @throws ScheduleError; its position is one in the text of its field
  */
 export function parseFields({
   minute,
   hour,
   day_of_week = '*',
 }: Readonly<Record<FieldName, string | undefined>>): CronFields {
-  const read = (field: FieldName, text: string | undefined): string => {
+  const parse = (field: FieldName, text: string | undefined): string => {
     if (text !== undefined) return parseField(field, text).text;
-    throw new ScheduleError(field, 'is missing', { hint: 'write * for every one' });
+    throw new ScheduleError(field, 'is missing', { hint: `write * for every ${field}` });
   };
-  return { minute: read('minute', minute), hour: read('hour', hour), day_of_week: read('day_of_week', day_of_week) };
+  return { minute: parse('minute', minute), hour: parse('hour', hour), day_of_week: parse('day_of_week', day_of_week) };
 }
 
 /** The schedule as a cron expression of five fields: `0 9 * * 1-5`. */
@@ -134,57 +125,63 @@ export function formatExpression({ minute, hour, day_of_week }: CronFields): str
 
 const SIZES: Readonly<Record<FieldName, number>> = { minute: 60, hour: 24, day_of_week: 7 };
 
-/**
- * A part of a schedule by meaning: of a field the plain list of its values, or `*` for all of them; of a timezone one of
- * its names.
- * @throws ScheduleError where it cannot be read
- */
-export function normalizePart(part: keyof CronSchedule, text: string): string {
-  if (part === 'timezone') return canonicalZone(parseTimezone(text));
-  const { values } = parseField(part, text);
-  return values.length === SIZES[part] ? '*' : values.join(',');
+function normalizeField(field: FieldName, text: string): string {
+  const { values } = parseField(field, text);
+  return values.length === SIZES[field] ? '*' : values.join(',');
 }
 
 /**
- * The fields by meaning.
- * @throws ScheduleError where one cannot be read
+ * A part of a schedule in one form per meaning: a field as the list of its values, or `*` for all of them; a time zone by
+ * the name that this Node.js has for it. Compare within one run only.
+ * @throws ScheduleError when it cannot be read
+ */
+export function normalizePart(part: keyof CronSchedule, text: string): string {
+  return part === 'timezone' ? canonicalTimezone(parseTimezone(text)) : normalizeField(part, text);
+}
+
+/**
+ * The fields, each as the list of its values, or `*` for all of them.
+ * @throws ScheduleError when one cannot be read
  */
 export function normalizeFields({ minute, hour, day_of_week }: CronFields): CronFields {
   return {
-    minute: normalizePart('minute', minute),
-    hour: normalizePart('hour', hour),
-    day_of_week: normalizePart('day_of_week', day_of_week),
+    minute: normalizeField('minute', minute),
+    hour: normalizeField('hour', hour),
+    day_of_week: normalizeField('day_of_week', day_of_week),
   };
 }
 
 /**
- * The text of a schedule that is hashed: equal exactly where `sameSchedule` holds, on every version of Node.js.
- * @throws ScheduleError where it cannot be read
+ * The text of a schedule that is hashed, the same on every version of Node.js. Equal texts mean the same schedule; so may
+ * different ones, as a time zone can have several names: see `isSameSchedule`.
+ * @throws ScheduleError when it cannot be read
  */
 export function normalizeSchedule(schedule: CronSchedule): string {
-  return `${formatExpression(normalizeFields(schedule))} ${normalizePart('timezone', schedule.timezone)}`;
+  return `${formatExpression(normalizeFields(schedule))} ${parseTimezone(schedule.timezone)}`;
 }
 
 /**
- * Whether two schedules mean the same: the same minutes, hours and days, in the same timezone under whichever of its names.
- * @throws ScheduleError where one cannot be read
+ * Whether two schedules mean the same: the same minutes, hours, and days in the same time zone, by whichever of its names.
+ * @throws ScheduleError when one cannot be read
  */
 export function isSameSchedule(one: CronSchedule, other: CronSchedule): boolean {
-  return normalizeSchedule(one) === normalizeSchedule(other);
+  const normalize = ({ timezone, ...fields }: CronSchedule): string =>
+    `${formatExpression(normalizeFields(fields))} ${normalizePart('timezone', timezone)}`;
+  return normalize(one) === normalize(other);
 }
 
-/** As it was written, but for texts of a single value, or of all: an hour of 8-9/2 reads better as 8, and one of 0-23 as every hour. */
+/** As written, except for fields with one value or all values: `8-9/2` reads better as 8, `0-23` as every hour. */
 function plainest(fields: CronFields): CronFields {
   const normal = normalizeFields(fields);
-  const pick = (name: keyof CronFields): string =>
-    normal[name] === '*' || parseField(name, fields[name]).values.length === 1 ? normal[name] : fields[name];
+  const pick = (name: FieldName): string =>
+    normal[name] === '*' || /^\d+$/.test(normal[name]) ? normal[name] : fields[name];
   return { minute: pick('minute'), hour: pick('hour'), day_of_week: pick('day_of_week') };
 }
 
-/** A schedule in English words: `At 09:00, Monday through Friday (Europe/Berlin)`. Throws ScheduleError where it cannot be read. */
+/** A schedule in English: `At 09:00, Monday through Friday (Europe/Berlin)`. @throws ScheduleError when it cannot be read */
 export async function describeSchedule(schedule: CronSchedule): Promise<string> {
-  // Loaded when it is needed: it would weigh on the start of every command.
+  // Loaded on demand: cronstrue would slow down the start of every command.
   const { default: cronstrue } = await import('cronstrue');
-  const words = cronstrue.toString(formatExpression(plainest(schedule)), { use24HourTimeFormat: true });
-  return `${words} (${schedule.timezone})`;
+  const description = cronstrue.toString(formatExpression(plainest(schedule)), { use24HourTimeFormat: true });
+  return `${description} (${schedule.timezone})`;
 }

@@ -249,9 +249,9 @@ describe('mistakes: exit 2, and nothing is sent', () => {
     ],
     ['a month', [...JOB('a'), '--schedule', '0 9 * 1 *'], '--schedule: "1" is a month, but must be *'],
     ['four fields', [...JOB('a'), '--schedule', '0 9 * *'], 'has 4 fields, not five'],
-    ['seconds', [...JOB('a'), '--schedule', '0 0 9 * * *'], 'the first would be seconds'],
+    ['seconds', [...JOB('a'), '--schedule', '0 0 9 * * *'], 'has six fields: the service has no seconds'],
     ['a wrong hour', [...JOB('a'), '--schedule', '0 24 * * *'], '--schedule: hour: "24" is out of range: 0 to 23'],
-    ['@reboot', [...JOB('a'), '--schedule', '@reboot'], '--schedule: "@reboot" is no moment of the week'],
+    ['@reboot', [...JOB('a'), '--schedule', '@reboot'], '--schedule: "@reboot" is not supported'],
     [
       'a wrong minute',
       [...without('--schedule'), '--minute', '60', '--hour', '1'],
@@ -266,7 +266,7 @@ describe('mistakes: exit 2, and nothing is sent', () => {
     [
       'an unknown timezone',
       [...JOB('a'), '--timezone', 'Europe/Berln'],
-      '--timezone: "Europe/Berln" is not an IANA timezone name',
+      '--timezone: "Europe/Berln" is not an IANA time zone name',
     ],
     ['an offset', [...JOB('a'), '--timezone', '+02:00'], '--timezone: "+02:00"'],
     ['a file that is not there', [...JOB('a'), '--instructions', '@/nowhere.md'], 'cannot be read from /nowhere.md'],

@@ -46,6 +46,6 @@ test('a schedule that the service cannot keep is refused before anything is sent
   const it = await service();
   const { code, stderr } = await provision([write('acme.yaml', text(JOB.replace('@daily', '0 9 1 * *')))], it);
   expect(code).toBe(2);
-  expect(stderr).toContain('must be *: the schedule of the service has only minute, hour and day_of_week');
+  expect(stderr).toContain('must be *: schedules of the service have only minute, hour, and day_of_week');
   expect(await it.posts()).toEqual([]);
 });

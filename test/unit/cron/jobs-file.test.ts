@@ -140,7 +140,7 @@ describe('what is wrong', () => {
     expect(reading.jobs).toEqual([]);
     expect(said(reading)).toEqual([
       'a.yaml:5:17 "jobs[0].schedule": hour: "25" is out of range: 0 to 23',
-      'a.yaml:6:15 "jobs[0].timezone" "Europe/Berln" is not an IANA timezone name',
+      'a.yaml:6:15 "jobs[0].timezone" "Europe/Berln" is not an IANA time zone name',
       'a.yaml:7:5 the key "agent" is missing in "jobs[1]"',
       'a.yaml:9:25 "jobs[1].schedule.minute" "75" is out of range: 0 to 59',
       'a.yaml:9:51 "jobs[1].schedule.day_of_week" "fri-mon" runs backwards',
@@ -156,7 +156,7 @@ describe('what is wrong', () => {
     ['0 9 * * mon-fri', '"0 9 1 * *"', '4:16 "schedule" "1" is a day of the month, but must be *', ''],
     ['0 9 * * mon-fri', '{ minute: 0 }', '4:11 the key "hour" is missing in "schedule"', ''],
     ['0 9 * * mon-fri', '{ minute: 1.5, hour: 9 }', '4:21 "schedule.minute" must be a whole number', ''],
-    ['0 9 * * mon-fri', '{ minute: -5, hour: 9 }', '4:21 "schedule.minute" "-5" is not a range', ''],
+    ['0 9 * * mon-fri', '{ minute: -5, hour: 9 }', '4:21 "schedule.minute" "-5" is not valid', ''],
     ['0 9 * * mon-fri', '{ minute: [0], hour: 9 }', '4:21 "schedule.minute" must be text, not a list', ''],
     ['0 9 * * mon-fri', '{ minute: , hour: 9 }', '4:13 "schedule.minute" must be text, not empty', ''],
     ['0 9 * * mon-fri', '{ minutes: 0, hour: 9 }', '4:13 unknown key "minutes"', 'did you mean "minute"?'],
@@ -209,7 +209,7 @@ describe('what is wrong', () => {
   test('a bad timezone beside the jobs is reported once', () => {
     const jobs = `timezone: "+02:00"\nagent: a\njobs:\n${['One', 'Two'].map((name) => `- {name: ${name}, instructions: x, schedule: "@daily"}\n`).join('')}`;
     expect(said(read(jobs))).toEqual([
-      'a.yaml:1:12 "timezone" "+02:00" is an offset, which knows no daylight saving; a timezone name is needed',
+      'a.yaml:1:12 "timezone" "+02:00" is an offset, which has no daylight saving time; use the name of a time zone',
     ]);
   });
 

@@ -37,9 +37,9 @@ describe('cron jobs of an agent', () => {
       ),
     );
     expect(problemLines(reading)).toEqual([
-      'a.yaml:8:51 "agents[0].cron[0].schedule" "1" is a day of the month, but must be *: the schedule of the service has only minute, hour and day_of_week',
+      'a.yaml:8:51 "agents[0].cron[0].schedule" "1" is a day of the month, but must be *: schedules of the service have only minute, hour, and day_of_week',
       'a.yaml:9:57 "agents[0].cron[1].schedule.minute" "60" is out of range: 0 to 59',
-      'a.yaml:9:82 "agents[0].cron[1].timezone" "Mars/Base" is not an IANA timezone name',
+      'a.yaml:9:82 "agents[0].cron[1].timezone" "Mars/Base" is not an IANA time zone name',
       'a.yaml:10:47 "agents[0].cron[2].schedule" "yes" has 1 field, not five',
     ]);
   });
