@@ -1,4 +1,4 @@
-import { OUTPUT_FORMATS } from '../output/render.ts';
+import { OUTPUT_FORMATS } from '../output/command-result.ts';
 import type { Command, FlagSpec } from './command.ts';
 
 /** A command whose code is not loaded yet. */

@@ -1,10 +1,10 @@
 import { type GlobalFlags, parseGlobalFlags } from '../config/flags.ts';
 import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
-import type { CommandResult } from '../output/command-result.ts';
+import { type CommandResult, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress, progressSafeSink } from '../output/progress.ts';
 import { createRedactor, redactingSink } from '../output/redact.ts';
-import { OUTPUT_FORMATS, type OutputFormat, render } from '../output/render.ts';
+import { render } from '../output/render.ts';
 import { isReaderGone } from '../output/stream-sink.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
 import { lazyIo } from './io.ts';

@@ -1,10 +1,7 @@
 import type { Environment, Sink } from '../cli/io.ts';
 import type { Tone } from './command-result.ts';
 
-/**
- * Whether what goes to a sink is coloured: --color decides, then NO_COLOR, then FORCE_COLOR, then whether it is a
- * terminal that can show colours.
- */
+/** Decides on color by --color, then NO_COLOR, then FORCE_COLOR, then whether the sink is a terminal with colors. */
 export function shouldUseColor(choice: string, env: Environment, sink: Sink): boolean {
   if (choice !== 'auto') return choice === 'always';
   if (env.NO_COLOR) return false;
@@ -14,10 +11,10 @@ export function shouldUseColor(choice: string, env: Environment, sink: Sink): bo
 
 type Style = Tone | 'heading';
 
-/** Colours cleaned text; without colour the text as it is. */
+/** Styles sanitized text; returns it unchanged without color. */
 export type Paint = (text: string, style: Style | undefined) => string;
 
-/** A painter with the 16 colours that every colour terminal has, or one that paints nothing. Loads chalk when needed. */
+/** A painter with the 16 basic colors, or one that leaves text unchanged. Loads chalk only for color. */
 export async function createPaint(color: boolean): Promise<Paint> {
   if (!color) return (text) => text;
   const { Chalk } = await import('chalk');

@@ -1,16 +1,20 @@
 import type { PartnerctlError } from '../errors.ts';
 
-/** A cell as the command knows it; how it is cleaned, coloured and laid out is the renderer's business. */
+export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as const;
+
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** A cell as the command knows it. The renderer sanitizes, colors, and lays it out. */
 export type Cell = string | number | boolean | null | undefined;
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 
 export interface Column<Item> {
-  /** Upper-case heading of the table; also the label on a card. */
+  /** The heading in a table, in upper case, and the label on a card. */
   readonly header: string;
   readonly value: (item: Item) => Cell;
   readonly tone?: (item: Item) => Tone | undefined;
-  /** Never cut to fit a table, so that it can be copied: an id. */
+  /** Never shortened to fit a table, so that it can be copied: an id. */
   readonly noTruncate?: boolean;
 }
 
@@ -21,65 +25,65 @@ export interface ResultCell {
   readonly noTruncate: boolean;
 }
 
-/** One item of a list: what JSON shows, and what a row shows. */
+/** An item of a list: its JSON and its cells. */
 export interface Row {
   readonly json: unknown;
   readonly cells: readonly ResultCell[];
-  /** Where the row belongs in a table and a document; rows of equal sortIndex stay as they came. */
+  /** The position in a table and in a document. Rows with equal values keep their order. */
   readonly sortIndex: number;
 }
 
-/** A list: rows for people, an array (or one document) for scripts. Pulled once, written as it comes. */
+/** A list: rows for people, an array (or one document) for scripts. Read once, and written as rows arrive. */
 export interface ListResult {
   readonly kind: 'list';
   readonly headers: readonly string[];
   readonly rows: AsyncIterable<Row>;
-  /** Said on stderr when there is not a single row. */
+  /** The notice on stderr if there are no rows. */
   readonly empty: string;
-  /** Asked once the rows are through: the one document that JSON and YAML show in place of the array. */
+  /** Called after the last row: the document that JSON and YAML show instead of an array. */
   readonly document?: () => unknown;
-  /** Asked once the rows are through: a closing line for people, on stderr. */
+  /** Called after the last row: a closing line for people, on stderr. */
   readonly summary?: () => string;
-  /** Asked once the answer is out: the failure to report and exit with, if any. */
+  /** Called when the output is written: the failure to report and exit with, if any. */
   readonly failure?: () => PartnerctlError | undefined;
 }
 
-/** What happens, as it happens, with no end in sight: JSON is one object a line, people read `text`. */
+/** Events as they happen, possibly without end: one JSON object per line, `text` for people. */
 export interface StreamResult {
   readonly kind: 'stream';
-  /** Pulled once. The next one is pulled after the one before it was written out, and not before. */
+  /** Read once. The next event is requested only when the previous one is written. */
   readonly events: AsyncIterable<StreamEvent>;
 }
 
 export interface StreamEvent {
   readonly json: unknown;
-  /** The tab-separated form; what people read where there is none. */
+  /** The tab-separated form; `text` if absent. */
   readonly cells?: readonly Cell[];
-  /** The lines that a person sees, already harmless. */
+  /** The lines for people, already sanitized. */
   readonly text: TonedText;
 }
 
-/** A text, or its parts in order, of which some have a tone where colours are shown. */
+/** A text, or its parts in order, some with a tone to show in color. */
 export type TonedText = string | readonly { readonly text: string; readonly tone?: Tone | undefined }[];
 
-/** One object: labelled lines for people, the object for scripts. */
+/** An object: labeled lines for people, the object for scripts. */
 export interface ObjectResult {
   readonly kind: 'object';
   readonly json: unknown;
   readonly cells: readonly ResultCell[];
-  /** Written in place of the cells where people read, and as tsv; already harmless. Nothing when it is empty. */
+  /** Replaces the cells for people and in tsv. Already sanitized; may be empty. */
   readonly text?: string;
-  /** The failure to report and exit with once the answer is out. */
+  /** The failure to report and exit with when the output is written. */
   readonly failure?: PartnerctlError;
 }
 
-/** Text that is the answer as it stands, whatever the output format: a schema, shell lines. */
+/** Text to print as it is, whatever the output format: a schema, shell lines. */
 interface TextResult {
   readonly kind: 'text';
   readonly text: string;
 }
 
-/** Nothing on stdout; the exit code is what a wrapped command ended with. */
+/** No output. The exit code is that of a wrapped command. */
 interface NoResult {
   readonly kind: 'none';
   readonly exitCode?: number;
@@ -87,7 +91,7 @@ interface NoResult {
 
 export type CommandResult = ListResult | StreamResult | ObjectResult | TextResult | NoResult;
 
-function cellsOf<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell[] {
+function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell[] {
   return columns.map(({ header, value, tone, noTruncate = false }) => ({
     header,
     value: value(item),
@@ -96,40 +100,27 @@ function cellsOf<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell
   }));
 }
 
-export interface ListOptions<Item> {
-  readonly empty: string;
-  /** What JSON shows for an item; the item itself by default. */
+export interface ListOptions<Item> extends Pick<ListResult, 'empty' | 'document' | 'summary' | 'failure'> {
+  /** The JSON of an item; the item itself by default. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
-  readonly document?: () => unknown;
-  readonly summary?: () => string;
-  readonly failure?: () => PartnerctlError | undefined;
 }
 
-/** A list answer from typed items. The items are pulled only as the rows are. */
+/** Builds a list from items, which are read only when the rows are. */
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
-  options: ListOptions<Item>,
+  { json, sortIndex, ...rest }: ListOptions<Item>,
 ): ListResult {
-  const { empty, json, sortIndex, document, summary, failure } = options;
   async function* rows(): AsyncGenerator<Row> {
     for await (const item of items) {
-      yield { json: json ? json(item) : item, cells: cellsOf(item, columns), sortIndex: sortIndex?.(item) ?? 0 };
+      yield { json: json ? json(item) : item, cells: toCells(item, columns), sortIndex: sortIndex?.(item) ?? 0 };
     }
   }
-  return {
-    kind: 'list',
-    headers: columns.map(({ header }) => header),
-    rows: rows(),
-    empty,
-    ...(document && { document }),
-    ...(summary && { summary }),
-    ...(failure && { failure }),
-  };
+  return { kind: 'list', headers: columns.map(({ header }) => header), rows: rows(), ...rest };
 }
 
-/** An object answer: `columns` become the labelled lines. */
+/** Builds an object; `columns` become its labeled lines. */
 export function objectResult<Data>(data: Data, columns: readonly Column<Data>[]): ObjectResult {
-  return { kind: 'object', json: data, cells: cellsOf(data, columns) };
+  return { kind: 'object', json: data, cells: toCells(data, columns) };
 }

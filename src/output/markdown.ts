@@ -4,7 +4,7 @@ import wrapAnsi from 'wrap-ansi';
 import { sanitizeText } from './sanitize.ts';
 import { displayWidth } from './width.ts';
 
-/** What Markdown may look like in a terminal; each takes and gives plain lines. */
+/** How Markdown elements look in a terminal: functions from plain text to styled text. */
 export interface MarkdownStyle {
   readonly bold: (text: string) => string;
   readonly italic: (text: string) => string;
@@ -22,10 +22,10 @@ const PLAIN: MarkdownStyle = {
 };
 
 const INDENT = '  ';
-/** Columns that a paragraph gets however deep it is indented. */
-const NARROWEST = 20;
+/** The minimum width of a paragraph, however deep it is indented. */
+const MIN_WIDTH = 20;
 
-function indented(text: string, first: string, rest: string): string {
+function indentLines(text: string, first: string, rest: string): string {
   return text
     .split('\n')
     .map((line, index) => (index === 0 ? first : rest) + line)
@@ -36,7 +36,7 @@ function inline(tokens: readonly Token[] | undefined, style: MarkdownStyle): str
   return (tokens ?? []).map((token) => inlineOne(token, style)).join('');
 }
 
-function unescaped(text: string): string {
+function unescapeHtml(text: string): string {
   return text
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
@@ -45,7 +45,7 @@ function unescaped(text: string): string {
     .replaceAll('&amp;', '&');
 }
 
-/** A link shows its address: what it says and where it leads may differ. */
+/** Shows the URL of a link, which can differ from its text. */
 function link({ href, tokens }: Tokens.Link, style: MarkdownStyle): string {
   const text = inline(tokens, style);
   return text === href ? href : `${text} ${style.dim(`(${href})`)}`;
@@ -58,7 +58,7 @@ function inlineOne(token: Token, style: MarkdownStyle): string {
     case 'em':
       return style.italic(inline(token.tokens, style));
     case 'codespan':
-      return style.code(unescaped(token.text));
+      return style.code(unescapeHtml(token.text));
     case 'link':
       return link(token as Tokens.Link, style);
     case 'br':
@@ -67,20 +67,20 @@ function inlineOne(token: Token, style: MarkdownStyle): string {
       return inline(token.tokens, style);
     default:
       if ('tokens' in token && token.tokens) return inline(token.tokens, style);
-      return unescaped('text' in token && typeof token.text === 'string' ? token.text : token.raw);
+      return unescapeHtml('text' in token && typeof token.text === 'string' ? token.text : token.raw);
   }
 }
 
 /** Wraps a paragraph at `width` columns. At an infinite width, lines stay as they are written. */
-function wrapped(text: string, width: number): string {
-  return width === Number.POSITIVE_INFINITY ? text : wrapAnsi(text.replaceAll('\n', ' '), Math.max(width, NARROWEST));
+function wrapParagraph(text: string, width: number): string {
+  return width === Number.POSITIVE_INFINITY ? text : wrapAnsi(text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
 }
 
 function listItem(item: Tokens.ListItem, mark: string, style: MarkdownStyle, width: number): string {
   const box = item.task ? (item.checked ? '[x] ' : '[ ] ') : '';
   const rest = item.tokens.filter(({ type }) => type !== 'checkbox');
   const body = rest.map((token) => block(token, style, width - mark.length)).filter((text) => text !== '');
-  return indented(box + body.join('\n'), mark, ' '.repeat(mark.length));
+  return indentLines(box + body.join('\n'), mark, ' '.repeat(mark.length));
 }
 
 function listBlock(token: Tokens.List, style: MarkdownStyle, width: number): string {
@@ -90,7 +90,7 @@ function listBlock(token: Tokens.List, style: MarkdownStyle, width: number): str
     .join('\n');
 }
 
-/** Columns are aligned, and the last one is wrapped. */
+/** Aligns the columns and wraps the last one. */
 function tableBlock(token: Tokens.Table, style: MarkdownStyle, width: number): string {
   const rows = [token.header, ...token.rows].map((cells) => cells.map((cell) => inline(cell.tokens, style)));
   const cellWidth = (cell: string): number => displayWidth(stripVTControlCharacters(cell));
@@ -98,7 +98,7 @@ function tableBlock(token: Tokens.Table, style: MarkdownStyle, width: number): s
   const lines = rows.map((row) => {
     const lead = row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - cellWidth(cell) + 2));
     const indent = ' '.repeat(cellWidth(lead.join('')));
-    return indented(wrapped(row.at(-1) ?? '', width - indent.length), lead.join(''), indent);
+    return indentLines(wrapParagraph(row.at(-1) ?? '', width - indent.length), lead.join(''), indent);
   });
   return [style.bold(lines[0] ?? ''), ...lines.slice(1)].join('\n');
 }
@@ -110,9 +110,9 @@ function block(token: Token, style: MarkdownStyle, width: number): string {
     case 'heading':
       return style.heading(inline(token.tokens, style));
     case 'code':
-      return indented(style.code(token.text), INDENT, INDENT);
+      return indentLines(style.code(token.text), INDENT, INDENT);
     case 'blockquote':
-      return indented(blocks(token.tokens ?? [], style, width - 2), style.dim('│ '), style.dim('│ '));
+      return indentLines(blocks(token.tokens ?? [], style, width - 2), style.dim('│ '), style.dim('│ '));
     case 'list':
       return listBlock(token as Tokens.List, style, width);
     case 'table':
@@ -120,7 +120,7 @@ function block(token: Token, style: MarkdownStyle, width: number): string {
     case 'hr':
       return style.dim('────');
     default:
-      return wrapped(inlineOne(token, style), width);
+      return wrapParagraph(inlineOne(token, style), width);
   }
 }
 
@@ -129,21 +129,21 @@ function blocks(tokens: readonly Token[], style: MarkdownStyle, width: number): 
   return texts.join('\n\n');
 }
 
-/** Longer texts are shown as they stand: reading them as Markdown may take very long. */
-const LONGEST = 50_000;
+/** Longer texts are shown as they are, because parsing them can take very long. */
+const MAX_LENGTH = 50_000;
 
 /**
- * Markdown as a person reads it in a terminal: emphasis, code, lists, quotes, links with their address.
- * The text is cleaned of terminal controls first, so nothing that it holds reaches the terminal but what `style` adds.
- * @param width columns to wrap paragraphs at; without it, lines stay as they are written
+ * Renders Markdown for a terminal: emphasis, code, lists, tables, quotes, links with their URL. Sanitizes the text first, so
+ * the only escape sequences are those that `style` adds.
+ * @param width columns to wrap paragraphs at; lines stay as written without it
  */
 export async function renderMarkdown(
   text: string,
   style: MarkdownStyle = PLAIN,
   width = Number.POSITIVE_INFINITY,
 ): Promise<string> {
-  const clean = sanitizeText(text);
-  if (clean.length > LONGEST) return clean;
+  const sanitized = sanitizeText(text);
+  if (sanitized.length > MAX_LENGTH) return sanitized;
   const { Lexer } = await import('marked');
-  return blocks(new Lexer({ gfm: true, breaks: true }).lex(clean), style, width);
+  return blocks(new Lexer({ gfm: true, breaks: true }).lex(sanitized), style, width);
 }

@@ -13,83 +13,84 @@ import { consume } from './formats/sequence.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-type Query = (data: unknown) => JSONValue;
+/** Longer results are left out of the error about a query. */
+const MAX_RESULT_IN_HINT = 2_000;
 
-function refused(expression: string, error: unknown): UsageError {
-  return new UsageError(`--query is not a JMESPath expression: ${expression}`, {
+function invalidQuery(expression: string, error: unknown): UsageError {
+  return new UsageError(`--query is not a valid JMESPath expression: ${expression}`, {
     why: error instanceof Error ? error.message : String(error),
     hint: 'See https://jmespath.org/tutorial.html for the syntax. Quote the whole expression for the shell.',
     cause: error,
   });
 }
 
-const MOST_SHOWN = 2_000;
-
-/** By now the command has done what it was to do, so that its answer must not be lost. */
-function inapplicable(expression: string, answer: JSONValue, error: unknown): LocalError {
-  const text = stringifyJson(answer);
-  const shown = text.length > MOST_SHOWN ? '' : ` Its answer without --query: ${text}`;
-  return new LocalError(`--query cannot be applied to the answer: ${expression}`, {
+/** The command has already done its work, so the error includes its result. */
+function failedQuery(expression: string, result: JSONValue, error: unknown): LocalError {
+  const text = stringifyJson(result);
+  const shown = text.length > MAX_RESULT_IN_HINT ? '' : ` Its result without --query: ${text}`;
+  return new LocalError(`--query does not apply to the result: ${expression}`, {
     why: error instanceof Error ? error.message : String(error),
-    hint: `The command itself was carried out.${shown}`,
-    details: { answer },
+    hint: `The command itself is done.${shown}`,
+    details: { answer: result },
     cause: error,
   });
 }
 
-/** The functions that a compiled expression calls. The library itself looks them up only when it gets to them. */
+/** The functions that a compiled expression calls. The library would look them up only when it evaluates the call. */
 function calledFunctions(node: unknown): string[] {
   if (typeof node !== 'object' || node === null) return [];
   if ('type' in node && node.type === 'Literal') return [];
-  const here = 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name)] : [];
-  return [...here, ...Object.values(node).flatMap(calledFunctions)];
+  const own = 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name)] : [];
+  return [...own, ...Object.values(node).flatMap(calledFunctions)];
 }
 
-/** A whole number that JavaScript would round is text to a query, digit for digit. */
-function exactly(_key: string, value: unknown): unknown {
+/** Turns integers that JavaScript would round into text. */
+function bigIntToText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
 /**
- * Compiles a JMESPath expression into a function over the JSON form of a value. Loads the JMESPath library.
- * @throws UsageError when the expression is wrong; the function throws LocalError when it cannot be applied to a value
+ * Compiles a JMESPath expression. Loads the JMESPath library.
+ * @returns a function from a value to what the expression selects in its JSON form; it throws LocalError where the
+ * expression does not apply
+ * @throws UsageError for an invalid expression or an unknown function
  */
-export async function prepareQuery(expression: string): Promise<Query> {
+export async function compileQuery(expression: string): Promise<(data: unknown) => JSONValue> {
   const { compile, getRegisteredFunctions, TreeInterpreter } = await import('@jmespath-community/jmespath');
   try {
-    // `running` in backticks without quotes is how many have learnt JMESPath from the AWS command line.
+    // Literals in backticks without quotes are common, because the AWS command line accepts them.
     const compiled = compile(expression, { enable_legacy_literals: true });
     const known = getRegisteredFunctions();
     const unknown = calledFunctions(compiled).find((name) => !known.includes(name));
     if (unknown !== undefined)
-      throw new Error(`Unknown function ${unknown}(). There are: ${known.toSorted().join(', ')}.`);
+      throw new Error(`Unknown function ${unknown}(). Known functions: ${known.toSorted().join(', ')}.`);
     return (data) => {
-      const form: JSONValue = JSON.parse(JSON.stringify(data, exactly) ?? 'null');
+      const json: JSONValue = JSON.parse(JSON.stringify(data, bigIntToText) ?? 'null');
       try {
-        return TreeInterpreter.search(compiled, form);
+        return TreeInterpreter.search(compiled, json);
       } catch (error) {
-        throw inapplicable(expression, form, error);
+        throw failedQuery(expression, json, error);
       }
     };
   } catch (error) {
-    throw refused(expression, error);
+    throw invalidQuery(expression, error);
   }
 }
 
-/** Throws a UsageError unless the text is a JMESPath expression: to be asked before anything is sent. */
+/** Checks a JMESPath expression, before anything is sent. @throws UsageError */
 export async function checkQuery(expression: string): Promise<void> {
-  await prepareQuery(expression);
+  await compileQuery(expression);
 }
 
-/** The whole answer as the JSON form has it; rows are pulled to the end. */
-export async function toJsonForm(answer: ListResult | ObjectResult): Promise<unknown> {
-  if (answer.kind === 'object') return answer.json;
-  if (answer.document) {
-    await consume(answer.rows);
-    return answer.document();
+/** The JSON form of a whole result. Reads all rows. */
+export async function toJsonForm(result: ListResult | ObjectResult): Promise<unknown> {
+  if (result.kind === 'object') return result.json;
+  if (result.document) {
+    await consume(result.rows);
+    return result.document();
   }
   const rows: Pick<Row, 'json' | 'sortIndex'>[] = [];
-  for await (const { json, sortIndex } of answer.rows) rows.push({ json, sortIndex: sortIndex });
+  for await (const { json, sortIndex } of result.rows) rows.push({ json, sortIndex });
   return rows.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ json }) => json);
 }
 
@@ -97,49 +98,49 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function cell(value: unknown): Cell {
+function toCell(value: unknown): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return stringifyJson(value);
 }
 
-function line(value: unknown): string {
-  return `${sanitizeLine(String(cell(value) ?? ''))}\n`;
+function toLine(value: unknown): string {
+  return `${sanitizeLine(String(toCell(value) ?? ''))}\n`;
 }
 
-const columnOf = (key: string) => ({
+const toColumn = (key: string) => ({
   header: key,
-  value: (item: Readonly<Record<string, unknown>>) => (Object.hasOwn(item, key) ? cell(item[key]) : null),
+  value: (item: Readonly<Record<string, unknown>>) => (Object.hasOwn(item, key) ? toCell(item[key]) : null),
 });
 
-function listOf(items: readonly unknown[]): CommandResult {
+function toRows(items: readonly unknown[]): CommandResult {
   if (items.length > 0 && items.every(isObject)) {
     const keys = [...new Set(items.flatMap((item) => Object.keys(item)))];
-    return listResult(items, keys.map(columnOf), { empty: '' });
+    return listResult(items, keys.map(toColumn), { empty: '' });
   }
   if (items.length > 0 && items.every(Array.isArray)) {
-    const width = Math.max(...items.map((item) => item.length));
-    const columns = Array.from({ length: width }, (_, index) => ({
+    const columnCount = Math.max(...items.map((item) => item.length));
+    const columns = Array.from({ length: columnCount }, (_, index) => ({
       header: '',
-      value: (item: readonly unknown[]) => cell(item[index]),
+      value: (item: readonly unknown[]) => toCell(item[index]),
     }));
     return listResult(items, columns, { empty: '' });
   }
-  return { kind: 'text', text: items.map(line).join('') };
+  return { kind: 'text', text: items.map(toLine).join('') };
 }
 
-/** What a query found, as an answer for scripts: an array is a list, anything else an object. */
-export function toScriptResult(result: unknown): ListResult | ObjectResult {
-  return Array.isArray(result) ? listResult(result, [], { empty: '' }) : objectResult(result, []);
+/** What a query selected, for scripts: an array is a list, anything else an object. */
+export function toScriptResult(selected: unknown): ListResult | ObjectResult {
+  return Array.isArray(selected) ? listResult(selected, [], { empty: '' }) : objectResult(selected, []);
 }
 
 /**
- * What a query found, as rows and lines: objects become columns by their keys, arrays in an array become cells,
- * anything else a line each. Null is nothing.
+ * What a query selected, for people: the keys of objects become columns, the items of nested arrays cells, and anything
+ * else a line. Null becomes nothing.
  */
-export function toHumanResult(result: unknown): CommandResult {
-  if (result === null || result === undefined) return { kind: 'none' };
-  if (Array.isArray(result)) return listOf(result);
-  if (isObject(result)) return objectResult(result, Object.keys(result).map(columnOf));
-  return { kind: 'text', text: line(result) };
+export function toHumanResult(selected: unknown): CommandResult {
+  if (selected === null || selected === undefined) return { kind: 'none' };
+  if (Array.isArray(selected)) return toRows(selected);
+  if (isObject(selected)) return objectResult(selected, Object.keys(selected).map(toColumn));
+  return { kind: 'text', text: toLine(selected) };
 }

@@ -5,17 +5,17 @@ import { displayWidth, graphemes, truncate, wrap } from './width.ts';
 
 const GAP = '  ';
 
-/** Below this many columns for each cell on average, a table is harder to read than cards. */
-const READABLE_CELL = 12;
+/** With less than this average width, a table is harder to read than cards. */
+const MIN_AVERAGE_WIDTH = 12;
 
-/** What a column that may be cut needs at the least beside columns that may not. */
-const LEAST_CELL = 6;
+/** The minimum width of a column that can be shortened beside columns that cannot. */
+const MIN_WIDTH = 6;
 
-/** No terminal is narrower for long; cards in less would be nothing but line breaks. */
-const NARROWEST = 20;
+/** Narrower cards would consist of line breaks. */
+const MIN_CARD_WIDTH = 20;
 
-/** Rows drawn at a time: the drawing library builds several objects for each cell. */
-const CHUNK = 100;
+/** Rows to draw at a time: cli-table3 creates several objects per cell. */
+const CHUNK_SIZE = 100;
 
 const FRAMELESS: Table.TableConstructorOptions = {
   chars: {
@@ -39,7 +39,7 @@ const FRAMELESS: Table.TableConstructorOptions = {
 };
 
 function naturalWidths(headers: readonly string[], rows: readonly TextRow[]): number[] {
-  // The drawing library takes a width of 0 for "none given".
+  // cli-table3 ignores a width of 0.
   const widths = headers.map((header) => Math.max(1, displayWidth(header)));
   for (const { texts } of rows) {
     for (const [index, text] of texts.entries()) widths[index] = Math.max(widths[index] ?? 1, displayWidth(text));
@@ -48,8 +48,9 @@ function naturalWidths(headers: readonly string[], rows: readonly TextRow[]): nu
 }
 
 /**
- * Shrinks widths until they fit the room, always taking from the widest.
- * @returns the widths in the order given; their sum is at most `room`, where `room` is one or more for each
+ * Shrinks the widest widths until all fit.
+ * @param room columns to fit into, at least one per width
+ * @returns the widths in the same order; their sum is at most `room`
  */
 export function fitWidths(widths: readonly number[], room: number): number[] {
   let left = room;
@@ -69,14 +70,14 @@ export function fitWidths(widths: readonly number[], room: number): number[] {
   });
 }
 
-const STAND_IN = '\ue000';
-const STAND_IN_REST = '\ue001';
+const PLACEHOLDER = '\ue000';
+const PLACEHOLDER_REST = '\ue001';
 
 /**
- * The drawing library has an older idea of how wide a character is than today's terminals. It therefore gets stand-ins
- * of undoubted width for whatever is not ASCII; it draws in order, so `restore` puts the originals back one by one.
+ * cli-table3 measures characters by an old Unicode version. `replace` gives it placeholders of the same width for all that
+ * is not ASCII, and `restore` puts the originals back in order.
  */
-function standIns() {
+function createPlaceholders() {
   const originals: string[] = [];
   let restored = 0;
   return {
@@ -85,7 +86,7 @@ function standIns() {
       let result = '';
       for (const { text: original, width } of graphemes(text)) {
         originals.push(original);
-        result += STAND_IN + STAND_IN_REST.repeat(width - 1);
+        result += PLACEHOLDER + PLACEHOLDER_REST.repeat(width - 1);
       }
       return result;
     },
@@ -95,14 +96,14 @@ function standIns() {
   };
 }
 
-interface Sheet {
+interface TableStyle {
   readonly headers: readonly string[];
   readonly widths: readonly number[];
   readonly paint: Paint;
 }
 
-function drawn(TableClass: typeof Table, { headers, widths, paint }: Sheet, rows: readonly TextRow[]): string {
-  const { replace, restore } = standIns();
+function drawTable(TableClass: typeof Table, { headers, widths, paint }: TableStyle, rows: readonly TextRow[]): string {
+  const { replace, restore } = createPlaceholders();
   const head = headers.map((header, index) => paint(replace(truncate(header, widths[index] ?? 1)), 'heading'));
   const table = new TableClass({ ...FRAMELESS, head, colWidths: [...widths] });
   for (const { texts, tones } of rows) {
@@ -112,29 +113,28 @@ function drawn(TableClass: typeof Table, { headers, widths, paint }: Sheet, rows
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-/** What a table shows, as cleaned text. */
+/** The content of a table as sanitized text. */
 interface TableContent {
-  /** One for each column; all empty for a table without a heading. */
+  /** One per column; all empty for a table without a heading. */
   readonly headers: readonly string[];
   readonly rows: readonly TextRow[];
 }
 
 /**
- * Widths for the room there is: what must stay whole keeps its own, the rest shares what is left.
- * @returns undefined where that would leave too little to read
+ * Fits columns into a width: those with `noTruncate` keep theirs, the others share the rest.
+ * @returns undefined if the others would get too narrow
  */
-function widthsFor(natural: readonly number[], whole: readonly boolean[], room: number): number[] | undefined {
-  const flexible = natural.filter((_, index) => !whole[index]);
-  const left = room - natural.reduce((sum, each, index) => sum + (whole[index] ? each : 0), 0);
-  if (flexible.length === 0 || left < LEAST_CELL * flexible.length) return undefined;
+function shrinkColumns(natural: readonly number[], noTruncate: readonly boolean[], room: number): number[] | undefined {
+  const flexible = natural.filter((_, index) => !noTruncate[index]);
+  const left = room - natural.reduce((sum, each, index) => sum + (noTruncate[index] ? each : 0), 0);
+  if (flexible.length === 0 || left < MIN_WIDTH * flexible.length) return undefined;
   const shrunk = fitWidths(flexible, left);
-  return natural.map((width, index) => (whole[index] ? width : (shrunk.shift() ?? width)));
+  return natural.map((width, index) => (noTruncate[index] ? width : (shrunk.shift() ?? width)));
 }
 
 /**
- * Lays rows out as frameless columns under a heading, or as one card for each row where columns would be too narrow to
- * read. Gives the text in pieces of whole lines.
- * @param width columns that no line exceeds (20 at least), or Infinity to cut nothing
+ * Lays out rows as columns without a frame, or as one card per row if columns would be too narrow. Yields whole lines.
+ * @param width the maximum width of a line (at least 20), or Infinity to shorten nothing
  */
 export async function* layOutTable(
   { headers, rows }: TableContent,
@@ -145,26 +145,25 @@ export async function* layOutTable(
   const natural = naturalWidths(headers, rows);
   const room = width - GAP.length * (headers.length - 1);
   const fits = natural.reduce((sum, each) => sum + each, 0) <= room;
-  const widths = fits ? natural : widthsFor(natural, rows[0]?.noTruncate ?? [], room);
-  if (!widths || (!fits && width < READABLE_CELL * headers.length)) {
+  const widths = fits ? natural : shrinkColumns(natural, rows[0]?.noTruncate ?? [], room);
+  if (!widths || (!fits && width < MIN_AVERAGE_WIDTH * headers.length)) {
     for (const [index, row] of rows.entries()) {
-      yield `${index === 0 ? '' : '\n'}${layOutCard(headers, row, Math.max(width, NARROWEST), paint).join('\n')}\n`;
+      yield `${index === 0 ? '' : '\n'}${layOutCard(headers, row, Math.max(width, MIN_CARD_WIDTH), paint).join('\n')}\n`;
     }
     return;
   }
   const headless = headers.every((header) => header === '');
   const { default: TableClass } = await import('cli-table3');
-  for (let from = 0; from < rows.length; from += CHUNK) {
+  for (let from = 0; from < rows.length; from += CHUNK_SIZE) {
     const shownHeaders = headless || from > 0 ? [] : headers;
-    yield drawn(TableClass, { headers: shownHeaders, widths, paint }, rows.slice(from, from + CHUNK));
+    yield drawTable(TableClass, { headers: shownHeaders, widths, paint }, rows.slice(from, from + CHUNK_SIZE));
   }
 }
 
 /**
- * One item as lines of `label: value`, values aligned, and wrapped where they are wider than the terminal. What is
- * empty is left out.
- * @param labels one for each cell; an empty one leaves the value alone on its line
- * @param width columns to stay within; at least 8, or Infinity to wrap nothing
+ * Lays out an item as lines of `label: value` with aligned, wrapped values. Empty values are left out.
+ * @param labels one per cell; a value with an empty label stands alone
+ * @param width the maximum width of a line (at least 8), or Infinity to wrap nothing
  */
 export function layOutCard(labels: readonly string[], row: TextRow, width: number, paint: Paint): string[] {
   const widest = Math.max(0, ...labels.map(displayWidth));

@@ -5,11 +5,11 @@ export type TraceLevel = 'silent' | 'verbose' | 'debug';
 
 export interface TraceOutput {
   readonly lines: readonly string[];
-  /** What a person who waits should see instead of a plain spinner. */
+  /** The detail to show with the spinner. */
   readonly progress?: string;
 }
 
-const MAX_SHOWN_BODY = 20_000;
+const MAX_BODY_LENGTH = 20_000;
 
 function headerLines(mark: string, headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(redactHeaders(headers)).map(([name, value]) => `${mark} ${name}: ${value}`);
@@ -17,7 +17,7 @@ function headerLines(mark: string, headers: Readonly<Record<string, string>>): s
 
 function bodyLines(mark: string, body: string | undefined): string[] {
   if (!body) return [];
-  const shown = body.length > MAX_SHOWN_BODY ? `${body.slice(0, MAX_SHOWN_BODY)}… (${body.length} characters)` : body;
+  const shown = body.length > MAX_BODY_LENGTH ? `${body.slice(0, MAX_BODY_LENGTH)}… (${body.length} characters)` : body;
   return shown.split('\n').map((line) => `${mark} ${line}`);
 }
 
@@ -33,8 +33,8 @@ function outcome(event: Extract<TraceEvent, { kind: 'reply' }>): string {
 }
 
 /**
- * What -v (a line per request) and --debug (headers and bodies as well) show of an event. Pure.
- * @param redact takes secrets out of a body before it is cut; half of one could not be recognised any more
+ * Creates a function from an event to what -v (a line per request) and --debug (headers and bodies, too) show of it. Pure.
+ * @param redact redacts a body before it is shortened, which could cut a secret in half
  */
 export function createTracer(level: TraceLevel, redact: (text: string) => string): (event: TraceEvent) => TraceOutput {
   return (event) => {
@@ -43,7 +43,7 @@ export function createTracer(level: TraceLevel, redact: (text: string) => string
       return { lines: level === 'silent' ? [] : [`* ${text}`], progress: text };
     }
     if (event.kind === 'request') {
-      // What was waited for is over.
+      // An empty detail ends that of a wait.
       if (level !== 'debug') return { lines: [], progress: '' };
       const { request } = event;
       return {

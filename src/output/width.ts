@@ -3,21 +3,21 @@ import stringWidth from 'string-width';
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** A user-perceived character and the terminal columns it takes. */
+/** A user-perceived character and its width in terminal columns. */
 interface Grapheme {
   readonly text: string;
   readonly width: number;
 }
 
 /**
- * The user-perceived characters of cleaned text. One without a width of its own (a combining mark that has nothing to
- * combine with) counts as one column, because terminals differ on it.
+ * Splits sanitized text into user-perceived characters. One without a width (a combining mark that combines with nothing)
+ * counts as one column, because terminals differ.
  */
 export function* graphemes(text: string): Generator<Grapheme> {
   for (const { segment } of GRAPHEMES.segment(text)) yield { text: segment, width: Math.max(1, stringWidth(segment)) };
 }
 
-/** Columns that cleaned text takes. */
+/** The width of sanitized text in columns. */
 export function displayWidth(text: string): number {
   if (PRINTABLE_ASCII.test(text)) return text.length;
   let width = 0;
@@ -25,7 +25,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The text if it fits the width, else its beginning and `…`; never cuts through a character. */
+/** Shortens text to a width in columns, ending in `…`. Never splits a character. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';
@@ -38,18 +38,18 @@ export function truncate(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** A character in pieces, because marks piled upon marks can make a single one wider than a line. */
-function pieces(grapheme: Grapheme): Grapheme[] {
+/** Splits a character that is wider than a line because of its many combining marks. */
+function splitGrapheme(grapheme: Grapheme): Grapheme[] {
   return Array.from(grapheme.text, (text) => ({ text, width: Math.max(1, stringWidth(text)) }));
 }
 
-/** The text in lines of at most `width` columns (2 or more), broken between characters. */
+/** Breaks text between characters into lines of at most `width` columns (2 or more). */
 export function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
   const lines: string[] = [];
   let line = '';
   let used = 0;
-  const parts = Array.from(graphemes(text), (each) => (each.width > width ? pieces(each) : [each])).flat();
+  const parts = Array.from(graphemes(text), (each) => (each.width > width ? splitGrapheme(each) : [each])).flat();
   for (const part of parts) {
     if (used + part.width > width) {
       lines.push(line);

@@ -273,9 +273,9 @@ describe('mistakes: exit 2, and nothing is sent', () => {
     [
       'words that are not UTF-8',
       [...JOB('a'), '--instructions', 'caf\ufffd'],
-      '--instructions is not UTF-8, or holds the character U+FFFD, which stands for what is not.',
+      '--instructions is not UTF-8, or contains the replacement character U+FFFD.',
     ],
-    ['@ alone', [...JOB('a'), '--instructions', '@'], '--instructions @<file> lacks the name of the file.'],
+    ['@ alone', [...JOB('a'), '--instructions', '@'], '--instructions needs a file name after the @.'],
     [
       'empty standard input',
       [...JOB('a'), '--instructions', '-'],

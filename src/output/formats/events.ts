@@ -1,19 +1,19 @@
 import { cellText } from '../cells.ts';
 import { createPaint, type Paint } from '../color.ts';
-import type { StreamEvent, TonedText } from '../command-result.ts';
+import type { OutputFormat, StreamEvent, TonedText } from '../command-result.ts';
 import { stringifyJson } from './stringify-json.ts';
 
-function lines(toned: TonedText, paint: Paint): string {
-  const text = typeof toned === 'string' ? toned : toned.map((part) => paint(part.text, part.tone)).join('');
+function paintLines(parts: TonedText, paint: Paint): string {
+  const text = typeof parts === 'string' ? parts : parts.map((part) => paint(part.text, part.tone)).join('');
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
 /**
- * How an event of a stream is written: a line of JSON (for `json` as for `ndjson`, because a stream never closes its
- * array), a YAML document of its own, a line of tab-separated cells, or the lines for people, in colour if wanted.
+ * Returns the function that formats an event of a stream: a line of JSON (`json` is `ndjson` here, because a stream never
+ * ends its array), a YAML document, a line of tab-separated cells, or lines for people.
  */
-export async function eventWriter(
-  format: 'table' | 'json' | 'ndjson' | 'yaml' | 'tsv',
+export async function createEventFormatter(
+  format: OutputFormat,
   color: boolean,
 ): Promise<(event: StreamEvent) => string> {
   switch (format) {
@@ -26,11 +26,12 @@ export async function eventWriter(
     }
     case 'tsv': {
       const plain = await createPaint(false);
-      return ({ cells, text }) => (cells ? `${cells.map((cell) => cellText(cell)).join('\t')}\n` : lines(text, plain));
+      return ({ cells, text }) =>
+        cells ? `${cells.map((cell) => cellText(cell)).join('\t')}\n` : paintLines(text, plain);
     }
     case 'table': {
       const paint = await createPaint(color);
-      return ({ text }) => lines(text, paint);
+      return ({ text }) => paintLines(text, paint);
     }
   }
 }

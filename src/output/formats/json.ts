@@ -6,22 +6,22 @@ import { stringifyJson } from './stringify-json.ts';
 const FRAME = { open: '[\n', between: ',\n', close: '\n]\n', empty: '[]\n' };
 
 /**
- * One JSON document: an object, or an array with an item on each line (indented on a terminal), or the list's own
- * document once its rows are through.
+ * Writes one JSON document: an object, an array with one item per line (indented in a terminal), or the list's own
+ * document after all rows.
  */
-export async function writeJson(answer: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (answer.kind === 'object') return out.write(`${stringifyJson(answer.json, 2)}\n`);
-  if (answer.document) {
-    await consume(answer.rows);
-    return out.write(`${stringifyJson(answer.document(), 2)}\n`);
+export async function writeJson(result: ListResult | ObjectResult, out: Sink): Promise<void> {
+  if (result.kind === 'object') return out.write(`${stringifyJson(result.json, 2)}\n`);
+  if (result.document) {
+    await consume(result.rows);
+    return out.write(`${stringifyJson(result.document(), 2)}\n`);
   }
   const onOneLine = ({ json }: { json: unknown }) => stringifyJson(json);
   const indented = ({ json }: { json: unknown }) => `  ${stringifyJson(json, 2).replaceAll('\n', '\n  ')}`;
-  return writeSequence(answer.rows, out.isTTY ? indented : onOneLine, FRAME, out);
+  return writeSequence(result.rows, out.isTTY ? indented : onOneLine, FRAME, out);
 }
 
-/** One line of JSON for each row, written as it happens. */
-export async function writeNdjson(answer: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (answer.kind === 'object') return out.write(`${stringifyJson(answer.json)}\n`);
-  for await (const { json } of answer.rows) await out.write(`${stringifyJson(json)}\n`);
+/** Writes one line of JSON per row, as rows arrive. */
+export async function writeNdjson(result: ListResult | ObjectResult, out: Sink): Promise<void> {
+  if (result.kind === 'object') return out.write(`${stringifyJson(result.json)}\n`);
+  for await (const { json } of result.rows) await out.write(`${stringifyJson(json)}\n`);
 }

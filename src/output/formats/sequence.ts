@@ -1,22 +1,22 @@
 import type { Sink } from '../../cli/io.ts';
 import type { Row } from '../command-result.ts';
 
-/** Characters held back before the first write, so that a failure half-way through an ordinary list writes nothing. */
-const HOLD = 4 * 1024 * 1024;
+/** Characters buffered before the first write, so that an ordinary list which fails midway writes nothing. */
+const FIRST_WRITE = 4 * 1024 * 1024;
 
-/** Characters gathered for one write after that. */
-const BATCH = 64 * 1024;
+/** Characters buffered for each later write. */
+const NEXT_WRITE = 64 * 1024;
 
-/** What stands around the items of a sequence. */
+/** The text around the items of a sequence. */
 interface Frame {
   readonly open: string;
   readonly between: string;
   readonly close: string;
-  /** The whole text when there is no item. */
+  /** The whole text if there are no items. */
   readonly empty: string;
 }
 
-/** Pulls rows to the end for their effects alone. */
+/** Reads all rows for their side effects. */
 export async function consume(rows: AsyncIterable<Row>): Promise<void> {
   const iterator = rows[Symbol.asyncIterator]();
   let step = await iterator.next();
@@ -24,9 +24,9 @@ export async function consume(rows: AsyncIterable<Row>): Promise<void> {
 }
 
 /**
- * Writes rows as one document: nothing until the rows are through or about 4 MiB are held, then as they come, so that
- * memory does not grow with the list. Rows that have ranks are held to the end and put in order.
- * Rejects with what the rows or the sink fail with, and pulls no further then.
+ * Writes rows as one document. Buffers about 4 MiB before the first write, then writes as rows arrive, so that memory
+ * does not grow with the list. Rows with a sortIndex are buffered to the end and sorted.
+ * @throws what the rows or the sink fail with; reads no further rows then
  */
 export async function writeSequence(
   rows: AsyncIterable<Row>,
@@ -34,27 +34,27 @@ export async function writeSequence(
   frame: Frame,
   out: Sink,
 ): Promise<void> {
-  let held: { text: string; rank: number }[] = [];
+  let buffer: { text: string; sortIndex: number }[] = [];
   let size = 0;
-  let started = false;
-  let ranked = false;
+  let hasWritten = false;
+  let mustSort = false;
 
-  const takeHeld = (): string => {
-    const ordered = ranked ? held.toSorted((a, b) => a.rank - b.rank) : held;
-    const text = (started ? frame.between : frame.open) + ordered.map((each) => each.text).join(frame.between);
-    held = [];
+  const takeBuffer = (): string => {
+    const ordered = mustSort ? buffer.toSorted((a, b) => a.sortIndex - b.sortIndex) : buffer;
+    const text = (hasWritten ? frame.between : frame.open) + ordered.map((item) => item.text).join(frame.between);
+    buffer = [];
     size = 0;
-    started = true;
+    hasWritten = true;
     return text;
   };
 
   for await (const row of rows) {
     const text = encode(row);
-    held.push({ text, rank: row.sortIndex });
+    buffer.push({ text, sortIndex: row.sortIndex });
     size += text.length;
-    ranked ||= row.sortIndex !== 0 && !started;
-    if (!ranked && size >= (started ? BATCH : HOLD)) await out.write(takeHeld());
+    mustSort ||= row.sortIndex !== 0 && !hasWritten;
+    if (!mustSort && size >= (hasWritten ? NEXT_WRITE : FIRST_WRITE)) await out.write(takeBuffer());
   }
-  if (!started && held.length === 0) return out.write(frame.empty);
-  await out.write((held.length > 0 ? takeHeld() : '') + frame.close);
+  if (!hasWritten && buffer.length === 0) return out.write(frame.empty);
+  await out.write((buffer.length > 0 ? takeBuffer() : '') + frame.close);
 }

@@ -6,8 +6,8 @@ function line(cells: readonly ResultCell[]): string {
   return `${cells.map(({ value }) => cellText(value)).join('\t')}\n`;
 }
 
-/** One line of tab-separated cells for each row, without a heading, written as it happens; an object is one row. */
-export async function writeTsv(answer: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (answer.kind === 'object') return out.write(line(answer.cells));
-  for await (const { cells } of answer.rows) await out.write(line(cells));
+/** Writes one line of tab-separated cells per row, without a heading, as rows arrive. An object is one row. */
+export async function writeTsv(result: ListResult | ObjectResult, out: Sink): Promise<void> {
+  if (result.kind === 'object') return out.write(line(result.cells));
+  for await (const { cells } of result.rows) await out.write(line(cells));
 }

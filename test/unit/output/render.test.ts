@@ -1,9 +1,15 @@
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
-import { type CommandResult, listResult, objectResult, type Row } from '../../../src/output/command-result.ts';
+import {
+  type CommandResult,
+  listResult,
+  OUTPUT_FORMATS,
+  objectResult,
+  type Row,
+} from '../../../src/output/command-result.ts';
 import { checkQuery } from '../../../src/output/query.ts';
-import { OUTPUT_FORMATS, type RenderOptions, render } from '../../../src/output/render.ts';
+import { type RenderOptions, render } from '../../../src/output/render.ts';
 import { brokenSink, memorySink } from './memory-sink.ts';
 
 interface Space {
