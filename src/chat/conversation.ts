@@ -1,243 +1,267 @@
-import { sendMessage } from '../api/chat.ts';
-import type { Http } from '../api/http.ts';
-import type { Clock } from '../clock.ts';
+import { type NewMessage, postMessage } from '../api/chat.ts';
 import type { Message } from '../contract/messages.ts';
 import { EXIT, InterruptedError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
-import { ENTRY_HELP, type Entry, readEntry } from './entry.ts';
 import { follow } from './follow.ts';
-import { noticeText } from './notice.ts';
-import type { FollowEvent, Follower } from './terms.ts';
+import { formatNotice, type SessionRef } from './format-message.ts';
+import type { FollowDeps, FollowEvent, Follower } from './types.ts';
 
-export interface ConversationParts {
-  readonly http: Http;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly interrupt: AbortSignal;
-  /** A fresh external_message_id. */
+/** What a person enters at the prompt: a message, or a command to the tool. */
+export type Input =
+  | { readonly kind: 'message'; readonly text: string }
+  | { readonly kind: 'help' | 'quit' | 'resend' | 'info' | 'empty' }
+  | { readonly kind: 'session'; readonly session: string | undefined }
+  | { readonly kind: 'unknown'; readonly name: string };
+
+const HELP = [
+  '/session [id]  show the session, or switch to another one',
+  '/resend        send the last message again; it is registered once',
+  '/info          show the source, the session, and the connection',
+  '/quit          leave (like Ctrl-D, and Ctrl-C on an empty line)',
+  'Alt+Enter starts a new line. To send a message that starts with /, type two: //',
+].join('\n');
+
+/** Parses what was entered. A message keeps its white space; white space alone is no message. */
+export function parseInput(text: string): Input {
+  if (text.trim() === '') return { kind: 'empty' };
+  if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) };
+  if (!text.startsWith('/')) return { kind: 'message', text };
+  const [name = '', ...args] = text.slice(1).trim().split(/\s+/);
+  switch (name) {
+    case 'help':
+    case 'quit':
+    case 'resend':
+    case 'info':
+      return { kind: name };
+    case 'session':
+      return { kind: 'session', session: args[0] };
+    default:
+      return { kind: 'unknown', name };
+  }
+}
+
+export interface ConversationDeps extends FollowDeps {
+  /** Creates an external_message_id. */
   readonly newId: () => string;
   readonly prompt: PromptLine;
-  /** The command that sends a message again under its external id. */
-  readonly repeatLine: (sessionId: string, message: Sent) => string;
-  /** A message as the lines that a person reads. */
-  readonly show: (message: Message) => Promise<string>;
+  /** The command that sends a message again under its external_message_id. */
+  readonly resendCommand: (message: NewMessage) => string;
+  readonly formatMessage: (message: Message) => Promise<string>;
 }
 
-/** How many earlier messages a conversation begins with. */
-const EARLIER = 10;
-const READY = '› ';
-const AWAITING = '… ';
+/** How many earlier messages a conversation shows at first. */
+const EARLIER_MESSAGES = 10;
+export const READY_LABEL = '› ';
+const AWAITING_LABEL = '… ';
 
-export interface Sent {
-  readonly external_message_id: string;
-  readonly text: string;
-}
-
-function reason(error: unknown): string {
+function describeError(error: unknown): string {
   const { message } = toErrorObject(error);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   return why === undefined ? message : `${message} ${why.replaceAll('\n', '; ')}`;
 }
 
-/** One conversation at a prompt: what is typed is sent, and what comes is shown above the line. */
+/** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
 export class Conversation {
-  private readonly parts: ConversationParts;
-  private readonly sourceId: string;
-  private sessionId: string;
+  private readonly deps: ConversationDeps;
+  private session: SessionRef;
   private follower: Follower | undefined;
-  private leaving = new AbortController();
-  private last: Sent | undefined;
-  /** The messages that were typed here: they stand on the screen already. */
-  private readonly own = new Set<string>();
-  private awaiting = false;
-  /** Whether a reply came since the last message was entered: none is expected to that message sent again. */
+  private leavingSession = new AbortController();
+  private lastMessage: NewMessage | undefined;
+  /** Ids of the messages that were typed here and are on the screen already. */
+  private readonly ownIds = new Set<string>();
+  private isAwaitingReply = false;
+  /** Whether a reply came since the last message was typed: none is expected when that message is sent again. */
   private hasReply = false;
-  private lost = false;
+  private isConnected = true;
   private sending: Promise<void> = Promise.resolve();
-  /** What is being sent, or waits for its turn, with the commands that send it again. */
-  private readonly underWay = new Map<Sent, string>();
+  /** Messages that are being sent or wait for their turn. */
+  private readonly unsent = new Set<NewMessage>();
   private hasLeft = false;
   private failure: { readonly error: unknown } | undefined;
 
-  constructor(parts: ConversationParts, sourceId: string, sessionId: string) {
-    this.parts = parts;
-    this.sourceId = sourceId;
-    this.sessionId = sessionId;
+  constructor(deps: ConversationDeps, session: SessionRef) {
+    this.deps = deps;
+    this.session = session;
   }
 
   /**
-   * Talks until the person leaves.
-   * @throws PartnerctlError when it cannot go on (credentials, balance), or when the person has left and something is
-   * not sent
+   * Runs until the person leaves.
+   * @throws PartnerctlError if it cannot continue (credentials, balance), or if messages were not sent when the person left
    */
   async run(): Promise<void> {
-    const { prompt, interrupt } = this.parts;
+    const { prompt, interrupt } = this.deps;
     const close = (): void => prompt.close();
     interrupt.addEventListener('abort', close, { once: true });
     let following = this.followSession();
     try {
       for await (const text of prompt.entries) {
-        const entry = readEntry(text);
-        if (entry.kind === 'quit') break;
-        if (entry.kind === 'session' && entry.session !== undefined) {
-          this.leaving.abort();
+        const input = parseInput(text);
+        if (input.kind === 'quit') break;
+        if (input.kind === 'session' && input.session !== undefined) {
+          this.leavingSession.abort();
           await following;
-          this.sessionId = entry.session;
+          this.session = { ...this.session, session_id: input.session };
           following = this.followSession();
         }
-        this.answer(entry);
+        this.handleInput(input);
       }
       this.hasLeft = true;
       await this.finishSending();
     } finally {
-      this.leaving.abort();
+      this.leavingSession.abort();
       prompt.close();
       interrupt.removeEventListener('abort', close);
       await following;
     }
     if (this.failure) throw this.failure.error;
-    const { reason: ending } = interrupt;
-    // Ctrl-C is a way to leave.
-    if (ending instanceof InterruptedError && ending.exitCode !== EXIT.interrupted) throw ending;
+    const { reason } = interrupt;
+    // Ctrl-C is a normal way to leave.
+    if (reason instanceof InterruptedError && reason.exitCode !== EXIT.interrupted) throw reason;
   }
 
-  /** Waits for what is still being sent, for as long as the person does. */
+  /** Waits for messages that are being sent, until the person leaves once more. */
   private async finishSending(): Promise<void> {
-    const { size } = this.underWay;
+    const { size } = this.unsent;
     if (size === 0) return;
-    const what = size === 1 ? 'a message is' : `${size} messages are`;
-    this.say(`Waiting until ${what} registered. Ctrl-C or Ctrl-D once more leaves at once.`);
-    const leaving = this.parts.prompt.leavingAgain().then(() => {
-      if (this.underWay.size > 0) this.failure ??= { error: this.unsent(new InterruptedError('Left at once.')) };
+    const subject = size === 1 ? 'a message is' : `${size} messages are`;
+    this.print(`Waiting until ${subject} registered. Press Ctrl-C or Ctrl-D again to leave now.`);
+    const leaving = this.deps.prompt.nextLeaveKey().then(() => {
+      if (this.unsent.size > 0)
+        this.failure ??= { error: this.createUnsentError(new InterruptedError('Interrupted.')) };
     });
     await Promise.race([this.sending, leaving]);
   }
 
-  /** The failure with what may not have been sent, and how to send it without doubling it. */
-  private unsent(error: PartnerctlError): PartnerctlError {
-    const ids = [...this.underWay.keys()].map(({ external_message_id }) => external_message_id);
-    const lines = [...this.underWay.values()].join('\n');
+  /** Adds the commands that send the messages again, which may or may not be registered. */
+  private createUnsentError(error: PartnerctlError): PartnerctlError {
+    const messages = [...this.unsent];
+    const commands = messages.map((message) => this.deps.resendCommand(message)).join('\n');
     return withHint(error, {
-      hint: `Of these it is not known whether they are registered. To send them without doubling them:\n${lines}`,
-      details: { source_id: this.sourceId, external_message_ids: ids },
+      hint: `These messages may or may not be registered. To send them without duplicating them:\n${commands}`,
+      details: {
+        source_id: this.session.source_id,
+        external_message_ids: messages.map(({ external_message_id }) => external_message_id),
+      },
     });
   }
 
-  private answer(entry: Entry): void {
-    switch (entry.kind) {
+  private handleInput(input: Input): void {
+    switch (input.kind) {
       case 'message':
         this.hasReply = false;
-        this.send({ external_message_id: this.parts.newId(), text: entry.text });
+        this.send({ ...this.session, external_message_id: this.deps.newId(), text: input.text });
         break;
       case 'resend':
-        if (this.last) this.send(this.last);
-        else this.say('There is nothing to send again.');
+        if (this.lastMessage) this.send(this.lastMessage);
+        else this.print('No message was sent yet.');
         break;
       case 'help':
-        this.say(ENTRY_HELP);
+        this.print(HELP);
         break;
       case 'info':
-        this.say(this.info());
+        this.print(this.describe());
         break;
       case 'session':
-        this.say(`session ${this.sessionId}`);
+        this.print(`session ${this.session.session_id}`);
         break;
       case 'unknown':
-        this.say(`There is no /${entry.word}. /help shows what there is.`);
+        this.print(`Unknown command /${input.name}. /help lists the commands.`);
         break;
       default:
     }
   }
 
-  /** Words about the conversation, which may quote a service: cleaned of what a terminal acts upon. */
-  private say(text: string): void {
-    this.parts.prompt.above(sanitizeText(text));
+  /** Prints a text, which may quote the service, above the prompt. */
+  private print(text: string): void {
+    this.deps.prompt.printAbove(sanitizeText(text));
   }
 
-  private info(): string {
-    const lines = [`source  ${this.sourceId}`, `session ${this.sessionId}`, `line    ${this.lost ? 'lost' : 'up'}`];
-    if (this.last) lines.push(`last    external_message_id ${this.last.external_message_id}`);
+  private describe(): string {
+    const { source_id, session_id } = this.session;
+    const lines = [`source     ${source_id}`, `session    ${session_id}`];
+    lines.push(`connection ${this.isConnected ? 'up' : 'lost'}`);
+    if (this.lastMessage) lines.push(`last       external_message_id ${this.lastMessage.external_message_id}`);
     return lines.join('\n');
   }
 
-  /** Sends one after the other, in the order in which they were entered. */
-  private send(message: Sent): void {
-    const { http } = this.parts;
-    const place = { source_id: this.sourceId, session_id: this.sessionId };
-    this.last = message;
-    this.own.add(message.external_message_id);
-    this.await(!this.hasReply);
-    this.underWay.set(message, this.parts.repeatLine(place.session_id, message));
-    this.sending = this.sending.then(async () => {
-      try {
-        const { message_id, created, wasRetried: repeated } = await sendMessage(http, { ...place, ...message });
-        this.underWay.delete(message);
-        this.own.add(message_id);
-        if (created === false && !repeated) this.say('It was registered before; it is there once.');
-        // By now it may be another session that is talked in.
-        if (place.session_id === this.sessionId) this.follower?.sent(place.session_id);
-      } catch (error) {
-        if (place.session_id === this.sessionId) this.await(false);
-        this.notSent(message, error);
-      }
-    });
+  /** Messages are sent one after the other, in the order in which they were typed. */
+  private send(message: NewMessage): void {
+    this.lastMessage = message;
+    this.ownIds.add(message.external_message_id);
+    if (this.isCurrent(message)) this.setAwaitingReply(!this.hasReply);
+    this.unsent.add(message);
+    this.sending = this.sending.then(() => this.sendNow(message));
   }
 
-  private notSent(message: Sent, error: unknown): void {
-    if (!(error instanceof PartnerctlError)) this.failure ??= { error };
-    else if (this.hasLeft || this.parts.interrupt.aborted) this.failure ??= { error: this.unsent(error) };
-    else {
-      const again = `/resend sends it again (external id ${message.external_message_id}); it is registered once.`;
-      this.say(`Not sent: ${reason(error)}\n${again}`);
+  /** Whether a message belongs to the current session: the person may have switched to another one. */
+  private isCurrent({ session_id }: NewMessage): boolean {
+    return session_id === this.session.session_id;
+  }
+
+  private async sendNow(message: NewMessage): Promise<void> {
+    try {
+      const { message_id, created, wasRetried } = await postMessage(this.deps.http, message);
+      this.unsent.delete(message);
+      this.ownIds.add(message_id);
+      if (created === false && !wasRetried) this.print('The message was registered before; it exists once.');
+      if (this.isCurrent(message)) this.follower?.expectReply(message.session_id);
+    } catch (error) {
+      if (this.isCurrent(message)) this.setAwaitingReply(false);
+      this.handleSendError(message, error);
     }
-    this.underWay.delete(message);
   }
 
-  private await(awaiting: boolean): void {
-    if (this.awaiting === awaiting) return;
-    this.awaiting = awaiting;
-    this.parts.prompt.label(awaiting ? AWAITING : READY);
+  private handleSendError(message: NewMessage, error: unknown): void {
+    if (!(error instanceof PartnerctlError)) this.failure ??= { error };
+    else if (this.hasLeft || this.deps.interrupt.aborted) this.failure ??= { error: this.createUnsentError(error) };
+    else {
+      const next = `/resend sends it again (external id ${message.external_message_id}); it is registered once.`;
+      this.print(`Not sent: ${describeError(error)}\n${next}`);
+    }
+    this.unsent.delete(message);
+  }
+
+  private setAwaitingReply(isAwaitingReply: boolean): void {
+    if (this.isAwaitingReply === isAwaitingReply) return;
+    this.isAwaitingReply = isAwaitingReply;
+    this.deps.prompt.setLabel(isAwaitingReply ? AWAITING_LABEL : READY_LABEL);
   }
 
   private async followSession(): Promise<void> {
-    const { http, clock, random, prompt } = this.parts;
-    this.leaving = new AbortController();
-    this.await(false);
+    const { source_id, session_id } = this.session;
+    this.leavingSession = new AbortController();
+    this.setAwaitingReply(false);
     this.follower = follow(
-      { http, clock, random, interrupt: this.leaving.signal },
+      { ...this.deps, interrupt: this.leavingSession.signal },
       {
-        source_id: this.sourceId,
-        sessions: [{ session_id: this.sessionId, start: { from: 'last', count: EARLIER } }],
+        source_id,
+        sessions: [{ session_id, start: { from: 'last', count: EARLIER_MESSAGES } }],
         follow: true,
       },
     );
     try {
-      for await (const event of this.follower.events) await this.arrive(event);
+      for await (const event of this.follower.events) await this.handleEvent(event);
     } catch (error) {
       this.failure = { error };
-      prompt.close();
+      this.deps.prompt.close();
     }
   }
 
-  private async arrive(event: FollowEvent): Promise<void> {
-    const { prompt, show } = this.parts;
-    if (event.kind === 'lost') {
-      this.lost = true;
-      this.say(`The line is lost: ${reason(event.error)} Trying on.`);
-    } else if (event.kind === 'back') {
-      this.lost = false;
-      this.say(`The line is back; ${event.missed} messages came meanwhile.`);
-    } else if (event.kind === 'unknown' || event.kind === 'gap') {
-      this.say(noticeText(event));
-    } else if (event.kind === 'message') {
-      const { message } = event;
-      if (message.isReply) {
-        this.hasReply = true;
-        this.await(false);
-      }
-      const typedHere = this.own.has(message.external_message_id ?? '') || this.own.has(message.message_id);
-      if (!typedHere || event.backlog) prompt.above(await show(message));
+  private async handleEvent(event: FollowEvent): Promise<void> {
+    if (event.kind === 'end' || event.kind === 'caught-up') return;
+    if (event.kind !== 'message') {
+      if (event.kind === 'outage-started') this.isConnected = false;
+      if (event.kind === 'outage-ended') this.isConnected = true;
+      this.print(formatNotice(event));
+      return;
     }
+    const { message, isBacklog } = event;
+    if (message.isReply) {
+      this.hasReply = true;
+      this.setAwaitingReply(false);
+    }
+    const isOwn = this.ownIds.has(message.external_message_id ?? '') || this.ownIds.has(message.message_id);
+    if (!isOwn || isBacklog) this.deps.prompt.printAbove(await this.deps.formatMessage(message));
   }
 }

@@ -1,255 +1,273 @@
 import type { HistoryPage } from '../api/chat.ts';
+import type { Clock } from '../clock.ts';
 import { NotFoundError, PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
-import { Ending } from './ending.ts';
-import type { Gap } from './extent.ts';
-import { meaningOf, outageError, retryAtOf, withheldError } from './failure.ts';
-import { Line } from './line.ts';
-import { Mailbox } from './mailbox.ts';
-import { isOverslept, nap } from './nap.ts';
-import { Pacing } from './pacing.ts';
-import { FollowedSession, NOTHING } from './session.ts';
-import type { EndReason, FollowEvent, Follower, FollowOptions, FollowParts } from './terms.ts';
+import { EndCondition } from './end-condition.ts';
+import { EMPTY_PAGE, FollowedSession } from './followed-session.ts';
+import type { HistoryGap } from './history.ts';
+import { classifyFailure, createIncompleteError, createOutageError, OutageTracker, retryTime } from './outage.ts';
+import { PollScheduler } from './poll-scheduler.ts';
+import type { EndReason, FollowDeps, FollowEvent, Follower, FollowOptions } from './types.ts';
 
 const POLL_TIMEOUT_MS = 15_000;
-const LONGEST_POLL_MS = 60_000;
-const MOST_AT_ONCE = 6;
-const READ_OUTAGE_MS = 30_000;
-/** A history may be that far behind what was registered. */
-const LAG_MS = 10_000;
+const MAX_POLL_TIMEOUT_MS = 60_000;
+const MAX_CONCURRENT_POLLS = 6;
+const DEFAULT_READ_OUTAGE_MS = 30_000;
+/** How long the history may not know a message that was just registered. */
+const REGISTRATION_LAG_MS = 10_000;
+/** Waiting is sliced, so that a machine that slept is noticed when it wakes. */
+const SLICE_MS = 1_000;
+const SLEPT_MS = 5_000;
 
-interface Polled {
+/** Whether this much time cannot have passed while the machine was awake: it slept, or its clock was set. */
+function isClockJump(passedMs: number, expectedMs: number): boolean {
+  return passedMs > expectedMs + SLEPT_MS || passedMs < -SLICE_MS;
+}
+
+/** Waits until a time (milliseconds since the epoch) or until aborted. @returns whether a clock jump ended it early */
+async function sleepUntil(clock: Clock, until: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    for (let now = clock.now(); ; ) {
+      const slice = Math.max(0, Math.min(SLICE_MS, until - now));
+      await clock.sleep(slice, signal);
+      const passed = clock.now() - now;
+      now += passed;
+      if (isClockJump(passed, slice)) return true;
+      if (now >= until) return false;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return false;
+  }
+}
+
+interface PollResult {
   readonly session: FollowedSession;
   readonly startedAt: number;
   readonly outcome: { readonly page: HistoryPage } | { readonly error: unknown };
 }
 
-class Following {
-  private readonly parts: FollowParts;
+class FollowLoop implements Follower {
+  readonly events: AsyncGenerator<FollowEvent, void, void>;
+  private readonly deps: FollowDeps;
   private readonly options: FollowOptions;
-  private readonly sessions: ReadonlyMap<string, FollowedSession>;
-  private readonly pacing: Pacing;
-  private readonly line = new Line();
-  private readonly mailbox = new Mailbox<Polled>();
+  private readonly sessions: readonly FollowedSession[];
+  private readonly scheduler: PollScheduler;
+  private readonly outages = new OutageTracker();
+  private readonly endCondition: EndCondition;
   private readonly closing = new AbortController();
-  private readonly ending: Ending;
   private readonly maxOutageMs: number;
-  /** Until when a message that was just registered may be unknown to the history. */
+  /** Until when the history may not know the message to start after. */
   private readonly lagsUntil: number;
-  private atOnce = 0;
+  private readonly results: PollResult[] = [];
+  private wake: () => void = () => undefined;
+  private runningPolls = 0;
   private lastError: PartnerctlError | undefined;
-  /** What the service says that there is and did not show. */
-  private withheld: ShapeError | undefined;
+  /** Set when the service says that it has messages that it did not send. */
+  private incomplete: ShapeError | undefined;
 
-  constructor(parts: FollowParts, options: FollowOptions) {
-    const { intervalMs, maxOutageMs, follow, awaiting, registered } = options;
-    const now = parts.clock.now();
-    this.parts = parts;
+  constructor(deps: FollowDeps, options: FollowOptions) {
+    const { intervalMs, maxOutageMs, follow, expectsReply, isJustRegistered } = options;
+    const now = deps.clock.now();
+    this.deps = deps;
     this.options = options;
-    this.sessions = new Map(
-      options.sessions.map(({ session_id, start }) => [
-        session_id,
-        new FollowedSession(session_id, start, now, follow),
-      ]),
+    this.sessions = options.sessions.map(
+      ({ session_id, start }) => new FollowedSession(session_id, start, now, follow),
     );
-    const ids = [...this.sessions.keys()];
-    this.pacing = new Pacing(ids, now, parts.random, intervalMs === undefined ? {} : { fixedMs: intervalMs });
-    if (awaiting) for (const id of ids) this.pacing.sent(id, now);
-    this.ending = new Ending(options, now);
-    this.lagsUntil = registered ? now + LAG_MS : now;
-    this.maxOutageMs = maxOutageMs ?? (follow ? Number.POSITIVE_INFINITY : READ_OUTAGE_MS);
+    const ids = this.sessions.map(({ id }) => id);
+    this.scheduler = new PollScheduler(ids, now, deps.random, { fixedMs: intervalMs });
+    if (expectsReply) for (const id of ids) this.scheduler.expectReply(id, now);
+    this.endCondition = new EndCondition(options, now);
+    this.lagsUntil = isJustRegistered ? now + REGISTRATION_LAG_MS : now;
+    this.maxOutageMs = maxOutageMs ?? (follow ? Number.POSITIVE_INFINITY : DEFAULT_READ_OUTAGE_MS);
+    this.events = this.run();
   }
 
-  sent(sessionId: string): void {
-    this.pacing.sent(sessionId, this.parts.clock.now());
-    this.mailbox.stir();
+  expectReply(sessionId: string): void {
+    this.scheduler.expectReply(sessionId, this.deps.clock.now());
+    this.wake();
   }
 
-  async *events(): AsyncGenerator<FollowEvent, void, void> {
-    const { interrupt } = this.parts;
+  private async *run(): AsyncGenerator<FollowEvent, void, void> {
+    const { interrupt } = this.deps;
     const close = (): void => {
       this.closing.abort(interrupt.reason);
-      this.mailbox.stir();
+      this.wake();
     };
     interrupt.addEventListener('abort', close, { once: true });
     if (interrupt.aborted) close();
     try {
       for (;;) {
-        const why = this.ended();
-        if (why) {
-          if (why === 'read' && this.withheld) throw this.withheld;
-          yield this.end(why);
+        const reason = this.findEndReason();
+        if (reason) {
+          if (reason === 'caught-up' && this.incomplete) throw this.incomplete;
+          yield this.createEndEvent(reason);
           return;
         }
-        const polled = this.mailbox.take();
-        if (polled) {
-          yield* this.handle(polled);
+        const result = this.results.shift();
+        if (result) {
+          yield* this.handleResult(result);
         } else {
-          this.checkOutage();
+          if (this.deps.clock.now() >= this.outageEndsAt()) throw createOutageError(this.lastError, this.maxOutageMs);
           await this.pollAndWait();
         }
       }
     } finally {
       interrupt.removeEventListener('abort', close);
-      this.closing.abort(new Error('nobody follows any more'));
+      this.closing.abort(new Error('the events are no longer read'));
     }
   }
 
-  private ended(): EndReason | undefined {
-    const { clock, http } = this.parts;
-    return this.ending.why({
+  private findEndReason(): EndReason | undefined {
+    const { clock, http } = this.deps;
+    return this.endCondition.findReason({
       isInterrupted: this.closing.signal.aborted,
-      isRead: [...this.sessions.values()].every(({ caughtUp }) => caughtUp),
-      patienceMs: http.remainingMs(),
+      isCaughtUp: this.sessions.every(({ isCaughtUp }) => isCaughtUp),
+      remainingMs: http.remainingMs(),
       now: clock.now(),
     });
   }
 
-  private end(why: EndReason): FollowEvent {
-    const error = this.line.failingSince() === undefined ? undefined : this.lastError;
-    return { kind: 'end', why, error, wasRead: [...this.sessions.values()].some(({ wasRead }) => wasRead) };
-  }
-
-  private checkOutage(): void {
-    if (this.parts.clock.now() >= this.outageEndsAt()) throw outageError(this.lastError, this.maxOutageMs);
+  private createEndEvent(reason: EndReason): FollowEvent {
+    const error = this.outages.failingSince() === undefined ? undefined : this.lastError;
+    return { kind: 'end', reason, error, wasRead: this.sessions.some(({ wasRead }) => wasRead) };
   }
 
   private outageEndsAt(): number {
-    const since = this.line.failingSince();
+    const since = this.outages.failingSince();
     return since === undefined ? Number.POSITIVE_INFINITY : since + this.maxOutageMs;
   }
 
-  /** Starts the polls that are due, and waits for one to end or another to fall due. */
+  /** Starts the polls that are due, and waits until one has finished or another is due. */
   private async pollAndWait(): Promise<void> {
-    const now = this.parts.clock.now();
-    let next = this.pacing.next(now);
-    while ('session' in next && this.atOnce < MOST_AT_ONCE) {
+    const now = this.deps.clock.now();
+    let next = this.scheduler.next(now);
+    while ('session' in next && this.runningPolls < MAX_CONCURRENT_POLLS) {
       void this.poll(next.session, now);
-      next = this.pacing.next(now);
+      next = this.scheduler.next(now);
     }
     const waiting = new AbortController();
-    // When every session is being asked, the polls' own time limits are the only clock that counts.
+    // While every session is being polled, the time limits of the polls are the only clock.
     const due = 'at' in next ? next.at : Number.POSITIVE_INFINITY;
-    const napping = due < Number.POSITIVE_INFINITY ? this.nap(due, waiting.signal) : undefined;
-    await this.mailbox.filled();
+    const sleeping = due < Number.POSITIVE_INFINITY ? this.sleepUntilDue(due, waiting.signal) : undefined;
+    if (this.results.length === 0) {
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
     waiting.abort();
-    await napping;
+    await sleeping;
   }
 
   private async poll(id: string, startedAt: number): Promise<void> {
-    const session = this.sessions.get(id);
+    const session = this.sessions.find((each) => each.id === id);
     if (!session) return;
-    const { clock, http } = this.parts;
-    this.pacing.asked(id, startedAt);
-    this.atOnce += 1;
+    const { clock, http } = this.deps;
+    this.scheduler.pollStarted(id, startedAt);
+    this.runningPolls += 1;
     const usual = this.options.pollTimeoutMs ?? POLL_TIMEOUT_MS;
-    const longest = Math.min(LONGEST_POLL_MS, usual * 2 ** session.failures);
+    const longest = Math.min(MAX_POLL_TIMEOUT_MS, usual * 2 ** session.failures);
     const limits = () => ({
       retries: 0,
-      timeoutMs: Math.max(1, Math.min(longest, this.ending.endsAt - clock.now(), this.outageEndsAt() - clock.now())),
-      freshConnection: session.suspicious,
+      timeoutMs: Math.max(1, Math.min(longest, Math.min(this.endCondition.endsAt, this.outageEndsAt()) - clock.now())),
+      freshConnection: session.needsFreshConnection,
       signal: this.closing.signal,
     });
-    let outcome: Polled['outcome'];
+    let outcome: PollResult['outcome'];
     try {
       outcome = { page: await session.poll(http, this.options.source_id, () => clock.now(), limits) };
     } catch (error) {
       outcome = { error };
     }
-    this.atOnce -= 1;
-    this.mailbox.put({ session, startedAt, outcome });
+    this.runningPolls -= 1;
+    this.results.push({ session, startedAt, outcome });
+    this.wake();
   }
 
-  /** Waits until something is due, the time is up, or the machine wakes from a sleep. */
-  private async nap(due: number, signal: AbortSignal): Promise<void> {
-    const { clock, http } = this.parts;
-    const until = Math.min(due, this.ending.endsAt, this.outageEndsAt(), clock.now() + http.remainingMs());
-    if (await nap(clock, until, signal)) this.woke(clock.now());
-    this.mailbox.stir();
+  private async sleepUntilDue(due: number, signal: AbortSignal): Promise<void> {
+    const { clock, http } = this.deps;
+    const until = Math.min(due, this.endCondition.endsAt, this.outageEndsAt(), clock.now() + http.remainingMs());
+    if (await sleepUntil(clock, until, signal)) this.resetClock(clock.now());
+    this.wake();
   }
 
-  private woke(now: number): void {
-    this.pacing.woke(now);
-    this.line.woke(now);
-    for (const session of this.sessions.values()) session.suspicious = true;
+  private resetClock(now: number): void {
+    this.scheduler.resetClock(now);
+    this.outages.resetClock(now);
+    for (const session of this.sessions) session.needsFreshConnection = true;
   }
 
-  private *handle({ session, startedAt, outcome }: Polled): Generator<FollowEvent, void, void> {
+  private *handleResult({ session, startedAt, outcome }: PollResult): Generator<FollowEvent, void, void> {
     if ('page' in outcome) yield* this.handlePage(session, startedAt, outcome.page);
     else yield* this.handleFailure(session, startedAt, outcome.error);
   }
 
-  private *handlePage(
-    session: FollowedSession,
-    startedAt: number,
-    page: HistoryPage,
-  ): Generator<FollowEvent, void, void> {
-    const now = this.parts.clock.now();
-    // No poll takes as long: the machine slept over it, and its answer is old.
-    const overslept = isOverslept(now - startedAt, LONGEST_POLL_MS);
-    const { messages, more, atOnce, isRead, gap } = session.accept(page, now);
-    const { message: newest, backlog: isOld = true } = messages.at(-1) ?? {};
-    const live = !isOld;
-    this.pacing.answered(
+  private *handlePage(session: FollowedSession, startedAt: number, page: HistoryPage): Generator<FollowEvent> {
+    const now = this.deps.clock.now();
+    const { messages, more, isUrgent, hasCaughtUp, gap } = session.accept(page, now);
+    const newest = messages.at(-1);
+    this.scheduler.pollAnswered(
       session.id,
-      { live, awaiting: newest?.role === 'user', more: atOnce, waitMs: page.requestedWaitMs },
+      {
+        hasNewMessages: newest?.isBacklog === false,
+        expectsReply: newest?.message.role === 'user',
+        more: isUrgent,
+        waitMs: page.requestedWaitMs,
+      },
       now,
     );
-    if (overslept) this.woke(now);
-    this.ending.polled(messages.length > 0 || more, startedAt, now);
-    for (const { message, backlog } of messages) {
-      yield { kind: 'message', session_id: session.id, message, backlog };
-      if (message.isReply && (!backlog || session.backlogCounts)) this.ending.replied();
-      if (this.ending.hasReplies) return;
+    // No poll takes that long: the machine slept meanwhile, and the answer is old.
+    if (isClockJump(now - startedAt, MAX_POLL_TIMEOUT_MS)) this.resetClock(now);
+    this.endCondition.addPoll(messages.length > 0 || more, startedAt, now);
+    for (const { message, isBacklog } of messages) {
+      yield { kind: 'message', session_id: session.id, message, isBacklog };
+      if (message.isReply && (!isBacklog || session.countsBacklog)) this.endCondition.addReply();
+      if (this.endCondition.hasReplies) return;
     }
-    if (isRead) yield { kind: 'read', session_id: session.id, latest: session.latest };
+    if (hasCaughtUp) yield { kind: 'caught-up', session_id: session.id, latest: session.latest };
     if (gap) yield* this.handleGap(session.id, gap);
-    const back = this.line.answered(session.id, messages.length, !more, now);
-    if (back) yield { kind: 'back', ...back };
+    const ended = this.outages.addAnswer(session.id, { count: messages.length, isComplete: !more }, now);
+    if (ended) yield { kind: 'outage-ended', ...ended };
   }
 
-  /** Without following, the end would claim that it was all. */
-  private *handleGap(session_id: string, { seen, isCertain }: Gap): Generator<FollowEvent, void, void> {
-    if (this.options.follow || !isCertain) yield { kind: 'gap', session_id, seen };
-    else this.withheld ??= withheldError(session_id, seen);
+  /** Without following, a plain end would claim that the messages are all. */
+  private *handleGap(session_id: string, { evidence, isCertain }: HistoryGap): Generator<FollowEvent> {
+    if (this.options.follow || !isCertain) yield { kind: 'gap', session_id, evidence };
+    else this.incomplete ??= createIncompleteError(session_id, evidence);
   }
 
-  private *handleFailure(
-    session: FollowedSession,
-    startedAt: number,
-    error: unknown,
-  ): Generator<FollowEvent, void, void> {
+  private *handleFailure(session: FollowedSession, startedAt: number, error: unknown): Generator<FollowEvent> {
     if (!(error instanceof PartnerctlError)) throw error;
-    const now = this.parts.clock.now();
+    const now = this.deps.clock.now();
     if (error instanceof ShapeError) session.unreadable += 1;
-    const meaning = meaningOf(error, session);
-    if (meaning === 'unknown') {
-      if (!session.wasUnknown) yield { kind: 'unknown', session_id: session.id, error };
-      session.wasUnknown = true;
-      yield* this.handlePage(session, startedAt, NOTHING);
+    const kind = classifyFailure(error, session);
+    if (kind === 'unknown-session') {
+      if (!session.isReportedUnknown) yield { kind, session_id: session.id, error };
+      session.isReportedUnknown = true;
+      yield* this.handlePage(session, startedAt, EMPTY_PAGE);
       return;
     }
-    if (meaning === 'refused' && session.refuse()) {
-      this.pacing.again(session.id, now);
+    if (kind === 'refused' && session.refuse()) {
+      this.scheduler.retryNow(session.id, now);
       return;
     }
     const mayLag = error instanceof NotFoundError && now < this.lagsUntil;
-    if (meaning === 'final' || (meaning === 'refused' && !session.wasRead && !mayLag)) throw error;
+    if (kind === 'permanent' || (kind === 'refused' && !session.wasRead && !mayLag)) throw error;
     session.fail();
     this.lastError = error;
-    this.pacing.failed(session.id, now, { limited: error instanceof RateLimitError, retryAt: retryAtOf(error) });
-    if (this.line.failed(session.id, startedAt, now)) yield { kind: 'lost', error };
+    const isRateLimited = error instanceof RateLimitError;
+    this.scheduler.pollFailed(session.id, { isRateLimited, retryAt: retryTime(error) }, now);
+    if (this.outages.addFailure(session.id, startedAt, now)) yield { kind: 'outage-started', error };
   }
 }
 
 /**
- * Follows one session or several of a source: every message once and in order, for as long as the events are pulled.
- * It outlives resets, timeouts, 5xx and 429, and a machine that sleeps; the first to end it are the interrupt, the
- * options, or an error that does not pass.
+ * Follows one or more sessions of a source: every message once and in order, for as long as the events are read. It
+ * survives resets, timeouts, 5xx, 429, and a machine that sleeps. It ends with the interrupt, as the options say, or with
+ * a permanent error.
  * @throws CredentialsError (401, 403) and BalanceError (402) at once; for a session that was never read also
- * NotFoundError (of the source or a cursor), RefusedError, ShapeError and a lasting ServiceError; ServiceError or
- * RateLimitError when the service was out of reach for `maxOutageMs`
+ * NotFoundError (of the source or a cursor), RefusedError, ShapeError, and a permanent ServiceError; ServiceError or
+ * RateLimitError after an outage of `maxOutageMs`
  */
-export function follow(parts: FollowParts, options: FollowOptions): Follower {
-  const following = new Following(parts, options);
-  return { events: following.events(), sent: (sessionId) => following.sent(sessionId) };
+export function follow(deps: FollowDeps, options: FollowOptions): Follower {
+  return new FollowLoop(deps, options);
 }

@@ -1,56 +1,132 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import type { HistoryPage } from '../api/chat.ts';
 
-/** What was entered in earlier conversations, the newest first. It holds messages, so it is the owner's alone. */
-export interface EntryHistory {
-  readonly entries: readonly string[];
-  /** Keeps the entries for the next time; a later call overtakes an earlier one. */
-  keep(entries: readonly string[]): void;
-  /** Resolves once everything is kept that can be. */
-  settled(): Promise<void>;
+/** The fields of a message that ordering and deduplication need. */
+export interface MessageRef {
+  readonly message_id: string;
+  /** ISO 8601; null if the service does not tell it. */
+  readonly created_at: string | null;
 }
 
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+export interface Timestamp {
+  readonly ms: number;
+  /** The digits after the seconds, without trailing zeros: a service may be more precise than milliseconds. */
+  readonly fraction: string;
 }
 
-async function readEntries(path: string): Promise<readonly string[]> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return isTexts(value) ? value : [];
-  } catch {
-    // Convenience, not data: a history that cannot be read begins anew.
-    return [];
+/** Parses `created_at`; undefined if there is none or it is no date. */
+export function parseTimestamp({ created_at }: MessageRef): Timestamp | undefined {
+  const ms = created_at === null ? Number.NaN : Date.parse(created_at);
+  if (created_at === null || Number.isNaN(ms)) return undefined;
+  return { ms, fraction: /:\d\d\.(\d+)/.exec(created_at)?.[1]?.replace(/0+$/, '') ?? '' };
+}
+
+export function compareTimestamps(left: Timestamp, right: Timestamp): number {
+  if (left.ms !== right.ms) return left.ms - right.ms;
+  return left.fraction < right.fraction ? -1 : left.fraction > right.fraction ? 1 : 0;
+}
+
+/** Sorts oldest first if every entry has a timestamp (entries with equal ones keep their order), else not at all. */
+export function sortByTimestamp<Entry extends { readonly timestamp: Timestamp | undefined }>(
+  entries: readonly Entry[],
+): readonly Entry[] {
+  if (entries.some(({ timestamp }) => timestamp === undefined)) return entries;
+  return entries.toSorted(({ timestamp: left }, { timestamp: right }) =>
+    left && right ? compareTimestamps(left, right) : 0,
+  );
+}
+
+/** With fewer messages, a descending order may be an accident. */
+const MIN_ORDERED = 3;
+
+/** How each message compares to the next one; undefined with too few messages or without timestamps. */
+function compareNeighbors(messages: readonly MessageRef[]): readonly number[] | undefined {
+  const timestamps = messages.flatMap((message) => parseTimestamp(message) ?? []);
+  if (messages.length < MIN_ORDERED || timestamps.length < messages.length) return undefined;
+  return timestamps.slice(1).map((timestamp, index) => compareTimestamps(timestamps[index] ?? timestamp, timestamp));
+}
+
+/** Whether each of at least three messages is older than the one before it. False if one has no timestamp. */
+export function isNewestFirst(messages: readonly MessageRef[]): boolean {
+  return compareNeighbors(messages)?.every((difference) => difference > 0) ?? false;
+}
+
+/** Like `isNewestFirst`, but messages may share a timestamp, as long as not all do. */
+export function isDescending(messages: readonly MessageRef[]): boolean {
+  const differences = compareNeighbors(messages) ?? [];
+  return differences.every((difference) => difference >= 0) && differences.some((difference) => difference > 0);
+}
+
+/** What shows that messages are or may be missing. */
+export interface HistoryGap {
+  readonly evidence: string;
+  /** Whether the service itself says that there is more than it sent. */
+  readonly isCertain: boolean;
+}
+
+/** After a cursor usually a handful of messages come; this many may be all that fits a page. */
+const MIN_FULL_PAGE = 10;
+
+/**
+ * Detects whether what was read can be all there is. A history that comes newest first without a link to the next page
+ * can hide older messages: the API cannot ask for messages before another one (spec §4.4).
+ */
+export class GapDetector {
+  private readonly wanted: number;
+  private read = 0;
+  private statedTotal: number | undefined;
+  private firstAnswerSize: number | undefined;
+  private fullPageSize: number | undefined;
+  /** Size of the last page, if it came newest first and announced more without a link. */
+  private announcedAfter: number | undefined;
+  private unreachableAfter: number | undefined;
+  private isReported = false;
+
+  /** @param wanted how many of the last messages are asked for; Infinity for all */
+  constructor(wanted: number) {
+    this.wanted = wanted;
   }
-}
 
-async function writeEntries(path: string, entries: readonly string[]): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.new`;
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await writeFile(temporary, JSON.stringify(entries), { mode: 0o600 });
-  await rename(temporary, path);
-}
+  /** Takes a page of which `fresh` messages are new. @param isInitial whether it belongs to the first reading, without a cursor */
+  addPage(page: HistoryPage, { isInitial, fresh }: { readonly isInitial: boolean; readonly fresh: number }): void {
+    const { messages, hasMore, hasNextLink, reachedByLink, isDeclaredEnd, total } = page;
+    const descends = isNewestFirst(messages);
+    this.read += fresh;
+    // The service announced more, but the cursor led to nothing new: the rest is older, and out of reach.
+    if (fresh === 0) this.unreachableAfter ??= this.announcedAfter;
+    const isEnough = isInitial && messages.length >= this.wanted;
+    const announcesOlder = !isEnough && hasMore && !hasNextLink && fresh === messages.length && descends;
+    this.announcedAfter = announcesOlder ? messages.length : undefined;
+    if (isInitial && total !== undefined) this.statedTotal ??= total;
+    const mayHideOlder = !hasMore && !reachedByLink && !isDeclaredEnd && descends && total !== messages.length;
+    if (!mayHideOlder || fresh < messages.length) return;
+    if (isInitial) this.firstAnswerSize = messages.length;
+    else if (messages.length >= MIN_FULL_PAGE) this.fullPageSize = messages.length;
+  }
 
-/** Opens the history in a file of its own. @param onTrouble told once when it cannot be kept */
-export async function openHistory(path: string, onTrouble: (error: unknown) => void): Promise<EntryHistory> {
-  let writing: Promise<void> = Promise.resolve();
-  let latest: readonly string[] | undefined;
-  let failed = false;
-  return {
-    entries: await readEntries(path),
-    keep(entries) {
-      latest = entries;
-      writing = writing.then(async () => {
-        if (latest !== entries || failed) return;
-        try {
-          await writeEntries(path, entries);
-        } catch (error) {
-          failed = true;
-          onTrouble(error);
-        }
-      });
-    },
-    settled: () => writing,
-  };
+  /** Returns a gap at most once. Call it when everything that came has been read. */
+  takeGap(): HistoryGap | undefined {
+    const gap = this.isReported ? undefined : this.findGap();
+    this.statedTotal = undefined;
+    this.firstAnswerSize = undefined;
+    this.fullPageSize = undefined;
+    this.unreachableAfter = undefined;
+    this.isReported ||= gap !== undefined;
+    return gap;
+  }
+
+  private findGap(): HistoryGap | undefined {
+    const { read, statedTotal, firstAnswerSize, fullPageSize, unreachableAfter } = this;
+    if (firstAnswerSize !== undefined && firstAnswerSize >= this.wanted) return undefined;
+    if (statedTotal !== undefined && statedTotal > read) {
+      return { evidence: `the service states ${statedTotal} messages but sent ${read}`, isCertain: true };
+    }
+    if (unreachableAfter !== undefined) {
+      const evidence = `the service has more than the ${unreachableAfter} newest messages but no link to them`;
+      return { evidence, isCertain: true };
+    }
+    const size = firstAnswerSize ?? fullPageSize;
+    if (size === undefined) return undefined;
+    const evidence = `the service sent ${size} messages, newest first, without a link to older ones and without saying that these are all`;
+    return { evidence, isCertain: false };
+  }
 }

@@ -10,13 +10,10 @@ export interface ChatSetup {
   readonly routing_mode: RoutingMode;
 }
 
-/** What is sent where nothing else is said; the spec does not say which fields a service can do without (spec §4.7). */
+/** Sent for fields that are not given; the spec does not say which fields are optional (spec §4.7). */
 export const CHAT_DEFAULTS: ChatSetup = { name: 'API chat', reply_capable: true, routing_mode: 'agent_inbox' };
 
-/** A source as the service shows it; undefined where it does not say. */
-type ShownSource = { readonly [Field in keyof ChatSetup]: string | boolean | undefined };
-
-/** A field in which a source is not what was asked for. */
+/** A field in which an existing source differs from what was asked for. */
 export interface ChatDifference {
   readonly field: keyof ChatSetup;
   readonly service: string | boolean;
@@ -24,14 +21,17 @@ export interface ChatDifference {
 }
 
 /**
- * Where an agent's source, which stays as it is when it was there before (spec §4.2), is not as it was asked for. Pure.
- * @param asked the fields that were asked for, without defaults
+ * Compares a source, which the service leaves as it is if it existed before (spec §4.2), with what was asked for.
+ * @param source undefined for fields that the service does not show
+ * @param asked the fields that were asked for explicitly
  */
-export function chatDifferences(source: ShownSource, asked: Partial<ChatSetup>): ChatDifference[] {
+export function chatDifferences(
+  source: { readonly [Field in keyof ChatSetup]: string | boolean | undefined },
+  asked: Partial<ChatSetup>,
+): ChatDifference[] {
   return (['name', 'reply_capable', 'routing_mode'] as const).flatMap((field) => {
-    const [shown, wanted] = [source[field], asked[field]];
-    return shown === undefined || wanted === undefined || shown === wanted
-      ? []
-      : [{ field, service: shown, asked: wanted }];
+    const [service, wanted] = [source[field], asked[field]];
+    if (service === undefined || wanted === undefined || service === wanted) return [];
+    return [{ field, service, asked: wanted }];
   });
 }

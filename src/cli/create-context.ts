@@ -92,7 +92,7 @@ function createPrompts(
     async openPrompt(options) {
       const { openPromptLine } = await import('../output/prompt-line.ts');
       const line = openPromptLine({ ...options, input: io.stdin, output: terminal });
-      return { ...line, above: (text) => line.above(redact(text)) };
+      return { ...line, printAbove: (text) => line.printAbove(redact(text)) };
     },
   };
 }

@@ -1,153 +1,106 @@
-import { createInterface } from 'node:readline';
-import { type Readable, Writable } from 'node:stream';
-import { type LineView, lineView, rowsAbove, type ScreenSize } from './line-view.ts';
-import { LINE_BREAK, MultilineInput } from './multiline-input.ts';
-import { sanitizeLine } from './sanitize.ts';
+import { clearScreenDown, createInterface, cursorTo, emitKeypressEvents, type Key, moveCursor } from 'node:readline';
+import { PassThrough, type Readable } from 'node:stream';
 
-const PASTE_MARKS_ON = '\x1b[?2004h';
-const PASTE_MARKS_OFF = '\x1b[?2004l';
-const CLEAR_SCREEN = '\x1b[H\x1b[2J';
-const CLEAR_BELOW = '\x1b[J';
-/** Ctrl-C and Ctrl-D, as a terminal in raw mode sends them. */
-const LEAVING = /[\x03\x04]/;
+/** Represents a line break while a message of several lines is edited on one line: a character that nobody types. */
+export const LINE_BREAK = '\u2b92';
 
-/** A line that is being typed, with room above it for what happens meanwhile. */
+const BRACKETED_PASTE_ON = '\x1b[?2004h';
+const BRACKETED_PASTE_OFF = '\x1b[?2004l';
+const HISTORY_SIZE = 500;
+
+/** A prompt with room above it for text that arrives while a person types. */
 export interface PromptLine {
-  /** What was entered, line breaks included. Ends when the person leaves: Ctrl-D, or Ctrl-C on an empty line. */
+  /** What was entered, with its line breaks. Ends with Ctrl-D, or Ctrl-C on an empty line. */
   readonly entries: AsyncIterable<string>;
-  /** Writes whole lines above the one that is typed; the text and the cursor stay as they are. */
-  above(text: string): void;
-  /** Changes what stands in front of the line. */
-  label(text: string): void;
-  /** After the entries have ended: resolves when Ctrl-D or Ctrl-C is pressed once more. */
-  leavingAgain(): Promise<void>;
+  /** Writes whole lines above the prompt, and keeps the typed text and the cursor. */
+  printAbove(text: string): void;
+  /** Changes the text before the line, which must keep its width. */
+  setLabel(label: string): void;
+  /** After the entries have ended: resolves when Ctrl-D or Ctrl-C is pressed. */
+  nextLeaveKey(): Promise<void>;
+  /** Gives the terminal back. */
   close(): void;
 }
 
 export interface PromptLineOptions {
   readonly input: Readable & { setRawMode?: (mode: boolean) => unknown };
-  readonly output: NodeJS.WritableStream & Partial<ScreenSize>;
+  readonly output: NodeJS.WritableStream & { readonly rows?: number };
   readonly label: string;
-  /** Earlier entries, the newest first. */
+  /** Earlier entries, newest first. */
   readonly history: readonly string[];
-  /** Told the entries, the newest first, whenever there is a new one. */
+  /** Called with all entries, newest first, whenever there is a new one. */
   readonly onHistory: (entries: readonly string[]) => void;
 }
 
-const HISTORY_SIZE = 500;
-const USUAL_SIZE: ScreenSize = { columns: 80, rows: 24 };
-const BLANK: LineView = { rows: [''], cursor: { row: 0, column: 0 } };
-
-function up(rows: number): string {
-  return rows > 0 ? `\x1b[${rows}A` : '';
+/** Pasted text must not submit the line or control the terminal. */
+function toSingleLine(pasted: string): string {
+  return pasted.replace(/\r\n|[\r\n\u2028\u2029]/g, LINE_BREAK).replace(/(?!\t)\p{Cc}/gu, '');
 }
 
-function right(columns: number): string {
-  return columns > 0 ? `\x1b[${columns}C` : '';
+/**
+ * Reads keys and passes them to `write`, one by one, but pasted text in one piece: readline measures the whole line for
+ * every key. Alt+Enter and pasted line breaks become LINE_BREAK.
+ */
+function createKeyHandler(write: (text: string, key?: Key) => void): (text: string | undefined, key: Key) => void {
+  let pasted: string | undefined;
+  return (text = '', key) => {
+    if (key.name === 'paste-start') {
+      pasted = '';
+    } else if (key.name === 'paste-end') {
+      write(toSingleLine(pasted ?? ''));
+      pasted = undefined;
+    } else if (pasted !== undefined) {
+      pasted += key.sequence ?? text;
+    } else if (key.meta && (key.name === 'return' || key.name === 'enter')) {
+      write(LINE_BREAK);
+    } else {
+      write(text, key);
+    }
+  };
 }
 
-/** Draws the line on a terminal, over and over in the same place. */
-class LineScreen {
-  private readonly output: PromptLineOptions['output'];
-  private drawn = BLANK;
-
-  constructor(output: PromptLineOptions['output']) {
-    this.output = output;
-  }
-
-  private size(): ScreenSize {
-    // A pseudo-terminal without a size says 0.
-    return { columns: this.output.columns || USUAL_SIZE.columns, rows: this.output.rows || USUAL_SIZE.rows };
-  }
-
-  /** Takes the line away and writes something in its place. */
-  replace(text: string): void {
-    // Terminals wrap anew what stands there when they get narrower.
-    this.output.write(`${up(rowsAbove(this.drawn, this.size().columns))}\r${CLEAR_BELOW}${text}`);
-    this.drawn = BLANK;
-  }
-
-  draw(label: string, text: string, cursor: number): void {
-    const view = lineView(label, text, cursor, this.size());
-    const back = `${up(view.rows.length - 1 - view.cursor.row)}\r${right(view.cursor.column)}`;
-    this.replace(view.rows.join('\r\n') + back);
-    this.drawn = view;
-  }
-
-  /** Begins with an empty screen. */
-  clear(): void {
-    this.output.write(CLEAR_SCREEN);
-    this.drawn = BLANK;
-  }
-
-  /** The cursor is no more where the line was drawn; it is drawn anew where the cursor is. */
-  forget(): void {
-    this.drawn = BLANK;
-  }
-
-  /** Leaves what is drawn where it is and goes on below it. */
-  leave(): void {
-    const below = this.drawn.rows.length - 1 - this.drawn.cursor.row;
-    this.output.write(`${'\n'.repeat(below)}\r\n`);
-    this.drawn = BLANK;
-  }
-}
-
-/** Opens a prompt on a terminal. The terminal is given back as it was by `close`. */
-export function openPromptLine({
-  input,
-  output,
-  label: firstLabel,
-  history,
-  onHistory,
-}: PromptLineOptions): PromptLine {
-  const multiline = Object.assign(new MultilineInput(), { setRawMode: (mode: boolean) => input.setRawMode?.(mode) });
-  input.pipe(multiline);
-  output.write(PASTE_MARKS_ON);
-  // Readline knows the keys. What it would draw goes nowhere: it cannot draw a line that is taller than the screen.
+/** Opens a prompt on a terminal. */
+export function openPromptLine({ input, output, label, history, onHistory }: PromptLineOptions): PromptLine {
   const line = createInterface({
-    input: multiline,
-    output: new Writable({ write: (_chunk, _encoding, done) => done() }),
+    // Keys come through `write`, so that pasted text can be changed.
+    input: Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => input.setRawMode?.(mode) }),
+    output,
+    prompt: label,
     terminal: true,
     history: [...history],
     historySize: HISTORY_SIZE,
     removeHistoryDuplicates: true,
-    // A reply that arrives while Escape is held back would look like a hung key.
     escapeCodeTimeout: 50,
   });
-  // It measures the whole line at every key, which takes minutes for a long paste, to draw what is not shown.
-  Object.assign(line, { getCursorPos: () => ({ rows: 0, cols: 0 }) });
-  const screen = new LineScreen(output);
-  let label = firstLabel;
-  let typing = true;
-  let closed = false;
-  let isDue = false;
-
-  const draw = (): void => {
-    if (typing) screen.draw(label, line.line, line.cursor);
+  let isOpen = true;
+  let isTyping = true;
+  /** The row of the cursor, counted from the start of the prompt, as last drawn. */
+  let cursorRow = 0;
+  const updateCursorRow = (): void => {
+    cursorRow = line.getCursorPos().rows;
   };
-  /** Once for all the keys of one reading: a paste has many. */
-  const drawSoon = (): void => {
-    if (isDue) return;
-    isDue = true;
-    queueMicrotask(() => {
-      isDue = false;
-      draw();
-    });
+  const redraw = (): void => {
+    if (!isTyping) return;
+    line.prompt(true);
+    updateCursorRow();
   };
-  output.on('resize', draw);
-  multiline.on('keypress', (_text: unknown, key: { ctrl?: boolean; name?: string } | undefined) => {
-    if (key?.ctrl && key.name === 'l') screen.clear();
-    drawSoon();
+  const handleKey = createKeyHandler((text, key) => {
+    line.write(text, key);
+    if (isTyping) updateCursorRow();
   });
-  // After Ctrl-Z and fg the shell has written where the line stood, and readline has paused.
-  line.on('SIGCONT', () => {
-    line.resume();
-    screen.forget();
-    draw();
-  });
-  line.on('line', (entry) => screen.replace(`${label}${sanitizeLine(entry)}\r\n`));
-  line.on('history', (entries: string[]) => onHistory(entries));
+  /** Runs before readline redraws from `cursorRow` rows up, to where the line no longer starts once it has wrapped anew. */
+  const handleResize = (): void => {
+    const row = cursorRow;
+    updateCursorRow();
+    if (cursorRow > row) moveCursor(output, 0, row - cursorRow);
+    else output.write('\n'.repeat(row - cursorRow));
+  };
+  emitKeypressEvents(input, line);
+  input.on('keypress', handleKey);
+  input.once('end', () => line.close());
+  output.prependListener('resize', handleResize);
+  output.write(BRACKETED_PASTE_ON);
+  line.on('history', (entries) => onHistory(entries));
   line.on('SIGINT', () => {
     if (line.line === '') {
       line.close();
@@ -157,45 +110,55 @@ export function openPromptLine({
     line.write(null, { ctrl: true, name: 'u' });
   });
   line.on('close', () => {
-    typing = false;
-    output.off('resize', draw);
-    screen.leave();
-    input.unpipe(multiline);
+    isTyping = false;
+    input.off('keypress', handleKey);
+    output.off('resize', handleResize);
+    output.write('\n');
   });
 
-  async function* entries(): AsyncGenerator<string> {
-    draw();
-    for await (const entry of line) yield entry.replaceAll(LINE_BREAK, '\n');
+  async function* readEntries(): AsyncGenerator<string> {
+    redraw();
+    for await (const entry of line) {
+      redraw();
+      yield entry.replaceAll(LINE_BREAK, '\n');
+    }
   }
 
   return {
-    entries: entries(),
-    above(text) {
-      if (typing) screen.replace(`${text}\n`);
-      else output.write(`${text}\n`);
-      draw();
+    entries: readEntries(),
+    printAbove(text) {
+      if (isTyping) {
+        moveCursor(output, 0, -cursorRow);
+        cursorTo(output, 0);
+        clearScreenDown(output);
+      }
+      // `prompt` redraws from `cursorRow` rows up, but the cursor stops at the top of the screen.
+      const rowsBack = isTyping ? Math.min(cursorRow, (output.rows ?? Number.POSITIVE_INFINITY) - 1) : 0;
+      output.write(`${text}\n${'\n'.repeat(rowsBack)}`);
+      redraw();
     },
-    label(text) {
-      label = text;
-      draw();
+    setLabel(text) {
+      line.setPrompt(text);
+      redraw();
     },
-    leavingAgain() {
+    nextLeaveKey() {
       return new Promise((resolve) => {
-        if (closed) return;
+        if (!isOpen) return;
         input.setRawMode?.(true);
-        input.on('data', (chunk: unknown) => {
-          if (LEAVING.test(String(chunk))) resolve();
+        input.on('keypress', (_text: unknown, key: Key) => {
+          if (key.ctrl && (key.name === 'c' || key.name === 'd')) resolve();
         });
         input.resume();
       });
     },
     close() {
-      if (closed) return;
-      closed = true;
+      if (!isOpen) return;
+      isOpen = false;
+      if (isTyping) line.write(null, { ctrl: true, name: 'e' });
       line.close();
       input.setRawMode?.(false);
       input.pause();
-      output.write(PASTE_MARKS_OFF);
+      output.write(BRACKETED_PASTE_OFF);
     },
   };
 }

@@ -22,7 +22,7 @@ async function talking() {
 
 /** The words of a command that a hint names, as a shell reads them, without the program's own name. */
 function commandIn(hint: string | null): string[] {
-  const line = /(?:message|wait on): partnerctl (.*)$/s.exec(hint ?? '')?.[1];
+  const line = /(?:it|waiting): partnerctl (.*)$/s.exec(hint ?? '')?.[1];
   if (line === undefined) throw new Error(`There is no command in ${hint}`);
   const words = execFileSync('bash', ['-c', `for word in ${line}; do printf '%s\\0' "$word"; done`]).toString();
   return words.split('\0').slice(0, -1);
@@ -127,7 +127,7 @@ describe('chat send', () => {
     await it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 });
     const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: hasty });
     expect(ran.json()).toMatchObject({ created: false });
-    expect(ran.stderr).toContain('an earlier attempt');
+    expect(ran.stderr).toContain('An earlier attempt');
     expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
   });
 });
@@ -324,7 +324,7 @@ describe('chat send --wait', () => {
       await reply('one', 's2');
     };
     const late = await runUntilPolled(it, [...to.with(-1, 's2'), 'y', '--settle', '9s', '-o', 'json'], { before });
-    expect(late.error().message).toBe('1 reply came, but it was not quiet for 9s before the time was up.');
+    expect(late.error().message).toBe('1 reply came, but the session was not quiet for 9s in time.');
     expect(commandIn(late.error().hint).slice(-2)).toEqual(['--settle', '9s']);
   });
 

@@ -71,12 +71,12 @@ describe('chat setup', () => {
     expect(await it.posts()).toMatchObject([{ body: { reply_capable: true } }]);
   });
 
-  test('people see the source, its routing, and whether it was made or found', async () => {
+  test('people see the source, its routing, and whether it was created or reused', async () => {
     const it = await withAgents(['Support']);
     const made = await setUp(it, ['ext:acme', 'name:Support'], 'table');
-    expect(made.stdout).toMatch(/^SOURCE: +src_\S+\nNAME: +API chat\nROUTING: +agent_inbox\nSTATUS: +made\n$/);
+    expect(made.stdout).toMatch(/^SOURCE: +src_\S+\nNAME: +API chat\nROUTING: +agent_inbox\nSTATUS: +created\n$/);
     const found = await setUp(it, ['ext:acme', 'name:Support'], 'tsv');
-    expect(found.stdout).toMatch(/^src_\S+\tAPI chat\tagent_inbox\tfound\n$/);
+    expect(found.stdout).toMatch(/^src_\S+\tAPI chat\tagent_inbox\treused\n$/);
   });
 
   test('a source that is there and differs from what was asked for stays, and it is said', async () => {
@@ -86,8 +86,8 @@ describe('chat setup', () => {
     const ran = await setUp(it, asked);
     expect(ran.json()).toMatchObject({ name: 'API chat', reply_capable: false, routing_mode: 'agent_inbox' });
     expect(ran.stderr).toBe(
-      'note: the source is not as it was asked for: name is API chat, not Other; reply_capable is false, not true; ' +
-        'routing_mode is agent_inbox, not session_workflow. A source that is there stays as it is.\n',
+      'note: the source differs from what you asked for: name is API chat, not Other; reply_capable is false, not true; ' +
+        'routing_mode is agent_inbox, not session_workflow. An existing source is never changed.\n',
     );
     expect((await setUp(it, [...asked, '-q'])).stderr).toBe('');
   });
@@ -208,9 +208,9 @@ describe('other services', () => {
 
   test.each([
     [{ source_id: 's-7' }, 200, 'unknown'],
-    [{ source_id: 's-7' }, 201, 'made'],
-    [{ source_id: 's-7', created: true }, 200, 'made'],
-    [{ source: { id: 's-7' }, created: false }, 201, 'found'],
+    [{ source_id: 's-7' }, 201, 'created'],
+    [{ source_id: 's-7', created: true }, 200, 'created'],
+    [{ source: { id: 's-7' }, created: false }, 201, 'reused'],
   ])('%j with %i was %s', async (body, status, word) => {
     expect((await ask(await answering(body, status), 'tsv')).stdout).toBe(`s-7\t\t\t${word}\n`);
   });

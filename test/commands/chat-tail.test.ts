@@ -142,7 +142,7 @@ describe('what a tail says on stderr', () => {
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
     for (const ran of [await run([...of, '--no-follow'], { env }), await runUntilPolled(it, of)]) {
       expect(ran).toMatchObject({ code: 0, stdout: '' });
-      expect(ran.stderr.match(/does not know the session s1 yet/g)).toHaveLength(1);
+      expect(ran.stderr.match(/does not know session s1 yet/g)).toHaveLength(1);
     }
     expect((await run([...of, '--no-follow', '-q'], { env })).stderr).toBe('');
   });
@@ -151,7 +151,7 @@ describe('what a tail says on stderr', () => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty, clock: fastClock() });
-    expect(ran.stderr).toMatch(/^warning: the line is lost.*\nwarning: the line is back.*\n$/);
+    expect(ran.stderr).toMatch(/^warning: connection lost.*\nwarning: connection restored.*\n$/);
   });
 
   test('the history may not be whole', async () => {
@@ -162,7 +162,7 @@ describe('what a tail says on stderr', () => {
     const ran = await run(of, { env: { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-1' } });
     expect(ran).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^warning: the history of s may not be whole.*history\.messages/),
+      stderr: expect.stringMatching(/^warning: the history of s may be incomplete.*history\.messages/),
     });
     expect(linesOf(ran.stdout)).toHaveLength(5);
   });

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { LINE_BREAK } from '../../src/output/multiline-input.ts';
+import { LINE_BREAK } from '../../src/output/prompt-line.ts';
 import { type Holding, holding } from '../helpers/holding.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
@@ -112,7 +112,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/\n› halfway$/);
   });
 
-  test('a line that is taller than the screen is drawn in one place, and entered whole', async () => {
+  test('a pasted line that is taller than the screen can be edited and is sent whole, whatever arrives meanwhile', async () => {
     const { keys, screen, everything, paste, reply, chat } = await talk();
     const typed = Array.from({ length: 400 }, (_, index) => `w${index}`).join(' ');
     await paste(typed);
@@ -121,24 +121,14 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/w3x99$/);
     await reply('one');
     await reply('two');
-    await expect.poll(everything).toMatch(/\btwo\b/);
-    await keys('Left', 'y');
-    await screen(/w3yx99$/);
-    await keys('C-a', 'z');
-    await screen(/^› zw0 w1 /m);
-    await keys('C-e');
-    await screen(/w3yx99$/);
-    const all = (await everything()).replaceAll('\n', '');
-    for (const word of ['w0 ', 'w100 ', 'w399', '3yx99']) expect(all.split(word).length - 1).toBeLessThanOrEqual(1);
-    expect(all).toContain('one');
-    expect(all).toContain('two');
+    await expect.poll(everything).toMatch(/\bone\b[\s\S]*\btwo\b/);
+    await keys('y');
+    await screen(/w3xy99$/);
     await keys('Enter');
     await screen(/^… *$/m);
-    const text = `z${typed.replace('w399', 'w3yx99')}`;
-    expect((await everything()).replaceAll('\n', '').replaceAll(' ', '')).toContain(text.replaceAll(' ', ''));
     await expect
       .poll(async () => (await chat.history({ session_id: 't1' })).map((entry) => entry.text))
-      .toContain(text);
+      .toContain(typed.replace('w399', 'w3xy99'));
   });
 
   test('leaving while a message is being sent says what is waited for; it is registered', async () => {
@@ -146,7 +136,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await keys('slow', 'Enter');
     await held();
     await keys('C-d');
-    await screen(/Waiting until a message is registered\. Ctrl-C or Ctrl-D/);
+    await screen(/Waiting until a message is registered\. Press Ctrl-C/);
     release();
     await screen(/ended with 0/);
     expect(await chat.history({ session_id: 't1' })).toMatchObject([{ text: 'slow' }]);
@@ -191,9 +181,9 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await reply('seen');
     await screen(/seen[\s\S]*^› *$/m);
     await keys('/info', 'Enter');
-    await screen(/session t1\nline +up/);
+    await screen(/session +t1\nconnection +up/);
     await keys('/nope', 'Enter');
-    await screen(/There is no \/nope/);
+    await screen(/Unknown command \/nope/);
     await keys('/session other', 'Enter');
     await screen(/session other/);
     await keys('Up', 'Up', 'Up', 'Up');

@@ -41,15 +41,15 @@ test('a tail shows what comes, says when the line is lost and back, and Ctrl-C e
   const { it, words } = talking;
   await reply(talking, 3);
   const child = start([...words, '--interval', '100ms'], { env: it.env });
-  const lost = until(child.stderr, /the line is lost/);
-  const back = until(child.stderr, /back after .*; 2 messages were missed/);
+  const lost = until(child.stderr, /connection lost/);
+  const back = until(child.stderr, /restored after .*; 2 messages arrived meanwhile/);
   await until(child.stdout, /(.*\n){3}/);
   await it.faults({ kind: 'status', status: 503, on: 'GET /integrations/api-chat/history/' });
   await lost;
   await reply(talking, 2);
   await it.faults();
   const said = await back;
-  expect(said.match(/the line is lost/g)).toHaveLength(1);
+  expect(said.match(/connection lost/g)).toHaveLength(1);
   child.kill('SIGINT');
   const ran = await child;
   expect(ran.exitCode).toBe(0);

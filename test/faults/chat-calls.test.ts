@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readHistoryAfter, sendMessage, setUpChatSource } from '../../src/api/chat.ts';
+import { postMessage, readHistoryAfter, setUpChatSource } from '../../src/api/chat.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { RateLimitError, ServiceError, ShapeError } from '../../src/errors.ts';
 import { withinLimit } from './client.ts';
@@ -52,7 +52,7 @@ describe('sending a message', () => {
   it('sends the text as it is, and says what the service says', async () => {
     const text = `line\r\n\ttab "quote" \\ 👩‍👩‍👧 \u0000\u202e é e\u0301 \u2028${'x'.repeat(1024 * 1024)}`;
     const { got, http } = await serverOf(json(200, { message_id: 'm1', created: true }));
-    expect(await sendMessage(http, { ...message, text })).toEqual({
+    expect(await postMessage(http, { ...message, text })).toEqual({
       message_id: 'm1',
       created: true,
       wasRetried: false,
@@ -64,7 +64,7 @@ describe('sending a message', () => {
 
   it('repeats it word for word after a reset and a 503, and says that it did', async () => {
     const { got, http } = await serverOf(reset, json(503, {}), json(200, { message_id: 'm1', created: false }));
-    expect(await sendMessage(http, message)).toEqual({ message_id: 'm1', created: false, wasRetried: true });
+    expect(await postMessage(http, message)).toEqual({ message_id: 'm1', created: false, wasRetried: true });
     expect(new Set(got.map(({ body }) => body)).size).toBe(1);
     expect(got).toHaveLength(3);
   });
@@ -74,12 +74,12 @@ describe('sending a message', () => {
     [200, undefined],
   ])('takes %i as a word about what is new where the service has no other', async (status, created) => {
     const { http } = await serverOf(json(status, { message_id: 'm1' }));
-    expect((await sendMessage(http, message)).created).toBe(created);
+    expect((await postMessage(http, message)).created).toBe(created);
   });
 
   it('is an error where the answer names no message', async () => {
     const { http } = await serverOf(json(200, { ok: true }));
-    await expect(sendMessage(http, message)).rejects.toThrow(ShapeError);
+    await expect(postMessage(http, message)).rejects.toThrow(ShapeError);
   });
 });
 

@@ -1,12 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { follow } from '../../src/chat/follow.ts';
-import type { FollowStart } from '../../src/chat/session.ts';
-import type { FollowEvent, FollowOptions } from '../../src/chat/terms.ts';
+import type { FollowEvent, FollowOptions, FollowStart } from '../../src/chat/types.ts';
 import { systemClock } from '../../src/clock.ts';
 import { BalanceError, CredentialsError, NotFoundError, ServiceError, ShapeError } from '../../src/errors.ts';
+import { readCheckpoints, TailCheckpoint } from '../../src/state/checkpoint.ts';
 import { randomRecordId } from '../../src/state/record.ts';
-import { lookUpTails, openTailMemory } from '../../src/state/tail.ts';
 import { fastClock, tempDirectory } from '../helpers/run.ts';
 import { type Asked, historyServer, partsFor, until, words } from './history-server.ts';
 
@@ -32,7 +31,7 @@ describe('where following begins', () => {
     const server = await historyServer();
     server.add('s', 4);
     const read = follow(partsFor(server.baseUrl), options(start, { follow: false }));
-    expect(words(await until(read.events, isEnd))).toEqual([...expected, 'end:read']);
+    expect(words(await until(read.events, isEnd))).toEqual([...expected, 'end:caught-up']);
     const { events } = follow(partsFor(server.baseUrl), options(start));
     if (expected.length > 0) expect(words(await until(events, isMessage('s-3')))).toEqual(expected);
     else void server.seen(() => server.asked.length === 4).then(() => server.add('s', 1));
@@ -71,12 +70,12 @@ describe('pages', () => {
     });
     const all = Array.from({ length: 25 }, (_, index) => `+s-${index}`);
     const linked = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
-    expect(words(await until(linked.events, isEnd))).toEqual([...all, 'end:read']);
+    expect(words(await until(linked.events, isEnd))).toEqual([...all, 'end:caught-up']);
     server.behave(({ json }, wellBehaved) =>
       json(200, { results: wellBehaved().slice(0, 10), has_more: wellBehaved().length > 10 }),
     );
     const unlinked = follow(partsFor(server.baseUrl), options({ from: 'last', count: 25 }, { follow: false }));
-    expect(words(await until(unlinked.events, isEnd))).toEqual([...all, 'end:read']);
+    expect(words(await until(unlinked.events, isEnd))).toEqual([...all, 'end:caught-up']);
   });
 
   it('are read on after a failure in their midst, without showing anything again', async () => {
@@ -122,7 +121,7 @@ describe('pages', () => {
         json(200, { results, next: url.pathname + url.search });
       });
       const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
-      expect(words(await until(events, isEnd))).toEqual(['+s-0', '+s-1', '+s-2', 'end:read']);
+      expect(words(await until(events, isEnd))).toEqual(['+s-0', '+s-1', '+s-2', 'end:caught-up']);
     },
   );
 });
@@ -134,13 +133,13 @@ describe('a line that is lost', () => {
     const { events } = follow(partsFor(server.baseUrl), options());
     await until(events, isMessage('s-0'));
     await server.stop();
-    const lost = await until(events, ({ kind }) => kind === 'lost');
-    expect(words(lost)).toEqual(['lost']);
+    const lost = await until(events, ({ kind }) => kind === 'outage-started');
+    expect(words(lost)).toEqual(['outage-started']);
     server.add('s', 3);
-    const more = until(events, ({ kind }) => kind === 'back');
+    const more = until(events, ({ kind }) => kind === 'outage-ended');
     await server.restart();
     const back = await more;
-    expect(words(back)).toEqual(['+s-1', '+s-2', '+s-3', 'back']);
+    expect(words(back)).toEqual(['+s-1', '+s-2', '+s-3', 'outage-ended']);
     expect(back.at(-1)).toMatchObject({ missed: 3, outageMs: expect.any(Number) });
     await events.return();
   });
@@ -185,7 +184,7 @@ describe('a line that is lost', () => {
       exitCode: 8,
       info: { status: 503, why: expect.stringContaining('down for maintenance') },
     });
-    expect(words(pulled)).toEqual(['lost']);
+    expect(words(pulled)).toEqual(['outage-started']);
     expect(server.asked.length).toBeGreaterThan(3);
   });
 
@@ -201,10 +200,10 @@ describe('a line that is lost', () => {
     const { events } = follow(partsFor(server.baseUrl), options());
     await until(events, isMessage('s-2'));
     server.behave(fault);
-    expect(words(await until(events, ({ kind }) => kind === 'lost'))).toEqual(['lost']);
+    expect(words(await until(events, ({ kind }) => kind === 'outage-started'))).toEqual(['outage-started']);
     server.behave(undefined);
     server.add('s', 1);
-    expect(words(await until(events, ({ kind }) => kind === 'back'))).toEqual(['+s-3', 'back']);
+    expect(words(await until(events, ({ kind }) => kind === 'outage-ended'))).toEqual(['+s-3', 'outage-ended']);
     await events.return();
   });
 
@@ -280,11 +279,11 @@ describe('a session that the service does not know yet', () => {
       server.sessions.has('s') ? json(200, wellBehaved()) : json(404, { code: 'session_not_found' }),
     );
     const read = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
-    expect(words(await until(read.events, isEnd))).toEqual(['unknown', 'end:read']);
+    expect(words(await until(read.events, isEnd))).toEqual(['unknown-session', 'end:caught-up']);
     const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 0 }));
     void server.seen(() => server.asked.length === 3).then(() => server.add('s', 1));
     const told = await until(events, isMessage('s-0'));
-    expect(told.at(-1)).toMatchObject({ kind: 'message', backlog: false });
+    expect(told.at(-1)).toMatchObject({ kind: 'message', isBacklog: false });
     await events.return();
   });
 });
@@ -349,7 +348,7 @@ describe('the end', () => {
     const server = await historyServer();
     server.add('s', 1, 'user');
     server.add('s', 1);
-    const wanted = options({ from: 'after', message_id: 's-0' }, { until: { replies: 1 }, awaiting: true });
+    const wanted = options({ from: 'after', message_id: 's-0' }, { until: { replies: 1 }, expectsReply: true });
     expect(words(await until(follow(partsFor(server.baseUrl), wanted).events, isEnd))).toEqual(['+s-1', 'end:replied']);
   });
 
@@ -391,7 +390,7 @@ describe('the end', () => {
     });
     const wanted = options(
       { from: 'after', message_id: 's-0' },
-      { until: { replies: 100, settleMs: 3000 }, awaiting: true },
+      { until: { replies: 100, settleMs: 3000 }, expectsReply: true },
     );
     const parts = partsFor(server.baseUrl);
     const started = parts.clock.now();
@@ -461,7 +460,7 @@ describe('the pace', () => {
     const shown = until(follower.events, isMessage('s-0'));
     const isIdleSince = now();
     await server.seen(() => now() - isIdleSince > 600_000);
-    follower.sent('s');
+    follower.expectReply('s');
     server.add('s', 1);
     const started = now();
     expect(words(await shown)).toEqual(['+s-0']);
@@ -534,11 +533,11 @@ describe('everything at once', () => {
     const shown: string[] = [];
     for (let run = 1; shown.length < 120; run += 1) {
       server.add('s', run % 9);
-      const place = (await lookUpTails(path, of, ['s'])).get('s');
+      const place = (await readCheckpoints(path, of, ['s'])).get('s');
       const start: FollowStart = place ? { from: 'after', ...place } : { from: 'start' };
       const parts = partsFor(server.baseUrl);
-      const memory = openTailMemory(
-        { path, clock: parts.clock, newId: randomRecordId, onTrouble: () => expect.fail() },
+      const memory = new TailCheckpoint(
+        { path, clock: parts.clock, newId: randomRecordId, onError: () => expect.fail() },
         of,
         new Map(place && [['s', place]]),
       );
@@ -548,7 +547,7 @@ describe('everything at once', () => {
         if (event.kind !== 'message') continue;
         if (room === 0) break;
         shown.push(event.message.message_id);
-        memory.written('s', event.message.message_id);
+        memory.record('s', event.message.message_id);
         room -= 1;
       }
       await memory.close();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { Conversation, type ConversationParts } from '../../src/chat/conversation.ts';
-import { messageText } from '../../src/chat/message-text.ts';
+import { Conversation, type ConversationDeps } from '../../src/chat/conversation.ts';
+import { createMessageFormatter } from '../../src/chat/format-message.ts';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import type { PromptLine } from '../../src/output/prompt-line.ts';
@@ -27,12 +27,12 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
   return {
     shown,
     entries: typed(),
-    above(text) {
+    printAbove(text) {
       shown.push(text);
       wake();
     },
-    label: () => undefined,
-    leavingAgain: () => new Promise(() => undefined),
+    setLabel: () => undefined,
+    nextLeaveKey: () => new Promise(() => undefined),
     close() {
       open = false;
       wake();
@@ -44,7 +44,7 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
 async function conversation(
   baseUrl: string,
   prompt: PromptLine,
-  more: Partial<ConversationParts> = {},
+  more: Partial<ConversationDeps> = {},
   source_id = 'src',
 ): Promise<Conversation> {
   const { interrupt = new AbortController().signal } = more;
@@ -54,11 +54,11 @@ async function conversation(
     random: Math.random,
     interrupt,
     newId: () => 'id-1',
-    repeatLine: () => '',
-    show: await messageText(false),
+    resendCommand: () => '',
+    formatMessage: await createMessageFormatter(false),
     prompt,
   };
-  return new Conversation({ ...parts, ...more }, source_id, 's');
+  return new Conversation({ ...parts, ...more }, { source_id, session_id: 's' });
 }
 
 it('what a service says of a failure, and what is typed, reach the terminal harmless', async () => {
@@ -87,7 +87,7 @@ it('a signal ends it, and what was being sent is told with the command that send
   });
   const talk = await conversation(server.baseUrl, entering('hello', 'never'), {
     interrupt: interrupt.signal,
-    repeatLine: (session, { external_message_id }) => `again ${session} ${external_message_id}`,
+    resendCommand: ({ session_id, external_message_id }) => `again ${session_id} ${external_message_id}`,
   });
   await expect(talk.run()).rejects.toMatchObject({
     type: 'interrupted',
@@ -136,7 +136,7 @@ it('no reply is awaited to a message that is sent again after its reply', async 
     }
   });
   const labels: string[] = [];
-  const prompt = { ...entering('hello', '/resend'), label: (text: string) => void labels.push(text) };
+  const prompt = { ...entering('hello', '/resend'), setLabel: (text: string) => void labels.push(text) };
   const talk = await conversation(server.baseUrl, prompt);
   await talk.run();
   expect(posts).toBe(2);

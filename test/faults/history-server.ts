@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { Http } from '../../src/api/http.ts';
 import { createTransport } from '../../src/api/transport.ts';
-import type { FollowEvent, FollowParts } from '../../src/chat/terms.ts';
+import type { FollowDeps, FollowEvent } from '../../src/chat/types.ts';
 
 import type { Clock } from '../../src/clock.ts';
 import { fastClock } from '../helpers/run.ts';
@@ -115,7 +115,7 @@ export async function historyServer(): Promise<HistoryServer> {
  * What following needs, with real HTTP. No time passes while an answer is awaited: how long that takes on a busy machine
  * must not count as quiet, as an outage, or as a machine that slept.
  */
-export function partsFor(baseUrl: string, clock: Clock = fastClock()): FollowParts & { stop(): void } {
+export function partsFor(baseUrl: string, clock: Clock = fastClock()): FollowDeps & { stop(): void } {
   const control = new AbortController();
   const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: undefined });
   onTestFinished(() => transport.close());
@@ -137,10 +137,10 @@ export function partsFor(baseUrl: string, clock: Clock = fastClock()): FollowPar
 
 /** The events as short words: `+id` for a message, else their kind. That all was read is left out. */
 export function words(events: readonly FollowEvent[]): string[] {
-  const told = events.filter(({ kind }) => kind !== 'read');
+  const told = events.filter(({ kind }) => kind !== 'caught-up');
   return told.map((event) => {
     if (event.kind === 'message') return `+${event.message.message_id}`;
-    return event.kind === 'end' ? `end:${event.why}` : event.kind;
+    return event.kind === 'end' ? `end:${event.reason}` : event.kind;
   });
 }
 

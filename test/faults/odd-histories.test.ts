@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { follow } from '../../src/chat/follow.ts';
-import type { FollowStart } from '../../src/chat/session.ts';
-import type { FollowEvent, FollowOptions } from '../../src/chat/terms.ts';
+import type { FollowEvent, FollowOptions, FollowStart } from '../../src/chat/types.ts';
 import { ShapeError } from '../../src/errors.ts';
 import { type HistoryServer, historyServer, partsFor, until, words } from './history-server.ts';
 
@@ -29,23 +28,26 @@ describe('a history that begins with the newest', () => {
   it('and shows no way on may hide what is older: that is said, and not where as many as were asked for came', async () => {
     const server = await newestFirst(12, 5);
     const all = await read(server, { from: 'start' });
-    expect(words(all)).toEqual([...ids(7, 11), 'gap', 'end:read']);
-    expect(all).toContainEqual({ kind: 'gap', session_id: 's', seen: expect.stringContaining('5 messages came') });
-    expect(words(await read(server, { from: 'last', count: 8 }))).toEqual([...ids(7, 11), 'gap', 'end:read']);
-    expect(words(await read(server, { from: 'last', count: 5 }))).toEqual([...ids(7, 11), 'end:read']);
+    expect(words(all)).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
+    expect(all).toContainEqual({ kind: 'gap', session_id: 's', evidence: expect.stringContaining('sent 5 messages') });
+    expect(words(await read(server, { from: 'last', count: 8 }))).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
+    expect(words(await read(server, { from: 'last', count: 5 }))).toEqual([...ids(7, 11), 'end:caught-up']);
   });
 
   it.each([{ next: null }, { has_more: false }, { total: 5 }])(
     'is whole where the service says so: %j',
     async (more) => {
-      expect(words(await read(await newestFirst(5, 5, more), { from: 'start' }))).toEqual([...ids(0, 4), 'end:read']);
+      expect(words(await read(await newestFirst(5, 5, more), { from: 'start' }))).toEqual([
+        ...ids(0, 4),
+        'end:caught-up',
+      ]);
     },
   );
 
   it('may hide what came in a burst', async () => {
     const server = await newestFirst(3, 20);
     const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 3 }));
-    await until(events, ({ kind }) => kind === 'read');
+    await until(events, ({ kind }) => kind === 'caught-up');
     server.add('s', 30);
     expect(words(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(13, 32), 'gap']);
     await events.return();
@@ -69,7 +71,7 @@ describe('a history that begins with the newest', () => {
       };
       await expect(reading()).rejects.toThrow(ShapeError);
       expect(words(shown)).toEqual(ids(first, last));
-      expect(words(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(first, last), 'end:read']);
+      expect(words(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(first, last), 'end:caught-up']);
       const { events } = follow(partsFor(server.baseUrl), options(begin));
       expect(words(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(first, last), 'gap']);
       await events.return();
@@ -85,7 +87,7 @@ describe('a history that begins with the newest', () => {
       json(200, { results: rest.slice(0, 3), has_more: rest.length > 3 });
     });
     const { events } = follow(partsFor(server.baseUrl), options());
-    const shown = await until(events, ({ kind }) => kind === 'read' || kind === 'gap');
+    const shown = await until(events, ({ kind }) => kind === 'caught-up' || kind === 'gap');
     expect(words(shown).toSorted()).toEqual(ids(0, 7));
     await events.return();
   });
@@ -109,9 +111,9 @@ describe('a history that begins with the newest', () => {
         json(200, { results: all.slice(skip, skip + most), next });
       });
       const begin: FollowStart = { from: 'after', message_id: 's-4' };
-      expect(words(await read(server, begin))).toEqual(['+s-5', 'end:read']);
+      expect(words(await read(server, begin))).toEqual(['+s-5', 'end:caught-up']);
       const { events } = follow(partsFor(server.baseUrl), options(begin, { until: { replies: 2 } }));
-      await until(events, ({ kind }) => kind === 'read');
+      await until(events, ({ kind }) => kind === 'caught-up');
       server.add('s', 1, 'assistant', new Date(Date.UTC(2026, 0, 1, 1)));
       expect(words(await until(events, isEnd))).toEqual(['+s-6', 'end:replied']);
     },
@@ -156,12 +158,12 @@ describe('a history that begins with the newest', () => {
       sizes.push(results.length);
       json(200, { results, next: skip + 10 < wellBehaved().length ? next.pathname + next.search : null });
     });
-    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:read']);
+    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
     expect(sizes).toEqual([10, 10, 5, 0]);
     failures = 2;
-    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:read']);
+    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
     failures = 2;
-    expect(words(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(22, 24), 'end:read']);
+    expect(words(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(22, 24), 'end:caught-up']);
   });
 });
 
@@ -189,7 +191,7 @@ describe('a total that is larger than what came', () => {
     const { events } = follow(partsFor((await stating(9)).baseUrl), options());
     expect(words(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(0, 6), 'gap']);
     await events.return();
-    expect(words(await read(await stating(7), { from: 'start' }))).toEqual([...ids(0, 6), 'end:read']);
+    expect(words(await read(await stating(7), { from: 'start' }))).toEqual([...ids(0, 6), 'end:caught-up']);
   });
 });
 
@@ -204,10 +206,10 @@ describe('a history that is cut without a word', () => {
   it('is read to its end before the last of it are shown', async () => {
     const server = await cut(25, 4);
     const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 3 }));
-    const first = await until(events, ({ kind }) => kind === 'read');
+    const first = await until(events, ({ kind }) => kind === 'caught-up');
     expect(words(first)).toEqual(ids(22, 24));
     server.add('s', 1);
-    expect(await until(events, ({ kind }) => kind === 'message')).toMatchObject([{ backlog: false }]);
+    expect(await until(events, ({ kind }) => kind === 'message')).toMatchObject([{ isBacklog: false }]);
     await events.return();
   });
 
@@ -215,7 +217,7 @@ describe('a history that is cut without a word', () => {
     const server = await cut(25, 4);
     const wanted = options({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 20_000 });
     const { events } = follow(partsFor(server.baseUrl), wanted);
-    expect(words(await until(events, ({ kind }) => kind === 'read'))).toEqual(['+s-24']);
+    expect(words(await until(events, ({ kind }) => kind === 'caught-up'))).toEqual(['+s-24']);
     server.add('s', 1);
     expect(words(await until(events, isEnd))).toEqual(['+s-25', 'end:replied']);
   });
@@ -230,7 +232,7 @@ it('a history in which people repeat themselves is read whole, page after page',
       const rest = entries.slice(from);
       json(200, { results: rest.slice(0, 2), ...(rest.length > 2 && flag) });
     });
-    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 11), 'end:read']);
+    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 11), 'end:caught-up']);
   }
 });
 
@@ -238,9 +240,9 @@ describe('a session that the service does not know', () => {
   it('is said to be so, once, with and without following', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { detail: 'Not found.' }));
-    expect(words(await read(server, { from: 'start' }))).toEqual(['unknown', 'end:read']);
+    expect(words(await read(server, { from: 'start' }))).toEqual(['unknown-session', 'end:caught-up']);
     const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 2 }, { timeoutMs: 9_000 }));
-    expect(words(await until(events, isEnd))).toEqual(['unknown', 'end:timeout']);
+    expect(words(await until(events, isEnd))).toEqual(['unknown-session', 'end:timeout']);
     expect(server.asked.length).toBeGreaterThan(3);
   });
 });
@@ -263,7 +265,7 @@ it.each([
     const more = way === 'links' ? { next: isMore ? next.pathname + next.search : null } : { has_more: isMore };
     json(200, { results: rest.slice(0, 2), ...more });
   });
-  expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, pages * 2 - 1), 'end:read']);
+  expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, pages * 2 - 1), 'end:caught-up']);
   expect(server.asked).toHaveLength(pages + 1);
 });
 

@@ -1,6 +1,5 @@
-import type { RepliesWanted } from '../../chat/replies.ts';
-import { awaitReplies, REPLY_FLAGS, repliesText, repliesWanted } from '../../chat/replies.ts';
-import { messageJson } from '../../chat/shown.ts';
+import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
+import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { command } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
 
@@ -8,12 +7,12 @@ interface Input {
   readonly source_id: string;
   readonly session_id: string;
   readonly after_message_id: string;
-  readonly wanted: RepliesWanted;
+  readonly criteria: ReplyCriteria;
 }
 
 export default command<Input>({
   description:
-    'Waits for the reply to a message that was sent before, and prints its text alone, as `chat send --wait` does. A reply that is there already counts.',
+    'Waits for the reply to a message sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
   flags: [
     { usage: '--source <source_id>', description: "the agent's API chat source" },
     { usage: '--session <session_id>', description: 'the conversation' },
@@ -23,28 +22,27 @@ export default command<Input>({
   examples: [
     {
       line: 'partnerctl chat wait --source src_1 --session anna --after msg_7',
-      does: 'the first reply after a message, for 2m or as long as --timeout says',
+      does: 'the first reply after a message, for up to 2m or --timeout',
     },
     {
       line: 'partnerctl chat wait --source src_1 --session anna --after msg_7 --settle 5s -o json',
-      does: 'all replies until it is quiet',
+      does: 'all replies until it is quiet for 5s',
     },
   ],
-  parse: (words) => ({
-    source_id: words.required('source'),
-    session_id: words.required('session'),
-    after_message_id: words.required('after'),
-    wanted: repliesWanted(words),
+  parse: (args) => ({
+    source_id: args.required('source'),
+    session_id: args.required('session'),
+    after_message_id: args.required('after'),
+    criteria: parseReplyCriteria(args),
   }),
-  async run(context, { wanted, ...ids }) {
+  async run(context, { criteria, ...ids }) {
     const { source_id, session_id, after_message_id: after } = ids;
-    const place = { source_id, session_id, after };
-    const report = { registered: false, preface: undefined, details: ids };
-    const { replies, failure } = await awaitReplies(context, await context.http(), place, wanted, report);
-    const shown = replies.map((reply) => messageJson(place, reply));
+    const target = { source_id, session_id, after, isJustRegistered: false, details: ids };
+    const { replies, failure } = await waitForReplies(context, await context.http(), target, criteria);
+    const json = replies.map((reply) => toMessageJson(target, reply));
     return {
-      ...objectResult({ ...ids, reply: shown[0] ?? null, ...(wanted.several && { replies: shown }) }, []),
-      text: repliesText(replies),
+      ...objectResult({ ...ids, reply: json[0] ?? null, ...(criteria.isExplicit && { replies: json }) }, []),
+      text: joinTexts(replies),
       ...(failure && { failure }),
     };
   },

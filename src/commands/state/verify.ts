@@ -3,8 +3,8 @@ import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { type Audit, auditLog } from '../../state/audit.ts';
+import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
 import { findStateFile } from '../../state/presence.ts';
-import { countSlots } from '../../state/slot.ts';
 import { unusableLine } from '../../state/unusable.ts';
 
 interface Verified extends Audit {
@@ -84,7 +84,7 @@ export default command({
     const exists = (await findStateFile(path)) !== undefined;
     const audit = await auditLog(path);
     const sound = audit.newer.length === 0 && audit.damaged.length === 0;
-    const verified: Verified = { path, exists, ...audit, tails: await countSlots(path), sound };
+    const verified: Verified = { path, exists, ...audit, tails: await countCheckpointFiles(path), sound };
     const failure = failureOf(verified);
     return { ...objectResult(verified, []), text: textOf(verified), ...(failure && { failure }) };
   },

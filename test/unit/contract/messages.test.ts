@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
-import { readChatSource } from '../../../src/contract/chat-source.ts';
-import { readAcknowledgement, readHistoryEntries, readMessage } from '../../../src/contract/messages.ts';
+import { decodeChatSource } from '../../../src/contract/chat-source.ts';
+import { decodeAcknowledgement, decodeMessage, findHistoryEntries } from '../../../src/contract/messages.ts';
 
 describe('a message of the history', () => {
   it('is read as the service tells it', () => {
@@ -13,7 +13,7 @@ describe('a message of the history', () => {
       created_at: '2026-01-02T03:04:05.678Z',
       external_message_id: null,
     };
-    expect(readMessage(raw)).toEqual({
+    expect(decodeMessage(raw)).toEqual({
       message_id: 'm1',
       role: 'assistant',
       isReply: true,
@@ -25,14 +25,14 @@ describe('a message of the history', () => {
   });
 
   it('is no reply when it says that it has no text; where the text cannot be made out it may be one', () => {
-    expect(readMessage({ message_id: 't1', role: 'assistant', text: null, content: null }).isReply).toBe(false);
-    expect(readMessage({ message_id: 't2', role: 'assistant', text: '' }).isReply).toBe(true);
-    expect(readMessage({ message_id: 't3', role: 'assistant', utterance: 'Hi' }).isReply).toBe(true);
+    expect(decodeMessage({ message_id: 't1', role: 'assistant', text: null, content: null }).isReply).toBe(false);
+    expect(decodeMessage({ message_id: 't2', role: 'assistant', text: '' }).isReply).toBe(true);
+    expect(decodeMessage({ message_id: 't3', role: 'assistant', utterance: 'Hi' }).isReply).toBe(true);
   });
 
   it('may stand one level down, with a number for its id', () => {
     const raw = { message: { id: 7, sender: 'customer', body: 'x', external_message_id: 'e1' } };
-    expect(readMessage(raw)).toMatchObject({
+    expect(decodeMessage(raw)).toMatchObject({
       message_id: '7',
       role: 'user',
       text: 'x',
@@ -56,7 +56,7 @@ describe('a message of the history', () => {
     ['unknown', {}],
     ['unknown', { role: null, author: {}, sender: '' }],
   ])('is by %s: %j', (role, fields) => {
-    const message = readMessage({ message_id: 'm', ...fields });
+    const message = decodeMessage({ message_id: 'm', ...fields });
     expect(message.role).toBe(role);
     expect(message.isReply).toBe(role === 'assistant');
   });
@@ -74,7 +74,7 @@ describe('a message of the history', () => {
     [null, { content: [{ url: 'u' }] }],
     [null, { text: 5 }],
   ])('says %j: %j', (text, fields) => {
-    expect(readMessage({ message_id: 'm', ...fields }).text).toBe(text);
+    expect(decodeMessage({ message_id: 'm', ...fields }).text).toBe(text);
   });
 
   it.each([
@@ -84,20 +84,20 @@ describe('a message of the history', () => {
     [null, { created_at: 1e30 }],
     [null, { created_at: '' }],
   ])('came to be at %j: %j', (created_at, fields) => {
-    expect(readMessage({ message_id: 'm', ...fields }).created_at).toBe(created_at);
+    expect(decodeMessage({ message_id: 'm', ...fields }).created_at).toBe(created_at);
   });
 
   it.each([{}, { message_id: '' }, { text: 'x' }, { source_id: 's', external_message_id: 'e' }])(
     'is none without an id: %j',
     (entry) => {
-      expect(() => readMessage(entry)).toThrow(UnknownShape);
+      expect(() => decodeMessage(entry)).toThrow(UnknownShape);
     },
   );
 
   it('property: text comes back as it is, whatever it holds', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(readMessage(JSON.parse(JSON.stringify({ id: 1, text }))).text).toBe(text);
+        expect(decodeMessage(JSON.parse(JSON.stringify({ id: 1, text }))).text).toBe(text);
       }),
     );
   });
@@ -111,7 +111,7 @@ describe('a message of the history', () => {
         ),
         (entry) => {
           try {
-            expect(readMessage(entry).message_id).not.toBe('');
+            expect(decodeMessage(entry).message_id).not.toBe('');
           } catch (error) {
             expect(error).toBeInstanceOf(UnknownShape);
           }
@@ -131,18 +131,18 @@ describe('the history', () => {
     ['history with messages', { history: { messages: entries } }],
     ['one level down', { data: { messages: entries } }],
   ])('is a list: %s', (_, body) => {
-    expect(readHistoryEntries(body)).toEqual(entries);
+    expect(findHistoryEntries(body)).toEqual(entries);
   });
 
   it.each([[[]], [{ results: [] }], [{ history: [] }], [{ messages: [] }], [{ history: { messages: [] } }]])(
     'may be empty: %j',
     (body) => {
-      expect(readHistoryEntries(body)).toEqual([]);
+      expect(findHistoryEntries(body)).toEqual([]);
     },
   );
 
   it.each([['text'], [{}], [{ history: 5 }], [null]])('is not made up: %j', (body) => {
-    expect(() => readHistoryEntries(body)).toThrow(UnknownShape);
+    expect(() => findHistoryEntries(body)).toThrow(UnknownShape);
   });
 });
 
@@ -170,11 +170,11 @@ describe('the acknowledgement of a message', () => {
       { message_id: 'm1', created: undefined },
     ],
   ])('is read: %j', (body, expected) => {
-    expect(readAcknowledgement(body)).toEqual(expected);
+    expect(decodeAcknowledgement(body)).toEqual(expected);
   });
 
   it.each([[{ created: true }], [null], ['ok'], [[]]])('is not made up: %j', (body) => {
-    expect(() => readAcknowledgement(body)).toThrow(UnknownShape);
+    expect(() => decodeAcknowledgement(body)).toThrow(UnknownShape);
   });
 
   it.each([
@@ -182,7 +182,7 @@ describe('the acknowledgement of a message', () => {
     [{ error: 'queue full', id: 'req_1' }],
     [{ data: { ok: false, id: 1 } }],
   ])('is none that speaks of a failure: %j', (body) => {
-    expect(() => readAcknowledgement(body)).toThrow(ErrorInBody);
+    expect(() => decodeAcknowledgement(body)).toThrow(ErrorInBody);
   });
 });
 
@@ -199,24 +199,24 @@ describe('an API chat source', () => {
       undefined,
     ],
   ])('is found %s', (_, body, raw) => {
-    const found = readChatSource(body);
+    const found = decodeChatSource(body);
     expect(found).toMatchObject({ source_id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' });
     if (raw) expect(found.raw).toEqual(raw);
   });
 
   it('is not found where the answer speaks of a failure', () => {
-    expect(() => readChatSource({ success: false, source })).toThrow(ErrorInBody);
-    expect(() => readChatSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
-    expect(readChatSource({ success: true, errors: [], source }).source_id).toBe('s1');
+    expect(() => decodeChatSource({ success: false, source })).toThrow(ErrorInBody);
+    expect(() => decodeChatSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
+    expect(decodeChatSource({ success: true, errors: [], source }).source_id).toBe('s1');
   });
 
   it('says whether it was made, where the service does', () => {
-    expect(readChatSource({ ...source, created: true }).created).toBe(true);
-    expect(readChatSource({ source, created: false }).created).toBe(false);
-    expect(readChatSource(source).created).toBeUndefined();
+    expect(decodeChatSource({ ...source, created: true }).created).toBe(true);
+    expect(decodeChatSource({ source, created: false }).created).toBe(false);
+    expect(decodeChatSource(source).created).toBeUndefined();
   });
 
   it.each([[{}], [null], [{ source: {} }], [{ agent_id: 'a' }]])('is not made up: %j', (body) => {
-    expect(() => readChatSource(body)).toThrow(UnknownShape);
+    expect(() => decodeChatSource(body)).toThrow(UnknownShape);
   });
 });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Answered, HOT_MS, IDLE_MS, JITTER, Pacing } from '../../../src/chat/pacing.ts';
+import { ACTIVE_MS, IDLE_MS, JITTER, type PollOutcome, PollScheduler } from '../../../src/chat/poll-scheduler.ts';
 
 const HOUR = 3_600_000;
 const T0 = Date.UTC(2026, 0, 1);
-const NOTHING: Answered = { live: false, awaiting: false, more: false, waitMs: undefined };
+const NOTHING: PollOutcome = { hasNewMessages: false, expectsReply: false, more: false, waitMs: undefined };
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 interface Poll {
@@ -14,16 +14,16 @@ interface Poll {
 
 /** Polls on a simulated clock until a moment; every poll takes some time and ends as `end` says. */
 function simulate(
-  pacing: Pacing,
+  scheduler: PollScheduler,
   from: number,
   until: number,
-  end: (poll: Poll, done: number) => Partial<Answered> | 'failed' | 'limited' = () => ({}),
+  end: (poll: Poll, done: number) => Partial<PollOutcome> | 'failed' | 'limited' = () => ({}),
   latencyMs = 20,
 ): Poll[] {
   const polls: Poll[] = [];
   let now = from;
   while (now < until) {
-    const next = pacing.next(now);
+    const next = scheduler.next(now);
     if ('at' in next) {
       expect(next.at).toBeGreaterThan(now);
       now = next.at;
@@ -31,12 +31,12 @@ function simulate(
     }
     const poll = { session: next.session, at: now };
     polls.push(poll);
-    pacing.asked(next.session, now);
+    scheduler.pollStarted(next.session, now);
     now += latencyMs;
     const ended = end(poll, now);
     if (typeof ended === 'string')
-      pacing.failed(next.session, now, { limited: ended === 'limited', retryAt: undefined });
-    else pacing.answered(next.session, { ...NOTHING, ...ended }, now);
+      scheduler.pollFailed(next.session, { isRateLimited: ended === 'limited', retryAt: undefined }, now);
+    else scheduler.pollAnswered(next.session, { ...NOTHING, ...ended }, now);
   }
   return polls;
 }
@@ -57,15 +57,15 @@ describe('an idle tail', () => {
         fc.infiniteStream(chance),
         fc.integer({ min: 0, max: 2000 }),
         (count, dice, latency) => {
-          const pacing = new Pacing(names(count), T0, () => dice.next().value);
+          const scheduler = new PollScheduler(names(count), T0, () => dice.next().value);
           const begun = new Set<string>();
           // What was there in the beginning takes each session a second poll.
-          const begin = ({ session }: Poll): Partial<Answered> => {
+          const begin = ({ session }: Poll): Partial<PollOutcome> => {
             const more = !begun.has(session);
             begun.add(session);
             return { more };
           };
-          const polls = simulate(pacing, T0, T0 + 3 * HOUR, begin, latency);
+          const polls = simulate(scheduler, T0, T0 + 3 * HOUR, begin, latency);
           for (const { at } of polls) {
             const within = polls.filter((poll) => poll.at >= at && poll.at < at + HOUR);
             expect(within.length).toBeLessThanOrEqual(150);
@@ -78,14 +78,14 @@ describe('an idle tail', () => {
 
   it('does so with the dice at their worst', () => {
     for (const count of [1, 20]) {
-      const polls = simulate(new Pacing(names(count), T0, () => 0), T0, T0 + HOUR);
+      const polls = simulate(new PollScheduler(names(count), T0, () => 0), T0, T0 + HOUR);
       expect(polls.length).toBeLessThanOrEqual(150);
       expect(polls.length).toBeGreaterThan(80);
     }
   });
 
   it('asks every session at once in the beginning, and then one after the other', () => {
-    const polls = simulate(new Pacing(names(5), T0, Math.random), T0, T0 + HOUR, undefined, 0);
+    const polls = simulate(new PollScheduler(names(5), T0, Math.random), T0, T0 + HOUR, undefined, 0);
     expect(polls.slice(0, 5).map(({ at }) => at)).toEqual([T0, T0, T0, T0, T0]);
     for (const name of names(5)) {
       const own = polls.filter(({ session }) => session === name);
@@ -94,7 +94,7 @@ describe('an idle tail', () => {
   });
 
   it('pauses longer and longer, never longer than the longest pause, and not in step', () => {
-    const pauses = gaps(simulate(new Pacing(['s'], T0, Math.random), T0, T0 + HOUR));
+    const pauses = gaps(simulate(new PollScheduler(['s'], T0, Math.random), T0, T0 + HOUR));
     expect(pauses[0]).toBeLessThan(1000);
     expect(Math.max(...pauses)).toBeLessThanOrEqual(IDLE_MS * (1 + JITTER) + 20);
     const late = pauses.slice(-20);
@@ -103,9 +103,9 @@ describe('an idle tail', () => {
   });
 
   it('does not count as idle only because the hour before was lively', () => {
-    const pacing = new Pacing(['s'], T0, () => 0);
-    simulate(pacing, T0, T0 + HOUR, () => ({ live: true }));
-    const polls = simulate(pacing, T0 + HOUR, T0 + 2 * HOUR);
+    const scheduler = new PollScheduler(['s'], T0, () => 0);
+    simulate(scheduler, T0, T0 + HOUR, () => ({ hasNewMessages: true }));
+    const polls = simulate(scheduler, T0 + HOUR, T0 + 2 * HOUR);
     expect(polls.length).toBeLessThanOrEqual(150);
   });
 });
@@ -119,11 +119,11 @@ describe('a conversation that is alive', () => {
         fc.integer({ min: 0, max: 170_000 }),
         fc.infiniteStream(chance),
         (count, idle, thinking, dice) => {
-          const pacing = new Pacing(names(count), T0, () => dice.next().value);
-          simulate(pacing, T0, T0 + idle);
+          const scheduler = new PollScheduler(names(count), T0, () => dice.next().value);
+          simulate(scheduler, T0, T0 + idle);
           const sentAt = T0 + idle + 50;
-          pacing.sent('s0', sentAt);
-          const polls = simulate(pacing, sentAt, sentAt + 180_000);
+          scheduler.expectReply('s0', sentAt);
+          const polls = simulate(scheduler, sentAt, sentAt + 180_000);
           const existsAt = sentAt + thinking;
           const seen = polls.find(({ session, at }) => session === 's0' && at >= existsAt);
           expect((seen?.at ?? Number.POSITIVE_INFINITY) - existsAt).toBeLessThanOrEqual(1000);
@@ -134,73 +134,76 @@ describe('a conversation that is alive', () => {
   });
 
   it('is one that somebody else writes to as well', () => {
-    const pacing = new Pacing(['s'], T0, () => 0.5);
-    const started = simulate(pacing, T0, T0 + HOUR).at(-1);
+    const scheduler = new PollScheduler(['s'], T0, () => 0.5);
+    const started = simulate(scheduler, T0, T0 + HOUR).at(-1);
     expect(started).toBeDefined();
     let told = false;
-    const polls = simulate(pacing, T0 + HOUR, T0 + HOUR + 120_000, () => {
+    const polls = simulate(scheduler, T0 + HOUR, T0 + HOUR + 120_000, () => {
       const first = !told;
       told = true;
-      return first ? { live: true, awaiting: true } : {};
+      return first ? { hasNewMessages: true, expectsReply: true } : {};
     });
     expect(Math.max(...gaps(polls))).toBeLessThanOrEqual(1000);
   });
 
   it('calms down after the reply, and when none comes', () => {
-    const pacing = new Pacing(['s'], T0, () => 0);
-    pacing.sent('s', T0);
-    const polls = simulate(pacing, T0, T0 + HOUR);
+    const scheduler = new PollScheduler(['s'], T0, () => 0);
+    scheduler.expectReply('s', T0);
+    const polls = simulate(scheduler, T0, T0 + HOUR);
     expect(gaps(polls).at(-1)).toBeGreaterThanOrEqual(IDLE_MS);
     expect(polls.length).toBeLessThan(500);
-    pacing.sent('s', T0 + HOUR);
-    const replied = simulate(pacing, T0 + HOUR, T0 + HOUR + 60_000, () => ({ live: true, awaiting: false }));
+    scheduler.expectReply('s', T0 + HOUR);
+    const replied = simulate(scheduler, T0 + HOUR, T0 + HOUR + 60_000, () => ({
+      hasNewMessages: true,
+      expectsReply: false,
+    }));
     expect(Math.max(...gaps(replied))).toBeLessThanOrEqual(1000);
-    const after = simulate(pacing, T0 + HOUR + 60_000, T0 + HOUR + 120_000);
+    const after = simulate(scheduler, T0 + HOUR + 60_000, T0 + HOUR + 120_000);
     expect(after.length).toBeLessThan(40);
   });
 
   it('leaves the idle ones their shared pace', () => {
-    const pacing = new Pacing(names(20), T0, () => 0);
-    simulate(pacing, T0, T0 + HOUR);
-    pacing.sent('s0', T0 + HOUR);
-    const polls = simulate(pacing, T0 + HOUR, T0 + HOUR + 120_000);
+    const scheduler = new PollScheduler(names(20), T0, () => 0);
+    simulate(scheduler, T0, T0 + HOUR);
+    scheduler.expectReply('s0', T0 + HOUR);
+    const polls = simulate(scheduler, T0 + HOUR, T0 + HOUR + 120_000);
     expect(polls.filter(({ session }) => session === 's0').length).toBeGreaterThan(120);
     expect(polls.filter(({ session }) => session !== 's0').length).toBeLessThan(6);
   });
 
   it('pulls further pages without a pause', () => {
     let pages = 10;
-    const polls = simulate(new Pacing(['s'], T0, () => 0), T0, T0 + 1000, () => {
+    const polls = simulate(new PollScheduler(['s'], T0, () => 0), T0, T0 + 1000, () => {
       pages -= 1;
       return { more: pages > 0 };
     });
     expect(polls.slice(0, 10).map(({ at }) => at)).toEqual(Array.from({ length: 10 }, (_, index) => T0 + index * 20));
-    expect(polls[10]?.at).toBeGreaterThanOrEqual(T0 + 200 + HOT_MS);
+    expect(polls[10]?.at).toBeGreaterThanOrEqual(T0 + 200 + ACTIVE_MS);
   });
 });
 
 describe('what the service asks for', () => {
   it('wins over the fastest pace, the fixed one and further pages', () => {
     for (const options of [{}, { fixedMs: 100 }]) {
-      const pacing = new Pacing(['s'], T0, () => 0, options);
-      pacing.sent('s', T0);
-      const polls = simulate(pacing, T0, T0 + 60_000, () => ({ waitMs: 5000, more: true }));
+      const scheduler = new PollScheduler(['s'], T0, () => 0, options);
+      scheduler.expectReply('s', T0);
+      const polls = simulate(scheduler, T0, T0 + 60_000, () => ({ waitMs: 5000, more: true }));
       expect(Math.min(...gaps(polls))).toBeGreaterThanOrEqual(5000);
     }
   });
 
   it('holds back every session after a 429, also those under way', () => {
-    const pacing = new Pacing(names(3), T0, () => 0, { fixedMs: 100 });
-    for (const name of names(3)) pacing.asked(name, T0);
-    pacing.failed('s0', T0 + 10, { limited: true, retryAt: T0 + 30_000 });
-    for (const name of ['s1', 's2']) pacing.answered(name, { ...NOTHING, more: true }, T0 + 20);
-    pacing.sent('s1', T0 + 30);
-    expect(pacing.next(T0 + 40)).toEqual({ at: T0 + 30_000 });
-    expect(pacing.next(T0 + 30_000)).toHaveProperty('session');
+    const scheduler = new PollScheduler(names(3), T0, () => 0, { fixedMs: 100 });
+    for (const name of names(3)) scheduler.pollStarted(name, T0);
+    scheduler.pollFailed('s0', { isRateLimited: true, retryAt: T0 + 30_000 }, T0 + 10);
+    for (const name of ['s1', 's2']) scheduler.pollAnswered(name, { ...NOTHING, more: true }, T0 + 20);
+    scheduler.expectReply('s1', T0 + 30);
+    expect(scheduler.next(T0 + 40)).toEqual({ at: T0 + 30_000 });
+    expect(scheduler.next(T0 + 30_000)).toHaveProperty('session');
   });
 
   it('is guessed from the number of failures where a 429 names no time', () => {
-    const polls = simulate(new Pacing(names(10), T0, () => 0), T0, T0 + HOUR, () => 'limited');
+    const polls = simulate(new PollScheduler(names(10), T0, () => 0), T0, T0 + HOUR, () => 'limited');
     expect(polls.length).toBeLessThan(150);
     expect(Math.max(...gaps(polls))).toBeGreaterThanOrEqual(30_000);
   });
@@ -208,9 +211,9 @@ describe('what the service asks for', () => {
 
 describe('a fixed interval', () => {
   it('is kept for each session, whatever happens in it', () => {
-    const pacing = new Pacing(names(3), T0, Math.random, { fixedMs: 2000 });
-    pacing.sent('s1', T0);
-    const polls = simulate(pacing, T0, T0 + 60_000, () => ({ live: true, awaiting: true }), 0);
+    const scheduler = new PollScheduler(names(3), T0, Math.random, { fixedMs: 2000 });
+    scheduler.expectReply('s1', T0);
+    const polls = simulate(scheduler, T0, T0 + 60_000, () => ({ hasNewMessages: true, expectsReply: true }), 0);
     for (const name of names(3)) {
       expect(new Set(gaps(polls.filter(({ session }) => session === name)))).toEqual(new Set([2000]));
     }
@@ -220,7 +223,7 @@ describe('a fixed interval', () => {
 describe('failures', () => {
   it('are followed by ever longer pauses, one session asking for all', () => {
     for (const count of [1, 20]) {
-      const polls = simulate(new Pacing(names(count), T0, () => 0), T0, T0 + HOUR, () => 'failed');
+      const polls = simulate(new PollScheduler(names(count), T0, () => 0), T0, T0 + HOUR, () => 'failed');
       expect(polls.length).toBeLessThanOrEqual(150 + count);
       expect(Math.max(...gaps(polls))).toBeLessThanOrEqual(40_000);
       expect(polls[1]?.at).toBeLessThanOrEqual(T0 + 1000);
@@ -228,18 +231,18 @@ describe('failures', () => {
   });
 
   it('once over, let every session catch up at once', () => {
-    const pacing = new Pacing(names(5), T0, () => 0);
-    simulate(pacing, T0, T0 + HOUR);
-    simulate(pacing, T0 + HOUR, T0 + 2 * HOUR, () => 'failed');
-    const back = simulate(pacing, T0 + 2 * HOUR, T0 + 2 * HOUR + 45_000, undefined, 1);
+    const scheduler = new PollScheduler(names(5), T0, () => 0);
+    simulate(scheduler, T0, T0 + HOUR);
+    simulate(scheduler, T0 + HOUR, T0 + 2 * HOUR, () => 'failed');
+    const back = simulate(scheduler, T0 + 2 * HOUR, T0 + 2 * HOUR + 45_000, undefined, 1);
     const first = back[0]?.at ?? 0;
     expect(new Set(back.filter(({ at }) => at <= first + 10).map(({ session }) => session))).toEqual(new Set(names(5)));
   });
 
   it('of one session do not hold back the others', () => {
-    const pacing = new Pacing(names(3), T0, () => 0);
-    for (const name of names(3)) pacing.sent(name, T0);
-    const polls = simulate(pacing, T0, T0 + 60_000, ({ session }) => (session === 's0' ? 'failed' : {}));
+    const scheduler = new PollScheduler(names(3), T0, () => 0);
+    for (const name of names(3)) scheduler.expectReply(name, T0);
+    const polls = simulate(scheduler, T0, T0 + 60_000, ({ session }) => (session === 's0' ? 'failed' : {}));
     expect(polls.filter(({ session }) => session === 's0').length).toBeLessThan(20);
     expect(polls.filter(({ session }) => session === 's1').length).toBeGreaterThan(80);
   });
@@ -247,14 +250,14 @@ describe('failures', () => {
 
 describe('a machine that slept', () => {
   it('catches up at once, in every session and in spite of earlier failures and pauses', () => {
-    const pacing = new Pacing(names(3), T0, () => 0);
-    simulate(pacing, T0, T0 + HOUR);
+    const scheduler = new PollScheduler(names(3), T0, () => 0);
+    simulate(scheduler, T0, T0 + HOUR);
     for (let now = T0 + HOUR; now < T0 + HOUR + 10; now += 1) {
-      pacing.asked('s0', now);
-      pacing.failed('s0', now, { limited: true, retryAt: T0 + 10 * HOUR });
+      scheduler.pollStarted('s0', now);
+      scheduler.pollFailed('s0', { isRateLimited: true, retryAt: T0 + 10 * HOUR }, now);
     }
-    pacing.woke(T0 + 5 * HOUR);
-    const polls = simulate(pacing, T0 + 5 * HOUR, T0 + 5 * HOUR + 1000, undefined, 1);
+    scheduler.resetClock(T0 + 5 * HOUR);
+    const polls = simulate(scheduler, T0 + 5 * HOUR, T0 + 5 * HOUR + 1000, undefined, 1);
     expect(new Set(polls.slice(0, 3).map(({ session }) => session))).toEqual(new Set(names(3)));
     expect(polls[2]?.at).toBeLessThanOrEqual(T0 + 5 * HOUR + 10);
   });
@@ -262,14 +265,14 @@ describe('a machine that slept', () => {
 
 describe('a poll', () => {
   it('is not made twice at the same time', () => {
-    const pacing = new Pacing(['s'], T0, () => 0);
-    pacing.asked('s', T0);
-    expect(pacing.next(T0 + HOUR)).toEqual({ at: Number.POSITIVE_INFINITY });
-    pacing.again('s', T0 + HOUR);
-    expect(pacing.next(T0 + HOUR)).toEqual({ session: 's' });
+    const scheduler = new PollScheduler(['s'], T0, () => 0);
+    scheduler.pollStarted('s', T0);
+    expect(scheduler.next(T0 + HOUR)).toEqual({ at: Number.POSITIVE_INFINITY });
+    scheduler.retryNow('s', T0 + HOUR);
+    expect(scheduler.next(T0 + HOUR)).toEqual({ session: 's' });
   });
 
   it('is for a session that is followed', () => {
-    expect(() => new Pacing(['s'], T0, () => 0).sent('other', T0)).toThrow(RangeError);
+    expect(() => new PollScheduler(['s'], T0, () => 0).expectReply('other', T0)).toThrow(RangeError);
   });
 });

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openHistory } from '../../../src/chat/history.ts';
+import { openInputHistory } from '../../../src/chat/input-history.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
 const noTrouble = (error: unknown): void => {
@@ -10,29 +10,29 @@ const noTrouble = (error: unknown): void => {
 
 it('keeps the last state of the entries, for their owner alone', async () => {
   const path = join(tempDirectory(), 'deep', 'history.json');
-  const history = await openHistory(path, noTrouble);
+  const history = await openInputHistory(path, noTrouble);
   expect(history.entries).toEqual([]);
-  for (let count = 1; count <= 20; count += 1) history.keep([`entry ${count}`, 'older']);
-  await history.settled();
-  expect((await openHistory(path, noTrouble)).entries).toEqual(['entry 20', 'older']);
+  for (let count = 1; count <= 20; count += 1) history.save([`entry ${count}`, 'older']);
+  await history.flush();
+  expect((await openInputHistory(path, noTrouble)).entries).toEqual(['entry 20', 'older']);
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
 it('begins anew where the file is no history', async () => {
   const path = join(tempDirectory(), 'history.json');
   writeFileSync(path, '{"not": "a list"}');
-  expect((await openHistory(path, noTrouble)).entries).toEqual([]);
+  expect((await openInputHistory(path, noTrouble)).entries).toEqual([]);
 });
 
 it('tells once when it cannot be kept, and goes on', async () => {
   const path = join(tempDirectory(), 'file', 'history.json');
   writeFileSync(join(path, '..'), 'in the way');
   const troubles: unknown[] = [];
-  const history = await openHistory(path, (error) => troubles.push(error));
-  history.keep(['a']);
-  await history.settled();
-  history.keep(['b', 'a']);
-  await history.settled();
+  const history = await openInputHistory(path, (error) => troubles.push(error));
+  history.save(['a']);
+  await history.flush();
+  history.save(['b', 'a']);
+  await history.flush();
   expect(troubles).toHaveLength(1);
 });
 
@@ -40,9 +40,9 @@ it('tightens a history that others could read', async () => {
   const path = join(tempDirectory(), 'history.json');
   writeFileSync(path, '["old"]');
   chmodSync(path, 0o644);
-  const history = await openHistory(path, noTrouble);
-  history.keep(['new', ...history.entries]);
-  await history.settled();
+  const history = await openInputHistory(path, noTrouble);
+  history.save(['new', ...history.entries]);
+  await history.flush();
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(['new', 'old']);
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });

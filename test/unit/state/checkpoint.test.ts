@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { LocalError } from '../../../src/errors.ts';
-import { randomRecordId } from '../../../src/state/record.ts';
 import {
-  lookUpTails,
-  openTailMemory,
-  recordTail,
-  type TailMemoryParts,
-  type TailPlace,
-} from '../../../src/state/tail.ts';
+  appendCheckpoint,
+  type CheckpointDeps,
+  readCheckpoints,
+  type SessionCheckpoint,
+  TailCheckpoint,
+} from '../../../src/state/checkpoint.ts';
+import { randomRecordId } from '../../../src/state/record.ts';
 import { entries, temporaryDirectory, text } from './files.ts';
 
 const OF = { origin: 'https://api.example.com/v1', source_id: 'src_1' };
 const stamp = { now: () => Date.UTC(2026, 0, 2), newId: randomRecordId };
-const NOTHING: ReadonlyMap<string, TailPlace> = new Map();
+const NOTHING: ReadonlyMap<string, SessionCheckpoint> = new Map();
 
 async function stateFile(): Promise<string> {
   return join(await temporaryDirectory(), 'state.jsonl');
@@ -43,11 +43,11 @@ function heldClock() {
   };
 }
 
-function parts(path: string, changes: Partial<TailMemoryParts> = {}): TailMemoryParts {
-  const onTrouble = (error: unknown): void => {
+function parts(path: string, changes: Partial<CheckpointDeps> = {}): CheckpointDeps {
+  const onError = (error: unknown): void => {
     throw error;
   };
-  return { path, clock: systemClock, newId: randomRecordId, onTrouble, ...changes };
+  return { path, clock: systemClock, newId: randomRecordId, onError, ...changes };
 }
 
 async function messageIds(path: string): Promise<unknown[]> {
@@ -56,30 +56,30 @@ async function messageIds(path: string): Promise<unknown[]> {
 
 describe('where a tail left off', () => {
   it('is nowhere before the first', async () => {
-    expect(await lookUpTails(await stateFile(), OF, ['s'])).toEqual(new Map());
+    expect(await readCheckpoints(await stateFile(), OF, ['s'])).toEqual(new Map());
   });
 
   it('is the last record of the session, of this source and service', async () => {
     const path = await stateFile();
-    await recordTail(path, OF, 'a', { message_id: 'm1', recent: [] }, stamp);
-    await recordTail(path, OF, 'a', { message_id: 'm2', recent: ['m1'] }, stamp);
-    await recordTail(path, OF, 'b', { message_id: 'm3', recent: [] }, stamp);
-    await recordTail(path, { ...OF, source_id: 'src_2' }, 'a', { message_id: 'm4', recent: [] }, stamp);
-    await recordTail(
+    await appendCheckpoint(path, OF, 'a', { message_id: 'm1', recent: [] }, stamp);
+    await appendCheckpoint(path, OF, 'a', { message_id: 'm2', recent: ['m1'] }, stamp);
+    await appendCheckpoint(path, OF, 'b', { message_id: 'm3', recent: [] }, stamp);
+    await appendCheckpoint(path, { ...OF, source_id: 'src_2' }, 'a', { message_id: 'm4', recent: [] }, stamp);
+    await appendCheckpoint(
       path,
       { ...OF, origin: 'https://other.example.com/v1' },
       'a',
       { message_id: 'm5', recent: [] },
       stamp,
     );
-    expect(await lookUpTails(path, OF, ['a', 'c'])).toEqual(new Map([['a', { message_id: 'm2', recent: ['m1'] }]]));
+    expect(await readCheckpoints(path, OF, ['a', 'c'])).toEqual(new Map([['a', { message_id: 'm2', recent: ['m1'] }]]));
   });
 
   it('is found whatever the ids are', async () => {
     const path = await stateFile();
     const of = { origin: OF.origin, source_id: 's"\\\n\u0000é' };
-    await recordTail(path, of, '"\u2028', { message_id: '\ud800', recent: [] }, stamp);
-    expect(await lookUpTails(path, of, ['"\u2028'])).toEqual(
+    await appendCheckpoint(path, of, '"\u2028', { message_id: '\ud800', recent: [] }, stamp);
+    expect(await readCheckpoints(path, of, ['"\u2028'])).toEqual(
       new Map([['"\u2028', { message_id: '\ud800', recent: [] }]]),
     );
   });
@@ -89,13 +89,13 @@ describe('the memory of a tail', () => {
   it('notes the first message at once and the last at the end', async () => {
     const path = await stateFile();
     const clock = heldClock();
-    const memory = openTailMemory(parts(path, { clock }), OF, NOTHING);
-    for (let index = 0; index < 100; index += 1) memory.written('s', `m${index}`);
+    const memory = new TailCheckpoint(parts(path, { clock }), OF, NOTHING);
+    for (let index = 0; index < 100; index += 1) memory.record('s', `m${index}`);
     await memory.close();
     const ids = await messageIds(path);
     expect(ids.length).toBeLessThanOrEqual(2);
     expect(ids.at(-1)).toBe('m99');
-    expect(await lookUpTails(path, OF, ['s'])).toEqual(
+    expect(await readCheckpoints(path, OF, ['s'])).toEqual(
       new Map([['s', { message_id: 'm99', recent: Array.from({ length: 16 }, (_, index) => `m${83 + index}`) }]]),
     );
   });
@@ -103,14 +103,14 @@ describe('the memory of a tail', () => {
   it('notes a lively session every few seconds, the newest message each time, without waiting for another', async () => {
     const path = await stateFile();
     const clock = heldClock();
-    const memory = openTailMemory(parts(path, { clock }), OF, NOTHING);
-    memory.written('s', 'm0');
+    const memory = new TailCheckpoint(parts(path, { clock }), OF, NOTHING);
+    memory.record('s', 'm0');
     await expect.poll(() => messageIds(path)).toEqual(['m0']);
-    memory.written('s', 'm1');
-    memory.written('s', 'm2');
+    memory.record('s', 'm1');
+    memory.record('s', 'm2');
     await expect.poll(() => clock.asleep).toBe(1);
     clock.pass(4_900);
-    memory.written('s', 'm3');
+    memory.record('s', 'm3');
     expect(await messageIds(path)).toEqual(['m0']);
     clock.pass(100);
     await expect.poll(() => messageIds(path)).toEqual(['m0', 'm3']);
@@ -122,25 +122,25 @@ describe('the memory of a tail', () => {
   it('goes on from where it was', async () => {
     const path = await stateFile();
     const before = new Map([['s', { message_id: 'm1', recent: ['m0'] }]]);
-    const memory = openTailMemory(parts(path), OF, before);
-    memory.written('s', 'm2');
+    const memory = new TailCheckpoint(parts(path), OF, before);
+    memory.record('s', 'm2');
     await memory.close();
-    expect((await lookUpTails(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm2', recent: ['m0', 'm1'] });
+    expect((await readCheckpoints(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm2', recent: ['m0', 'm1'] });
   });
 
   it('writes nothing when nothing was shown', async () => {
     const path = await stateFile();
-    const memory = openTailMemory(parts(path), OF, new Map([['s', { message_id: 'm1', recent: [] }]]));
+    const memory = new TailCheckpoint(parts(path), OF, new Map([['s', { message_id: 'm1', recent: [] }]]));
     await memory.close();
     expect(await entries(path)).toEqual([]);
   });
 
   it('keeps its sessions apart', async () => {
     const path = await stateFile();
-    const memory = openTailMemory(parts(path), OF, NOTHING);
-    for (let index = 0; index < 10; index += 1) memory.written(index % 2 === 0 ? 'even' : 'odd', `m${index}`);
+    const memory = new TailCheckpoint(parts(path), OF, NOTHING);
+    for (let index = 0; index < 10; index += 1) memory.record(index % 2 === 0 ? 'even' : 'odd', `m${index}`);
     await memory.close();
-    const places = await lookUpTails(path, OF, ['even', 'odd']);
+    const places = await readCheckpoints(path, OF, ['even', 'odd']);
     expect(places.get('even')).toEqual({ message_id: 'm8', recent: ['m0', 'm2', 'm4', 'm6'] });
     expect(places.get('odd')?.message_id).toBe('m9');
   });
@@ -149,26 +149,26 @@ describe('the memory of a tail', () => {
     const path = await stateFile();
     await mkdir(path);
     const troubles: unknown[] = [];
-    const memory = openTailMemory(parts(path, { onTrouble: (error) => troubles.push(error) }), OF, NOTHING);
-    memory.written('s', 'm1');
+    const memory = new TailCheckpoint(parts(path, { onError: (error) => troubles.push(error) }), OF, NOTHING);
+    memory.record('s', 'm1');
     await expect.poll(() => troubles.length).toBe(1);
-    memory.written('s', 'm2');
+    memory.record('s', 'm2');
     await memory.close();
     expect(troubles).toEqual([expect.any(LocalError)]);
   });
 
   it('writes ids alone', async () => {
     const path = await stateFile();
-    await recordTail(path, OF, 's', { message_id: 'm', recent: [], ...{ text: 'secret' } }, stamp);
+    await appendCheckpoint(path, OF, 's', { message_id: 'm', recent: [], ...{ text: 'secret' } }, stamp);
     expect(await text(path)).not.toContain('secret');
   });
 
   it('has noted every message once it says so, though it is never closed', async () => {
     const path = await stateFile();
-    const memory = openTailMemory(parts(path, { clock: heldClock() }), OF, NOTHING);
+    const memory = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
     for (let index = 0; index < 50; index += 1) {
-      await memory.written('s', `m${index}`);
-      expect((await lookUpTails(path, OF, ['s'])).get('s')?.message_id).toBe(`m${index}`);
+      await memory.record('s', `m${index}`);
+      expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe(`m${index}`);
     }
     expect((await messageIds(path)).length).toBeLessThanOrEqual(1);
     const files = await readdir(`${path}.tails`);
@@ -179,28 +179,28 @@ describe('the memory of a tail', () => {
 
   it('goes by the log where that is later, or the slot is damaged', async () => {
     const path = await stateFile();
-    const memory = openTailMemory(parts(path, { clock: heldClock() }), OF, NOTHING);
-    await memory.written('s', 'm1');
+    const memory = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
+    await memory.record('s', 'm1');
     await memory.close();
     const later = { ...stamp, now: () => stamp.now() + 1 };
-    await recordTail(path, OF, 's', { message_id: 'm2', recent: [] }, later);
-    expect((await lookUpTails(path, OF, ['s'])).get('s')?.message_id).toBe('m2');
-    const again = openTailMemory(parts(path, { clock: heldClock() }), OF, NOTHING);
-    await again.written('s', 'm3');
+    await appendCheckpoint(path, OF, 's', { message_id: 'm2', recent: [] }, later);
+    expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe('m2');
+    const again = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
+    await again.record('s', 'm3');
     await again.close();
     const [file = ''] = await readdir(`${path}.tails`);
     await writeFile(join(`${path}.tails`, file), '{"v":1,"torn');
-    expect((await lookUpTails(path, OF, ['s'])).get('s')?.message_id).toBe('m3');
+    expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe('m3');
   });
 
   it('leaves ids that are too long for a slot to the log', async () => {
     const path = await stateFile();
-    const memory = openTailMemory(parts(path), OF, NOTHING);
+    const memory = new TailCheckpoint(parts(path), OF, NOTHING);
     const long = 'm'.repeat(5_000);
-    for (const id of ['m1', long, 'm'.repeat(3_000)]) await memory.written('s', id);
-    expect((await lookUpTails(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm'.repeat(3_000), recent: [] });
-    await memory.written('s', long);
+    for (const id of ['m1', long, 'm'.repeat(3_000)]) await memory.record('s', id);
+    expect((await readCheckpoints(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm'.repeat(3_000), recent: [] });
+    await memory.record('s', long);
     await memory.close();
-    expect((await lookUpTails(path, OF, ['s'])).get('s')?.message_id).toBe(long);
+    expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe(long);
   });
 });

@@ -1,0 +1,107 @@
+import ms from 'ms';
+import type { Context } from '../cli/context.ts';
+import { ASSUMPTIONS } from '../contract/assumptions.ts';
+import type { Message } from '../contract/messages.ts';
+import type { PartnerctlError } from '../errors.ts';
+import type { StreamEvent, TonedText } from '../output/command-result.ts';
+import { stringifyJson } from '../output/formats/stringify-json.ts';
+import type { MarkdownStyle } from '../output/markdown.ts';
+import { sanitizeLine, sanitizeText } from '../output/sanitize.ts';
+import type { FollowNotice } from './types.ts';
+
+/** A session of a source. */
+export interface SessionRef {
+  readonly source_id: string;
+  readonly session_id: string;
+}
+
+/** A message as JSON output shows it. */
+export function toMessageJson({ source_id, session_id }: SessionRef, message: Message) {
+  const { message_id, role, text, created_at, raw } = message;
+  return { message_id, session_id, source_id, role, text, created_at, raw };
+}
+
+function readableText({ text, raw }: Message): string {
+  return sanitizeText(text ?? stringifyJson(raw));
+}
+
+/** The sanitized texts of messages, each ended by a line break; the JSON of a message that has no text. */
+export function joinTexts(messages: readonly Message[]): string {
+  return messages
+    .map(readableText)
+    .map((text) => (text.endsWith('\n') ? text : `${text}\n`))
+    .join('');
+}
+
+interface LineOptions {
+  readonly showSession: boolean;
+  readonly showTimestamp: boolean;
+}
+
+/** Further lines are indented, so that none looks like another message. */
+function formatLines(session: string, message: Message, { showSession, showTimestamp }: LineOptions): TonedText {
+  const timestamp = showTimestamp ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
+  const label = showSession ? `[${sanitizeLine(session)}] ` : '';
+  const text = readableText(message).replace(/\n+$/, '').replaceAll('\n', '\n  ');
+  const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
+  return [
+    { text: `${timestamp}${label}`, tone: 'dim' },
+    { text: sanitizeLine(message.role), tone },
+    { text: `: ${text}\n` },
+  ];
+}
+
+/** A message as `chat tail` writes it. */
+export function toStreamEvent(session: SessionRef, message: Message, options: LineOptions): StreamEvent {
+  const { created_at, message_id, role, text, raw } = message;
+  return {
+    json: toMessageJson(session, message),
+    cells: [created_at, session.session_id, message_id, role, text ?? stringifyJson(raw)],
+    text: formatLines(session.session_id, message, options),
+  };
+}
+
+async function createStyle(hasColor: boolean): Promise<MarkdownStyle | undefined> {
+  if (!hasColor) return undefined;
+  const { Chalk } = await import('chalk');
+  const chalk = new Chalk({ level: 1 });
+  return { bold: chalk.bold, italic: chalk.italic, code: chalk.cyan, dim: chalk.dim, heading: chalk.bold.underline };
+}
+
+/** Creates the function that formats messages for `chat open`: the author, and the text with its Markdown rendered. */
+export async function createMessageFormatter(hasColor: boolean): Promise<(message: Message) => Promise<string>> {
+  const { renderMarkdown } = await import('../output/markdown.ts');
+  const style = await createStyle(hasColor);
+  return async ({ role, text }) => {
+    const author = sanitizeLine(role);
+    const body = await renderMarkdown(text ?? '', style);
+    return `${style ? style.bold(author) : author}\n${body.replace(/^/gm, '  ')}\n`;
+  };
+}
+
+function formatReason({ info }: PartnerctlError): string {
+  return info.why === undefined ? '' : ` (${info.why.split('\n')[0]})`;
+}
+
+/** A notice as text for stderr or above a prompt; not sanitized. */
+export function formatNotice(notice: FollowNotice): string {
+  switch (notice.kind) {
+    case 'outage-started':
+      return `connection lost: ${notice.error.message}${formatReason(notice.error)} Retrying.`;
+    case 'outage-ended': {
+      const missed = notice.missed === 1 ? '1 message' : `${notice.missed} messages`;
+      return `connection restored after ${ms(notice.outageMs)}; ${missed} arrived meanwhile.`;
+    }
+    case 'unknown-session':
+      return `the service does not know session ${notice.session_id} yet${formatReason(notice.error)}; treating it as empty. If that is wrong, check the base address, --source, and --session.`;
+    case 'gap':
+      return `the history of ${notice.session_id} may be incomplete: ${notice.evidence}. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`;
+  }
+}
+
+/** Writes a notice to stderr. Only that a session is not known yet is left out with --quiet. */
+export async function writeNotice(context: Pick<Context, 'warn' | 'notice'>, notice: FollowNotice): Promise<void> {
+  const text = formatNotice(notice);
+  if (notice.kind === 'unknown-session') await context.notice(`note: ${text}`);
+  else await context.warn(text);
+}

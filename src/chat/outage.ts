@@ -1,0 +1,160 @@
+import { ASSUMPTIONS } from '../contract/assumptions.ts';
+import {
+  NotFoundError,
+  type PartnerctlError,
+  RateLimitError,
+  RefusedError,
+  ServiceError,
+  ShapeError,
+} from '../errors.ts';
+
+/** If the first answers are unreadable, this many in a row mean an unknown shape and not a broken connection. */
+const MAX_UNREADABLE = 3;
+
+/** What is known of the session whose poll failed. */
+export interface FailedSession {
+  /** Whether its history was ever read. */
+  readonly wasRead: boolean;
+  /** Whether the request named a message to read after. */
+  readonly hasCursor: boolean;
+  /** Whether some pages came: the link to the next one failed. */
+  readonly isBetweenPages: boolean;
+  /** Unreadable answers in a row, this one included. */
+  readonly unreadable: number;
+}
+
+/**
+ * What a failed poll means. `unknown-session`: the service does not know the session, as before its first message.
+ * `refused`: perhaps only because of the cursor. `transient`: worth another attempt. `permanent`: not worth one.
+ */
+export type FailureKind = 'unknown-session' | 'refused' | 'transient' | 'permanent';
+
+/** Whether a 404 is about the source and not about the session. */
+function isAboutSource({ info }: NotFoundError): boolean {
+  const text = `${info.code ?? ''} ${info.why ?? ''}`;
+  return /(?<![a-z])source|chat_?source/i.test(text) && !/session/i.test(text);
+}
+
+function isTransient(error: PartnerctlError, { wasRead, unreadable }: FailedSession): boolean {
+  // What could be read once can be read again at some point.
+  if (error instanceof ShapeError) return wasRead || unreadable < MAX_UNREADABLE;
+  if (error instanceof ServiceError) return wasRead || error.info.permanent !== true;
+  return error instanceof RateLimitError;
+}
+
+/** Decides what a failed poll means for its session. */
+export function classifyFailure(error: PartnerctlError, session: FailedSession): FailureKind {
+  const { wasRead, hasCursor, isBetweenPages } = session;
+  if (error instanceof NotFoundError && !wasRead && !hasCursor && !isAboutSource(error)) return 'unknown-session';
+  if (error instanceof NotFoundError || error instanceof RefusedError) return isBetweenPages ? 'transient' : 'refused';
+  return isTransient(error, session) ? 'transient' : 'permanent';
+}
+
+/** When the service accepts the next request, in milliseconds since the epoch, if the error says so. */
+export function retryTime({ info }: PartnerctlError): number | undefined {
+  const retryAt = info.retryAt === undefined ? Number.NaN : Date.parse(info.retryAt);
+  return Number.isNaN(retryAt) ? undefined : retryAt;
+}
+
+/** Whether the last poll got no answer: usually it hit its own time limit, which --timeout does not extend. */
+function isUnanswered(last: PartnerctlError | undefined): boolean {
+  return last instanceof ServiceError && last.info.status === undefined && last.info.permanent !== true;
+}
+
+/** The error to end with after an outage of `maxOutageMs`. @param last the failure of the last poll */
+export function createOutageError(last: PartnerctlError | undefined, maxOutageMs: number): PartnerctlError {
+  const Kind = last instanceof RateLimitError ? RateLimitError : ServiceError;
+  return new Kind(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
+    ...last?.info,
+    why: [last?.message, last?.info.why].filter((line) => line !== undefined).join('\n'),
+    hint: isUnanswered(last)
+      ? 'Check the address and the network, then run the command again; -v shows every attempt.'
+      : last?.info.hint,
+    cause: last,
+  });
+}
+
+/** The error to end with when all messages were asked for and the service says that there are more than it sent. */
+export function createIncompleteError(sessionId: string, evidence: string): ShapeError {
+  return new ShapeError(`The history of ${sessionId} could not be read completely.`, {
+    why: evidence,
+    hint: `The messages shown are not all. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
+    details: { session_id: sessionId, assumption: 'history.messages', seen: evidence },
+  });
+}
+
+/** A session whose polls fail, or that reads what it missed. */
+interface SessionOutage {
+  /** When the first poll that failed began. */
+  readonly since: number;
+  readonly phase:
+    | { readonly kind: 'failing'; readonly since: number; readonly failures: number }
+    | { readonly kind: 'catching-up' };
+}
+
+/** An outage is reported after this many failures in a row, or after this time. A single failure is not worth a word. */
+const MIN_FAILURES = 3;
+const MIN_FAILING_MS = 10_000;
+
+/**
+ * Combines the failures of all followed sessions into one outage, which starts once and ends once. Times are in
+ * milliseconds since the epoch.
+ */
+export class OutageTracker {
+  private readonly sessions = new Map<string, SessionOutage>();
+  private reportedSince: number | undefined;
+  private missed = 0;
+
+  /** Records a failed poll that began at `startedAt`. @returns whether an outage has to be reported now */
+  addFailure(session: string, startedAt: number, now: number): boolean {
+    const { since, phase } = this.sessions.get(session) ?? { since: startedAt, phase: { kind: 'catching-up' } };
+    const before = phase.kind === 'failing' ? phase : { since: startedAt, failures: 0 };
+    const failures = before.failures + 1;
+    this.sessions.set(session, { since, phase: { kind: 'failing', since: before.since, failures } });
+    const isOutage = failures >= MIN_FAILURES || now - before.since >= MIN_FAILING_MS;
+    if (!isOutage || this.reportedSince !== undefined) return false;
+    this.reportedSince = Math.min(...[...this.sessions.values()].map((outage) => outage.since));
+    return true;
+  }
+
+  /**
+   * Records an answered poll.
+   * @param count how many messages it brought
+   * @param isComplete whether the session has no further pages
+   * @returns what to report if this ends the outage
+   */
+  addAnswer(
+    session: string,
+    { count, isComplete }: { readonly count: number; readonly isComplete: boolean },
+    now: number,
+  ): { readonly outageMs: number; readonly missed: number } | undefined {
+    const outage = this.sessions.get(session);
+    if (!outage) return undefined;
+    this.missed += count;
+    if (!isComplete) {
+      this.sessions.set(session, { ...outage, phase: { kind: 'catching-up' } });
+      return undefined;
+    }
+    this.sessions.delete(session);
+    if (this.sessions.size > 0) return undefined;
+    const { reportedSince, missed } = this;
+    this.reportedSince = undefined;
+    this.missed = 0;
+    return reportedSince === undefined ? undefined : { outageMs: now - reportedSince, missed };
+  }
+
+  /** When the session that has been failing longest began to fail; undefined if none is failing. */
+  failingSince(): number | undefined {
+    const times = [...this.sessions.values()].flatMap(({ phase }) => (phase.kind === 'failing' ? phase.since : []));
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** The clock may have been set back: no failure can have begun after now. */
+  resetClock(now: number): void {
+    for (const [id, { since, phase }] of this.sessions) {
+      if (phase.kind === 'failing') {
+        this.sessions.set(id, { since, phase: { ...phase, since: Math.min(phase.since, now) } });
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { type NewMessage, postMessage, type SentMessage } from '../api/chat.ts';
+import type { Http } from '../api/http.ts';
+import type { Context } from '../cli/context.ts';
+import type { TextSource } from '../cli/input.ts';
+import { shellCommand } from '../cli/shell-command.ts';
+import type { GlobalFlags } from '../config/flags.ts';
+import { PartnerctlError, withHint } from '../errors.ts';
+import { sanitizeText } from '../output/sanitize.ts';
+
+/** Longer texts are not quoted in a command. */
+const MAX_QUOTED_LENGTH = 1_000;
+
+/** Whether a text survives being shown in an error and pasted into a shell. */
+function isPastable(text: string): boolean {
+  return text.length <= MAX_QUOTED_LENGTH && sanitizeText(text) === text && !text.includes('\ufffd');
+}
+
+/**
+ * The command that sends a message again under its external_message_id, so that it is registered once (spec §4.3).
+ * @param source where the text came from; an argument by default
+ * @param moreFlags flags of the original command besides those that identify the message
+ */
+export function resendCommand(
+  { source_id, session_id, external_message_id, text }: NewMessage,
+  flags: GlobalFlags,
+  { source, moreFlags = [] }: { readonly source?: TextSource; readonly moreFlags?: readonly string[] } = {},
+): string {
+  const ids = ['--source', source_id, '--session', session_id, '--external-id', external_message_id];
+  const args = ['chat', 'send', ...ids, ...moreFlags];
+  if (source?.from === 'file') return shellCommand([...args, '--file', source.path], flags);
+  if (source?.from === 'stdin') return `${shellCommand(args, flags, ['-'])} (with the same text on standard input)`;
+  return isPastable(text) ? shellCommand(args, flags, [text]) : `${shellCommand(args, flags)} … (with the same text)`;
+}
+
+/**
+ * Sends a message, and notes on stderr if it was registered before.
+ * @param resend the command that sends it again
+ * @throws PartnerctlError with that command as its hint
+ */
+export async function sendMessage(
+  context: Pick<Context, 'notice'>,
+  http: Http,
+  message: NewMessage,
+  resend: string,
+): Promise<SentMessage> {
+  const { source_id, session_id, external_message_id } = message;
+  try {
+    const sent = await postMessage(http, message);
+    if (sent.created === false) {
+      await context.notice(
+        sent.wasRetried
+          ? `note: a message with external id ${external_message_id} already existed when the last attempt reached the service (created: false). An earlier attempt of this command may have registered it.`
+          : `note: a message with external id ${external_message_id} already exists; nothing new was registered (created: false).`,
+      );
+    }
+    return sent;
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    const hint = `To send it again without duplicating it: ${resend}`;
+    throw withHint(error, { hint, details: { source_id, session_id, external_message_id } });
+  }
+}

@@ -1,0 +1,88 @@
+import type { Http } from '../api/http.ts';
+import type { Clock } from '../clock.ts';
+import type { Message } from '../contract/messages.ts';
+import type { PartnerctlError } from '../errors.ts';
+
+export interface FollowDeps {
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Ends following when aborted. */
+  readonly interrupt: AbortSignal;
+}
+
+/**
+ * Where in a session to begin: with its first message, after a given message, or with the last `count` messages (0: only
+ * new ones). `recent` holds ids that came shortly before `message_id`, oldest first, if an earlier run recorded them.
+ */
+export type FollowStart =
+  | { readonly from: 'start' }
+  | { readonly from: 'after'; readonly message_id: string; readonly recent?: readonly string[] }
+  | { readonly from: 'last'; readonly count: number };
+
+export interface FollowOptions {
+  readonly source_id: string;
+  readonly sessions: readonly { readonly session_id: string; readonly start: FollowStart }[];
+  /** False: end once everything that exists has been read. */
+  readonly follow: boolean;
+  /** Fixed delay between two polls of a session, in milliseconds; adaptive by default. */
+  readonly intervalMs?: number | undefined;
+  /** End after this time, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** Fail after an outage of this length, in milliseconds. Default: never when following, else 30 s. */
+  readonly maxOutageMs?: number | undefined;
+  /**
+   * End after this many new replies or, with `settleMs`, once no message came for that time after a reply. Replies that
+   * already existed count only in a session that starts after a given message.
+   */
+  readonly until?: { readonly replies: number; readonly settleMs?: number | undefined } | undefined;
+  /** Time limit of one poll in milliseconds; grows while polls fail. */
+  readonly pollTimeoutMs?: number | undefined;
+  /** Whether to expect a reply right away, because a message was just sent. */
+  readonly expectsReply?: boolean | undefined;
+  /** Whether the message to start after was just registered, so that the history may not know it yet. */
+  readonly isJustRegistered?: boolean | undefined;
+}
+
+export type FollowEvent =
+  | {
+      readonly kind: 'message';
+      readonly session_id: string;
+      readonly message: Message;
+      /** Whether the message existed when following began. */
+      readonly isBacklog: boolean;
+    }
+  /** The service cannot be reached; polling continues. Once per outage. */
+  | { readonly kind: 'outage-started'; readonly error: PartnerctlError }
+  /** The service can be reached again, and the `missed` messages that came meanwhile have been read. */
+  | { readonly kind: 'outage-ended'; readonly outageMs: number; readonly missed: number }
+  /** The service answered 404 for the session, which is treated as empty. Once per session. */
+  | { readonly kind: 'unknown-session'; readonly session_id: string; readonly error: PartnerctlError }
+  /** Messages are or may be missing; `evidence` says why. */
+  | { readonly kind: 'gap'; readonly session_id: string; readonly evidence: string }
+  /** Everything that existed at the start has been read. `latest`: the last ids seen, oldest first. */
+  | { readonly kind: 'caught-up'; readonly session_id: string; readonly latest: readonly string[] }
+  /** Always the last event. */
+  | {
+      readonly kind: 'end';
+      readonly reason: EndReason;
+      /** The last failure, if a session was failing at the end. */
+      readonly error: PartnerctlError | undefined;
+      /** Whether any session was read at all. */
+      readonly wasRead: boolean;
+    };
+
+export type EndReason = 'caught-up' | 'replied' | 'timeout' | 'interrupted';
+
+/** The events that people are told about, besides the messages. */
+export type FollowNotice = Extract<
+  FollowEvent,
+  { kind: 'outage-started' | 'outage-ended' | 'unknown-session' | 'gap' }
+>;
+
+export interface Follower {
+  /** Can be iterated once. @throws PartnerctlError as described at `follow` */
+  readonly events: AsyncGenerator<FollowEvent, void, void>;
+  /** Tells the follower that a message was sent, so that it polls for the reply right away. */
+  expectReply(sessionId: string): void;
+}

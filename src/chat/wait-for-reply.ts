@@ -1,0 +1,167 @@
+import type { Http } from '../api/http.ts';
+import type { Args, FlagSpec } from '../cli/command.ts';
+import type { Context } from '../cli/context.ts';
+import { shellCommand } from '../cli/shell-command.ts';
+import type { Message } from '../contract/messages.ts';
+import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
+import { type SessionRef, writeNotice } from './format-message.ts';
+
+const DEFAULT_WAIT_MS = 120_000;
+const MAX_REPLIES = 1_000;
+
+export const REPLY_FLAGS: readonly FlagSpec[] = [
+  { usage: '--replies <n>', description: 'wait for n replies' },
+  { usage: '--settle <duration>', description: 'wait until no message came for this long after a reply' },
+];
+
+/** Which replies to wait for. */
+export interface ReplyCriteria {
+  /** Infinity if only quiet ends the wait. */
+  readonly count: number;
+  /** How long it must be quiet, in milliseconds and as typed. */
+  readonly settle: { readonly ms: number; readonly typed: string } | undefined;
+  /** Whether --replies or --settle was given. */
+  readonly isExplicit: boolean;
+}
+
+/** Parses --replies and --settle; one reply by default. @throws UsageError */
+export function parseReplyCriteria(args: Args): ReplyCriteria {
+  const ms = args.duration('settle');
+  const typed = args.value('settle');
+  const replies = args.count('replies', { min: 1, max: MAX_REPLIES, fallback: 1 });
+  const hasCount = args.value('replies') !== undefined;
+  const settle = ms === undefined || typed === undefined ? undefined : { ms, typed };
+  return {
+    count: settle && !hasCount ? Number.POSITIVE_INFINITY : replies,
+    settle,
+    isExplicit: hasCount || settle !== undefined,
+  };
+}
+
+/** What to wait for replies to. */
+export interface ReplyTarget extends SessionRef {
+  /** The message after which replies count. */
+  readonly after: string;
+  /** Whether that message was just registered. */
+  readonly isJustRegistered: boolean;
+  /** Added to the details of an error. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+interface WaitOutcome {
+  readonly replies: readonly Message[];
+  /** `replied`: all replies came; otherwise what ended the wait. */
+  readonly end: 'replied' | 'timeout' | 'interrupted' | PartnerctlError;
+  /** The last failure, if the history could not be read at the end. */
+  readonly lastError: PartnerctlError | undefined;
+}
+
+/** The command that waits for the replies that are missing. */
+function waitCommand(
+  { source_id, session_id }: SessionRef,
+  after: string,
+  missing: number,
+  { settle }: ReplyCriteria,
+): string[] {
+  const args = ['chat', 'wait', '--source', source_id, '--session', session_id, '--after', after];
+  if (Number.isFinite(missing) && (missing > 1 || settle)) args.push('--replies', String(missing));
+  if (settle) args.push('--settle', settle.typed);
+  return args;
+}
+
+function describeShortfall(received: number, { count, settle }: ReplyCriteria): string {
+  if (settle && received > 0 && !Number.isFinite(count)) {
+    const replies = received === 1 ? '1 reply' : `${received} replies`;
+    return `${replies} came, but the session was not quiet for ${settle.typed} in time.`;
+  }
+  if (!Number.isFinite(count) || count === 1) return 'No reply came in time.';
+  if (received === 0) return `None of the ${count} replies came in time.`;
+  const missing = count - received;
+  return `Only ${received} of ${count} replies came in time; ${missing} ${missing === 1 ? 'is' : 'are'} missing.`;
+}
+
+/** The error to report if not all replies came: it names the command that waits for the rest. */
+function createFailure(
+  { replies, end, lastError }: WaitOutcome,
+  target: ReplyTarget,
+  criteria: ReplyCriteria,
+  context: Context,
+): PartnerctlError | undefined {
+  if (end === 'replied') return undefined;
+  const received = replies.length;
+  if (end instanceof PartnerctlError && received === 0 && !target.isJustRegistered) return end;
+  const missing = criteria.count - received;
+  const last = replies.at(-1)?.message_id ?? target.after;
+  const missingOrNull = Number.isFinite(missing) ? missing : null;
+  const details = { ...target.details, replies: received, missing: missingOrNull, last_message_id: last };
+  const preface = target.isJustRegistered ? 'The message is registered. ' : '';
+  const command = shellCommand(waitCommand(target, last, missing, criteria), context.flags);
+  const hint = `${preface}To keep waiting: ${command}`;
+  if (end === 'timeout') {
+    return new NoReplyError(describeShortfall(received, criteria), {
+      why: lastError?.message,
+      hint,
+      details: lastError ? { ...details, last_error: toErrorObject(lastError) } : details,
+      cause: lastError,
+    });
+  }
+  const { reason } = context.signals.interrupt;
+  const interrupted = reason instanceof InterruptedError ? reason : new InterruptedError('Interrupted.');
+  const progress = missingOrNull === null ? `Replies: ${received}. ` : `Replies: ${received}; missing: ${missing}. `;
+  const error = end instanceof PartnerctlError ? end : interrupted;
+  return withHint(error, { hint: criteria.isExplicit ? progress + hint : hint, details });
+}
+
+/** Replies that already exist count. */
+async function collectReplies(
+  context: Context,
+  http: Http,
+  target: ReplyTarget,
+  { count, settle }: ReplyCriteria,
+): Promise<WaitOutcome> {
+  const { clock, random, signals, flags } = context;
+  const { follow } = await import('./follow.ts');
+  const { events } = follow(
+    { http, clock, random, interrupt: signals.interrupt },
+    {
+      source_id: target.source_id,
+      sessions: [{ session_id: target.session_id, start: { from: 'after', message_id: target.after } }],
+      follow: true,
+      timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined,
+      until: { replies: count, settleMs: settle?.ms },
+      expectsReply: true,
+      isJustRegistered: target.isJustRegistered,
+    },
+  );
+  const replies: Message[] = [];
+  try {
+    for await (const event of events) {
+      if (event.kind === 'message') {
+        if (event.message.isReply) replies.push(event.message);
+      } else if (event.kind === 'end') {
+        return { replies, end: event.reason === 'caught-up' ? 'replied' : event.reason, lastError: event.error };
+      } else if (event.kind !== 'caught-up') {
+        await writeNotice(context, event);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    return { replies, end: error, lastError: error };
+  }
+  throw new Error('follow() ended without an end event');
+}
+
+/**
+ * Waits for replies, for --timeout or 2 minutes.
+ * @returns the replies that came, and the error to report (exit code 11 for a timeout) if not all did
+ */
+export async function waitForReplies(
+  context: Context,
+  http: Http,
+  target: ReplyTarget,
+  criteria: ReplyCriteria,
+): Promise<{ readonly replies: readonly Message[]; readonly failure: PartnerctlError | undefined }> {
+  context.progress.start('Waiting for the reply');
+  const outcome = await collectReplies(context, http, target, criteria);
+  return { replies: outcome.replies, failure: createFailure(outcome, target, criteria, context) };
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { classifyFailure, createOutageError, type FailedSession, type FailureKind } from '../../../src/chat/outage.ts';
+import {
+  CredentialsError,
+  NotFoundError,
+  type PartnerctlError,
+  RateLimitError,
+  RefusedError,
+  ServiceError,
+  ShapeError,
+} from '../../../src/errors.ts';
+
+const NEW: FailedSession = { wasRead: false, hasCursor: false, isBetweenPages: false, unreadable: 0 };
+const READ: FailedSession = { ...NEW, wasRead: true, hasCursor: true };
+
+describe('what a failed poll means', () => {
+  it.each<[string, PartnerctlError, FailedSession, FailureKind]>([
+    ['a 404 of a new session', new NotFoundError('x'), NEW, 'unknown-session'],
+    ['a 404 that names the source', new NotFoundError('x', { code: 'source_not_found' }), NEW, 'refused'],
+    [
+      'a 404 that names source and session',
+      new NotFoundError('x', { why: 'no session in source' }),
+      NEW,
+      'unknown-session',
+    ],
+    ['a 404 that names a resource', new NotFoundError('x', { code: 'resource_not_found' }), NEW, 'unknown-session'],
+    ['a 404 of a cursor', new NotFoundError('x'), { ...NEW, hasCursor: true }, 'refused'],
+    ['a 404 of a session that was read', new NotFoundError('x'), READ, 'refused'],
+    ['a 400', new RefusedError('x'), NEW, 'refused'],
+    ['a 400 of a link', new RefusedError('x'), { ...READ, isBetweenPages: true }, 'transient'],
+    ['a first unreadable answer', new ShapeError('x'), { ...NEW, unreadable: 2 }, 'transient'],
+    ['a third unreadable answer', new ShapeError('x'), { ...NEW, unreadable: 3 }, 'permanent'],
+    ['an unreadable answer of what was read', new ShapeError('x'), { ...READ, unreadable: 99 }, 'transient'],
+    ['a 503', new ServiceError('x'), NEW, 'transient'],
+    ['a redirect', new ServiceError('x', { permanent: true }), NEW, 'permanent'],
+    ['a redirect of what was read', new ServiceError('x', { permanent: true }), READ, 'transient'],
+    ['a 429', new RateLimitError('x'), NEW, 'transient'],
+    ['a 401', new CredentialsError('x'), READ, 'permanent'],
+  ])('%s', (_, error, session, meaning) => {
+    expect(classifyFailure(error, session)).toBe(meaning);
+  });
+});
+
+describe('an outage that lasted too long', () => {
+  it('that ended with a poll whose own time was up does not send people to --timeout, which changes nothing', () => {
+    const hint = 'Allow more time with --timeout, or run it again later.';
+    expect(createOutageError(new ServiceError('x', { hint }), 2_000).info.hint).not.toContain('--timeout');
+  });
+
+  it.each([
+    ['a 503', new ServiceError('x', { status: 503, hint: 'Quote the request id.' })],
+    ['a proxy that refuses', new ServiceError('x', { permanent: true, hint: 'HTTPS_PROXY names it.' })],
+    ['a 429', new RateLimitError('x', { status: 429, hint: 'Run it again later.' })],
+  ])('that ended with %s says what that one says', (_, last) => {
+    expect(createOutageError(last, 2_000).info.hint).toBe(last.info.hint);
+  });
+});
