@@ -121,7 +121,7 @@ describe('an agent that cannot be told', () => {
     expect(ran.error()).toMatchObject({
       type: 'not_found',
       details: { candidates: [it.ids[0]], why: expect.stringContaining(`${it.ids[0]} · Support EU · tmpl_support`) },
-      hint: `\`partnerctl agents list ${it.spaceId}\` shows all of them.`,
+      hint: `List all agents with: partnerctl agents list ${it.spaceId}`,
     });
     expect(await it.posts()).toEqual([]);
   });
@@ -164,7 +164,7 @@ describe('an agent that cannot be told', () => {
   });
 
   test.each([
-    [['ext:acme', 'ext:Support'], /agent_id, or as name:/],
+    [['ext:acme', 'ext:Support'], /agent_id, or name:/],
     [['ext:acme'], /--help/],
     [['ext:acme', 'name:Support', '--routing-mode', 'fast'], /--help/],
     [['ext:acme', 'name:Support', '--name', ' '], null],
