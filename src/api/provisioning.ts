@@ -1,6 +1,6 @@
 import { OPERATIONS, type Safety } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
-import type { Manifest } from '../provision/manifest.ts';
+import type { Manifest } from '../provision/manifest-schema.ts';
 import type { Http } from './http.ts';
 
 /**

@@ -1,31 +1,80 @@
-import { type ExitCode, InterruptedError, isBalanceTooLow, PartnerctlError, ShapeError } from '../errors.ts';
+import {
+  type ExitCode,
+  InterruptedError,
+  isBalanceTooLow,
+  OutcomeUnknownError,
+  PartnerctlError,
+  RunFailure,
+  ShapeError,
+} from '../errors.ts';
+import { batchFailure } from '../output/batch-failure.ts';
+import { type DocumentResult, summarize, summaryText } from './result.ts';
 
-/** Ends like the failure behind it, and says in which step of a document it came. */
+/** Ends like its cause, and says in which step of a document it happened. */
 class StepFailure extends PartnerctlError {
   readonly type: string;
   readonly exitCode: ExitCode;
 
-  constructor(step: string, behind: PartnerctlError) {
-    super(`${step}: ${behind.message}`, behind.info);
-    this.type = behind.type;
-    this.exitCode = behind.exitCode;
+  constructor(step: string, cause: PartnerctlError) {
+    super(`${step}: ${cause.message}`, cause.info);
+    this.type = cause.type;
+    this.exitCode = cause.exitCode;
   }
 }
 
-/** Whether a failure is one of the whole run: nothing more is begun, and it stays what it is. */
+/** Whether a failure ends the whole run: nothing more is started. */
 export function stopsRun(error: unknown): boolean {
   return isBalanceTooLow(error) || error instanceof InterruptedError;
 }
 
-/** A failure, with the step of the document in which it came: `The API chat … is not set up`. */
+/** A failure with the step in which it happened (`The API chat … is not set up`); one that stops the run stays as it is. */
 export function inStep(step: string, error: unknown): unknown {
   return error instanceof PartnerctlError && !stopsRun(error) ? new StepFailure(step, error) : error;
 }
 
-/** Nothing further can be done for an agent whose id is not known. @param command that takes an agent by its id */
-export function unnamedAgent(spaceId: string, command: string): ShapeError {
-  return new ShapeError('the service did not say the agent_id.', {
-    hint: `\`partnerctl agents list ${spaceId}\` shows the agents; \`partnerctl ${command}\` takes one of them.`,
+/** The failure of a step that needs the id of an agent. @param command the command that does the step, given an id */
+export function missingAgentId(spaceId: string, command: string): ShapeError {
+  return new ShapeError('the service did not return the agent_id.', {
+    hint: `Find the agent with: partnerctl agents list ${spaceId}\nThen run: partnerctl ${command}`,
     details: { assumption: 'provision.agents' },
   });
+}
+
+/**
+ * The failures of the jobs of one document in one error. A job that may have been created decides: its name stays blocked
+ * until it is reconciled. Otherwise a failure that stops the run decides, or the first one.
+ * @returns undefined if there are none
+ */
+export function jobsFailure(errors: readonly unknown[], jobCount: number): unknown {
+  const unknownOutcome = errors.find((error) => error instanceof OutcomeUnknownError);
+  const stop = errors.find(stopsRun);
+  const decisive = unknownOutcome ?? stop ?? errors[0];
+  if (errors.length < 2 || decisive === stop || !(decisive instanceof PartnerctlError)) return decisive;
+  const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join('\n');
+  const message = `${errors.length} of ${jobCount} cron jobs failed.`;
+  return unknownOutcome
+    ? new OutcomeUnknownError(message, { ...unknownOutcome.info, why })
+    : new RunFailure(message, decisive, { why });
+}
+
+/**
+ * The error of a run in which some documents failed or were skipped.
+ * @param interruption the reason of the interrupt signal, if it fired
+ * @returns undefined if every document is as it should be
+ */
+export function runFailure(results: readonly DocumentResult[], interruption: unknown): PartnerctlError | undefined {
+  const summary = summarize(results);
+  const items = results.map(({ source, external_space_id, status, error }) => ({
+    label: `${source} (${external_space_id})`,
+    outcome: status === 'failed' || status === 'skipped' ? status : ('done' as const),
+    error,
+  }));
+  const messages = {
+    noun: 'documents',
+    summary: summaryText(summary),
+    details: summary,
+    resumeHint: 'Run it again to continue: it reads what exists before it writes.',
+    fixHint: 'Fix the cause and run it again: what is done stays as it is.',
+  };
+  return batchFailure(items, messages, interruption);
 }

@@ -1,17 +1,10 @@
+import type { ListedAgent } from '../contract/provisioning.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 
-/** An agent that is there already. */
-export interface PresentAgent {
-  /** Undefined for an agent that was installed by a service which did not name it. */
-  readonly agent_id: string | undefined;
-  readonly name: string | undefined;
-  /** Undefined where the service does not tell; then the name alone decides. */
-  readonly template_id: string | undefined;
-  /** Null where the service says that there is none; undefined where it does not tell. */
-  readonly source_id: string | null | undefined;
-}
+/** An agent that exists; its id is undefined if a service installed it without naming it. */
+export type PresentAgent = Omit<ListedAgent, 'agent_id'> & { readonly agent_id: string | undefined };
 
-/** A space that is there already. */
+/** A space that exists. */
 export interface PresentSpace {
   readonly space_id: string;
   readonly name?: string | undefined;
@@ -20,7 +13,7 @@ export interface PresentSpace {
   readonly agents: readonly PresentAgent[];
 }
 
-/** Something in which the service and the manifest differ, and which provisioning does not change. */
+/** Where the service and the manifest differ and provisioning changes nothing. */
 export interface Difference {
   readonly field: string;
   readonly service: unknown;
@@ -29,19 +22,19 @@ export interface Difference {
 
 export interface PlannedAgent {
   readonly wanted: ManifestAgent;
-  /** The agent that is there, or undefined for one that is missing. */
+  /** Undefined if the agent is missing. */
   readonly present: PresentAgent | undefined;
 }
 
 export interface ProvisionPlan {
-  /** `create` the space with its agents, `install` missing agents in it, or `none`: all is there. */
+  /** `create` the space with its agents, `install` missing agents in it, or `none` if everything exists. */
   readonly action: 'create' | 'install' | 'none';
   readonly agents: readonly PlannedAgent[];
   readonly differences: readonly Difference[];
 }
 
-/** Pairs every wanted agent with one that is there; each of those counts once. Exact matches come first. */
-function pair(wanted: readonly ManifestAgent[], present: readonly PresentAgent[]): PlannedAgent[] {
+/** Pairs each wanted agent with an existing one, exact matches first; each existing agent is used once. */
+function pairAgents(wanted: readonly ManifestAgent[], present: readonly PresentAgent[]): PlannedAgent[] {
   const free = [...present];
   const take = (matches: (agent: PresentAgent) => boolean): PresentAgent | undefined => {
     const index = free.findIndex(matches);
@@ -51,10 +44,10 @@ function pair(wanted: readonly ManifestAgent[], present: readonly PresentAgent[]
     wanted: agent,
     present: take(({ name, template_id }) => name === agent.name && template_id === agent.template_id),
   }));
-  return exact.map((planned) => ({
-    wanted: planned.wanted,
-    present:
-      planned.present ?? take(({ name, template_id }) => name === planned.wanted.name && template_id === undefined),
+  // Where the service does not show templates, the name alone decides.
+  return exact.map(({ wanted: agent, present: found }) => ({
+    wanted: agent,
+    present: found ?? take(({ name, template_id }) => name === agent.name && template_id === undefined),
   }));
 }
 
@@ -65,8 +58,7 @@ function differing(field: string, service: unknown, manifest: unknown): Differen
 
 function agentDifferences(agents: readonly PlannedAgent[], present: readonly PresentAgent[]): Difference[] {
   return agents.flatMap(({ wanted, present: found }) => {
-    if (found) return [];
-    const namesake = present.find(({ name }) => name === wanted.name);
+    const namesake = found ? undefined : present.find(({ name }) => name === wanted.name);
     return namesake ? differing(`agents[${wanted.name}].template_id`, namesake.template_id, wanted.template_id) : [];
   });
 }
@@ -74,18 +66,12 @@ function agentDifferences(agents: readonly PlannedAgent[], present: readonly Pre
 /**
  * What has to happen so that a space and its agents are as the manifest says. Pure.
  * Agents are told apart by name and template, so that a repeat never installs one twice (spec §4.1).
- * @param present the space as it is, or undefined when there is none
+ * @param present the space as it is, or undefined if it does not exist
  */
 export function planProvision(manifest: Manifest, present: PresentSpace | undefined): ProvisionPlan {
-  if (!present) {
-    return {
-      action: 'create',
-      agents: manifest.agents.map((wanted) => ({ wanted, present: undefined })),
-      differences: [],
-    };
-  }
+  const agents = pairAgents(manifest.agents, present?.agents ?? []);
+  if (!present) return { action: 'create', agents, differences: [] };
   const { space } = manifest;
-  const agents = pair(manifest.agents, present.agents);
   return {
     action: agents.every((agent) => agent.present) ? 'none' : 'install',
     agents,

@@ -1,7 +1,7 @@
 import { type CronResult, cronResultJson } from '../cron/cron-result.ts';
-import { type ErrorObject, type PartnerctlError, toErrorObject } from '../errors.ts';
-import { batchFailure } from '../output/batch-failure.ts';
-import type { Difference } from './plan.ts';
+import { type ErrorObject, toErrorObject } from '../errors.ts';
+import type { ManifestDocument } from './manifest.ts';
+import type { Difference, PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
 
 export type DocumentStatus = 'created' | 'reused' | 'unchanged' | 'planned' | 'failed' | 'skipped';
 
@@ -20,6 +20,7 @@ export interface DocumentResult {
   readonly external_space_id: string;
   readonly space_id: string | null;
   readonly status: DocumentStatus;
+  /** In the order of the manifest. */
   readonly agents: readonly AgentResult[];
   /** The scheduled jobs of the agents, in the order of the manifest. */
   readonly cron: readonly CronResult[];
@@ -29,11 +30,62 @@ export interface DocumentResult {
   readonly error?: unknown;
 }
 
-/** The fixed form in which scripts see a result. */
-export function resultJson(result: DocumentResult): object {
-  const { index: _, error, action, cron, differences, ...facts } = result;
+export type Summary = Record<DocumentStatus, number>;
+
+/** One agent of a plan. @param found the existing agent it was paired with */
+export function agentResult(
+  { wanted: { name, template_id } }: Pick<PlannedAgent, 'wanted'>,
+  found: PresentAgent | undefined,
+  status: AgentResult['status'],
+): AgentResult {
+  return { agent_id: found?.agent_id ?? null, name, template_id, status, source_id: found?.source_id ?? null };
+}
+
+/** The result of a document for which nothing was done. */
+export function initialResult(document: ManifestDocument, status: 'failed' | 'skipped' | 'planned'): DocumentResult {
+  const { index, source, manifest } = document;
   return {
-    ...facts,
+    index,
+    source,
+    external_space_id: manifest.external_space_id,
+    space_id: null,
+    status,
+    agents: manifest.agents.map((wanted) => agentResult({ wanted }, undefined, status)),
+    cron: [],
+    differences: [],
+  };
+}
+
+/**
+ * The result of a document whose space and agents now exist.
+ * @param first the plan before anything was sent: it tells what is new
+ * @param agents the existing agents, one for each agent of the plan
+ * @param created false if the service says that the space existed before
+ */
+export function appliedResult(
+  document: ManifestDocument,
+  first: ProvisionPlan,
+  spaceId: string,
+  agents: readonly (PresentAgent | undefined)[],
+  created?: boolean,
+): DocumentResult {
+  const changed = first.action === 'create' && created !== false ? 'created' : 'reused';
+  return {
+    ...initialResult(document, 'planned'),
+    space_id: spaceId,
+    status: first.action === 'none' ? 'unchanged' : changed,
+    agents: first.agents.map((agent, index) =>
+      agentResult(agent, agents[index], agent.present ? 'unchanged' : 'created'),
+    ),
+    differences: first.differences,
+  };
+}
+
+/** The JSON form of a result, fixed for scripts. */
+export function resultJson(result: DocumentResult): object {
+  const { index: _, error, action, cron, differences, ...rest } = result;
+  return {
+    ...rest,
     cron: cron.map(cronResultJson),
     ...(action && { action }),
     ...(differences.length > 0 && { differences }),
@@ -41,38 +93,14 @@ export function resultJson(result: DocumentResult): object {
   };
 }
 
-export type Summary = Record<DocumentStatus, number>;
-
-export function summarise(results: readonly DocumentResult[]): Summary {
+export function summarize(results: readonly DocumentResult[]): Summary {
   const summary: Summary = { created: 0, reused: 0, unchanged: 0, planned: 0, failed: 0, skipped: 0 };
   for (const { status } of results) summary[status] += 1;
   return summary;
 }
 
-/** The summary in words: `2 created, 1 unchanged`. */
+/** The summary for people: `2 created, 1 unchanged.` */
 export function summaryText(summary: Summary): string {
   const parts = Object.entries(summary).filter(([, count]) => count > 0);
   return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
-}
-
-/**
- * How a run ends that did not go through.
- * @param interruption the reason of the interrupt signal, where it was given
- * @returns undefined when every document is as it should be
- */
-export function runFailure(results: readonly DocumentResult[], interruption: unknown): PartnerctlError | undefined {
-  const summary = summarise(results);
-  const items = results.map(({ source, external_space_id, status, error }) => ({
-    label: `${source} (${external_space_id})`,
-    outcome: status === 'failed' || status === 'skipped' ? status : ('done' as const),
-    error,
-  }));
-  const words = {
-    noun: 'documents',
-    summary: summaryText(summary),
-    details: summary,
-    resumeHint: 'Run it again to go on: it looks at what is there before it writes.',
-    fixHint: 'Mend the cause and run it again: what is done stays as it is.',
-  };
-  return batchFailure(items, words, interruption);
 }

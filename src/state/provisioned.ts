@@ -4,94 +4,79 @@ import { appendRecord, readLog } from './log.ts';
 import { fieldText, type LogRecord, recordHead, type Stamp } from './record.ts';
 import { type UnusableLine, unusableLine } from './unusable.ts';
 
-interface ProvisionedAgent {
+interface RecordedAgent {
   readonly agent_id: string;
   /** See `agentKey`. */
   readonly key: string;
-  /** The agent's API chat source, where a run learnt it. */
+  /** The agent's API chat source, if a run learned it. */
   readonly source_id?: string | undefined;
 }
 
-/** What is known of a space that an earlier run created or reused. */
-export interface ProvisionedSpace {
+/** A space that an earlier run created or reused. */
+export interface RecordedSpace {
   readonly space_id: string;
   /** Hash of the document that the space was last provisioned from. */
   readonly content_hash: string;
-  readonly agents: readonly ProvisionedAgent[];
+  readonly agents: readonly RecordedAgent[];
 }
 
-/** What one provisioning run has to tell the next. */
-export interface ProvisionFacts extends ProvisionedSpace {
+/** A record of the state file: what one provisioning run tells the next. */
+export interface SpaceRecord extends RecordedSpace {
   /** The service: origin and base path. */
   readonly origin: string;
   readonly external_space_id: string;
 }
 
-export interface ProvisionedLookUp {
+export interface RecordedSpaces {
   /** By external_space_id. */
-  readonly spaces: ReadonlyMap<string, ProvisionedSpace>;
+  readonly spaces: ReadonlyMap<string, RecordedSpace>;
   readonly damaged: readonly UnusableLine[];
 }
 
 const TYPE = 'space';
 
-/** Searching for a few ids is much faster than reading every record; for many it is not. */
-const MOST_SEARCHED = 8;
+/** Searching the file for a few ids is much faster than decoding every record; for many ids it is not. */
+const MAX_SEARCHED_IDS = 8;
 
-/** What identifies an agent of a manifest without naming it: a hash of its name and template. */
+/** Identifies an agent of a manifest without naming it: a hash of its name and template. */
 export function agentKey(name: string, templateId: string): string {
   return hash('sha256', JSON.stringify([name, templateId]), 'hex');
 }
 
-function withoutMore({ agent_id, key, source_id }: ProvisionedAgent): ProvisionedAgent {
+function toRecordedAgent({ agent_id, key, source_id }: RecordedAgent): RecordedAgent {
   return { agent_id, key, ...(source_id !== undefined && { source_id }) };
 }
 
-/** Whether what is known of agents says as much as these do. */
-export function sayAsMuch(known: readonly ProvisionedAgent[], agents: readonly ProvisionedAgent[]): boolean {
-  const sources = new Map(known.map(({ agent_id, source_id }) => [agent_id, source_id]));
-  return agents.every(
-    ({ agent_id, source_id }) =>
-      sources.has(agent_id) && (source_id === undefined || sources.get(agent_id) === source_id),
-  );
-}
-
-/** Agents of one space, as earlier and later runs know them: what is known later counts, and nothing is forgotten. */
-export function joined(
-  earlier: readonly ProvisionedAgent[],
-  later: readonly ProvisionedAgent[],
-): readonly ProvisionedAgent[] {
+/** Merges what an earlier and a later run recorded of the agents of one space; later facts win, none is dropped. */
+export function mergeAgents(
+  earlier: readonly RecordedAgent[],
+  later: readonly RecordedAgent[],
+): readonly RecordedAgent[] {
   const agents = new Map(earlier.map((agent) => [agent.agent_id, agent]));
   for (const agent of later) {
     const source_id = agent.source_id ?? agents.get(agent.agent_id)?.source_id;
-    agents.set(agent.agent_id, withoutMore({ ...agent, source_id }));
+    agents.set(agent.agent_id, toRecordedAgent({ ...agent, source_id }));
   }
   return [...agents.values()];
 }
 
 /**
- * Records that a space was provisioned, and the agents that were installed in it. Resolves once it is on disk.
- * @throws LocalError when the state file cannot be written.
+ * Records that a space was provisioned, with the agents installed in it. Resolves once it is on disk.
+ * @throws LocalError if the state file cannot be written
  */
-export async function recordProvisioned(path: string, facts: ProvisionFacts, stamp: Stamp): Promise<void> {
-  const { origin, external_space_id, space_id, content_hash } = facts;
-  const agents = facts.agents.map(withoutMore);
-  await appendRecord(path, {
-    ...recordHead(TYPE, stamp),
-    origin,
-    external_space_id,
-    space_id,
-    content_hash,
-    agents,
-  });
+export async function recordProvisioned(path: string, space: SpaceRecord, stamp: Stamp): Promise<void> {
+  const { origin, external_space_id, space_id, content_hash } = space;
+  const agents = space.agents.map(toRecordedAgent);
+  const head = recordHead(TYPE, stamp);
+  await appendRecord(path, { ...head, origin, external_space_id, space_id, content_hash, agents });
 }
 
-function isAgent(value: unknown): value is ProvisionedAgent {
+function isAgent(value: unknown): value is RecordedAgent {
   if (!isJsonObject(value) || typeof value.agent_id !== 'string' || typeof value.key !== 'string') return false;
   return value.source_id === undefined || typeof value.source_id === 'string';
 }
 
-function factsOf(record: LogRecord): ProvisionFacts | undefined {
+function readSpaceRecord(record: LogRecord): SpaceRecord | undefined {
   const { origin, external_space_id, space_id, content_hash, agents } = record;
   if (typeof origin !== 'string' || typeof external_space_id !== 'string') return undefined;
   if (typeof space_id !== 'string' || typeof content_hash !== 'string') return undefined;
@@ -99,52 +84,35 @@ function factsOf(record: LogRecord): ProvisionFacts | undefined {
   return { origin, external_space_id, space_id, content_hash, agents };
 }
 
-/** Merges the records of one external id: the last space counts, with the agents that were ever recorded for it. */
-function merged(records: readonly ProvisionFacts[]): ProvisionedSpace | undefined {
-  const last = records.at(-1);
-  if (last === undefined) return undefined;
-  const { space_id, content_hash } = last;
-  // An agent lives in its space; those of a space that was since replaced are gone.
-  const ofSpace = records.filter((record) => record.space_id === space_id);
-  return {
-    space_id,
-    content_hash,
-    agents: ofSpace.reduce<readonly ProvisionedAgent[]>((agents, record) => joined(agents, record.agents), []),
-  };
-}
-
 /**
- * What earlier runs recorded about the given spaces of one service.
- * @throws LocalError when the state file is there and cannot be read.
+ * What earlier runs recorded of the given spaces of one service.
+ * @throws LocalError if the state file exists and cannot be read
  */
-export async function lookUpProvisioned(
+export async function findProvisioned(
   path: string,
   origin: string,
   externalIds: ReadonlySet<string>,
-): Promise<ProvisionedLookUp> {
+): Promise<RecordedSpaces> {
   const damaged: UnusableLine[] = [];
-  const found = new Map<string, ProvisionFacts[]>();
-  const few = externalIds.size <= MOST_SEARCHED;
-  const containing = few
-    ? [...externalIds].map((externalId) => fieldText('external_space_id', externalId))
-    : [fieldText('type', TYPE)];
+  const spaces = new Map<string, RecordedSpace>();
+  // A space that was replaced took its agents with it; the last record tells which space there is.
+  const agentsBySpace = new Map<string, readonly RecordedAgent[]>();
+  const containing =
+    externalIds.size <= MAX_SEARCHED_IDS
+      ? [...externalIds].map((externalId) => fieldText('external_space_id', externalId))
+      : [fieldText('type', TYPE)];
   for await (const entry of readLog(path, { containing })) {
-    const trouble = unusableLine(entry);
-    if (trouble !== undefined) damaged.push(trouble);
+    const unusable = unusableLine(entry);
+    if (unusable !== undefined) damaged.push(unusable);
     if (entry.kind !== 'record' || entry.record.type !== TYPE) continue;
-    const facts = factsOf(entry.record);
-    if (facts === undefined) {
-      damaged.push({ line: entry.line, why: 'not a whole record of a space' });
-    } else if (facts.origin === origin && externalIds.has(facts.external_space_id)) {
-      const earlier = found.get(facts.external_space_id);
-      if (earlier === undefined) found.set(facts.external_space_id, [facts]);
-      else earlier.push(facts);
+    const space = readSpaceRecord(entry.record);
+    if (space === undefined) damaged.push({ line: entry.line, why: 'not a complete record of a space' });
+    else if (space.origin === origin && externalIds.has(space.external_space_id)) {
+      const { space_id, content_hash } = space;
+      const agents = mergeAgents(agentsBySpace.get(space_id) ?? [], space.agents);
+      agentsBySpace.set(space_id, agents);
+      spaces.set(space.external_space_id, { space_id, content_hash, agents });
     }
-  }
-  const spaces = new Map<string, ProvisionedSpace>();
-  for (const [externalId, records] of found) {
-    const space = merged(records);
-    if (space !== undefined) spaces.set(externalId, space);
   }
   return { spaces, damaged };
 }

@@ -291,7 +291,7 @@ describe('other services', () => {
     const { server, ran } = await listing(AGENT, { source_id: 's-7', routing_mode: 'agent_inbox' });
     const shown = (await ran('table')).stdout;
     expect(shown).toContain(
-      'agents[Support].chat.routing_mode stays "agent_inbox"; the manifest says "session_workflow"',
+      'agents[Support].chat.routing_mode stays "agent_inbox"; the manifest has "session_workflow"',
     );
     expect((await ran('json')).json<Answer>()).toMatchObject({
       summary: { ...SUMMARY, unchanged: 1 },

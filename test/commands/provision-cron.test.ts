@@ -373,8 +373,8 @@ describe('a job that cannot be created', () => {
     const ran = await run(['provision', path, '-o', 'json'], { env, random: hasty });
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({
-      message: 'The job "daily" of the agent "Support" is not created: the service did not say the agent_id.',
-      hint: expect.stringContaining('`partnerctl agents list s1`'),
+      message: 'The job "daily" of the agent "Support" is not created: the service did not return the agent_id.',
+      hint: expect.stringContaining('partnerctl agents list s1'),
     });
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });

@@ -135,7 +135,7 @@ describe('failures', () => {
     );
     const ran = await provision([many(1)], it);
     expect(ran.code).toBe(code);
-    expect(ran.error().hint).toContain('it is open whether the space was provisioned');
+    expect(ran.error().hint).toContain('may or may not have been provisioned');
     expect(await it.posts()).toHaveLength(1);
   });
 

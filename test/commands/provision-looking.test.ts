@@ -55,7 +55,7 @@ describe('looking without doing', () => {
     ]);
     expect(await it.posts()).toEqual([]);
     const table = await run(['provision', path, '--dry-run', '-o', 'table'], { env: it.env });
-    expect(table.stdout).toContain('space.name stays "Acme"; the manifest says "Renamed"');
+    expect(table.stdout).toContain('space.name stays "Acme"; the manifest has "Renamed"');
     expect(table.stderr).toBe('1 unchanged, 2 planned.\n');
   });
 

@@ -24,7 +24,7 @@ describe('words that are wrong', () => {
     [['spaces', 'list', '--timeout', 'soon'], '--timeout'],
     [['spaces', 'list', '--timeout', '-5s'], '--timeout'],
     [['spaces', 'list', '--profile'], 'argument missing'],
-    [['provision'], 'No manifest is named.'],
+    [['provision'], 'No manifest is given.'],
     [['provision', 'a.yaml', '--concurrency', '0'], '--concurrency takes a whole number from 1 to 64, not "0".'],
     [['provision', 'a.yaml', '--concurrency', '1e1'], '--concurrency'],
     [['provision', 'a.yaml', '--var', 'REGION'], '--var takes NAME=value, not "REGION".'],

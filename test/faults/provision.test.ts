@@ -400,7 +400,7 @@ describe('the end of a run', () => {
     });
     const ran = await machine(manifest('a'))({ baseUrl });
     expect(ran.code).toBe(8);
-    expect(ran.error().hint).toContain('open whether the space was provisioned');
+    expect(ran.error().hint).toContain('may or may not have been provisioned');
     expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { BalanceError, CredentialsError, InterruptedError, ServiceError } from '../../../src/errors.ts';
+import { runFailure } from '../../../src/provision/failure.ts';
 import {
   type DocumentResult,
   type DocumentStatus,
   resultJson,
-  runFailure,
-  summarise,
+  summarize,
   summaryText,
 } from '../../../src/provision/result.ts';
 
@@ -61,7 +61,7 @@ describe('how a run ends', () => {
 
 describe('the results in numbers and for scripts', () => {
   it('are counted, and only what there is is told', () => {
-    const summary = summarise([result('created'), result('created'), result('failed')]);
+    const summary = summarize([result('created'), result('created'), result('failed')]);
     expect(summary).toEqual({ created: 2, reused: 0, unchanged: 0, planned: 0, failed: 1, skipped: 0 });
     expect(summaryText(summary)).toBe('2 created, 1 failed.');
   });

@@ -3,14 +3,14 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { appendRecord } from '../../../src/state/log.ts';
-import { agentKey, lookUpProvisioned, type ProvisionFacts, recordProvisioned } from '../../../src/state/provisioned.ts';
+import { agentKey, findProvisioned, recordProvisioned, type SpaceRecord } from '../../../src/state/provisioned.ts';
 import { randomRecordId, recordHead } from '../../../src/state/record.ts';
 import { temporaryDirectory, text } from './files.ts';
 
 const ORIGIN = 'https://api.example.com/v1';
 const stamp = { now: () => Date.UTC(2026, 0, 2), newId: randomRecordId };
 
-function facts(changes: Partial<ProvisionFacts> = {}): ProvisionFacts {
+function facts(changes: Partial<SpaceRecord> = {}): SpaceRecord {
   return { origin: ORIGIN, external_space_id: 'acme', space_id: 'spc_1', content_hash: 'h1', agents: [], ...changes };
 }
 
@@ -20,7 +20,7 @@ async function stateFile(): Promise<string> {
 
 describe('what an earlier run provisioned', () => {
   it('is nothing on the first run', async () => {
-    expect(await lookUpProvisioned(await stateFile(), ORIGIN, new Set(['acme']))).toEqual({
+    expect(await findProvisioned(await stateFile(), ORIGIN, new Set(['acme']))).toEqual({
       spaces: new Map(),
       damaged: [],
     });
@@ -31,7 +31,7 @@ describe('what an earlier run provisioned', () => {
     const agent = { agent_id: 'agt_1', key: agentKey('Support', 'tpl_1') };
     await recordProvisioned(path, facts({ agents: [agent] }), stamp);
     await recordProvisioned(path, facts({ external_space_id: 'acme-2', space_id: 'spc_2' }), stamp);
-    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set(['acme', 'unknown']));
+    const { spaces } = await findProvisioned(path, ORIGIN, new Set(['acme', 'unknown']));
     expect(spaces).toEqual(new Map([['acme', { space_id: 'spc_1', content_hash: 'h1', agents: [agent] }]]));
   });
 
@@ -39,14 +39,14 @@ describe('what an earlier run provisioned', () => {
     const path = await stateFile();
     const id = 'a"b\\c\n\u0000é\u2028\ud800';
     await recordProvisioned(path, facts({ external_space_id: id }), stamp);
-    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set([id]));
+    const { spaces } = await findProvisioned(path, ORIGIN, new Set([id]));
     expect([...spaces.keys()]).toEqual([id]);
   });
 
   it('is kept apart by service', async () => {
     const path = await stateFile();
     await recordProvisioned(path, facts({ origin: 'https://staging.example.com/v1', space_id: 'spc_9' }), stamp);
-    expect((await lookUpProvisioned(path, ORIGIN, new Set(['acme']))).spaces.size).toBe(0);
+    expect((await findProvisioned(path, ORIGIN, new Set(['acme']))).spaces.size).toBe(0);
   });
 
   it('grows with later records: agents are added, the last content counts', async () => {
@@ -64,7 +64,7 @@ describe('what an earlier run provisioned', () => {
       }),
       stamp,
     );
-    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set(['acme']));
+    const { spaces } = await findProvisioned(path, ORIGIN, new Set(['acme']));
     expect(spaces.get('acme')).toEqual({
       space_id: 'spc_1',
       content_hash: 'h2',
@@ -80,7 +80,7 @@ describe('what an earlier run provisioned', () => {
     const key = agentKey('A', 'tpl');
     await recordProvisioned(path, facts({ agents: [{ agent_id: 'agt_1', key, source_id: 'src_1' }] }), stamp);
     await recordProvisioned(path, facts({ agents: [{ agent_id: 'agt_1', key }] }), stamp);
-    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set(['acme']));
+    const { spaces } = await findProvisioned(path, ORIGIN, new Set(['acme']));
     expect(spaces.get('acme')?.agents).toEqual([{ agent_id: 'agt_1', key, source_id: 'src_1' }]);
   });
 
@@ -89,7 +89,7 @@ describe('what an earlier run provisioned', () => {
     const key = agentKey('A', 'tpl');
     await recordProvisioned(path, facts({ agents: [{ agent_id: 'agt_old', key }] }), stamp);
     await recordProvisioned(path, facts({ space_id: 'spc_2', agents: [{ agent_id: 'agt_new', key }] }), stamp);
-    const { spaces } = await lookUpProvisioned(path, ORIGIN, new Set(['acme']));
+    const { spaces } = await findProvisioned(path, ORIGIN, new Set(['acme']));
     expect(spaces.get('acme')).toMatchObject({ space_id: 'spc_2', agents: [{ agent_id: 'agt_new' }] });
   });
 
@@ -98,10 +98,10 @@ describe('what an earlier run provisioned', () => {
     const ids = Array.from({ length: 30 }, (_, index) => `customer-${index}`);
     for (const id of ids) await recordProvisioned(path, facts({ external_space_id: id, space_id: `spc_${id}` }), stamp);
     await recordProvisioned(path, facts({ external_space_id: 'not asked for' }), stamp);
-    const together = (await lookUpProvisioned(path, ORIGIN, new Set(ids))).spaces;
+    const together = (await findProvisioned(path, ORIGIN, new Set(ids))).spaces;
     expect([...together.keys()]).toEqual(ids);
     for (const id of ids) {
-      const alone = (await lookUpProvisioned(path, ORIGIN, new Set([id]))).spaces;
+      const alone = (await findProvisioned(path, ORIGIN, new Set([id]))).spaces;
       expect(alone).toEqual(new Map([[id, together.get(id)]]));
     }
   });
@@ -112,11 +112,11 @@ describe('what an earlier run provisioned', () => {
     await appendFile(path, '{"v":1,"type":"space","external_sp');
     await appendRecord(path, { ...recordHead('space', stamp), origin: ORIGIN, external_space_id: 'acme', space_id: 7 });
     await appendRecord(path, { ...recordHead('cron', stamp), external_space_id: 'acme' });
-    const { spaces, damaged } = await lookUpProvisioned(path, ORIGIN, new Set(['acme']));
+    const { spaces, damaged } = await findProvisioned(path, ORIGIN, new Set(['acme']));
     expect(spaces.get('acme')?.space_id).toBe('spc_1');
     expect(damaged).toEqual([
       { line: 3, why: expect.stringContaining('cut short') },
-      { line: 4, why: 'not a whole record of a space' },
+      { line: 4, why: 'not a complete record of a space' },
     ]);
   });
 
@@ -124,7 +124,7 @@ describe('what an earlier run provisioned', () => {
     const path = await stateFile();
     const covered = '{"v":2,"external_space_id":"acme"';
     await appendFile(path, `${covered},"sum":"${hash('sha256', covered, 'hex').slice(0, 16)}"}\n`);
-    expect(await lookUpProvisioned(path, ORIGIN, new Set(['acme']))).toEqual({
+    expect(await findProvisioned(path, ORIGIN, new Set(['acme']))).toEqual({
       spaces: new Map(),
       damaged: [{ line: 1, why: expect.stringContaining('newer version') }],
     });

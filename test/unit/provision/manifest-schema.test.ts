@@ -1,17 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { manifestJsonSchema } from '../../../src/provision/manifest-json-schema.ts';
+import { manifestSchema } from '../../../src/provision/manifest-schema.ts';
+import { jsonSchema } from '../../../src/yaml/json-schema.ts';
+
+const manifestJsonSchema = jsonSchema(manifestSchema);
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function at(path: string): unknown {
   return path
     .split('.')
-    .reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), manifestJsonSchema());
+    .reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), manifestJsonSchema);
 }
 
 const variable = { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}$' };
 
-describe('manifestJsonSchema', () => {
+describe('the JSON Schema of a manifest', () => {
   test('draft 7, closed, with what is required', () => {
     expect(at('$schema')).toBe('http://json-schema.org/draft-07/schema#');
     expect(at('required')).toEqual(['external_space_id', 'space', 'agents']);
@@ -23,7 +26,7 @@ describe('manifestJsonSchema', () => {
     }
     expect(at('properties.agents.minItems')).toBe(1);
     expect(at('properties.agents.items.properties.chat.required')).toEqual([]);
-    expect(() => JSON.stringify(manifestJsonSchema())).not.toThrow();
+    expect(() => JSON.stringify(manifestJsonSchema)).not.toThrow();
   });
 
   test('every field has a title and a description', () => {
@@ -34,7 +37,7 @@ describe('manifestJsonSchema', () => {
       const children = [...Object.values(isRecord(schema.properties) ? schema.properties : {}), schema.items];
       return 1 + children.map(check).reduce((sum, count) => sum + count, 0);
     };
-    expect(check(manifestJsonSchema())).toBe(22);
+    expect(check(manifestJsonSchema)).toBe(22);
   });
 
   test('a variable may stand for true, false, and fixed words', () => {

@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.ts';
+import type { CreateJob } from '../cron/create-jobs.ts';
+import { type CronResult, initialResult } from '../cron/cron-result.ts';
+import { OutcomeUnknownError } from '../errors.ts';
+import { inStep, jobsFailure, missingAgentId, stopsRun } from './failure.ts';
+import { cronJobsOf, type ManifestDocument } from './manifest.ts';
+import type { AgentResult, DocumentResult } from './result.ts';
+
+export interface CronDeps {
+  /** Undefined if no document of the run has a job. */
+  readonly createJob: CreateJob | undefined;
+  readonly clock: Clock;
+  readonly interrupt: AbortSignal;
+}
+
+interface AgentJob {
+  readonly agent: AgentResult;
+  /** The job before anything is done for it. */
+  readonly initial: CronResult;
+}
+
+async function jobsOf(
+  { manifest }: ManifestDocument,
+  { agents }: DocumentResult,
+  now: number,
+  status: CronResult['status'],
+): Promise<AgentJob[]> {
+  const jobs: AgentJob[] = [];
+  for (const [index, agent] of agents.entries()) {
+    for (const described of cronJobsOf(manifest.agents[index] ?? {})) {
+      const job = { ...described, agent_id: agent.agent_id };
+      const initial = await initialResult({ index: jobs.length, source: undefined, job, key: null }, now);
+      jobs.push({ agent, initial: { ...initial, status } });
+    }
+  }
+  return jobs;
+}
+
+/** The jobs of a document as they will be, without reading from the service. */
+export async function planCronJobs(
+  document: ManifestDocument,
+  result: DocumentResult,
+  now: number,
+): Promise<DocumentResult> {
+  const jobs = await jobsOf(document, result, now, 'planned');
+  return { ...result, cron: jobs.map(({ initial }) => initial) };
+}
+
+async function createCronJob(create: CreateJob, spaceId: string, { agent, initial }: AgentJob): Promise<CronResult> {
+  const { index, source, job } = initial;
+  const { agent_id } = agent;
+  // An agent that is still to be installed has no jobs to compare with.
+  if (agent_id === null && agent.status === 'planned') return { ...initial, status: 'planned' };
+  const result: CronResult =
+    agent_id === null
+      ? { ...initial, status: 'failed', error: missingAgentId(spaceId, 'cron create --agent <agent_id> …') }
+      : await create({ index, source, job: { ...job, agent_id } });
+  if (result.status !== 'failed') return result;
+  const step = `The job ${JSON.stringify(job.name)} of the agent ${JSON.stringify(agent.name)} is not created`;
+  return { ...result, error: inStep(step, result.error) };
+}
+
+function statusOf({ status }: DocumentResult, jobs: readonly CronResult[]): DocumentResult['status'] {
+  if (status !== 'unchanged') return status;
+  if (jobs.some((job) => job.status === 'created')) return 'reused';
+  return jobs.some((job) => job.status === 'planned') ? 'planned' : status;
+}
+
+/**
+ * Creates the scheduled jobs of an applied document, each at most once (spec §4.5); a job that exists with the same
+ * content is left alone. A job that fails does not keep the others from being created.
+ * @param result its agents in the order of the manifest
+ * @returns the result with the jobs. Failures are in it; nothing is thrown.
+ */
+export async function createCronJobs(
+  { createJob, clock, interrupt }: CronDeps,
+  document: ManifestDocument,
+  result: DocumentResult,
+): Promise<DocumentResult> {
+  const jobs = await jobsOf(document, result, clock.now(), 'skipped');
+  const cron = jobs.map(({ initial }) => initial);
+  const failure = () =>
+    jobsFailure(
+      cron.flatMap(({ error }) => (error === undefined ? [] : [error])),
+      cron.length,
+    );
+  if (createJob === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
+  for (const [index, job] of jobs.entries()) {
+    if (interrupt.aborted) {
+      const soFar = failure();
+      const error = soFar instanceof OutcomeUnknownError ? soFar : interrupt.reason;
+      return { ...result, cron, status: 'failed', error };
+    }
+    const done = await createCronJob(createJob, result.space_id ?? '', job);
+    cron[index] = done;
+    if (stopsRun(done.error)) break;
+  }
+  const error = failure();
+  if (error !== undefined) return { ...result, cron, status: 'failed', error };
+  return { ...result, cron, status: statusOf(result, cron) };
+}

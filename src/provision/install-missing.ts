@@ -1,0 +1,83 @@
+import type { Http } from '../api/http.ts';
+import { provisionSpace } from '../api/provisioning.ts';
+import type { ProvisionResponse } from '../contract/provisioning.ts';
+import { PartnerctlError } from '../errors.ts';
+import type { ManifestAgent, ManifestDocument } from './manifest.ts';
+import type { PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
+import { fetchAgents, RemoteStateUnavailable } from './remote-state.ts';
+
+/** The ids of agents; undefined among them for one that was installed without being named. */
+export type AgentIds = ReadonlySet<string | undefined>;
+
+function isNamed(agent: PresentAgent, { name, template_id }: ManifestAgent): boolean {
+  return agent.name === name && (agent.template_id === undefined || agent.template_id === template_id);
+}
+
+/**
+ * Finds for each missing agent the new one that it became: by its name, or else (a service may change names) by its
+ * template, where only one agent of it was missing and only one was installed.
+ * @param installed agents that did not exist before
+ */
+function matchInstalled(
+  missing: readonly PlannedAgent[],
+  installed: readonly PresentAgent[],
+): (PresentAgent | undefined)[] {
+  const named = missing.map(({ wanted }) => installed.find((agent) => isNamed(agent, wanted)));
+  const rest = installed.filter((agent) => !named.includes(agent));
+  return missing.map(({ wanted }, index) => {
+    const rivals = missing.filter((other, at) => !named[at] && other.wanted.template_id === wanted.template_id);
+    const candidates = rest.filter(({ template_id }) => template_id === wanted.template_id);
+    return named[index] ?? (rivals.length === 1 && candidates.length === 1 ? candidates[0] : undefined);
+  });
+}
+
+/** The agents that a POST installed, from its response or, where that does not name all of them, from the list. */
+async function findInstalled(
+  http: Http,
+  response: ProvisionResponse,
+  missing: readonly PlannedAgent[],
+  before: AgentIds,
+): Promise<(PresentAgent | undefined)[]> {
+  const isNew = ({ agent_id }: PresentAgent): boolean => !before.has(agent_id);
+  const named = matchInstalled(missing, response.agents.filter(isNew));
+  if (named.every((agent) => agent)) return named;
+  try {
+    const agents = await fetchAgents(http, response.space_id);
+    return matchInstalled(missing, agents.filter(isNew));
+  } catch (error) {
+    // The space is provisioned even if this read fails; its agents stay without ids.
+    if (error instanceof RemoteStateUnavailable || error instanceof PartnerctlError) return named;
+    throw error;
+  }
+}
+
+/**
+ * An agent in the form provisioning takes. Its cron jobs and its chat have calls of their own: provisioning would create
+ * a chat source without the name and settings of the manifest, and an agent's source never changes.
+ */
+function toProvisionedAgent({ chat, cron: _, ...agent }: ManifestAgent): ManifestAgent {
+  if (!chat) return agent;
+  const { template_id, name } = agent;
+  return { template_id, name };
+}
+
+/**
+ * Creates the space if it is missing, and installs the missing agents of a plan, in one POST.
+ * @param safety `once` for a caller that reads before it repeats: some services install the agents again on every POST
+ * @param before the agents that existed before, as far as they are known
+ * @returns the space, and the agents that exist now, one for each agent of the plan
+ * @throws PartnerctlError; OutcomeUnknownError if the POST may have been carried out
+ */
+export async function installMissing(
+  http: Http,
+  { manifest }: ManifestDocument,
+  plan: ProvisionPlan,
+  { safety, before }: { readonly safety: 'once' | 'idempotent'; readonly before: AgentIds },
+): Promise<{ spaceId: string; created: boolean | undefined; agents: (PresentAgent | undefined)[] }> {
+  const missing = plan.agents.filter(({ present }) => !present);
+  const body = { ...manifest, agents: missing.map(({ wanted }) => toProvisionedAgent(wanted)) };
+  const response = await provisionSpace(http, body, safety);
+  const installed = await findInstalled(http, response, missing, before);
+  const agents = plan.agents.map((agent) => agent.present ?? installed[missing.indexOf(agent)]);
+  return { spaceId: response.space_id, created: response.created, agents };
+}

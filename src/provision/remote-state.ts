@@ -1,0 +1,85 @@
+import { readItem } from '../api/api-response.ts';
+import type { Http } from '../api/http.ts';
+import { listAgents, listSpaces } from '../api/spaces.ts';
+import { findField, findId, findText, readId } from '../contract/fields.ts';
+import type { JsonObject } from '../contract/json.ts';
+import { readAgent } from '../contract/provisioning.ts';
+import { CredentialsError, ShapeError } from '../errors.ts';
+import type { ManifestDocument } from './manifest.ts';
+import type { PresentAgent, PresentSpace } from './plan.ts';
+
+/** The service does not let this token read what exists, or lists it without what tells it apart. */
+export class RemoteStateUnavailable extends Error {
+  /** The 403, or the unusable shape. */
+  readonly reason: CredentialsError | ShapeError;
+
+  constructor(reason: CredentialsError | ShapeError) {
+    super(reason.message);
+    this.reason = reason;
+  }
+}
+
+function orUnavailable(error: unknown): unknown {
+  return error instanceof CredentialsError && error.info.status === 403 ? new RemoteStateUnavailable(error) : error;
+}
+
+/**
+ * The listed spaces with the external ids of the documents, by external id. Reads the whole list once.
+ * @throws RemoteStateUnavailable when the token may not list spaces, or the list has no external ids
+ * @throws ShapeError when two spaces have the same external id
+ */
+export async function findSpaces(http: Http, documents: readonly ManifestDocument[]): Promise<Map<string, JsonObject>> {
+  const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+  const found = new Map<string, JsonObject>();
+  let isListed = false;
+  let hasExternalIds = false;
+  try {
+    for await (const space of listSpaces(http)) {
+      isListed = true;
+      hasExternalIds ||= findField(space, 'space', 'external_space_id') !== undefined;
+      const id = findText(space, 'space', 'external_space_id');
+      if (id === undefined || !wanted.has(id)) continue;
+      const earlier = found.get(id);
+      // A space may be listed twice: pages shift while spaces are created.
+      if (earlier && findId(earlier, 'space') !== findId(space, 'space')) {
+        throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`);
+      }
+      found.set(id, space);
+    }
+  } catch (error) {
+    throw orUnavailable(error);
+  }
+  if (isListed && !hasExternalIds) {
+    const message = 'The listed spaces have no external_space_id.';
+    throw new RemoteStateUnavailable(new ShapeError(message, { details: { assumption: 'space.external_id' } }));
+  }
+  return found;
+}
+
+/** The agents of a space. @throws RemoteStateUnavailable when the token may not list agents, or the list has no names */
+export async function fetchAgents(http: Http, spaceId: string): Promise<readonly PresentAgent[]> {
+  const agents: PresentAgent[] = [];
+  try {
+    for await (const agent of listAgents(http, spaceId)) agents.push(readItem(agent, readAgent));
+  } catch (error) {
+    throw orUnavailable(error);
+  }
+  if (agents.length > 0 && agents.every(({ name }) => name === undefined)) {
+    const message = 'The listed agents have no names.';
+    throw new RemoteStateUnavailable(new ShapeError(message, { details: { assumption: 'agent.name' } }));
+  }
+  return agents;
+}
+
+/** A listed space with its agents. @throws RemoteStateUnavailable as `fetchAgents` */
+export async function fetchRemoteState(http: Http, space: JsonObject): Promise<PresentSpace> {
+  const spaceId = readItem(space, (listed) => readId(listed, 'space'));
+  const orgWide = findField(space, 'space', 'is_org_wide');
+  return {
+    space_id: spaceId,
+    name: findText(space, 'space', 'name'),
+    description: findText(space, 'space', 'description'),
+    is_org_wide: typeof orgWide === 'boolean' ? orgWide : undefined,
+    agents: await fetchAgents(http, spaceId),
+  };
+}

@@ -1,0 +1,60 @@
+import { setUpChatSource } from '../api/chat.ts';
+import type { Http } from '../api/http.ts';
+import { CHAT_DEFAULTS, type ChatSetup, chatDifferences } from '../chat/source.ts';
+import type { ChatSource } from '../contract/chat-source.ts';
+import { inStep, missingAgentId } from './failure.ts';
+import type { ManifestAgent, ManifestDocument } from './manifest.ts';
+import type { Difference } from './plan.ts';
+import type { AgentResult, DocumentResult } from './result.ts';
+
+/** The chat that the manifest asks for; undefined if it asks for none. */
+function wantedChat({ chat, api_chat_routing_mode }: ManifestAgent): Partial<ChatSetup> | undefined {
+  return chat && { ...(api_chat_routing_mode && { routing_mode: api_chat_routing_mode }), ...chat };
+}
+
+async function setUpChat(
+  http: Http,
+  spaceId: string,
+  agent: AgentResult,
+  wanted: Partial<ChatSetup>,
+): Promise<{ source: ChatSource; differences: Difference[] }> {
+  if (agent.agent_id === null) throw missingAgentId(spaceId, `chat setup ${spaceId} <agent_id>`);
+  const source = await setUpChatSource(http, spaceId, agent.agent_id, { ...CHAT_DEFAULTS, ...wanted });
+  const differences = chatDifferences(source, wanted).map(({ field, service, asked }) => ({
+    field: `agents[${agent.name}].chat.${field}`,
+    service,
+    manifest: asked,
+  }));
+  return { source, differences };
+}
+
+/**
+ * Sets up the API chat of the agents of an applied document that ask for one (spec §4.2). The call is safe to repeat; it
+ * is left out for an agent that existed and whose source is known.
+ * @param result its agents in the order of the manifest
+ * @returns the result with the sources. Failures are in it; nothing is thrown.
+ */
+export async function setUpChats(
+  http: Http,
+  { manifest }: ManifestDocument,
+  result: DocumentResult,
+): Promise<DocumentResult> {
+  const agents = [...result.agents];
+  const differences = [...result.differences];
+  let { status } = result;
+  for (const [index, agent] of result.agents.entries()) {
+    const wanted = manifest.agents[index] && wantedChat(manifest.agents[index]);
+    const isKnown = agent.status === 'unchanged' && agent.source_id !== null;
+    if (wanted === undefined || result.space_id === null || isKnown) continue;
+    try {
+      const done = await setUpChat(http, result.space_id, agent, wanted);
+      agents[index] = { ...agent, source_id: done.source.source_id };
+      differences.push(...done.differences);
+      if (status === 'unchanged' && done.source.created) status = 'reused';
+    } catch (cause) {
+      const error = inStep(`The API chat of the agent ${JSON.stringify(agent.name)} is not set up`, cause);
+      return { ...result, agents, differences, status: 'failed', error };
+    }
+  }
+  return { ...result, agents, differences, status };
+}
