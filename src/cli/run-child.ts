@@ -4,15 +4,15 @@ import type { Context } from './context.ts';
 import type { Environment } from './io.ts';
 
 function startFailure(file: string, error: Error): Error {
-  const missing = 'code' in error && error.code === 'ENOENT';
-  if (missing) return new UsageError(`There is no command ${JSON.stringify(file)} on the PATH.`);
-  return new LocalError(`${JSON.stringify(file)} cannot be started.`, { why: error.message, cause: error });
+  const name = JSON.stringify(file);
+  if ('code' in error && error.code === 'ENOENT') return new UsageError(`There is no command ${name} on the PATH.`);
+  return new LocalError(`Cannot start ${name}.`, { why: error.message, cause: error });
 }
 
 /**
- * Runs a command with our own input and output until it ends. Signals to us are for it.
- * @returns its exit code, or 128 and the number of the signal that ended it, as shells have it
- * @throws UsageError when there is no such command, InterruptedError when a signal came before it was started
+ * Runs a command with our own input and output until it ends, and passes our signals on to it.
+ * @returns its exit code, or 128 plus the number of the signal that ended it, as in a shell
+ * @throws UsageError when there is no such command, InterruptedError when a signal arrived before it was started
  */
 export async function runChild(
   { io, signals }: Pick<Context, 'io' | 'signals'>,
@@ -21,11 +21,11 @@ export async function runChild(
   env: Environment,
 ): Promise<number> {
   const { spawn } = await import('node:child_process');
-  // A signal that came while things were made ready was for the command, too.
+  // A signal during the preparations was meant for the command, too.
   signals.interrupt.throwIfAborted();
   const child = spawn(file, args, { stdio: 'inherit', env });
-  const giveBack = signals.takeOver((signal) => {
-    // A terminal sends Ctrl-C to the child as well; twice would mean "leave at once".
+  const release = signals.takeOver((signal) => {
+    // A terminal sends Ctrl-C to the child as well, and many commands take two as "quit at once".
     if (signal !== 'SIGINT' || io.stdin.isTTY !== true) child.kill(signal);
   });
   try {
@@ -34,6 +34,6 @@ export async function runChild(
       child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
     });
   } finally {
-    giveBack();
+    release();
   }
 }

@@ -4,7 +4,7 @@ import type { FaultPlan, Sandbox, Script } from '../sandbox/sandbox.ts';
 import type { Args, FlagSpec } from './command.ts';
 import { describeFileError } from './input.ts';
 
-/** What `sandbox start` and `sandbox run` have in common. */
+/** The options of `sandbox start` and `sandbox run`. */
 export interface SandboxInput {
   readonly dataDir: string | undefined;
   readonly faultsFile: string | undefined;
@@ -13,58 +13,61 @@ export interface SandboxInput {
 }
 
 export const SANDBOX_FLAGS: readonly FlagSpec[] = [
-  { usage: '--data <dir>', description: 'keep the data in this directory', default: 'in memory' },
+  { usage: '--data <dir>', description: 'store the data in this directory', default: 'in memory' },
   {
     usage: '--faults <file>',
     description: 'a JSON file of faults to inject: {"rules":[{"kind":"status","status":503,"rate":0.1}]}',
   },
   {
     usage: '--script <file>',
-    description: 'a YAML or JSON file of how agents answer: [{"pattern":"hello","replies":[{"text":"Hi!"}]}]',
+    description: 'a YAML or JSON file that says how agents reply: [{"pattern":"hello","replies":[{"text":"Hi!"}]}]',
     default: 'an echo',
   },
 ];
 
-export function sandboxInput(words: Args): SandboxInput {
+export function parseSandboxOptions(args: Args): SandboxInput {
   return {
-    dataDir: words.value('data'),
-    faultsFile: words.value('faults'),
-    scriptFile: words.value('script'),
-    port: words.count('port', { min: 0, max: 65_535, fallback: 0 }),
+    dataDir: args.value('data'),
+    faultsFile: args.value('faults'),
+    scriptFile: args.value('script'),
+    port: args.count('port', { min: 0, max: 65_535, fallback: 0 }),
   };
+}
+
+/**
+ * Reads and parses a file that a flag names.
+ * @throws InputError that says what is wrong with it
+ */
+async function readOptionFile<T>(path: string, content: string, hint: string, parse: (text: string) => T): Promise<T> {
+  try {
+    return parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new InputError(`Cannot use the ${content} in ${path}.`, {
+      why: describeFileError(error),
+      hint,
+      cause: error,
+    });
+  }
 }
 
 async function readFaults(path: string): Promise<FaultPlan> {
   const { parseFaultPlan } = await import('../sandbox/faults.ts');
-  try {
-    return parseFaultPlan(JSON.parse(await readFile(path, 'utf8')));
-  } catch (error) {
-    throw new InputError(`The faults in ${path} cannot be used.`, {
-      why: describeFileError(error),
-      hint: 'They look like {"rules":[{"kind":"status","status":503,"times":1}]}; the README lists the kinds.',
-      cause: error,
-    });
-  }
+  const hint = 'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help faults';
+  return readOptionFile(path, 'faults', hint, (text) => parseFaultPlan(JSON.parse(text)));
 }
 
 async function readScript(path: string): Promise<Script> {
-  const { parseScript } = await import('../sandbox/chat/script-text.ts');
-  try {
-    return parseScript(await readFile(path, 'utf8'));
-  } catch (error) {
-    throw new InputError(`The script in ${path} cannot be used.`, {
-      why: describeFileError(error),
-      hint: 'It is a list of rules: [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]. The first that fits counts.',
-      cause: error,
-    });
-  }
+  const { parseScript } = await import('../sandbox/agents/reply-script.ts');
+  const hint =
+    'Write a list of rules such as [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]; see: partnerctl help sandbox';
+  return readOptionFile(path, 'script', hint, parseScript);
 }
 
 /**
  * Starts a sandbox as the flags say.
- * @throws InputError for a fault or script file that cannot be used, LocalError when the sandbox cannot start
+ * @throws InputError for an unusable fault or script file, LocalError when the sandbox cannot start
  */
-export async function startFor({ dataDir, faultsFile, scriptFile, port }: SandboxInput): Promise<Sandbox> {
+export async function startFromOptions({ dataDir, faultsFile, scriptFile, port }: SandboxInput): Promise<Sandbox> {
   const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile);
   const script = scriptFile === undefined ? undefined : await readScript(scriptFile);
   const { startSandbox } = await import('../sandbox/sandbox.ts');

@@ -1,32 +1,38 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestError } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
-import { adminRoutes } from './admin/routes.ts';
-import { faultWire, isHandled } from './fault-wire.ts';
-import { gate, scopeGate } from './gate.ts';
-import { makeId } from './ids.ts';
+import { settingsAdmin, tokenAdmin } from './admin/access.ts';
+import { chatAdmin } from './admin/chat.ts';
+import { clockAdmin } from './admin/clock.ts';
+import { cronAdmin, dataAdmin, uploadAdmin } from './admin/data.ts';
+import { faultAdmin } from './admin/faults.ts';
+import { requireAdminKey, requireScope, requireToken } from './auth.ts';
+import { injectFaults, isAlreadySent } from './fault-middleware.ts';
 import { Problem, problemBody } from './problem.ts';
-import { partnerRoutes } from './routes/routes.ts';
-import { commonHeaders, type Service, type ServiceContext, type ServiceEnv, timestamp } from './service.ts';
-import { bearerOf, isSecret } from './tokens.ts';
+import { chatRoutes } from './routes/chat.ts';
+import { cronJobRoutes } from './routes/cron-jobs.ts';
+import { provisioningRoutes } from './routes/provisioning.ts';
+import { spaceRoutes } from './routes/spaces.ts';
+import { uploadRoutes } from './routes/uploads.ts';
+import { commonHeaders, createId, type Route, type Service, type ServiceEnv, timestamp } from './service.ts';
 
-const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+const VALID_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** Gives every request an id, the caller's own where it is sane, and every answer its common headers. */
-function identify(service: Service): MiddlewareHandler<ServiceEnv> {
+/** Gives every request an id, the caller's own if it is valid, and every response the common headers. */
+function setCommonHeaders(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     const wanted = c.req.header('x-request-id') ?? '';
-    const requestId = SANE_REQUEST_ID.test(wanted) ? wanted : makeId('req');
+    const requestId = VALID_REQUEST_ID.test(wanted) ? wanted : createId('req');
     c.set('requestId', requestId);
     for (const [name, value] of Object.entries(commonHeaders(service, requestId))) c.header(name, value);
     await next();
   };
 }
 
-function record(service: Service): MiddlewareHandler<ServiceEnv> {
+function logRequest(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const entry = service.log.arrive({
+    const entry = service.log.add({
       at: timestamp(service),
       request_id: c.get('requestId'),
       method: c.req.method,
@@ -36,86 +42,80 @@ function record(service: Service): MiddlewareHandler<ServiceEnv> {
     });
     c.set('entry', entry);
     await next();
-    if (!isHandled(c.res)) entry.status = c.res.status;
+    if (!isAlreadySent(c.res)) entry.status = c.res.status;
   };
 }
 
-function linger(service: Service): MiddlewareHandler<ServiceEnv> {
+function addLatency({ store, closing }: Service): MiddlewareHandler<ServiceEnv> {
   return async (_, next) => {
-    const { latency_ms } = service.store.world.settings;
-    if (latency_ms > 0) await pause(latency_ms, undefined, { signal: service.closing });
+    const { latency_ms } = store.world.settings;
+    if (latency_ms > 0) await sleep(latency_ms, undefined, { signal: closing });
     await next();
   };
 }
 
-/** Holds every answer back until what it says is on disk, whichever request made the change. */
-function persist(service: Service): MiddlewareHandler<ServiceEnv> {
+/** Holds every response back until what it reports is on disk, whichever request made the change. */
+function waitForDisk({ store }: Service): MiddlewareHandler<ServiceEnv> {
   return async (_, next) => {
     await next();
-    await service.store.durable();
+    await store.durable();
   };
 }
 
-function adminGate(service: Service): MiddlewareHandler<ServiceEnv> {
-  return async (c, next) => {
-    const key = bearerOf(c.req.header('authorization'));
-    if (key === undefined || !isSecret(key, service.adminKeyHash)) {
-      throw new Problem(401, 'not_authenticated', "Send the sandbox's admin key as Authorization: Bearer <key>.", {
-        headers: { 'WWW-Authenticate': 'Bearer realm="sandbox"' },
-      });
-    }
-    await next();
-  };
-}
-
-interface Endpoint {
-  readonly method: string;
-  readonly path: string;
-  readonly scope?: Parameters<typeof scopeGate>[0];
-  handle(c: ServiceContext): Response | Promise<Response>;
-}
-
-/** Adds endpoints, and a 405 with Allow for every other method on their paths. */
-function addEndpoints(app: Hono<ServiceEnv>, prefix: string, endpoints: readonly Endpoint[]): void {
-  const methods = new Map<string, string[]>();
-  for (const { method, path, scope, handle } of endpoints) {
-    const full = `${prefix}${path}`;
-    if (scope) app.on(method, full, scopeGate(scope));
-    app.on(method, full, handle);
-    methods.set(full, [...(methods.get(full) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
+/** Adds routes, and a 405 with Allow for every other method on their paths. */
+function addRoutes(app: Hono<ServiceEnv>, prefix: string, routes: readonly Route[]): void {
+  const methodsByPath = new Map<string, string[]>();
+  for (const { method, path, scope, handle } of routes) {
+    const fullPath = `${prefix}${path}`;
+    if (scope) app.on(method, fullPath, requireScope(scope));
+    app.on(method, fullPath, handle);
+    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
+    methodsByPath.set(fullPath, [...(methodsByPath.get(fullPath) ?? []), ...methods]);
   }
-  for (const [path, allowed] of methods) {
+  for (const [path, methods] of methodsByPath) {
+    const allowed = methods.join(', ');
     app.all(path, (c) => {
-      const message = `${c.req.method} is not allowed here; ${allowed.join(', ')} is.`;
-      throw new Problem(405, 'method_not_allowed', message, { headers: { Allow: allowed.join(', ') } });
+      const message = `${c.req.method} is not allowed here. Use ${allowed}.`;
+      throw new Problem(405, 'method_not_allowed', message, { headers: { Allow: allowed } });
     });
   }
 }
 
 /**
- * Answers what never becomes a request of the app, for example one with a Host header that no address can be made of.
- * @param error what the HTTP adapter threw.
+ * Answers what never becomes a request of the app, for example one whose Host header makes no valid URL.
+ * @param error what the HTTP adapter threw
  */
 export function answerUnroutable(error: unknown): Response {
   const problem =
     error instanceof RequestError
       ? new Problem(400, 'bad_request', `The request is not valid HTTP: ${error.message}.`)
       : new Problem(500, 'internal_error', 'The service failed.');
-  const requestId = makeId('req');
+  const requestId = createId('req');
   return Response.json(problemBody(problem, requestId), {
     status: problem.status,
     headers: { 'X-Request-Id': requestId },
   });
 }
 
-/** The service as a function from requests to answers. Paths are exact: `/spaces` is not `/spaces/`. */
-export function buildApp(service: Service): Hono<ServiceEnv> {
+/** The partner API (spec §4) and the admin API as one app. Paths are exact: `/spaces` is not `/spaces/`. */
+export function createApp(service: Service): Hono<ServiceEnv> {
   const app = new Hono<ServiceEnv>();
-  app.use(identify(service));
-  app.use('/v1/*', record(service), faultWire(service), linger(service), gate(service), persist(service));
-  app.use('/_sandbox/*', adminGate(service), persist(service));
-  addEndpoints(app, '/v1', partnerRoutes(service));
-  addEndpoints(app, '/_sandbox', adminRoutes(service));
+  app.use(setCommonHeaders(service));
+  app.use('/v1/*', logRequest(service), injectFaults(service), addLatency(service), requireToken(service));
+  app.use('/v1/*', waitForDisk(service));
+  app.use('/_sandbox/*', requireAdminKey(service), waitForDisk(service));
+  const partnerRoutes = [spaceRoutes, provisioningRoutes, chatRoutes, cronJobRoutes, uploadRoutes];
+  const adminRoutes = [tokenAdmin, settingsAdmin, faultAdmin, dataAdmin, chatAdmin, cronAdmin, uploadAdmin, clockAdmin];
+  addRoutes(
+    app,
+    '/v1',
+    partnerRoutes.flatMap((routes) => routes(service)),
+  );
+  addRoutes(
+    app,
+    '/_sandbox',
+    adminRoutes.flatMap((routes) => routes(service)),
+  );
   app.notFound((c) => {
     throw new Problem(404, 'not_found', `There is nothing at ${c.req.path}.`);
   });
@@ -123,7 +123,7 @@ export function buildApp(service: Service): Hono<ServiceEnv> {
     const entry = c.get('entry');
     if (!(error instanceof Problem) && entry) entry.crash = error.stack ?? error.message;
     const problem = error instanceof Problem ? error : new Problem(500, 'internal_error', 'The service failed.');
-    return c.json(problemBody(problem, c.get('requestId')), problem.status, { ...problem.facts.headers });
+    return c.json(problemBody(problem, c.get('requestId')), problem.status, { ...problem.details.headers });
   });
   return app;
 }

@@ -1,14 +1,12 @@
 import { BlockList, isIP } from 'node:net';
 
-type Family = 'ipv4' | 'ipv6';
-
-interface Range {
+interface AddressRange {
   readonly address: string;
-  readonly family: Family;
+  readonly family: 'ipv4' | 'ipv6';
   readonly prefix: number;
 }
 
-function parseRange(entry: string): Range | undefined {
+function parseAddressRange(entry: string): AddressRange | undefined {
   const [address = '', prefixText, ...rest] = entry.split('/');
   const version = address.includes('%') ? 0 : isIP(address);
   if (version === 0 || rest.length > 0) return undefined;
@@ -21,26 +19,22 @@ function parseRange(entry: string): Range | undefined {
 
 /** Whether the text is an IPv4 or IPv6 address, or a range of them in CIDR notation. */
 export function isAddressRange(entry: string): boolean {
-  return parseRange(entry) !== undefined;
+  return parseAddressRange(entry) !== undefined;
 }
 
 /**
- * Makes the test that a token's `allowed_ip_cidrs` stand for (spec §5).
- * @param entries addresses and CIDR ranges; none allows every caller.
- * @returns whether a caller's address may use the token. An IPv4-mapped IPv6 caller counts as IPv4.
- * @throws Error for an entry that is neither an address nor a range.
+ * Whether a caller may use a token with these `allowed_ip_cidrs` (spec §5).
+ * @param ranges addresses and CIDR ranges; none allows every caller
+ * @param caller an address; an IPv4-mapped IPv6 address counts as IPv4
  */
-export function addressTest(entries: readonly string[]): (address: string) => boolean {
-  if (entries.length === 0) return () => true;
+export function isAddressAllowed(ranges: readonly string[], caller: string): boolean {
+  if (ranges.length === 0) return true;
   const allowed = new BlockList();
-  for (const entry of entries) {
-    const range = parseRange(entry);
-    if (!range) throw new Error(`"${entry}" is neither an IP address nor a CIDR range.`);
-    allowed.addSubnet(range.address, range.prefix, range.family);
+  for (const entry of ranges) {
+    const range = parseAddressRange(entry);
+    if (range) allowed.addSubnet(range.address, range.prefix, range.family);
   }
-  return (caller) => {
-    const address = caller.split('%')[0] ?? '';
-    const version = isIP(address);
-    return version !== 0 && allowed.check(address, version === 4 ? 'ipv4' : 'ipv6');
-  };
+  const address = caller.split('%')[0] ?? '';
+  const version = isIP(address);
+  return version !== 0 && allowed.check(address, version === 4 ? 'ipv4' : 'ipv6');
 }

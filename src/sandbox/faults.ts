@@ -1,33 +1,33 @@
 import * as v from 'valibot';
-import { check } from './shapes.ts';
+import { parseOrThrow } from './validation.ts';
 
 const stage = v.optional(v.picklist(['before', 'after']), 'before');
 
 const common = {
   /**
-   * Which requests: `METHOD path`, either part may be left out. A path is one below the base address, with or without
-   * `/v1`; it matches from its start, `*` and `:name` stand for any one segment, and a final `$` ends it.
+   * Which requests: `METHOD path`; either part may be left out. The path is below the base URL, with or without `/v1`. It
+   * matches as a prefix, `*` and `:name` match any one segment, and a final `$` makes it match the whole path.
    */
   on: v.optional(v.pipe(v.string(), v.regex(/^([A-Z]+|\*)?( ?\/\S*)?$/, 'must be "METHOD /path"'))),
-  /** The share of matching requests that fail. */
+  /** The share of matching requests that fail, from 0 to 1. */
   rate: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
-  /** At most so many requests fail. */
+  /** The number of requests that fail at most. */
   times: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
-  /** The first so many matching requests are let through. */
+  /** The number of matching requests to let through first. */
   skip: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
 };
 
-/** The endpoint whose answers the quirks are in. */
+/** The endpoint that the quirks change. */
 export const HISTORY_PATH = '/integrations/api-chat/history/';
 
 const failingStatus = v.picklist(
   [400, 401, 402, 403, 404, 408, 409, 410, 413, 415, 422, 425, 429, 500, 501, 502, 503, 504],
-  'must be a status from 400 to 504 that HTTP names',
+  'must be an HTTP error status from 400 to 504',
 );
 
-/** `stage` says whether the request is processed before the fault shows (`after`) or never (`before`). */
+/** `stage`: whether the fault replaces the processing of the request (`before`) or only its response (`after`). */
 const faultRuleSchema = v.variant('kind', [
-  /** Another status than the true one; `retry_after` in seconds, or as the header's text. */
+  /** An error status; `retry_after` in seconds, or as the header's text. */
   v.strictObject({
     kind: v.literal('status'),
     ...common,
@@ -35,7 +35,7 @@ const faultRuleSchema = v.variant('kind', [
     status: failingStatus,
     retry_after: v.optional(v.union([v.pipe(v.number(), v.minValue(0)), v.string()])),
   }),
-  /** The connection is reset; with `at_bytes` once so many bytes of the body were received, or all of a shorter one. */
+  /** A connection reset; with `at_bytes` once that many bytes of the body were received, or all of a shorter one. */
   v.pipe(
     v.strictObject({
       kind: v.literal('reset'),
@@ -45,22 +45,22 @@ const faultRuleSchema = v.variant('kind', [
     }),
     v.forward(
       v.check(
-        ({ stage: when, at_bytes }) => when === 'before' || at_bytes === undefined,
-        'is for a request that is not processed: leave stage out',
+        ({ stage: stageName, at_bytes }) => stageName === 'before' || at_bytes === undefined,
+        'needs stage "before": leave stage out',
       ),
       ['at_bytes'],
     ),
   ),
-  /** The true answer, cut in the middle of its body. */
+  /** The true response, cut off in the middle of its body. */
   v.strictObject({ kind: v.literal('cut'), ...common }),
-  /** No answer, or no more than its headers, for as long as the client waits. */
+  /** No response, or only its headers, for as long as the client waits. */
   v.strictObject({
     kind: v.literal('stall'),
     ...common,
     stage,
     send: v.optional(v.picklist(['nothing', 'headers']), 'nothing'),
   }),
-  /** The true answer, `ms` milliseconds later. */
+  /** The true response, `ms` milliseconds late. */
   v.strictObject({
     kind: v.literal('delay'),
     ...common,
@@ -71,60 +71,43 @@ const faultRuleSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('html'), ...common, stage, status: v.optional(failingStatus, 502) }),
   /** 200 with a body that is not JSON. */
   v.strictObject({ kind: v.literal('garbage'), ...common, stage }),
-  /** A quirk of the history: the page begins with the last `messages` messages before the cursor. */
+  /** A quirk of the history: the page repeats the last `messages` messages before the cursor. */
   v.strictObject({
     kind: v.literal('repeat'),
     ...common,
     messages: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)), 2),
   }),
-  /** A quirk of the history: neighbours on the page have changed places. */
+  /** A quirk of the history: neighbors on the page are swapped. */
   v.strictObject({ kind: v.literal('reorder'), ...common }),
-  /** A quirk of the history: half of the messages that the page could hold; the rest is on the next page. */
+  /** A quirk of the history: the page is half full although there are more messages. */
   v.strictObject({ kind: v.literal('short_page'), ...common }),
 ]);
 
 export const faultPlanSchema = v.strictObject({
   rules: v.array(faultRuleSchema),
-  /** Makes a run repeatable; drawn when it is left out. */
+  /** Makes a run repeatable; random when it is left out. */
   seed: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff))),
 });
 
-/**
- * A fault plan out of parsed JSON.
- * @throws Error that names what is wrong with it
- */
-export function parseFaultPlan(value: unknown): FaultPlan {
-  const result = check(faultPlanSchema, value);
-  if (result.ok) return result.value;
-  throw new Error(result.fields.map(({ path, message }) => `${path} ${message}`.trim()).join('; '));
-}
-
-/** What a caller writes: defaults may be left out. */
+/** A fault plan as a caller writes it: defaults may be left out. */
 export type FaultPlan = v.InferInput<typeof faultPlanSchema>;
 
-/** One fault to carry out. */
+/** @throws Error that names every wrong field */
+export function parseFaultPlan(value: unknown): FaultPlan {
+  return parseOrThrow('fault plan', faultPlanSchema, value);
+}
+
+/** One fault to inject. */
 export type Fault = v.InferOutput<typeof faultRuleSchema>;
 
-/** A fault that the history makes itself, in an answer that is sent as usual. */
-export type Quirk = Extract<Fault, { kind: 'repeat' | 'reorder' | 'short_page' }>;
+/** A fault in what the history says; the response itself is sent as usual. */
+export type HistoryQuirk = Extract<Fault, { kind: 'repeat' | 'reorder' | 'short_page' }>;
 
-/** Whether a fault is in what the history says, not in how it is sent. */
-export function isQuirk(fault: Fault): fault is Quirk {
+export function isHistoryQuirk(fault: Fault): fault is HistoryQuirk {
   return fault.kind === 'repeat' || fault.kind === 'reorder' || fault.kind === 'short_page';
 }
 
-/** A plan with its defaults and its seed filled in. */
-export interface SettledPlan {
-  readonly rules: readonly Fault[];
-  readonly seed: number;
-}
-
-/** Fills in a plan's seed. @param random from 0 up to 1. */
-export function settle(plan: v.InferOutput<typeof faultPlanSchema>, random: () => number): SettledPlan {
-  return { rules: plan.rules, seed: plan.seed ?? Math.floor(random() * 0x1_0000_0000) };
-}
-
-/** The mulberry32 generator: a 32-bit state, numbers from 0 up to 1. */
+/** The mulberry32 generator: numbers from 0 up to 1 from a 32-bit seed. */
 function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -135,11 +118,13 @@ function seededRandom(seed: number): () => number {
   };
 }
 
+type RequestMatcher = (method: string, path: string) => boolean;
+
 /** Makes the test that a rule's `on` stands for. */
-export function requestTest(on: string | undefined): (method: string, path: string) => boolean {
+export function createRequestMatcher(on: string | undefined): RequestMatcher {
   const [, wantedMethod, rest = ''] = /^([A-Z]+|\*)? ?(.*)$/.exec(on ?? '') ?? [];
-  const rooted = rest === '' || /^\/v1(\/|\$|$)/.test(rest) ? rest : `/v1${rest}`;
-  const pattern = rooted
+  const fullPath = rest === '' || /^\/v1(\/|\$|$)/.test(rest) ? rest : `/v1${rest}`;
+  const pattern = fullPath
     .replace(/[.+?^(){}|[\]\\]/g, '\\$&')
     .split('/')
     .map((segment) => segment.replace(/^(?:\*|:\w+)(?=\$?$)/, '[^/]+'))
@@ -149,33 +134,36 @@ export function requestTest(on: string | undefined): (method: string, path: stri
     (wantedMethod === undefined || wantedMethod === '*' || wantedMethod === method) && path.test(requestPath);
 }
 
-/** A quirk is on reads of the history alone, whatever its `on` says besides. */
-function strikesOn(fault: Fault): (method: string, path: string) => boolean {
-  const named = requestTest(fault.on);
-  if (!isQuirk(fault)) return named;
-  return (method, path) => method === 'GET' && path === `/v1${HISTORY_PATH}` && named(method, path);
+/** A quirk applies only to reads of the history, whatever else its `on` matches. */
+function matcherOf(fault: Fault): RequestMatcher {
+  const matches = createRequestMatcher(fault.on);
+  if (!isHistoryQuirk(fault)) return matches;
+  return (method, path) => method === 'GET' && path === `/v1${HISTORY_PATH}` && matches(method, path);
 }
 
-/** Decides, request by request, which fault shows. The same plan and the same requests give the same faults. */
-export class FaultDice {
-  readonly plan: SettledPlan;
+/** Chooses the fault of each request. The same plan and the same requests give the same faults. */
+export class FaultInjector {
+  /** The plan with its seed, so that a run can be repeated. */
+  readonly plan: { readonly rules: readonly Fault[]; readonly seed: number };
   readonly #random: () => number;
-  readonly #rules: { fault: Fault; matches: (method: string, path: string) => boolean; seen: number; shown: number }[];
+  readonly #rules: { fault: Fault; matches: RequestMatcher; seen: number; injected: number }[];
 
-  constructor(plan: SettledPlan) {
-    this.plan = plan;
-    this.#random = seededRandom(plan.seed);
-    this.#rules = plan.rules.map((fault) => ({ fault, matches: strikesOn(fault), seen: 0, shown: 0 }));
+  /** @param random from 0 up to 1, for the seed that a plan leaves out */
+  constructor(plan: v.InferOutput<typeof faultPlanSchema>, random: () => number) {
+    const seed = plan.seed ?? Math.floor(random() * 0x1_0000_0000);
+    this.plan = { rules: plan.rules, seed };
+    this.#random = seededRandom(seed);
+    this.#rules = plan.rules.map((fault) => ({ fault, matches: matcherOf(fault), seen: 0, injected: 0 }));
   }
 
-  /** Counts the request against every rule before the first one that strikes, and gives that one's fault. */
-  roll(method: string, path: string): Fault | undefined {
+  /** Returns the fault of the first rule that applies. Only that rule and those before it count the request. */
+  next(method: string, path: string): Fault | undefined {
     for (const rule of this.#rules) {
       if (!rule.matches(method, path)) continue;
       rule.seen += 1;
-      if (rule.seen <= rule.fault.skip || rule.shown >= (rule.fault.times ?? Number.POSITIVE_INFINITY)) continue;
+      if (rule.seen <= rule.fault.skip || rule.injected >= (rule.fault.times ?? Number.POSITIVE_INFINITY)) continue;
       if (this.#random() >= rule.fault.rate) continue;
-      rule.shown += 1;
+      rule.injected += 1;
       return rule.fault;
     }
     return undefined;

@@ -9,11 +9,11 @@ interface Page<Item> {
   readonly results: Item[];
 }
 
-function cursorOf(position: number): string {
-  return Buffer.from(`from:${position}`).toString('base64url');
+function toCursor(index: number): string {
+  return Buffer.from(`from:${index}`).toString('base64url');
 }
 
-function positionOf(cursor: string | undefined): number {
+function parseCursor(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   const digits = /^from:(0|[1-9]\d{0,14})$/.exec(text)?.[1];
@@ -21,7 +21,7 @@ function positionOf(cursor: string | undefined): number {
   return Number(digits);
 }
 
-/** The `page_size` that a request asks for, or the setting. @throws Problem 422 when it is out of bounds. */
+/** The `page_size` of a request, or else the setting. @throws Problem 422 when it is out of bounds */
 export function pageSizeOf(service: Service, c: ServiceContext): number {
   const text = c.req.query('page_size');
   if (text === undefined) return service.store.world.settings.page_size;
@@ -33,27 +33,28 @@ export function pageSizeOf(service: Service, c: ServiceContext): number {
 }
 
 /**
- * Answers a list request with one page. The spec (§4.7) leaves lists open; this service pages by an opaque cursor and
- * gives the neighbouring pages as absolute addresses. Costs no more than the page, however long the list.
- * @param items in a stable order; new ones join at the end.
- * @param show how the service presents an item.
- * @param filter the parts of the query that chose the items; the neighbouring pages' addresses repeat them.
+ * Answers a list request with one page. The spec (§4.7) leaves lists open; this service pages by an opaque cursor and gives
+ * the neighboring pages as absolute URLs.
+ * @param items in a stable order; new ones join at the end
+ * @param toPublic how the service shows an item
+ * @param filter the query parameters that chose the items, to repeat in the URLs of the neighboring pages
  */
-export function pageOf<Record, Item>(
+export function pageOf<Item, Public>(
   service: Service,
   c: ServiceContext,
-  items: readonly Record[],
-  show: (record: Record) => Item,
+  items: Iterable<Item>,
+  toPublic: (item: Item) => Public,
   filter: Readonly<{ [parameter: string]: string }> = {},
-): Page<Item> {
+): Page<Public> {
+  const all = [...items];
   const size = pageSizeOf(service, c);
-  const from = positionOf(c.req.query('cursor'));
-  const address = (position: number): string =>
-    `${service.origin}${c.req.path}?${new URLSearchParams({ ...filter, page_size: String(size), cursor: cursorOf(position) })}`;
+  const start = parseCursor(c.req.query('cursor'));
+  const urlOf = (index: number): string =>
+    `${service.origin}${c.req.path}?${new URLSearchParams({ ...filter, page_size: String(size), cursor: toCursor(index) })}`;
   return {
-    count: items.length,
-    next: from + size < items.length ? address(from + size) : null,
-    previous: from > 0 ? address(Math.max(0, from - size)) : null,
-    results: items.slice(from, from + size).map(show),
+    count: all.length,
+    next: start + size < all.length ? urlOf(start + size) : null,
+    previous: start > 0 ? urlOf(Math.max(0, start - size)) : null,
+    results: all.slice(start, start + size).map(toPublic),
   };
 }

@@ -6,44 +6,34 @@ export interface FieldProblem {
   readonly message: string;
 }
 
-export interface ProblemFacts {
+interface ProblemDetails {
   readonly fields?: readonly FieldProblem[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request that the service refuses: thrown anywhere, answered in the one error shape of the service. */
+/** A request that the service refuses: thrown anywhere, sent as the service's one error shape. */
 export class Problem extends Error {
   readonly status: ContentfulStatusCode;
   readonly code: string;
-  readonly facts: ProblemFacts;
+  readonly details: ProblemDetails;
 
-  constructor(status: ContentfulStatusCode, code: string, message: string, facts: ProblemFacts = {}) {
+  constructor(status: ContentfulStatusCode, code: string, message: string, details: ProblemDetails = {}) {
     super(message);
     this.status = status;
     this.code = code;
-    this.facts = facts;
+    this.details = details;
   }
 }
 
-export interface ProblemBody {
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-    readonly request_id: string;
-    readonly fields?: readonly FieldProblem[];
-  };
-}
-
-/** The error body of every refusal; `fields` is there for 422 alone. */
-export function problemBody(problem: Problem, requestId: string): ProblemBody {
-  const { code, message, facts } = problem;
-  return { error: { code, message, request_id: requestId, ...(facts.fields && { fields: facts.fields }) } };
+/** The error body of every refusal; only a 422 has `fields`. */
+export function problemBody({ code, message, details: { fields } }: Problem, requestId: string) {
+  return { error: { code, message, request_id: requestId, ...(fields && { fields }) } };
 }
 
 /** 422 for the fields named. */
 export function invalidInput(fields: readonly FieldProblem[]): Problem {
-  const first = fields[0];
-  const where = first?.path ? `${first.path} ${first.message}` : (first?.message ?? 'The input is not valid');
+  const [first] = fields;
+  const summary = first ? `${first.path} ${first.message}`.trim() : 'The input is not valid';
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
-  return new Problem(422, 'invalid_input', `Invalid input: ${where}${more}.`, { fields });
+  return new Problem(422, 'invalid_input', `Invalid input: ${summary}${more}.`, { fields });
 }

@@ -11,14 +11,10 @@ export class RateLimiter {
 
   /**
    * Counts one request.
-   * @param now milliseconds since the epoch.
-   * @returns the moment (ms since the epoch) at which the token may come back, or undefined when the request may pass.
+   * @param now milliseconds since the epoch
+   * @returns when the token may come back (milliseconds since the epoch), or undefined when the request may pass
    */
-  take(tokenId: string, limit: RateLimit | null, now: number): number | undefined {
-    if (!limit) {
-      this.#windows.delete(tokenId);
-      return undefined;
-    }
+  take(tokenId: string, limit: RateLimit, now: number): number | undefined {
     let window = this.#windows.get(tokenId);
     if (!window || now >= window.endsAt) {
       window = { endsAt: now + limit.per_seconds * 1000, used: 0 };
@@ -35,12 +31,16 @@ export class RateLimiter {
 }
 
 /**
- * The Retry-After header of a 429 (spec §7), rounded up to the second so that a caller who obeys is not early.
- * @param now milliseconds since the epoch.
- * @param comeBackAt milliseconds since the epoch.
+ * The headers of a 429 (spec §7). Retry-After is rounded up to the second, so that an obedient caller is not early.
+ * @param now milliseconds since the epoch
+ * @param retryAt milliseconds since the epoch
  */
-export function retryAfter(form: RateLimit['retry_after'], now: number, comeBackAt: number): string | undefined {
-  if (form === 'none') return undefined;
-  if (form === 'seconds') return String(Math.max(1, Math.ceil((comeBackAt - now) / 1000)));
-  return new Date(Math.ceil(comeBackAt / 1000) * 1000).toUTCString();
+export function retryAfterHeaders(
+  form: RateLimit['retry_after'],
+  now: number,
+  retryAt: number,
+): Record<string, string> {
+  if (form === 'none') return {};
+  if (form === 'seconds') return { 'Retry-After': String(Math.max(1, Math.ceil((retryAt - now) / 1000))) };
+  return { 'Retry-After': new Date(Math.ceil(retryAt / 1000) * 1000).toUTCString() };
 }

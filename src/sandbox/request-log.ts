@@ -1,51 +1,44 @@
-/** One partner request as it was received and answered. Headers are never part of it. */
+/** One partner request and how it was answered. Headers are never part of it. */
 export interface LoggedRequest {
   readonly seq: number;
   readonly at: string;
   readonly request_id: string;
   readonly method: string;
   readonly path: string;
-  /** The query as it came, without the question mark. */
+  /** As received, without the question mark. */
   readonly query: string;
-  /** The pattern of the path, `/v1/automation/spaces/:space_id/agents/`; `/v1/*` for a path that there is not. */
+  /** The pattern of the path, `/v1/automation/spaces/:space_id/agents/`; `/v1/*` for an unknown path. */
   readonly route: string;
-  /** Null while there is no answer, and for good where a fault kept it back. */
+  /** Null until there is a response, and for good when a fault suppressed it. */
   status: number | null;
   token_id: string | null;
-  /** The fault that struck, as `kind/stage`. */
+  /** The injected fault, as `kind/stage`. */
   fault: string | null;
   /**
    * The parsed body of a write; null when there was none, it was not read, or it is over 64 KiB or 1,000 brackets. Of an
    * upload only `bytes` and `sha256`.
    */
   body: unknown;
-  /** What crashed, when the service itself is at fault. */
+  /** The stack of an error in the service itself. */
   crash: string | null;
 }
 
 const CAPACITY = 10_000;
 
-/** The last 10,000 partner requests, and how many there were of each sort. */
+/** The last 10,000 partner requests, and a count of all of them by route. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   #next = 0;
   #counts = new Map<string, number>();
 
-  /** Enters a request as it arrives; the entry is completed while the request is processed. */
-  arrive(request: Pick<LoggedRequest, 'at' | 'request_id' | 'method' | 'path' | 'query' | 'route'>): LoggedRequest {
-    const entry: LoggedRequest = {
-      seq: this.#next,
-      ...request,
-      status: null,
-      token_id: null,
-      fault: null,
-      body: null,
-      crash: null,
-    };
+  /** Logs a request on arrival; the caller completes the entry during processing. */
+  add(request: Pick<LoggedRequest, 'at' | 'request_id' | 'method' | 'path' | 'query' | 'route'>): LoggedRequest {
+    const pending = { status: null, token_id: null, fault: null, body: null, crash: null };
+    const entry: LoggedRequest = { seq: this.#next, ...request, ...pending };
     this.#entries[this.#next % CAPACITY] = entry;
     this.#next += 1;
-    const sort = `${request.method} ${request.route}`;
-    this.#counts.set(sort, (this.#counts.get(sort) ?? 0) + 1);
+    const key = `${request.method} ${request.route}`;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     return entry;
   }
 
@@ -56,7 +49,7 @@ export class RequestLog {
     return [...this.#entries.slice(oldest), ...this.#entries.slice(0, oldest)];
   }
 
-  /** How many requests came since the last clearing, by `METHOD route`. */
+  /** How many requests arrived since the log was cleared, by `METHOD route`. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#counts);
   }

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 
-/** The largest page a list gives, and the largest `page_size` that may be asked for. */
+/** The largest page of a list, and the largest `page_size` that a request may ask for. */
 export const MAX_PAGE_SIZE = 1_000;
 
-/** The largest document or attachment, in bytes, where the settings do not say. */
-const DEFAULT_MAX_UPLOAD = 10 * 1024 ** 3;
+/** The default limit of an upload, in bytes. */
+const MAX_UPLOAD_BYTES = 10 * 1024 ** 3;
 
 const byteLimitSchema = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
@@ -13,13 +13,13 @@ const rateLimitSchema = v.strictObject({
   requests: v.pipe(v.number(), v.integer(), v.minValue(1)),
   /** Length of the window, in seconds. */
   per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
-  /** How a 429 says when to come back: whole seconds, an HTTP date, or not at all. */
+  /** How a 429 says when to come back: in whole seconds, as an HTTP date, or not at all. */
   retry_after: v.optional(v.picklist(['seconds', 'date', 'none']), 'seconds'),
 });
 
 export type RateLimit = v.InferOutput<typeof rateLimitSchema>;
 
-/** Every setting with its default, so that settings kept by an earlier version are complete again when they are read. */
+/** Every setting has a default, so that settings stored by an earlier version can be read. */
 export const settingsSchema = v.strictObject({
   /** The organization's pay-as-you-go balance in USD. */
   balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
@@ -27,17 +27,17 @@ export const settingsSchema = v.strictObject({
   rate_limit: v.optional(v.nullable(rateLimitSchema), null),
   /** Items on a page when the request does not say. */
   page_size: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PAGE_SIZE)), 100),
-  /** What a repeated provisioning does with an agent of the same name and template: give it back, or install another. */
+  /** Whether a repeated provisioning reuses an agent of the same name and template, or installs another. */
   agents_on_repeat: v.optional(v.picklist(['reuse', 'install']), 'reuse'),
-  /** The largest document, in bytes; a larger one is refused with 413. */
-  max_document_bytes: v.optional(byteLimitSchema, DEFAULT_MAX_UPLOAD),
-  /** The largest file attachment, in bytes; a larger one is refused with 413. */
-  max_file_attachment_bytes: v.optional(byteLimitSchema, DEFAULT_MAX_UPLOAD),
-  /** Milliseconds to wait before each partner request is looked at. */
+  /** A larger document is refused with 413. */
+  max_document_bytes: v.optional(byteLimitSchema, MAX_UPLOAD_BYTES),
+  /** A larger file attachment is refused with 413. */
+  max_file_attachment_bytes: v.optional(byteLimitSchema, MAX_UPLOAD_BYTES),
+  /** Milliseconds to wait before each partner request is processed. */
   latency_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000)), 0),
 });
 
-/** A change of settings: what is left out stays as it is. */
+/** A change of settings; whatever it leaves out stays. */
 export const settingsPatchSchema = v.partial(settingsSchema);
 
 export type Settings = v.InferOutput<typeof settingsSchema>;

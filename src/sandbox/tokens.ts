@@ -1,76 +1,76 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { isAddressRange } from './cidr.ts';
-import { makeId } from './ids.ts';
-import { SCOPES, scopeSchema } from './scopes.ts';
-import { type Service, timestamp } from './service.ts';
-import { closed } from './shapes.ts';
-import type { TokenRecord } from './store/tokens.ts';
+import { createId, type Service, timestamp } from './service.ts';
+import { SCOPES, scopeSchema, type Token } from './store/changes.ts';
+import { closedObject } from './validation.ts';
 
 const allowedRangesSchema = v.optional(
   v.array(v.pipe(v.string(), v.check(isAddressRange, 'must be an IP address or a CIDR range'))),
   [],
 );
 
-export const newTokenSchema = closed({
+export const newTokenSchema = closedObject({
   scopes: v.optional(v.array(scopeSchema), [...SCOPES]),
   allowed_ip_cidrs: allowedRangesSchema,
 });
 
-export type NewToken = v.InferOutput<typeof newTokenSchema>;
+export const newChatTokenSchema = closedObject({ source_id: v.string(), allowed_ip_cidrs: allowedRangesSchema });
 
-export const newChatTokenSchema = closed({ source_id: v.string(), allowed_ip_cidrs: allowedRangesSchema });
-
-type NewChatToken = v.InferOutput<typeof newChatTokenSchema>;
-
-/** The SHA-256 of a secret in hexadecimal: all that is kept of it. */
+/** The SHA-256 of a secret in hexadecimal: all that is stored of it. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** Whether the secret is the one that the hash was made from, in the same time for every wrong one. */
+/** Whether a hash was made from the secret, in constant time. */
 export function isSecret(secret: string, hash: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(hash));
 }
 
 /** The secret of an `Authorization: Bearer <secret>` header, or undefined for any other header or none. */
-export function bearerOf(header: string | undefined): string | undefined {
+export function parseBearer(header: string | undefined): string | undefined {
   return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? '')?.[1];
 }
 
-interface Issued {
-  readonly record: TokenRecord;
-  /** It is here and nowhere else. */
+/** A token with its secret, which is stored nowhere. */
+interface IssuedToken {
+  readonly token: Token;
   readonly secret: string;
 }
 
 function issue(
   service: Service,
   prefix: string,
-  rights: Pick<TokenRecord, 'scopes' | 'allowed_ip_cidrs' | 'source_id'>,
-): Issued {
+  rights: Pick<Token, 'scopes' | 'allowed_ip_cidrs' | 'source_id'>,
+): IssuedToken {
   const secret = `${prefix}_${randomBytes(32).toString('base64url')}`;
-  const record: TokenRecord = {
-    token_id: makeId('tok'),
+  const token: Token = {
+    token_id: createId('tok'),
     secret_sha256: hashSecret(secret),
     ...rights,
     created_at: timestamp(service),
   };
-  service.store.commit({ kind: 'token', token: record });
-  return { record, secret };
+  service.store.commit({ kind: 'token', token });
+  return { token, secret };
 }
 
-/** Makes a partner token (spec §5). */
-export function issueToken(service: Service, { scopes, allowed_ip_cidrs }: NewToken): Issued {
+/** Issues a partner token (spec §5). */
+export function issueToken(
+  service: Service,
+  { scopes, allowed_ip_cidrs }: v.InferOutput<typeof newTokenSchema>,
+): IssuedToken {
   return issue(service, 'pat', { scopes: [...new Set(scopes)], allowed_ip_cidrs, source_id: null });
 }
 
-/** Makes an API chat token (spec §5.6): it sends messages to one source and reads that source's history. */
-export function issueChatToken(service: Service, { source_id, allowed_ip_cidrs }: NewChatToken): Issued {
+/** Issues an API chat token (spec §5.6): it sends messages to one source and reads that source's history. */
+export function issueChatToken(
+  service: Service,
+  { source_id, allowed_ip_cidrs }: v.InferOutput<typeof newChatTokenSchema>,
+): IssuedToken {
   return issue(service, 'act', { scopes: ['api_chat.runtime'], allowed_ip_cidrs, source_id });
 }
 
-/** A token as the admin surface shows it: without anything that opens a door. */
-export function publicToken({ token_id, scopes, allowed_ip_cidrs, source_id, created_at }: TokenRecord) {
+/** A token as the admin API shows it, without the hash of its secret. */
+export function toPublicToken({ token_id, scopes, allowed_ip_cidrs, source_id, created_at }: Token) {
   return { token_id, scopes, allowed_ip_cidrs, source_id, created_at };
 }

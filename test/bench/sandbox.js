@@ -36,7 +36,7 @@ export async function startSandbox(dataDir) {
   };
   return {
     env: { PARTNER_BASE_URL: base_url, PARTNER_TOKEN: token },
-    /** Calls the admin surface. */
+    /** Calls the admin API. */
     admin: (path, body) => ask(path, { method: 'POST', body: JSON.stringify(body) }),
     /** Reads from it. */
     read: async (path) => (await ask(path)).json(),

@@ -4,22 +4,22 @@ import { expect, test } from 'vitest';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
-/** Asks the sandbox that it runs in how its agents answer, and writes that to a file. */
-const ASK = `
+/** A program that writes the script of its sandbox to a file. */
+const SAVE_SCRIPT = `
   const { PARTNER_SANDBOX_URL: url, PARTNER_SANDBOX_KEY: key, OUT: out } = process.env;
-  const answer = await fetch(url + '/script', { headers: { authorization: 'Bearer ' + key } });
-  (await import('node:fs')).writeFileSync(out, await answer.text());
+  const response = await fetch(url + '/script', { headers: { authorization: 'Bearer ' + key } });
+  (await import('node:fs')).writeFileSync(out, await response.text());
 `;
 
 const RULES = [{ pattern: 'hello', replies: [{ text: 'Hi!', delay_ms: 5 }] }];
 
 test.each([
-  ['YAML', "- pattern: hello\n  replies:\n    - { text: 'Hi!', delay_ms: 5 } # at once\n"],
+  ['YAML', "- pattern: hello\n  replies:\n    - { text: 'Hi!', delay_ms: 5 } # quickly\n"],
   ['JSON', JSON.stringify(RULES)],
-])('--script takes %s, and the agents answer as it says', async (_, text) => {
+])('--script takes a %s file, and the agents use it', async (_, text) => {
   const out = join(tempDirectory(), 'script.json');
-  const child = [process.execPath, '--input-type=module', '-e', ASK];
-  const ran = await run(['sandbox', 'run', '--script', write('answers.yaml', text), '--', ...child], {
+  const child = [process.execPath, '--input-type=module', '-e', SAVE_SCRIPT];
+  const ran = await run(['sandbox', 'run', '--script', write('replies.yaml', text), '--', ...child], {
     env: { OUT: out },
   });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -27,21 +27,21 @@ test.each([
 });
 
 test.each([
-  ['a rule that is none', '- { pattern: "(", replies: [{ text: x }] }', /\[0\]\.pattern must be a regular expression/],
-  ['no YAML', '- pattern: [', /line 1/],
-  ['no list', 'pattern: x', /must be Array/],
+  ['an invalid rule', '- { pattern: "(", replies: [{ text: x }] }', /\[0\]\.pattern must be a regular expression/],
+  ['invalid YAML', '- pattern: [', /line 1/],
+  ['an object instead of a list', 'pattern: x', /must be a list/],
 ])('a script file with %s is exit 2, and nothing is started', async (_, text, why) => {
-  const path = write('answers.yaml', text);
+  const path = write('replies.yaml', text);
   const ran = await run(['sandbox', 'run', '--script', path, '-o', 'json', '--', 'false']);
   expect(ran.code).toBe(2);
   expect(ran.error()).toMatchObject({
     type: 'invalid_input',
-    message: `The script in ${path} cannot be used.`,
+    message: `Cannot use the script in ${path}.`,
     details: { why: expect.stringMatching(why) },
   });
 });
 
-test('a script file that is not there is exit 2', async () => {
+test('a missing script file is exit 2', async () => {
   const ran = await run(['sandbox', 'start', '--script', join(tempDirectory(), 'none.yaml'), '-o', 'json']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.error().details).toMatchObject({ why: 'there is no such file or directory' });

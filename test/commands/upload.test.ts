@@ -89,7 +89,7 @@ describe('upload', () => {
     expect(three.code).toBe(0);
     expect(await it.kept()).toMatchObject([
       { name: 'notes.md', content_type: 'text/markdown', fields: { purpose: ['help', ''], 'a"b': 'x=y\r\n' } },
-      { filename: 'notes.md', content_type: 'text/plain; charset=utf-8' },
+      { filename: 'notes.md', content_type: 'text/plain' },
       { filename: 'blob', content_type: 'application/octet-stream' },
     ]);
   });

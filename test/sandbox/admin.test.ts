@@ -1,41 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
-
-describe('the door', () => {
-  test('the admin surface opens to its own key alone, the API to partner tokens alone', async () => {
-    const { sandbox, token } = await startTestSandbox({ adminKey: 'key-1' });
-    expect(sandbox.adminKey).toBe('key-1');
-    for (const path of ['/settings', '/tokens', '/requests', '/nothing']) {
-      expect((await call('GET', `${sandbox.adminUrl}${path}`)).status).toBe(401);
-      expect((await call('GET', `${sandbox.adminUrl}${path}`, { token })).status).toBe(401);
-    }
-    expect((await call('GET', `${sandbox.adminUrl}/settings`, { token: 'key-1' })).status).toBe(200);
-    expect((await call('GET', `${sandbox.baseUrl}${SPACES}`, { token: 'key-1' })).status).toBe(401);
-  });
-
-  test('is open while the organization has no money left', async () => {
-    const { admin } = await startTestSandbox();
-    await admin('PATCH', '/settings', { balance_usd: 0 });
-    expect((await admin('PATCH', '/settings', { balance_usd: 100 })).status).toBe(200);
-  });
-
-  test('knows 404, 405, 400 and 415 as the API does', async () => {
-    const { admin, sandbox } = await startTestSandbox();
-    expect((await admin('GET', '/nothing')).json.error.code).toBe('not_found');
-    expect((await admin('PUT', '/settings')).headers.get('allow')).toBe('GET, HEAD, PATCH');
-    const url = `${sandbox.adminUrl}/settings`;
-    expect((await call('PATCH', url, { token: sandbox.adminKey, raw: '{' })).status).toBe(400);
-    const headers = { 'content-type': 'text/plain' };
-    expect((await call('PATCH', url, { token: sandbox.adminKey, raw: '{}', headers })).status).toBe(415);
-  });
-});
+import { RequestLog } from '../../src/sandbox/request-log.ts';
+import { PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
 
 describe('tokens', () => {
-  test('show their secret once and are listed without it', async () => {
+  test('a token shows its secret once and is listed without it', async () => {
     const { admin } = await startTestSandbox();
-    const made = await admin('POST', '/tokens', { scopes: ['spaces.read'], allowed_ip_cidrs: ['10.0.0.0/8', '::1'] });
-    expect(made.status).toBe(201);
-    expect(made.json).toEqual({
+    const issued = await admin('POST', '/tokens', { scopes: ['spaces.read'], allowed_ip_cidrs: ['10.0.0.0/8', '::1'] });
+    expect(issued.status).toBe(201);
+    expect(issued.json).toEqual({
       token_id: expect.stringMatching(/^tok_/),
       token: expect.stringMatching(/^pat_[\w-]{43}$/),
       source_id: null,
@@ -43,14 +15,14 @@ describe('tokens', () => {
       allowed_ip_cidrs: ['10.0.0.0/8', '::1'],
       created_at: expect.any(String),
     });
-    const { token, ...shown } = made.json;
+    const { token, ...listedToken } = issued.json;
     const listed = await admin('GET', '/tokens');
-    expect(listed.json.tokens).toContainEqual(shown);
+    expect(listed.json.tokens).toContainEqual(listedToken);
     expect(listed.text).not.toContain(token);
     expect(listed.text).not.toContain('sha256');
   });
 
-  test('name every scope and every address range that is none', async () => {
+  test('a refused token names every wrong scope, address range, and field', async () => {
     const { admin } = await startTestSandbox();
     const { status, json } = await admin('POST', '/tokens', {
       scopes: ['spaces.read', 'root'],
@@ -58,22 +30,18 @@ describe('tokens', () => {
       name: 'ci',
     });
     expect(status).toBe(422);
-    expect(json.error.fields.map(({ path }: { path: string }) => path)).toEqual([
-      'scopes[1]',
-      'allowed_ip_cidrs[0]',
-      'allowed_ip_cidrs[2]',
-      'name',
-    ]);
+    const paths = json.error.fields.map(({ path }: { path: string }) => path);
+    expect(paths).toEqual(['scopes[1]', 'allowed_ip_cidrs[0]', 'allowed_ip_cidrs[2]', 'name']);
   });
 
-  test('an unknown one cannot be deleted', async () => {
+  test('deleting an unknown token is 404', async () => {
     const { admin } = await startTestSandbox();
     expect((await admin('DELETE', '/tokens/tok_none')).status).toBe(404);
   });
 });
 
 describe('settings', () => {
-  test('have defaults, and a PATCH changes what it names', async () => {
+  test('a PATCH changes the fields it names and leaves the defaults of the others', async () => {
     const { admin } = await startTestSandbox();
     const defaults = {
       balance_usd: 100,
@@ -92,43 +60,23 @@ describe('settings', () => {
   });
 
   test.each([
-    [{ page_size: 0 }, 'page_size'],
-    [{ balance_usd: '5' }, 'balance_usd'],
-    [{ rate_limit: { requests: 0, per_seconds: 1 } }, 'rate_limit.requests'],
-    [{ rate_limit: { requests: 1 } }, 'rate_limit.per_seconds'],
-    [{ agents_on_repeat: 'double' }, 'agents_on_repeat'],
-    [{ colour: 'red' }, 'colour'],
-  ])('%j is refused and changes nothing', async (patch, path) => {
+    [{ page_size: 1.5 }, 'page_size', 'is not a valid integer'],
+    [{ page_size: 0 }, 'page_size', 'must be >=1, not 0'],
+    [{ balance_usd: '5' }, 'balance_usd', 'must be a number, not "5"'],
+    [{ rate_limit: { requests: 0, per_seconds: 1 } }, 'rate_limit.requests', 'must be >=1, not 0'],
+    [{ rate_limit: { requests: 1 } }, 'rate_limit.per_seconds', 'is required'],
+    [{ agents_on_repeat: 'double' }, 'agents_on_repeat', 'must be ("reuse" | "install"), not "double"'],
+    [{ max_document_bytes: -1 }, 'max_document_bytes', 'must be >=0, not -1'],
+    [{ color: 'red' }, 'color', 'is not a known field'],
+  ])('%j is refused and changes nothing', async (patch, path, message) => {
     const { admin } = await startTestSandbox();
     const before = (await admin('GET', '/settings')).json;
     const { status, json } = await admin('PATCH', '/settings', { ...patch, latency_ms: 5 });
-    expect(status).toBe(422);
-    expect(json.error.fields).toEqual([{ path, message: expect.any(String) }]);
+    expect([status, json.error.fields]).toEqual([422, [{ path, message }]]);
     expect((await admin('GET', '/settings')).json).toEqual(before);
   });
 
-  test('numbers out of bounds are named with their bounds', async () => {
-    const { admin } = await startTestSandbox();
-    const { json } = await admin('PATCH', '/settings', { page_size: 1.5, latency_ms: -1 });
-    expect(json.error.fields).toEqual([
-      { path: 'page_size', message: 'is not a valid integer' },
-      { path: 'latency_ms', message: 'must be >=0, not -1' },
-    ]);
-  });
-
-  test('a new rate limit begins a new window', async () => {
-    const { admin, partner } = await startTestSandbox({ now: () => 0 });
-    const limit = { requests: 1, per_seconds: 3600 };
-    await admin('PATCH', '/settings', { rate_limit: limit });
-    await partner('GET', SPACES);
-    expect((await partner('GET', SPACES)).status).toBe(429);
-    await admin('PATCH', '/settings', { balance_usd: 50 });
-    expect((await partner('GET', SPACES)).status).toBe(429);
-    await admin('PATCH', '/settings', { rate_limit: limit });
-    expect((await partner('GET', SPACES)).status).toBe(200);
-  });
-
-  test('latency_ms holds partner requests back', async () => {
+  test('latency_ms delays partner requests', async () => {
     const { admin, partner } = await startTestSandbox();
     await admin('PATCH', '/settings', { latency_ms: 80 });
     const started = performance.now();
@@ -138,12 +86,12 @@ describe('settings', () => {
 });
 
 describe('the request log', () => {
-  test('tells what was received and how it was answered, and never the token', async () => {
+  test('says what was received and how it was answered, but never the token', async () => {
     const { admin, partner, token } = await startTestSandbox({ now: () => 0 });
     const body = provisionBody('acme');
-    const made = await partner('POST', PROVISION, { body, headers: { 'x-request-id': 'r1' } });
+    const created = await partner('POST', PROVISION, { body, headers: { 'x-request-id': 'r1' } });
     await partner('GET', `${SPACES}?page_size=2`);
-    await partner('GET', `${SPACES}${made.json.space.space_id}/agents/`, { token: 'pat_wrong' });
+    await partner('GET', `${SPACES}${created.json.space.space_id}/agents/`, { token: 'pat_wrong' });
     await partner('GET', '/nothing/');
     const { json, text } = await admin('GET', '/requests');
     expect(json.counts).toEqual({
@@ -172,43 +120,41 @@ describe('the request log', () => {
     expect(json.requests[3]).toMatchObject({ status: 404 });
     expect(text).not.toContain(token);
     expect(text).not.toContain('pat_wrong');
-  });
-
-  test('is cleared by DELETE', async () => {
-    const { admin, partner } = await startTestSandbox();
-    await partner('GET', SPACES);
     expect((await admin('DELETE', '/requests')).status).toBe(204);
     expect((await admin('GET', '/requests')).json).toEqual({ counts: {}, requests: [] });
   });
-});
 
-describe('templates', () => {
-  test('the approved ones are listed; one more can be added once', async () => {
-    const { admin } = await startTestSandbox();
-    const listed = (await admin('GET', '/templates')).json.templates;
-    expect(listed.map(({ template_id }: { template_id: string }) => template_id)).toEqual([
-      'tmpl_support',
-      'tmpl_sales',
-      'tmpl_onboarding',
-      'tmpl_billing',
-    ]);
-    expect((await admin('POST', '/templates', { template_id: 't', name: 'T' })).status).toBe(201);
-    expect((await admin('POST', '/templates', { template_id: 't', name: 'T' })).status).toBe(409);
-    expect((await admin('GET', '/templates')).json.templates).toContainEqual({ template_id: 't', name: 'T' });
+  test('holds the last 10,000 requests, oldest first, and counts them all', () => {
+    const log = new RequestLog();
+    const request = { at: '', request_id: '', path: '/v1/', query: '', route: '/v1/*' };
+    for (let number = 0; number < 10_005; number += 1) log.add({ ...request, method: number % 2 ? 'GET' : 'POST' });
+    const seqs = log.entries().map(({ seq }) => seq);
+    expect(seqs).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 5));
+    expect(log.counts()).toEqual({ 'POST /v1/*': 5_003, 'GET /v1/*': 5_002 });
+    log.clear();
+    expect(log.add({ ...request, method: 'GET' }).seq).toBe(0);
   });
 });
 
-describe('spaces in bulk', () => {
-  test('what is there already is not made again', async () => {
-    const { admin, partner } = await startTestSandbox();
-    expect((await admin('POST', '/spaces', { count: 3, prefix: 'x' })).json).toEqual({ created: 3 });
-    expect((await admin('POST', '/spaces', { count: 5, prefix: 'x' })).json).toEqual({ created: 2 });
-    expect((await partner('GET', SPACES)).json.count).toBe(5);
-  });
+test('the approved templates are listed, and another one can be added once', async () => {
+  const { admin } = await startTestSandbox();
+  const listed = (await admin('GET', '/templates')).json.templates;
+  const ids = listed.map(({ template_id }: { template_id: string }) => template_id);
+  expect(ids).toEqual(['tmpl_support', 'tmpl_sales', 'tmpl_onboarding', 'tmpl_billing']);
+  expect((await admin('POST', '/templates', { template_id: 't', name: 'T' })).status).toBe(201);
+  expect((await admin('POST', '/templates', { template_id: 't', name: 'T' })).status).toBe(409);
+  expect((await admin('GET', '/templates')).json.templates).toContainEqual({ template_id: 't', name: 'T' });
 });
 
-describe('reset', () => {
-  test('takes the data away and keeps the tokens', async () => {
+test('creating spaces in bulk skips existing ones', async () => {
+  const { admin, partner } = await startTestSandbox();
+  expect((await admin('POST', '/spaces', { count: 3, prefix: 'x' })).json).toEqual({ created: 3 });
+  expect((await admin('POST', '/spaces', { count: 5, prefix: 'x' })).json).toEqual({ created: 2 });
+  expect((await partner('GET', SPACES)).json.count).toBe(5);
+});
+
+describe('a reset', () => {
+  test('removes the data and keeps the tokens', async () => {
     const { admin, partner } = await startTestSandbox();
     await partner('POST', PROVISION, { body: provisionBody('acme') });
     await admin('PATCH', '/settings', { page_size: 5 });
@@ -222,7 +168,7 @@ describe('reset', () => {
     expect((await partner('POST', PROVISION, { body: provisionBody('acme') })).status).toBe(201);
   });
 
-  test('takes the tokens too where it is told so', async () => {
+  test('with keep_tokens false removes the tokens as well', async () => {
     const { admin, partner } = await startTestSandbox();
     await admin('POST', '/reset', { keep_tokens: false });
     expect((await partner('GET', SPACES)).status).toBe(401);

@@ -4,8 +4,8 @@ import { type Chat, createChat, HISTORY, type HistoryEntry, manualClock } from '
 import { call, startTestSandbox, type TestSandbox } from './client.ts';
 
 /** A session of so many messages, `1` to `<count>`. */
-async function session(count: number, faults: FaultPlan = { rules: [] }) {
-  const on: TestSandbox = await startTestSandbox({ ...manualClock(), faults });
+async function withMessages(count: number, faults: FaultPlan = { rules: [] }) {
+  const on = await startTestSandbox({ ...manualClock(), faults });
   const chat = await createChat(on);
   if (count > 0) await inject(on, chat, { count, text: '{n}' });
   return { ...on, chat };
@@ -23,15 +23,25 @@ function numbers(from: number, to: number): string[] {
   return Array.from({ length: to - from + 1 }, (_, index) => `${from + index}`);
 }
 
+/** The faults of all logged requests. */
+async function loggedFaults({ admin }: Pick<TestSandbox, 'admin'>): Promise<(string | null)[]> {
+  const { requests } = (await admin('GET', '/requests')).json;
+  return requests.map(({ fault }: { fault: string | null }) => fault);
+}
+
+function cursorOf(next: string): string {
+  return new URL(next).searchParams.get('after_message_id') ?? '';
+}
+
 describe('the history', () => {
-  test('of a session in which nothing was said is empty', async () => {
-    const { chat } = await session(0);
+  test('of a session without messages is empty', async () => {
+    const { chat } = await withMessages(0);
     const { status, json } = await chat.page();
     expect([status, json]).toEqual([200, { next: null, previous: null, results: [] }]);
   });
 
-  test('is what came after the cursor, in order', async () => {
-    const { chat } = await session(5);
+  test('holds the messages after the cursor, in order', async () => {
+    const { chat } = await withMessages(5);
     const all = await chat.history();
     expect(texts(all)).toEqual(numbers(1, 5));
     for (const [index, { message_id }] of all.entries()) {
@@ -39,8 +49,8 @@ describe('the history', () => {
     }
   });
 
-  test('comes in pages of the size asked for, or of the setting', async () => {
-    const { chat, admin } = await session(7);
+  test('comes in pages of the requested size, or of the size in the settings', async () => {
+    const { chat, admin } = await withMessages(7);
     await admin('PATCH', '/settings', { page_size: 3 });
     const { json } = await chat.page();
     expect(texts(json.results)).toEqual(['1', '2', '3']);
@@ -53,81 +63,74 @@ describe('the history', () => {
     expect([texts(rest.json.results), rest.json.next]).toEqual([['4', '5', '6', '7'], null]);
   });
 
-  test('grows at its end while it is read', async () => {
-    const { chat, token } = await session(3);
+  test('shows messages that arrive during a walk at its end', async () => {
+    const { chat, token } = await withMessages(3);
     const first = await chat.page({ page_size: '2' });
     await chat.send('new');
     const second = await call('GET', first.json.next, { token });
     expect(texts(second.json.results)).toEqual(['3', 'new']);
   });
 
-  test('of a session whose name needs escaping is found on every page', async () => {
-    const { chat, admin } = await session(0);
+  test('of a session whose id needs escaping is found on every page', async () => {
+    const { chat, admin } = await withMessages(0);
     const session_id = 'a b&c=d/é🙂?#%';
     await inject({ admin }, chat, { session_id, count: 3, text: '{n}' });
     expect(texts(await chat.history({ session_id, page_size: '1' }))).toEqual(['1', '2', '3']);
     expect(await chat.history()).toEqual([]);
   });
 
-  test('has pages of bounded size, however long the messages are', async () => {
-    const { chat, admin } = await session(0);
+  test('has pages of at most 8 Mi characters', async () => {
+    const { chat, admin } = await withMessages(0);
     await inject({ admin }, chat, { count: 20, text: 'x'.repeat(1024 * 1024) });
     const { json } = await chat.page();
     expect(json.results).toHaveLength(8);
     expect(await chat.history()).toHaveLength(20);
   });
 
-  test('of 100,000 messages is read in pages, each of them once and in order', async () => {
-    const { chat } = await session(100_000);
+  test('of 100,000 messages is read in pages, each message once and in order', async () => {
+    const { chat } = await withMessages(100_000);
     const entries = await chat.history({ page_size: '1000' });
     expect(texts(entries)).toEqual(numbers(1, 100_000));
     expect(new Set(entries.map(({ message_id }) => message_id)).size).toBe(100_000);
     const moments = entries.map(({ created_at }) => created_at);
     expect(moments).toEqual([...new Set(moments)].toSorted());
-    const near = await chat.page({ after_message_id: entries[99_997]?.message_id ?? '' });
-    expect(texts(near.json.results)).toEqual(['99999', '100000']);
   });
-});
 
-describe('a request for history that is refused', () => {
-  test('an unknown source is 404', async () => {
-    const { chat } = await session(1);
+  test('of an unknown source is 404', async () => {
+    const { chat } = await withMessages(1);
     const { status, json } = await chat.page({ source_id: 'src_none' });
     expect([status, json.error.code]).toEqual([404, 'source_not_found']);
   });
 
-  test('a cursor that is no message of the session is 422', async () => {
-    const { chat, admin } = await session(1);
-    const { json: other } = await inject({ admin }, chat, { session_id: 's2', text: 'x' });
-    const requests = [
+  test('after a cursor that is no message of the session is 422', async () => {
+    const { chat, admin } = await withMessages(1);
+    const { last_message_id } = (await inject({ admin }, chat, { session_id: 's2', text: 'x' })).json;
+    for (const query of [
       { after_message_id: 'msg_none' },
       { after_message_id: '' },
-      { after_message_id: other.last_message_id },
-      { after_message_id: other.last_message_id, session_id: 'empty' },
-    ];
-    for (const request of requests) {
-      const { status, json } = await chat.page(request);
+      { after_message_id: last_message_id },
+      { after_message_id: last_message_id, session_id: 'empty' },
+    ]) {
+      const { status, json } = await chat.page(query);
       expect([status, json.error.code]).toEqual([422, 'unknown_cursor']);
       expect(json.error.fields).toEqual([{ path: 'after_message_id', message: expect.any(String) }]);
     }
   });
 
-  test('what is missing or out of bounds is named', async () => {
-    const { chat, partner } = await session(1);
-    const bare = await partner('GET', HISTORY);
-    expect(bare.status).toBe(422);
-    expect(bare.json.error.fields).toEqual([
+  test('names every missing parameter, and a page_size that is out of bounds', async () => {
+    const { chat, partner } = await withMessages(1);
+    const { status, json } = await partner('GET', HISTORY);
+    expect(status).toBe(422);
+    expect(json.error.fields).toEqual([
       { path: 'source_id', message: 'is required' },
       { path: 'session_id', message: 'is required' },
     ]);
-    for (const page_size of ['0', '1001', 'x']) {
-      expect((await chat.page({ page_size })).json.error.fields[0].path).toBe('page_size');
-    }
+    expect((await chat.page({ page_size: '1001' })).json.error.fields[0].path).toBe('page_size');
   });
 });
 
-describe('messages put in by the admin surface', () => {
-  test('are there in either role, byte for byte, and wake no agent', async () => {
+describe('injected messages', () => {
+  test('have either role, keep their text, and get no reply', async () => {
     const clock = manualClock();
     const on = await startTestSandbox(clock);
     const chat = await createChat(on);
@@ -141,8 +144,8 @@ describe('messages put in by the admin surface', () => {
     expect(others).toEqual([]);
   });
 
-  test('many at once end at the present moment', async () => {
-    const { chat, admin } = await session(0);
+  test('many at once end at the present', async () => {
+    const { chat, admin } = await withMessages(0);
     const { json } = await inject({ admin }, chat, { count: 1_000, text: '{n}' });
     const entries = await chat.history();
     expect(entries.at(0)?.message_id).toBe(json.first_message_id);
@@ -153,19 +156,19 @@ describe('messages put in by the admin surface', () => {
     });
   });
 
-  test('need a source and fields that are in order', async () => {
-    const { chat, admin } = await session(0);
+  test('need an existing source and valid fields', async () => {
+    const { chat, admin } = await withMessages(0);
     expect((await inject({ admin }, chat, { source_id: 'src_none', text: 'x' })).status).toBe(404);
     const wrong = await inject({ admin }, chat, { role: 'system', text: '', count: 0 });
     const paths = wrong.json.error.fields.map(({ path }: { path: string }) => path);
     expect(paths).toEqual(['role', 'text', 'count']);
-    const vast = await inject({ admin }, chat, { text: 'x'.repeat(1_000), count: 200_000 });
-    expect(vast.status).toBe(422);
+    const tooMuch = await inject({ admin }, chat, { text: 'x'.repeat(1_000), count: 200_000 });
+    expect(tooMuch.status).toBe(422);
     expect(await chat.history()).toEqual([]);
   });
 });
 
-describe('quirks', () => {
+describe('quirks of the history', () => {
   async function pages(chat: Chat, size: string): Promise<string[][]> {
     const seen: string[][] = [];
     let after: Record<string, string> = {};
@@ -173,97 +176,67 @@ describe('quirks', () => {
       const { json } = await chat.page({ page_size: size, ...after });
       seen.push(texts(json.results));
       if (json.next === null) return seen;
-      after = { after_message_id: new URL(json.next).searchParams.get('after_message_id') ?? '' };
+      after = { after_message_id: cursorOf(json.next) };
     }
   }
 
-  test('repeat: a page begins with what came before the cursor', async () => {
-    const { chat } = await session(5, { rules: [{ kind: 'repeat', messages: 3 }] });
-    expect(await pages(chat, '2')).toEqual([
-      ['1', '2'],
-      ['1', '2', '3', '4'],
-      ['2', '3', '4', '5'],
-    ]);
+  test.each<[FaultPlan['rules'][number], string, string[][]]>([
+    [
+      { kind: 'repeat', messages: 3 },
+      '2',
+      [
+        ['1', '2'],
+        ['1', '2', '3', '4'],
+        ['2', '3', '4', '5'],
+      ],
+    ],
+    [
+      { kind: 'reorder' },
+      '3',
+      [
+        ['2', '1', '3'],
+        ['5', '4'],
+      ],
+    ],
+    [{ kind: 'short_page' }, '4', [['1', '2'], ['3', '4'], ['5']]],
+  ])('%j changes pages of %s messages to %j', async (rule, size, expected) => {
+    const { chat } = await withMessages(5, { rules: [rule] });
+    expect(await pages(chat, size)).toEqual(expected);
   });
 
-  test('repeat: an answer without news repeats too', async () => {
-    const { chat } = await session(3, { rules: [{ kind: 'repeat', skip: 1 }] });
+  test('a repeat also shows on a page without new messages', async () => {
+    const { chat } = await withMessages(3, { rules: [{ kind: 'repeat', skip: 1 }] });
     const after_message_id = (await chat.history()).at(-1)?.message_id ?? '';
     expect(texts(await chat.history({ after_message_id }))).toEqual(['2', '3']);
   });
 
-  test('reorder: neighbours on a page change places, and nothing is lost', async () => {
-    const { chat } = await session(8, { rules: [{ kind: 'reorder' }] });
-    expect(await pages(chat, '5')).toEqual([
-      ['2', '1', '4', '3', '5'],
-      ['7', '6', '8'],
-    ]);
-  });
-
-  test('short_page: a page is half full though there is more', async () => {
-    const { chat } = await session(7, { rules: [{ kind: 'short_page' }] });
-    expect(await pages(chat, '4')).toEqual([['1', '2'], ['3', '4'], ['5', '6'], ['7']]);
-  });
-
-  test('strike as often as they should, the same way for the same seed, and are logged', async () => {
-    const plan: FaultPlan = {
-      rules: [
-        { kind: 'repeat', rate: 0.3 },
-        { kind: 'reorder', rate: 0.3 },
-      ],
-      seed: 7,
+  test('come at their rate, the same for the same seed, and are logged', async () => {
+    const rules: FaultPlan['rules'] = [
+      { kind: 'repeat', rate: 0.3 },
+      { kind: 'reorder', rate: 0.3 },
+    ];
+    const run = async () => {
+      const { chat, admin } = await withMessages(60, { rules, seed: 7 });
+      return { seen: await pages(chat, '3'), faults: await loggedFaults({ admin }) };
     };
-    const run = async (): Promise<[string[][], (string | null)[]]> => {
-      const { chat, admin } = await session(60, plan);
-      const seen = await pages(chat, '3');
-      const { requests } = (await admin('GET', '/requests')).json;
-      return [seen, requests.map(({ fault }: { fault: string | null }) => fault)];
-    };
-    const [seen, faults] = await run();
-    expect(await run()).toEqual([seen, faults]);
-    expect(new Set(faults)).toEqual(new Set([null, 'repeat', 'reorder']));
-    expect(new Set(seen.flat())).toEqual(new Set(numbers(1, 60)));
+    const first = await run();
+    expect(await run()).toEqual(first);
+    expect(new Set(first.faults)).toEqual(new Set([null, 'repeat', 'reorder']));
+    expect(new Set(first.seen.flat())).toEqual(new Set(numbers(1, 60)));
   });
 
-  test('are on reads of the history alone', async () => {
-    const { chat, partner, admin } = await session(2, { rules: [{ kind: 'reorder', times: 1 }] });
+  test('apply only to reads of the history', async () => {
+    const { chat, partner, admin } = await withMessages(2, { rules: [{ kind: 'reorder', times: 1 }] });
     await partner('GET', '/automation/spaces/');
     await chat.send('3');
     expect(texts(await chat.history())).toEqual(['2', '1', '3']);
     expect(texts(await chat.history())).toEqual(['1', '2', '3']);
-    const { requests } = (await admin('GET', '/requests')).json;
-    expect(requests.filter(({ fault }: { fault: string | null }) => fault !== null)).toHaveLength(1);
+    expect((await loggedFaults({ admin })).filter((fault) => fault !== null)).toHaveLength(1);
   });
 
-  test('the other faults strike the history as well', async () => {
-    const on = { on: `GET ${HISTORY}`, times: 1 };
-    const { chat } = await session(2, {
-      rules: [
-        { ...on, kind: 'reset' },
-        { ...on, kind: 'cut' },
-        { ...on, kind: 'status', status: 503 },
-        { ...on, kind: 'status', status: 429, retry_after: 1 },
-      ],
-    });
-    await expect(chat.page()).rejects.toThrow();
-    await expect(chat.page()).rejects.toThrow();
-    expect((await chat.page()).status).toBe(503);
-    expect((await chat.page()).headers.get('retry-after')).toBe('1');
-    expect(texts(await chat.history())).toEqual(['1', '2']);
-  });
-
-  test('a message whose acknowledgement was lost is there once when it is sent again', async () => {
-    const { chat } = await session(0, {
-      rules: [{ on: 'POST /integrations/api-chat/message/', kind: 'reset', stage: 'after', times: 1 }],
-    });
-    await expect(chat.send('Hello', { external_message_id: 'e' })).rejects.toThrow();
-    expect((await chat.send('Hello', { external_message_id: 'e' })).json.created).toBe(false);
-    expect(texts(await chat.history())).toEqual(['Hello']);
-  });
-
-  test('all at once leave a reader who repeats, drops what it has and sorts with everything', async () => {
+  test('together with all faults let a patient reader see every message', async () => {
     const on = { on: `GET ${HISTORY}`, rate: 0.06 };
-    const { chat, admin } = await session(500, {
+    const { chat, admin } = await withMessages(500, {
       seed: 11,
       rules: [
         { ...on, kind: 'reset' },
@@ -280,16 +253,22 @@ describe('quirks', () => {
     const known = new Map<string, HistoryEntry>();
     let cursor: Record<string, string> = {};
     for (;;) {
-      const answer = await chat.page({ page_size: '7', ...cursor }).catch(() => undefined);
-      if (!answer?.json?.results) continue;
-      for (const entry of answer.json.results) known.set(entry.message_id, entry);
-      if (answer.json.next === null) break;
-      cursor = { after_message_id: new URL(answer.json.next).searchParams.get('after_message_id') ?? '' };
+      const response = await chat.page({ page_size: '7', ...cursor }).catch(() => undefined);
+      if (!response?.json?.results) continue;
+      for (const entry of response.json.results) known.set(entry.message_id, entry);
+      if (response.json.next === null) break;
+      cursor = { after_message_id: cursorOf(response.json.next) };
     }
     const sorted = [...known.values()].toSorted((one, other) => one.created_at.localeCompare(other.created_at));
     expect(texts(sorted)).toEqual(numbers(1, 500));
-    const { requests } = (await admin('GET', '/requests')).json;
-    const struck = new Set(requests.map(({ fault }: { fault: string | null }) => fault));
-    expect(struck.size).toBe(9);
+    expect(new Set(await loggedFaults({ admin })).size).toBe(9);
   });
+});
+
+test('a message whose acknowledgment was lost is there once after it is sent again', async () => {
+  const rule = { on: 'POST /integrations/api-chat/message/', kind: 'reset', stage: 'after', times: 1 } as const;
+  const { chat } = await withMessages(0, { rules: [rule] });
+  await expect(chat.send('Hello', { external_message_id: 'e' })).rejects.toThrow();
+  expect((await chat.send('Hello', { external_message_id: 'e' })).json.created).toBe(false);
+  expect(texts(await chat.history())).toEqual(['Hello']);
 });

@@ -1,19 +1,19 @@
 import { type ApiResponse, call, PROVISION, provisionBody, type TestSandbox } from './client.ts';
 
-/** A clock that stands still until it is told to go on, and the timers that hang on it. */
+/** A clock that stands still until it is advanced, with timers that follow it. */
 export function manualClock(start = Date.UTC(2026, 0, 1)) {
   let now = start;
   let timers: { at: number; task: () => void }[] = [];
   return {
     now: () => now,
-    schedule: (task: () => void, ms: number): (() => void) => {
+    setTimer: (task: () => void, ms: number): (() => void) => {
       const timer = { at: now + ms, task };
       timers.push(timer);
       return () => {
         timers = timers.filter((each) => each !== timer);
       };
     },
-    /** Lets time pass; what falls due runs at its own moment. */
+    /** Moves the clock ahead; timers on the way run at their own moments. */
     advance: (ms: number): void => {
       const end = now + ms;
       for (;;) {
@@ -42,11 +42,13 @@ export interface HistoryEntry {
   readonly created_at: string;
 }
 
+export type RoutingMode = 'agent_inbox' | 'session_workflow';
+
 export interface Chat {
   readonly space_id: string;
   readonly agent_id: string;
   readonly source_id: string;
-  /** Sends a text to a session, under a fresh external id where none is given. */
+  /** Sends a text with a fresh external id; `more` replaces fields of the body. */
   send(text: string, more?: Record<string, unknown>): Promise<ApiResponse>;
   /** One page of a session's history. */
   page(query?: Record<string, string>, token?: string): Promise<ApiResponse>;
@@ -54,10 +56,10 @@ export interface Chat {
   history(query?: Record<string, string>): Promise<HistoryEntry[]>;
 }
 
-/** An agent with an API chat source, and the ways to talk to it; the session is `s1` where none is named. */
+/** Provisions an agent with an API chat source, and returns a client for it. The default session is `s1`. */
 export async function createChat(
   { partner, token }: TestSandbox,
-  mode: 'agent_inbox' | 'session_workflow' = 'session_workflow',
+  mode: RoutingMode = 'session_workflow',
   agent: Record<string, unknown> = {},
 ): Promise<Chat> {
   const agents = [

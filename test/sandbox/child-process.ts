@@ -7,14 +7,14 @@ import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
-/** A directory of its own for one test, gone when the test ends. */
+/** Creates a directory that is removed when the test ends. */
 export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'sandbox-test-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Makes one runnable file of `child.ts`; Node 20 does not read TypeScript. */
+/** Bundles `child.ts` into one JavaScript file, because Node 20 does not run TypeScript. */
 async function bundleChild(outfile: string): Promise<void> {
   await build({
     entryPoints: [join(import.meta.dirname, 'child.ts')],
@@ -23,7 +23,7 @@ async function bundleChild(outfile: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    // Libraries of the older module kind ask for Node's own modules with `require`.
+    // CommonJS libraries load Node's own modules with `require`.
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     logLevel: 'error',
   });
@@ -60,16 +60,16 @@ async function startChild(bundle: string, dataDir: string, limits?: string): Pro
 }
 
 /**
- * Makes the child ready before the first test of a file.
- * @returns what starts it on a data directory, through a shell with `limits` where they are given
+ * Bundles the child before the first test of a file.
+ * @returns a function that starts it on a data directory, in a shell with these `ulimit` commands
  */
-export function childSandboxes(): (dataDir: string, limits?: string) => Promise<ChildSandbox> {
-  let workshop = '';
-  const bundle = (): string => join(workshop, 'child.mjs');
+export function prepareChildSandboxes(): (dataDir: string, limits?: string) => Promise<ChildSandbox> {
+  let bundleDirectory = '';
+  const bundlePath = (): string => join(bundleDirectory, 'child.mjs');
   beforeAll(async () => {
-    workshop = await mkdtemp(join(tmpdir(), 'sandbox-bundle-'));
-    await bundleChild(bundle());
+    bundleDirectory = await mkdtemp(join(tmpdir(), 'sandbox-bundle-'));
+    await bundleChild(bundlePath());
   });
-  afterAll(() => rm(workshop, { recursive: true, force: true }));
-  return (dataDir, limits) => startChild(bundle(), dataDir, limits);
+  afterAll(() => rm(bundleDirectory, { recursive: true, force: true }));
+  return (dataDir, limits) => startChild(bundlePath(), dataDir, limits);
 }

@@ -6,15 +6,15 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON, loosely typed on purpose: a test says what it expects of it. */
-  // biome-ignore lint/suspicious/noExplicitAny: the whole point of a test is to find out what is in it
+  /** The parsed body. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test finds out what is in it
   readonly json: any;
 }
 
 export interface CallOptions {
   readonly token?: string;
   readonly body?: unknown;
-  /** Sent as it stands, in place of `body`. */
+  /** Sent unchanged, in place of `body`. */
   readonly raw?: string | Uint8Array;
   readonly headers?: Record<string, string>;
 }
@@ -53,7 +53,7 @@ export interface TestSandbox {
   admin(method: string, path: string, body?: unknown): Promise<ApiResponse>;
 }
 
-/** The ways to a sandbox that the test itself ends. */
+/** A client for a sandbox that the test itself closes. */
 export function connectTo(sandbox: Sandbox, token: string): TestSandbox {
   return {
     sandbox,
@@ -63,13 +63,13 @@ export function connectTo(sandbox: Sandbox, token: string): TestSandbox {
   };
 }
 
-/** The ways to a sandbox in a process of its own. */
+/** A client for a sandbox in a process of its own. */
 export function connectToChild(child: ChildSandbox): TestSandbox {
-  const refuse = (): Promise<never> => Promise.reject(new Error('A child makes no tokens and is not closed.'));
+  const refuse = (): Promise<never> => Promise.reject(new Error('Not available for a sandbox in another process.'));
   return connectTo({ ...child, createToken: refuse, close: refuse }, child.token);
 }
 
-/** A sandbox for one test, closed when the test ends. */
+/** Starts a sandbox that is closed when the test ends. */
 export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.close());
@@ -79,7 +79,7 @@ export async function startTestSandbox(options: SandboxOptions = {}): Promise<Te
 export const PROVISION = '/automation/agent-templates/provision-space/';
 export const SPACES = '/automation/spaces/';
 
-/** A body for provisioning that is in order; `more` replaces its top-level fields. */
+/** A valid body for provisioning; `more` replaces top-level fields. */
 export function provisionBody(externalId: string, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     external_space_id: externalId,

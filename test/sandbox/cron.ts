@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { type Chat, createChat, type HistoryEntry } from './chat.ts';
+import { type Chat, createChat, type HistoryEntry, type RoutingMode } from './chat.ts';
 import type { ApiResponse, TestSandbox } from './client.ts';
 
 export const CRON_JOBS = '/automation/partner-cron-jobs/';
 
-/** A body for a job that is in order: weekdays at nine in Berlin. */
+/** A valid body for a job: weekdays at nine in Berlin; `more` replaces fields. */
 export function jobBody(agent_id: string, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     agent_id,
@@ -15,7 +15,7 @@ export function jobBody(agent_id: string, more: Record<string, unknown> = {}): R
   };
 }
 
-/** The schedule of a body: `minute hour day_of_week`. */
+/** The schedule part of a body, from `minute hour day_of_week`. */
 export function scheduleBody(fields: string, timezone = 'UTC'): Record<string, unknown> {
   const [minute, hour, day_of_week] = fields.split(' ');
   return { schedule: { type: 'cron', data: { minute, hour, day_of_week }, timezone } };
@@ -30,21 +30,18 @@ export interface Job {
 export interface CronClient {
   readonly chat: Chat;
   post(more?: Record<string, unknown>): Promise<ApiResponse>;
-  /** Makes a job that is in order. */
+  /** Creates a job from `minute hour day_of_week`. */
   create(fields: string, timezone?: string, more?: Record<string, unknown>): Promise<Job>;
   jobs(): Promise<readonly Job[]>;
-  /** All that was said in the session of a job. */
+  /** All messages in the session of a job. */
   history(job: Job): Promise<HistoryEntry[]>;
-  /** The moments of a job's runs, by the clock of the service. */
+  /** When a job's runs took place, in ISO 8601. */
   runs(job: Job): Promise<string[]>;
   clock(change: Record<string, unknown>): Promise<ApiResponse>;
 }
 
-/** An agent whose jobs a test schedules. */
-export async function createCronClient(
-  on: TestSandbox,
-  mode: 'agent_inbox' | 'session_workflow' = 'session_workflow',
-): Promise<CronClient> {
+/** Provisions an agent, and returns a client for its jobs. */
+export async function createCronClient(on: TestSandbox, mode: RoutingMode = 'session_workflow'): Promise<CronClient> {
   const chat = await createChat(on, mode);
   const post = (more?: Record<string, unknown>): Promise<ApiResponse> =>
     on.partner('POST', CRON_JOBS, { body: jobBody(chat.agent_id, more) });

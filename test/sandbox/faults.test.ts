@@ -1,26 +1,28 @@
 import { connect } from 'node:net';
+import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
+import { createRequestMatcher, type Fault, FaultInjector } from '../../src/sandbox/faults.ts';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
 import { PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
+import { waitForLoggedRequest } from './uploads.ts';
 
 type Rule = FaultPlan['rules'][number];
 
 const POST = `POST ${PROVISION}`;
 
-function struck(...rules: Rule[]): Promise<TestSandbox> {
+function withFaults(...rules: Rule[]): Promise<TestSandbox> {
   return startTestSandbox({ faults: { rules, seed: 1 } });
 }
 
-function provision({ partner }: TestSandbox, headers?: Record<string, string>) {
-  return partner('POST', PROVISION, { body: provisionBody('acme'), ...(headers && { headers }) });
+function provision({ partner }: TestSandbox, headers: Record<string, string> = {}) {
+  return partner('POST', PROVISION, { body: provisionBody('acme'), headers });
 }
 
-async function spacesMade({ partner }: TestSandbox): Promise<number> {
+async function countSpaces({ partner }: TestSandbox): Promise<number> {
   return (await partner('GET', SPACES)).json.count;
 }
 
-/** The bytes that come back on a bare socket before it ends, and how it ends. */
+/** Sends a GET on a bare socket. @returns what comes back before the connection ends, and how it ends */
 function exchange({ sandbox, token }: TestSandbox, path: string): Promise<{ text: string; end: string }> {
   const { hostname, port } = new URL(sandbox.baseUrl);
   return new Promise((resolve) => {
@@ -43,46 +45,47 @@ function exchange({ sandbox, token }: TestSandbox, path: string): Promise<{ text
   });
 }
 
-async function faultsLogged({ admin }: TestSandbox): Promise<unknown[]> {
+/** The status and the fault of every logged request. */
+async function loggedFaults({ admin }: TestSandbox): Promise<unknown[]> {
   const { requests } = (await admin('GET', '/requests')).json;
   return requests.map(({ status, fault }: { status: number | null; fault: string | null }) => [status, fault]);
 }
 
-describe('status', () => {
-  test('before: the request is not processed', async () => {
-    const on = await struck({ on: POST, kind: 'status', status: 503, retry_after: 7 });
-    const answer = await provision(on, { 'x-request-id': 'r1' });
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toBe('7');
-    expect(answer.headers.get('x-request-id')).toBe('r1');
-    expect(answer.json.error).toMatchObject({ code: 'service_unavailable', request_id: 'r1' });
-    expect(await spacesMade(on)).toBe(0);
-    expect(await faultsLogged(on)).toEqual([
+describe('the fault "status"', () => {
+  test('before processing: nothing is created', async () => {
+    const on = await withFaults({ on: POST, kind: 'status', status: 503, retry_after: 7 });
+    const response = await provision(on, { 'x-request-id': 'r1' });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('7');
+    expect(response.headers.get('x-request-id')).toBe('r1');
+    expect(response.json.error).toMatchObject({ code: 'service_unavailable', request_id: 'r1' });
+    expect(await countSpaces(on)).toBe(0);
+    expect(await loggedFaults(on)).toEqual([
       [503, 'status/before'],
       [200, null],
     ]);
   });
 
-  test('after: the request is processed, and the true answer is not to be seen', async () => {
-    const on = await struck({ on: POST, kind: 'status', status: 500, stage: 'after' });
-    const answer = await provision(on);
-    expect([answer.status, answer.json.error.code]).toEqual([500, 'internal_error']);
-    expect(answer.text).not.toContain('acme');
-    expect(await spacesMade(on)).toBe(1);
+  test('after processing: the space is created, and the true response is hidden', async () => {
+    const on = await withFaults({ on: POST, kind: 'status', status: 500, stage: 'after' });
+    const response = await provision(on);
+    expect([response.status, response.json.error.code]).toEqual([500, 'internal_error']);
+    expect(response.text).not.toContain('acme');
+    expect(await countSpaces(on)).toBe(1);
   });
 
-  test("after: nothing of the true answer's headers is left", async () => {
-    const on = await struck({ on: 'DELETE', kind: 'status', status: 500, stage: 'after' });
-    const answer = await on.partner('DELETE', SPACES, { headers: { 'x-request-id': 'r1' } });
-    expect(answer.status).toBe(500);
-    expect(answer.headers.has('allow')).toBe(false);
-    expect(answer.headers.get('x-request-id')).toBe('r1');
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+  test('after processing: no header of the true response is left', async () => {
+    const on = await withFaults({ on: 'DELETE', kind: 'status', status: 500, stage: 'after' });
+    const response = await on.partner('DELETE', SPACES, { headers: { 'x-request-id': 'r1' } });
+    expect(response.status).toBe(500);
+    expect(response.headers.has('allow')).toBe(false);
+    expect(response.headers.get('x-request-id')).toBe('r1');
+    expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('Retry-After may be a date, or not there', async () => {
+  test('sends Retry-After as a date, or not at all', async () => {
     const date = 'Thu, 01 Jan 2026 12:00:11 GMT';
-    const on = await struck(
+    const on = await withFaults(
       { on: POST, kind: 'status', status: 429, retry_after: date, times: 1 },
       { on: POST, kind: 'status', status: 429 },
     );
@@ -93,27 +96,27 @@ describe('status', () => {
   });
 });
 
-describe('reset', () => {
+describe('the fault "reset"', () => {
   test.each([
     ['before', 0],
     ['after', 1],
-  ] as const)('%s: the connection is reset and %i spaces are made', async (stage, made) => {
-    const on = await struck({ on: POST, kind: 'reset', stage });
+  ] as const)('%s processing: the connection is reset with %i spaces created', async (stage, created) => {
+    const on = await withFaults({ on: POST, kind: 'reset', stage });
     const failure = await provision(on).catch((error) => error);
     expect(failure.cause.code).toBe('ECONNRESET');
-    expect(await spacesMade(on)).toBe(made);
-    expect((await faultsLogged(on))[0]).toEqual([null, `reset/${stage}`]);
+    expect(await countSpaces(on)).toBe(created);
+    expect((await loggedFaults(on))[0]).toEqual([null, `reset/${stage}`]);
   });
 
   test('reaches the client as a TCP reset without a byte', async () => {
-    const on = await struck({ kind: 'reset' });
+    const on = await withFaults({ kind: 'reset' });
     expect(await exchange(on, SPACES)).toEqual({ text: '', end: 'ECONNRESET' });
   });
 });
 
-describe('cut', () => {
-  test('the status, the headers, the full length, half of the body', async () => {
-    const on = await struck({ on: 'GET', kind: 'cut' });
+describe('the fault "cut"', () => {
+  test('sends the status, the headers, and the full length, but only half of the body', async () => {
+    const on = await withFaults({ on: 'GET', kind: 'cut' });
     await provision(on);
     const { text, end } = await exchange(on, SPACES);
     expect(end).toBe('ended');
@@ -125,21 +128,13 @@ describe('cut', () => {
     expect(body).toMatch(/^\{"count":1,/);
   });
 
-  test('a write that is cut was processed', async () => {
-    const on = await struck({ on: POST, kind: 'cut' });
+  test('of a write comes after it was processed', async () => {
+    const on = await withFaults({ on: POST, kind: 'cut' });
     await expect(provision(on)).rejects.toThrow();
-    expect(await spacesMade(on)).toBe(1);
-    expect((await faultsLogged(on))[0]).toEqual([201, 'cut/after']);
+    expect(await countSpaces(on)).toBe(1);
+    expect((await loggedFaults(on))[0]).toEqual([201, 'cut/after']);
   });
 });
-
-/** Resolves once the first request in the log satisfies the test; the log is asked over connections of its own. */
-async function untilLogged({ admin }: TestSandbox, test: (request: LoggedRequest) => boolean): Promise<void> {
-  for (;;) {
-    const [first]: LoggedRequest[] = (await admin('GET', '/requests')).json.requests;
-    if (first && test(first)) return;
-  }
-}
 
 /** Whether a promise is still pending after the service has answered another request. */
 async function isPending({ admin }: TestSandbox, promise: Promise<unknown>): Promise<boolean> {
@@ -147,105 +142,92 @@ async function isPending({ admin }: TestSandbox, promise: Promise<unknown>): Pro
   return (await Promise.race([promise.then(() => 'this'), other])) === 'other';
 }
 
-describe('stall', () => {
+describe('the fault "stall"', () => {
   test.each([
     ['before', 0],
     ['after', 1],
-  ] as const)('%s: no answer while the client waits, and %i spaces are made', async (stage, made) => {
-    const on = await struck({ on: POST, kind: 'stall', stage });
-    const patience = new AbortController();
-    const answer = fetch(`${on.sandbox.baseUrl}${PROVISION}`, {
+  ] as const)('%s processing: no response comes, with %i spaces created', async (stage, created) => {
+    const on = await withFaults({ on: POST, kind: 'stall', stage });
+    const abort = new AbortController();
+    const response = fetch(`${on.sandbox.baseUrl}${PROVISION}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${on.token}`, 'content-type': 'application/json' },
       body: JSON.stringify(provisionBody('acme')),
-      signal: patience.signal,
+      signal: abort.signal,
     });
-    await untilLogged(on, ({ fault, body }) => fault === `stall/${stage}` && (made === 0 || body !== null));
-    expect(await spacesMade(on)).toBe(made);
-    expect(await isPending(on, answer)).toBe(true);
-    patience.abort(new Error('out of patience'));
-    await expect(answer).rejects.toThrow('out of patience');
-    expect((await faultsLogged(on))[0]).toEqual([null, `stall/${stage}`]);
+    await waitForLoggedRequest(on, ({ fault, body }) => fault === `stall/${stage}` && (created === 0 || body !== null));
+    expect(await countSpaces(on)).toBe(created);
+    expect(await isPending(on, response)).toBe(true);
+    abort.abort(new Error('gave up'));
+    await expect(response).rejects.toThrow('gave up');
+    expect((await loggedFaults(on))[0]).toEqual([null, `stall/${stage}`]);
   });
 
-  test('with headers: the body does not come', async () => {
-    const on = await struck({ kind: 'stall', send: 'headers' });
-    const patience = new AbortController();
+  test('with headers sends the headers, but no body', async () => {
+    const on = await withFaults({ kind: 'stall', send: 'headers' });
+    const abort = new AbortController();
     const headers = { authorization: `Bearer ${on.token}` };
-    const answer = await fetch(`${on.sandbox.baseUrl}${SPACES}`, { headers, signal: patience.signal });
-    expect(answer.status).toBe(200);
-    const body = answer.text();
+    const response = await fetch(`${on.sandbox.baseUrl}${SPACES}`, { headers, signal: abort.signal });
+    expect(response.status).toBe(200);
+    const body = response.text();
     expect(await isPending(on, body)).toBe(true);
-    patience.abort(new Error('out of patience'));
-    await expect(body).rejects.toThrow('out of patience');
-    expect((await faultsLogged(on))[0]).toEqual([200, 'stall/before']);
+    abort.abort(new Error('gave up'));
+    await expect(body).rejects.toThrow('gave up');
+    expect((await loggedFaults(on))[0]).toEqual([200, 'stall/before']);
   });
 
-  test('closing the sandbox ends it', async () => {
-    const on = await struck({ kind: 'stall' });
+  test('is ended by closing the sandbox', async () => {
+    const on = await withFaults({ kind: 'stall' });
     const exchanged = exchange(on, SPACES);
-    await untilLogged(on, ({ fault }) => fault === 'stall/before');
+    await waitForLoggedRequest(on, ({ fault }) => fault === 'stall/before');
     await on.sandbox.close();
     expect((await exchanged).text).toBe('');
   });
 });
 
-describe('delay, html, garbage', () => {
-  test('delay: the true answer, later', async () => {
-    const on = await struck({ on: POST, kind: 'delay', ms: 80 });
-    const started = performance.now();
-    expect((await provision(on)).status).toBe(201);
-    expect(performance.now() - started).toBeGreaterThanOrEqual(75);
-  });
-
-  test('delay: of many requests at once is no leak to Node', async () => {
-    const warnings: string[] = [];
-    const keep = ({ name }: Error): void => void warnings.push(name);
-    process.on('warning', keep);
-    onTestFinished(() => void process.off('warning', keep));
-    const on = await struck({ on: POST, kind: 'delay', ms: 80 });
-    await Promise.all(Array.from({ length: 12 }, () => provision(on)));
-    expect(warnings).toEqual([]);
-  });
-
-  test("html: a proxy's page", async () => {
-    const on = await struck({ on: POST, kind: 'html', stage: 'after' }, { on: POST, kind: 'html', status: 504 });
-    const answer = await provision(on);
-    expect(answer.status).toBe(502);
-    expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
-    expect(answer.text).toContain('<h1>502 Bad Gateway</h1>');
-    expect(await spacesMade(on)).toBe(1);
-  });
-
-  test('garbage: 200 and no JSON', async () => {
-    const { sandbox, token } = await struck({ kind: 'garbage' });
-    const answer = await fetch(`${sandbox.baseUrl}${SPACES}`, { headers: { authorization: `Bearer ${token}` } });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    await expect(answer.json()).rejects.toThrow(SyntaxError);
-  });
+test('the fault "delay" sends the true response later, without a leak warning for many at once', async () => {
+  const warnings: string[] = [];
+  const collect = ({ name }: Error): void => void warnings.push(name);
+  process.on('warning', collect);
+  onTestFinished(() => void process.off('warning', collect));
+  const on = await withFaults({ on: POST, kind: 'delay', ms: 80 });
+  const started = performance.now();
+  const responses = await Promise.all(Array.from({ length: 12 }, () => provision(on)));
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([...Array(11).fill(200), 201]);
+  expect(performance.now() - started).toBeGreaterThanOrEqual(75);
+  expect(warnings).toEqual([]);
 });
 
-describe('the plan', () => {
-  test('skip and times choose among the matching requests', async () => {
-    const on = await struck({ on: `GET ${SPACES}`, kind: 'status', status: 503, skip: 1, times: 2 });
-    const statuses: number[] = [];
-    for (let count = 0; count < 5; count += 1) statuses.push((await on.partner('GET', SPACES)).status);
-    expect(statuses).toEqual([200, 503, 503, 200, 200]);
-  });
+test('the fault "html" sends an error page of a proxy', async () => {
+  const on = await withFaults({ on: POST, kind: 'html', stage: 'after' });
+  const response = await provision(on);
+  expect(response.status).toBe(502);
+  expect(response.headers.get('content-type')).toMatch(/^text\/html/);
+  expect(response.text).toContain('<h1>502 Bad Gateway</h1>');
+  expect(await countSpaces(on)).toBe(1);
+});
 
-  test('strikes partner requests that carry no token, and never the admin surface', async () => {
-    const on = await struck({ kind: 'status', status: 503 });
+test('the fault "garbage" sends 200 with a body that is not JSON', async () => {
+  const { sandbox, token } = await withFaults({ kind: 'garbage' });
+  const response = await fetch(`${sandbox.baseUrl}${SPACES}`, { headers: { authorization: `Bearer ${token}` } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  await expect(response.json()).rejects.toThrow(SyntaxError);
+});
+
+describe('a fault plan', () => {
+  test('applies to partner requests without a token, but never to the admin API', async () => {
+    const on = await withFaults({ kind: 'status', status: 503 });
     expect((await on.partner('GET', SPACES, { token: 'pat_wrong' })).status).toBe(503);
     expect((await on.admin('GET', '/settings')).status).toBe(200);
   });
 
-  test('is shown and replaced by the admin surface, its seed told so that a run can be repeated', async () => {
+  test('is shown and replaced on the admin API, with its seed so that a run can be repeated', async () => {
     const { admin, partner } = await startTestSandbox({ random: () => 0.5 });
     expect((await admin('GET', '/faults')).json).toEqual({ rules: [], seed: 0x8000_0000 });
     const put = await admin('PUT', '/faults', { rules: [{ kind: 'status', status: 500, times: 1 }] });
-    const filled = { kind: 'status', status: 500, times: 1, rate: 1, skip: 0, stage: 'before' };
-    expect(put.json).toEqual({ rules: [filled], seed: 0x8000_0000 });
+    const rule = { kind: 'status', status: 500, times: 1, rate: 1, skip: 0, stage: 'before' };
+    expect(put.json).toEqual({ rules: [rule], seed: 0x8000_0000 });
     expect((await admin('GET', '/faults')).json).toEqual(put.json);
     expect((await partner('GET', SPACES)).status).toBe(500);
     expect((await partner('GET', SPACES)).status).toBe(200);
@@ -258,19 +240,93 @@ describe('the plan', () => {
     [{ kind: 'status' }, 'rules[0].status'],
     [{ kind: 'status', status: 200 }, 'rules[0].status'],
     [{ kind: 'reset', rate: 2 }, 'rules[0].rate'],
+    [{ kind: 'reset', stage: 'after', at_bytes: 5 }, 'rules[0].at_bytes'],
     [{ kind: 'cut', stage: 'before' }, 'rules[0].stage'],
     [{ kind: 'reset', on: 'get /x' }, 'rules[0].on'],
     [{ kind: 'delay' }, 'rules[0].ms'],
-  ])('%j is refused', async (rule, path) => {
+  ])('with %j is refused', async (rule, path) => {
     const { admin } = await startTestSandbox();
     const { status, json } = await admin('PUT', '/faults', { rules: [rule] });
     expect(status).toBe(422);
     expect(json.error.fields.map((field: { path: string }) => field.path)).toContain(path);
   });
 
-  test('a plan that is not valid starts no sandbox', async () => {
-    await expect(startTestSandbox({ faults: { rules: [{ kind: 'reset', rate: -1 }] } })).rejects.toThrow(
-      /rules\[0\]\.rate/,
+  test('that is invalid starts no sandbox', async () => {
+    const faults = { rules: [{ kind: 'reset', rate: -1 }] } as const;
+    await expect(startTestSandbox({ faults: { rules: [...faults.rules] } })).rejects.toThrow(/rules\[0\]\.rate/);
+  });
+});
+
+describe('the injector', () => {
+  function rule(more: Partial<Pick<Fault, 'on' | 'rate' | 'times' | 'skip'>> = {}): Fault {
+    return { kind: 'reset', stage: 'before', rate: 1, skip: 0, ...more };
+  }
+
+  function createInjector(rules: Fault[], seed: number): FaultInjector {
+    return new FaultInjector({ rules, seed }, Math.random);
+  }
+
+  test.each([
+    [undefined, 'GET', '/v1/automation/spaces/', true],
+    ['GET', 'GET', '/v1/automation/spaces/', true],
+    ['GET', 'POST', '/v1/automation/spaces/', false],
+    ['/automation/spaces/', 'POST', '/v1/automation/spaces/', true],
+    ['* /automation/', 'DELETE', '/v1/automation/spaces/', true],
+    ['GET /v1/automation/spaces/', 'GET', '/v1/automation/spaces/', true],
+    ['GET /automation/spaces/', 'GET', '/v1/automation/spaces/s1/agents/', true],
+    ['GET /automation/spaces/$', 'GET', '/v1/automation/spaces/s1/agents/', false],
+    ['GET /automation/spaces/$', 'GET', '/v1/automation/spaces/', true],
+    ['GET /automation/spaces/:space_id/agents/', 'GET', '/v1/automation/spaces/s1/agents/', true],
+    ['GET /automation/spaces/*/agents/$', 'GET', '/v1/automation/spaces/s1/agents/', true],
+    ['GET /automation/spaces/*/agents/', 'GET', '/v1/automation/spaces/', false],
+    ['GET /automation/spaces/*$', 'GET', '/v1/automation/spaces/s1', true],
+    ['GET /automation/spaces/*$', 'GET', '/v1/automation/spaces/s1/agents/', false],
+    ['GET /automation.spaces/', 'GET', '/v1/automation/spaces/', false],
+    ['GET /v1$', 'GET', '/v1', true],
+  ])('a rule on %s matches %s %s: %s', (on, method, path, expected) => {
+    expect(createRequestMatcher(on)(method, path)).toBe(expected);
+  });
+
+  test('uses the first rule that applies; a later rule counts only the requests that pass it', () => {
+    const first = rule({ on: 'GET', times: 2 });
+    const second = rule({ skip: 1 });
+    const injector = createInjector([first, second], 0);
+    const faults = Array.from({ length: 5 }, () => injector.next('GET', '/v1/'));
+    expect(faults).toEqual([first, first, undefined, second, second]);
+  });
+
+  test('gives the same faults for the same seed, and others for another', () => {
+    const hits = (seed: number): boolean[] => {
+      const injector = createInjector([rule({ rate: 0.5 })], seed);
+      return Array.from({ length: 64 }, () => injector.next('GET', '/v1/') !== undefined);
+    };
+    expect(hits(42)).toEqual(hits(42));
+    expect(hits(42)).not.toEqual(hits(43));
+  });
+
+  test('injects about as often as the rate says, whatever the seed', () => {
+    fc.assert(
+      fc.property(fc.nat(0xffff_ffff), fc.double({ min: 0, max: 1, noNaN: true }), (seed, rate) => {
+        const injector = createInjector([rule({ rate })], seed);
+        let hits = 0;
+        for (let count = 0; count < 2_000; count += 1) if (injector.next('GET', '/v1/')) hits += 1;
+        // Six standard deviations at the widest.
+        expect(Math.abs(hits / 2_000 - rate)).toBeLessThan(0.07);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('never injects within the first `skip` requests, nor more than `times`', () => {
+    const limits = fc.record({ skip: fc.nat(20), times: fc.nat(20), rate: fc.constantFrom(0.3, 1) });
+    fc.assert(
+      fc.property(limits, fc.nat(), ({ skip, times, rate }, seed) => {
+        const injector = createInjector([rule({ skip, times, rate })], seed);
+        const hits = Array.from({ length: 60 }, () => injector.next('GET', '/v1/') !== undefined);
+        expect(hits.slice(0, skip)).not.toContain(true);
+        expect(hits.filter(Boolean).length).toBeLessThanOrEqual(times);
+        if (rate === 1) expect(hits.filter(Boolean).length).toBe(times);
+      }),
     );
   });
 });

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { request } from 'undici';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
 import type { ApiResponse, TestSandbox } from './client.ts';
 
@@ -19,14 +19,14 @@ export function sha256(content: Uint8Array | string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** A part up to its content: what stands after `form-data`, and further headers. */
+/** The head of a form part: the parameters of its disposition, and further headers. */
 export function partHead(parameters: string, more = ''): string {
   return `--${BOUNDARY}\r\nContent-Disposition: form-data${parameters}\r\n${more}\r\n`;
 }
 
 export const FORM_END = `\r\n--${BOUNDARY}--\r\n`;
 
-/** A form with one part, the file. */
+/** A form with one file. */
 export function fileForm(content: Uint8Array | string, filename = 'a.bin'): Buffer {
   return Buffer.concat([
     Buffer.from(partHead(`; name="file"; filename="${filename}"`)),
@@ -35,7 +35,7 @@ export function fileForm(content: Uint8Array | string, filename = 'a.bin'): Buff
   ]);
 }
 
-/** Sends a body as it stands, as a form. */
+/** Posts a body as a form. */
 export function postForm(
   { partner }: TestSandbox,
   path: string,
@@ -45,14 +45,14 @@ export function postForm(
   return partner('POST', path, { raw, headers: { 'content-type': type } });
 }
 
-/** Sends a body as it is made, without its length where none is given. */
+/** Streams a body as a form, with a declared length if one is given. */
 export async function streamForm(
   { sandbox, token }: Pick<TestSandbox, 'sandbox' | 'token'>,
   path: string,
   body: AsyncIterable<Uint8Array>,
   length?: number,
 ): Promise<{ status: number; json: { [name: string]: unknown } }> {
-  const { statusCode, body: answer } = await request(`${sandbox.baseUrl}${path}`, {
+  const { statusCode, body: response } = await request(`${sandbox.baseUrl}${path}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${token}`,
@@ -61,34 +61,52 @@ export async function streamForm(
     },
     body: Readable.from(body, { objectMode: false }),
   });
-  const json: unknown = await answer.json();
+  const json: unknown = await response.json();
   return { status: statusCode, json: Object(json) };
 }
 
-/** The bytes of an upload, as they are kept. */
+/** Downloads the bytes of an upload. */
 export async function downloadContent({ sandbox }: Pick<TestSandbox, 'sandbox'>, id: string): Promise<Buffer> {
   const headers = { authorization: `Bearer ${sandbox.adminKey}` };
-  const answer = await fetch(`${sandbox.adminUrl}/uploads/${id}/content`, { headers });
-  if (!answer.ok) throw new Error(`The content of ${id} is not there: ${answer.status}.`);
-  return Buffer.from(await answer.arrayBuffer());
+  const response = await fetch(`${sandbox.adminUrl}/uploads/${id}/content`, { headers });
+  if (!response.ok) throw new Error(`Downloading ${id} failed with ${response.status}.`);
+  return Buffer.from(await response.arrayBuffer());
 }
 
-/** The names of the files below a data directory that uploads are in. */
+interface ListedUpload {
+  readonly sha256: string;
+  readonly document_id?: string;
+  readonly file_attachment_id?: string;
+}
+
+export function idOf({ document_id, file_attachment_id }: ListedUpload): string {
+  return document_id ?? file_attachment_id ?? '';
+}
+
+/** Asserts that each upload has its file with the right bytes, and that there are no other files. */
+export async function expectWholeUploads(on: TestSandbox, dataDir: string): Promise<readonly ListedUpload[]> {
+  const uploads: ListedUpload[] = (await on.admin('GET', '/uploads')).json.uploads;
+  expect(await uploadedFiles(dataDir)).toEqual(uploads.map(idOf).sort());
+  for (const upload of uploads) expect(sha256(await downloadContent(on, idOf(upload)))).toBe(upload.sha256);
+  return uploads;
+}
+
+/** The names of the files of uploads in a data directory. */
 export async function uploadedFiles(dataDir: string): Promise<string[]> {
   const names = await readdir(dataDir);
   return names.includes('sandbox-uploads') ? (await readdir(join(dataDir, 'sandbox-uploads'))).sort() : [];
 }
 
-/** A POST by hand on a bare socket. */
+/** A POST on a bare socket. */
 export interface RawPost {
   readonly socket: Socket;
-  /** All that came back, once the connection is closed, and how it was. */
+  /** Everything that came back, and how the connection ended. */
   readonly whole: Promise<{ text: string; end: string }>;
   /** The first of what comes back. */
   first(): Promise<string>;
 }
 
-/** Sends the head of a request, and the beginning of its body. */
+/** Sends the head of a request and the start of its body. */
 export function rawPost(
   { sandbox, token }: TestSandbox,
   path: string,
@@ -122,7 +140,7 @@ export function rawPost(
   return { socket, whole, first };
 }
 
-/** Resolves once the newest request in the log satisfies the test. */
+/** Resolves once the newest logged request satisfies the test. */
 export async function waitForLoggedRequest(
   { admin }: TestSandbox,
   test: (request: LoggedRequest) => boolean,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { childSandboxes, temporaryDirectory } from '../sandbox/child-process.ts';
+import { prepareChildSandboxes, temporaryDirectory } from '../sandbox/child-process.ts';
 import { connectToChild } from '../sandbox/client.ts';
 import {
   ATTACHMENTS,
@@ -14,7 +14,7 @@ import {
   streamForm,
 } from '../sandbox/uploads.ts';
 
-const startChild = childSandboxes();
+const startChild = prepareChildSandboxes();
 
 const MIB = 1024 * 1024;
 

@@ -2,28 +2,28 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { runChild } from '../../cli/run-child.ts';
-import { SANDBOX_FLAGS, type SandboxInput, sandboxInput, startFor } from '../../cli/sandbox-options.ts';
+import { parseSandboxOptions, SANDBOX_FLAGS, type SandboxInput, startFromOptions } from '../../cli/sandbox-options.ts';
 import { UsageError } from '../../errors.ts';
 
 interface Input extends SandboxInput {
-  readonly line: readonly string[];
+  readonly commandLine: readonly string[];
 }
 
-/** Puts this program into a directory under its own name, so that the command finds it, and finds this very version. */
-async function linkSelf(directory: string, self: readonly string[]): Promise<string> {
+/** Puts a `partnerctl` that starts this very program into a directory. @returns the directory for the PATH */
+async function createLauncher(directory: string, self: readonly string[]): Promise<string> {
   const { mkdir, writeFile } = await import('node:fs/promises');
   const bin = join(directory, 'bin');
   await mkdir(bin);
-  const posix = self.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  const posix = self.map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(' ');
   await writeFile(join(bin, 'partnerctl'), `#!/bin/sh\nexec ${posix} "$@"\n`, { mode: 0o755 });
-  const windows = self.map((word) => `"${word}"`).join(' ');
+  const windows = self.map((arg) => `"${arg}"`).join(' ');
   await writeFile(join(bin, 'partnerctl.cmd'), `@${windows} %*\r\n`);
   return bin;
 }
 
 export default command<Input>({
   description:
-    'Starts a sandbox, runs a command with PARTNER_BASE_URL and PARTNER_TOKEN set to it, and ends with the exit code of the command. PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY open the admin surface; the state file is a temporary one unless PARTNER_STATE names another.',
+    'Starts a sandbox, runs a command against it (PARTNER_BASE_URL and PARTNER_TOKEN are set), and exits with the exit code of the command. PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY give access to the admin API. The state file is temporary unless PARTNER_STATE names one.',
   args: [{ usage: '<command...>', description: 'the command and its arguments, after --' }],
   flags: SANDBOX_FLAGS,
   examples: [
@@ -33,16 +33,18 @@ export default command<Input>({
       does: 'several commands against the same sandbox',
     },
   ],
-  parse: (words) => ({ ...sandboxInput(words), line: words.positionals }),
-  async run(context, { line, ...input }) {
-    const [file, ...args] = line;
-    if (file === undefined)
-      throw new UsageError('No command is given.', { hint: 'partnerctl sandbox run -- <command>' });
+  parse: (args) => ({ ...parseSandboxOptions(args), commandLine: args.positionals }),
+  async run(context, { commandLine, ...input }) {
+    const [file, ...args] = commandLine;
+    if (file === undefined) {
+      throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
+    }
     const { mkdtemp, rm } = await import('node:fs/promises');
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
     try {
-      const sandbox = await startFor(input);
+      const sandbox = await startFromOptions(input);
       try {
+        const path = [await createLauncher(directory, context.selfCommand), context.env.PATH];
         const env = {
           PARTNER_STATE: join(directory, 'state.jsonl'),
           ...context.env,
@@ -50,8 +52,8 @@ export default command<Input>({
           PARTNER_TOKEN: await sandbox.createToken(),
           PARTNER_SANDBOX_URL: sandbox.adminUrl,
           PARTNER_SANDBOX_KEY: sandbox.adminKey,
-          // An empty part of a PATH would be the current directory.
-          PATH: [await linkSelf(directory, context.selfCommand), context.env.PATH].filter(Boolean).join(delimiter),
+          // An empty entry would mean the current directory.
+          PATH: path.filter(Boolean).join(delimiter),
         };
         return { kind: 'none', exitCode: await runChild(context, file, args, env) };
       } finally {

@@ -1,23 +1,23 @@
 import { once } from 'node:events';
 import { command } from '../../cli/command.ts';
-import { SANDBOX_FLAGS, type SandboxInput, sandboxInput, startFor } from '../../cli/sandbox-options.ts';
+import { parseSandboxOptions, SANDBOX_FLAGS, type SandboxInput, startFromOptions } from '../../cli/sandbox-options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 
 export default command<SandboxInput>({
   description:
-    'Runs the whole service on this machine, on a loopback address, with a token and an admin surface of its own. Ctrl-C ends it.',
+    'Runs the whole service on a loopback address of this machine, with a token and an admin API of its own. Stop it with Ctrl-C.',
   flags: [...SANDBOX_FLAGS, { usage: '--port <n>', description: 'the port to listen on', default: 'a free one' }],
   examples: [
-    { line: 'partnerctl sandbox start', does: 'in memory, on a free port; prints what to set' },
+    { line: 'partnerctl sandbox start', does: 'in memory, on a free port; prints the variables to set' },
     {
       line: 'partnerctl sandbox start --port 4310 --data ./sandbox',
-      does: 'kept in a directory, always on the same port',
+      does: 'with its data on disk, always on the same port',
     },
-    { line: 'partnerctl sandbox start --script answers.yaml', does: 'agents that answer as a file says' },
+    { line: 'partnerctl sandbox start --script replies.yaml', does: 'with agents that reply as a file says' },
   ],
-  parse: sandboxInput,
+  parse: parseSandboxOptions,
   async run(context, input) {
-    const sandbox = await startFor(input);
+    const sandbox = await startFromOptions(input);
     const token = await sandbox.createToken();
     async function* events(): AsyncGenerator<StreamEvent> {
       try {
@@ -31,7 +31,7 @@ export default command<SandboxInput>({
             `export PARTNER_SANDBOX_KEY=${adminKey}`,
           ].join('\n'),
         };
-        await context.notice('The sandbox is listening. Ctrl-C ends it.');
+        await context.notice('The sandbox is listening. Stop it with Ctrl-C.');
         const { interrupt } = context.signals;
         if (!interrupt.aborted) await once(interrupt, 'abort');
       } finally {

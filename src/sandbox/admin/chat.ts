@@ -1,20 +1,18 @@
 import * as v from 'valibot';
-import { readBody } from '../body.ts';
-import { scriptSchema } from '../chat/script.ts';
-import { sourceAt } from '../chat/source.ts';
-import type { Service } from '../service.ts';
-import { closed, messageText, sessionId } from '../shapes.ts';
-import { messageRoleSchema } from '../store/messages.ts';
-import { issueChatToken, newChatTokenSchema, publicToken } from '../tokens.ts';
-import type { AdminRoute } from './route.ts';
+import { scriptSchema } from '../agents/reply-script.ts';
+import { readBody } from '../request-body.ts';
+import { requireSource } from '../routes/lookup.ts';
+import type { Route, Service } from '../service.ts';
+import { messageRoleSchema } from '../store/changes.ts';
+import { closedObject, messageText, sessionId } from '../validation.ts';
 
-const MAX_INJECTED_BYTES = 2 * 1024 * 1024;
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
-/** The journal holds what came at once in one line, and a line has to fit into a string. */
+/** The journal writes messages that are injected together as one line, and a line has to fit into a string. */
 const MAX_INJECTED_TEXT = 64 * 1024 * 1024;
 
 const injectionSchema = v.pipe(
-  closed({
+  closedObject({
     source_id: v.string(),
     session_id: sessionId(),
     role: messageRoleSchema,
@@ -28,26 +26,17 @@ const injectionSchema = v.pipe(
   ),
 );
 
-/** API chat tokens, how agents answer, and messages put straight into a session. */
-export function chatAdmin(service: Service): AdminRoute[] {
+/** How agents reply, and messages put straight into a session. */
+export function chatAdmin(service: Service): Route[] {
+  const { store, agents } = service;
   return [
-    {
-      method: 'POST',
-      path: '/chat-tokens',
-      handle: async (c) => {
-        const wanted = await readBody(c, newChatTokenSchema);
-        sourceAt(service, wanted.source_id);
-        const { record, secret } = issueChatToken(service, wanted);
-        return c.json({ ...publicToken(record), token: secret }, 201);
-      },
-    },
-    { method: 'GET', path: '/script', handle: (c) => c.json({ rules: service.store.world.script }) },
+    { method: 'GET', path: '/script', handle: (c) => c.json({ rules: store.world.script }) },
     {
       method: 'PUT',
       path: '/script',
       handle: async (c) => {
-        const { rules } = await readBody(c, closed({ rules: scriptSchema }));
-        service.store.commit({ kind: 'script', script: rules });
+        const { rules } = await readBody(c, closedObject({ rules: scriptSchema }));
+        store.commit({ kind: 'script', script: rules });
         return c.json({ rules });
       },
     },
@@ -55,14 +44,12 @@ export function chatAdmin(service: Service): AdminRoute[] {
       method: 'POST',
       path: '/messages',
       handle: async (c) => {
-        const { source_id, count, text, ...where } = await readBody(c, injectionSchema, {
-          maxBytes: MAX_INJECTED_BYTES,
-        });
-        const textAt = (number: number): string => (count ? text.replaceAll('{n}', String(number)) : text);
-        const ends = service.runner.inject(sourceAt(service, source_id), where, count ?? 1, textAt);
-        const first_message_id = ends.at(0)?.message_id;
-        const last_message_id = ends.at(-1)?.message_id;
-        return c.json({ created: count ?? 1, first_message_id, last_message_id }, 201);
+        const body = await readBody(c, injectionSchema, { maxBytes: MAX_BODY_BYTES });
+        const { source_id, session_id, role, text } = body;
+        const count = body.count ?? 1;
+        const textOf = (number: number): string => (body.count ? text.replaceAll('{n}', String(number)) : text);
+        const ids = agents.inject(requireSource(service, source_id), { session_id, role, count }, textOf);
+        return c.json({ created: count, ...ids }, 201);
       },
     },
   ];

@@ -1,12 +1,11 @@
 import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
-import { readBody } from '../body.ts';
 import { invalidInput } from '../problem.ts';
-import { type Service, timestamp } from '../service.ts';
-import { closed } from '../shapes.ts';
-import type { AdminRoute } from './route.ts';
+import { readBody } from '../request-body.ts';
+import { type Route, type Service, timestamp } from '../service.ts';
+import { closedObject } from '../validation.ts';
 
-/** A greater step is more likely a slip than a wish, and each run on the way is carried out. */
+/** A larger step is more likely a slip, and every run on the way is carried out. */
 const MAX_STEP_MS = 10 * 366 * 86_400_000;
 
 function isDuration(text: string): text is StringValue {
@@ -29,17 +28,15 @@ const momentSchema = v.pipe(
 );
 
 const changeSchema = v.pipe(
-  closed({
+  closedObject({
     frozen: v.optional(v.boolean()),
-    /** The moment to go to. */
     set: v.optional(momentSchema),
-    /** How far to go. */
     advance: v.optional(durationSchema),
   }),
   v.check(({ set, advance }) => set === undefined || advance === undefined, 'must have set or advance, not both'),
 );
 
-/** The moment that a change leads to. @throws Problem 422 for one in the past, or too far off. */
+/** The moment that a change moves to. @throws Problem 422 when it is in the past or too far ahead */
 function targetOf({ set, advance }: v.InferOutput<typeof changeSchema>, now: number): number {
   const path = set === undefined ? 'advance' : 'set';
   const target = set ?? now + (advance ?? 0);
@@ -48,18 +45,16 @@ function targetOf({ set, advance }: v.InferOutput<typeof changeSchema>, now: num
   return target;
 }
 
-function shownClock(service: Service) {
-  return { now: timestamp(service), frozen: service.timeline.frozen };
-}
-
 /**
- * The service's clock. A PATCH freezes it (`frozen`), lets it run on (`"frozen": false`), and moves it on to a moment
- * (`set`) or by a duration (`advance`); the answer comes when everything that was due on the way has happened. It never
- * goes back, except to the machine's clock when the service is reset.
+ * The service's clock. A PATCH freezes it (`"frozen": true`), lets it run on (`false`), and moves it ahead to a moment
+ * (`set`) or by a duration (`advance`); the response comes when everything that was due on the way has happened. The clock
+ * never goes back, except to the machine's when the service is reset.
  */
-export function clockAdmin(service: Service): AdminRoute[] {
+export function clockAdmin(service: Service): Route[] {
+  const { scheduler } = service;
+  const show = () => ({ now: timestamp(service), frozen: scheduler.isFrozen });
   return [
-    { method: 'GET', path: '/clock', handle: (c) => c.json(shownClock(service)) },
+    { method: 'GET', path: '/clock', handle: (c) => c.json(show()) },
     {
       method: 'PATCH',
       path: '/clock',
@@ -67,8 +62,8 @@ export function clockAdmin(service: Service): AdminRoute[] {
         const change = await readBody(c, changeSchema);
         const isMove = change.set !== undefined || change.advance !== undefined;
         const target = isMove ? (now: number) => targetOf(change, now) : undefined;
-        await service.timeline.change({ frozen: change.frozen, target });
-        return c.json(shownClock(service));
+        await scheduler.change({ frozen: change.frozen, target });
+        return c.json(show());
       },
     },
   ];

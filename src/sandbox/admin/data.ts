@@ -1,66 +1,67 @@
 import * as v from 'valibot';
-import { readBody } from '../body.ts';
-import { FaultDice, settle } from '../faults.ts';
-import { makeId } from '../ids.ts';
+import { sessionOf } from '../agents/cron-runner.ts';
+import { FaultInjector } from '../faults.ts';
 import { Problem } from '../problem.ts';
-import { type Service, timestamp } from '../service.ts';
-import { closed, filledText } from '../shapes.ts';
-import type { SpaceRecord } from '../store/spaces.ts';
-import type { AdminRoute } from './route.ts';
+import { readBody } from '../request-body.ts';
+import { toPublicCronJob } from '../routes/cron-jobs.ts';
+import { toPublicUpload } from '../routes/uploads.ts';
+import { createId, type Route, type Service, timestamp } from '../service.ts';
+import type { CronJob, Space } from '../store/changes.ts';
+import { closedObject, nonBlankText } from '../validation.ts';
 
-const newTemplateSchema = closed({ template_id: filledText(255), name: filledText(255) });
+const newTemplateSchema = closedObject({ template_id: nonBlankText(255), name: nonBlankText(255) });
 
-const bulkSchema = closed({
+const bulkSchema = closedObject({
   count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000)),
-  prefix: v.optional(filledText(200), 'space'),
+  prefix: v.optional(nonBlankText(200), 'space'),
 });
 
-const resetSchema = closed({ keep_tokens: v.optional(v.boolean(), true) });
+const resetSchema = closedObject({ keep_tokens: v.optional(v.boolean(), true) });
 
-/** Makes those of `<prefix>-1` to `<prefix>-<count>` that are not there yet. */
-function makeSpaces(service: Service, count: number, prefix: string): number {
+/** Creates the missing ones of the spaces `<prefix>-1` to `<prefix>-<count>`. @returns how many were missing */
+function createSpaces(service: Service, count: number, prefix: string): number {
   const created_at = timestamp(service);
-  const spaces: SpaceRecord[] = [];
+  let created = 0;
   for (let number = 1; number <= count; number += 1) {
     const external_space_id = `${prefix}-${number}`;
-    if (service.store.world.spaces.byExternalId(external_space_id)) continue;
-    const name = `${prefix} ${number}`;
-    spaces.push({ space_id: makeId('spc'), external_space_id, name, description: '', is_org_wide: false, created_at });
+    if (service.store.world.findSpace(external_space_id)) continue;
+    const text = { name: `${prefix} ${number}`, description: '' };
+    const space: Space = { space_id: createId('spc'), external_space_id, ...text, is_org_wide: false, created_at };
+    service.store.commit({ kind: 'space', space });
+    created += 1;
   }
-  for (const space of spaces) service.store.commit({ kind: 'space', space });
-  return spaces.length;
+  return created;
 }
 
 async function reset(service: Service, keepTokens: boolean): Promise<void> {
-  const uploads = [...service.store.world.uploads.all()];
-  service.store.commit({ kind: 'reset', keep_tokens: keepTokens });
-  service.timeline.clear();
-  // The clock may have gone back, and what was used up then says nothing about now.
-  service.limiter.clear();
-  service.log.clear();
-  service.faults = new FaultDice(settle({ rules: [] }, service.random));
-  // Not before the records are gone for good: a crash may leave a file without a record, never the other way about.
-  await service.store.durable();
-  await service.store.files.remove(uploads.map(({ upload_id }) => upload_id));
+  const { store, scheduler, limiter, log, random } = service;
+  const uploadIds = [...store.world.uploads.keys()];
+  store.commit({ kind: 'reset', keep_tokens: keepTokens });
+  scheduler.clear();
+  // The clock may have gone back, and the windows of the rate limit with it.
+  limiter.clear();
+  log.clear();
+  service.faults = new FaultInjector({ rules: [] }, random);
+  // A crash may leave a file without a record, but never a record without its file.
+  await store.durable();
+  await store.files.remove(uploadIds);
 }
 
-/** Templates, spaces in bulk, and the way back to an empty service. */
-export function dataAdmin(service: Service): AdminRoute[] {
+/** Templates, spaces in bulk, and the reset to an empty service. */
+export function dataAdmin(service: Service): Route[] {
+  const { store } = service;
   return [
-    {
-      method: 'GET',
-      path: '/templates',
-      handle: (c) => c.json({ templates: [...service.store.world.templates.values()] }),
-    },
+    { method: 'GET', path: '/templates', handle: (c) => c.json({ templates: [...store.world.templates.values()] }) },
     {
       method: 'POST',
       path: '/templates',
       handle: async (c) => {
-        const { template_id, name } = await readBody(c, newTemplateSchema);
-        if (service.store.world.templates.has(template_id)) {
-          throw new Problem(409, 'template_exists', `There is a template ${template_id} already.`);
+        const template = await readBody(c, newTemplateSchema);
+        const { template_id, name } = template;
+        if (store.world.templates.has(template_id)) {
+          throw new Problem(409, 'template_exists', `The template ${template_id} already exists.`);
         }
-        service.store.commit({ kind: 'template', template: { template_id, name } });
+        store.commit({ kind: 'template', template: { template_id, name } });
         return c.json({ template_id, name }, 201);
       },
     },
@@ -69,7 +70,7 @@ export function dataAdmin(service: Service): AdminRoute[] {
       path: '/spaces',
       handle: async (c) => {
         const { count, prefix } = await readBody(c, bulkSchema);
-        return c.json({ created: makeSpaces(service, count, prefix) }, 201);
+        return c.json({ created: createSpaces(service, count, prefix) }, 201);
       },
     },
     {
@@ -79,6 +80,57 @@ export function dataAdmin(service: Service): AdminRoute[] {
         const { keep_tokens } = await readBody(c, resetSchema);
         await reset(service, keep_tokens);
         return c.body(null, 204);
+      },
+    },
+  ];
+}
+
+/** A job with the session of its runs; before the first run its agent may have no source. */
+function toAdminCronJob(service: Service, job: CronJob) {
+  const source_id = service.store.world.sourceOf(job.agent_id)?.source_id ?? null;
+  return { ...toPublicCronJob(service, job), source_id, session_id: sessionOf(job) };
+}
+
+/** All scheduled jobs, and the deletion of one, for which the partner API has no call. */
+export function cronAdmin(service: Service): Route[] {
+  const { cronJobs } = service.store.world;
+  return [
+    {
+      method: 'GET',
+      path: '/cron-jobs',
+      handle: (c) => c.json({ cron_jobs: [...cronJobs.values()].map((job) => toAdminCronJob(service, job)) }),
+    },
+    {
+      method: 'DELETE',
+      path: '/cron-jobs/:cron_job_id',
+      handle: (c) => {
+        const cron_job_id = c.req.param('cron_job_id') ?? '';
+        const job = cronJobs.get(cron_job_id);
+        if (!job) throw new Problem(404, 'cron_job_not_found', `There is no cron job ${cron_job_id}.`);
+        service.cron.remove(job);
+        return c.body(null, 204);
+      },
+    },
+  ];
+}
+
+/** All uploads, and their bytes, for which the partner API has no call. */
+export function uploadAdmin({ store }: Service): Route[] {
+  const { uploads } = store.world;
+  return [
+    { method: 'GET', path: '/uploads', handle: (c) => c.json({ uploads: [...uploads.values()].map(toPublicUpload) }) },
+    {
+      method: 'GET',
+      path: '/uploads/:upload_id/content',
+      handle: async (c) => {
+        const upload_id = c.req.param('upload_id') ?? '';
+        const upload = uploads.get(upload_id);
+        if (!upload) throw new Problem(404, 'upload_not_found', `There is no upload ${upload_id}.`);
+        // Not the caller's own type: a browser must not execute what was uploaded.
+        const headers = { 'Content-Type': 'application/octet-stream', 'Content-Length': String(upload.bytes) };
+        if (c.req.method === 'HEAD') return c.body(null, 200, headers);
+        const file = await store.files.open(upload_id);
+        return c.body(ReadableStream.from(file.createReadStream()), 200, headers);
       },
     },
   ];

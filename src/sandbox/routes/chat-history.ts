@@ -1,14 +1,15 @@
 import * as v from 'valibot';
-import { sourceAt } from '../chat/source.ts';
-import { HISTORY_PATH, type Quirk } from '../faults.ts';
-import { checkSource } from '../gate.ts';
+import { checkSource } from '../auth.ts';
+import type { HistoryQuirk } from '../faults.ts';
 import { pageSizeOf } from '../paging.ts';
 import { invalidInput, Problem } from '../problem.ts';
-import type { Route, Service, ServiceContext } from '../service.ts';
-import { check, sessionId } from '../shapes.ts';
-import type { MessageRecord, Thread } from '../store/messages.ts';
+import type { Service, ServiceContext } from '../service.ts';
+import type { Message } from '../store/changes.ts';
+import type { Session } from '../store/session.ts';
+import { check, quote, sessionId } from '../validation.ts';
+import { requireSource } from './lookup.ts';
 
-/** A page ends before it holds more text than this, in UTF-16 units, though never before its first message. */
+/** A page holds at most this much text, in UTF-16 units, but always at least one message. */
 const MAX_PAGE_TEXT = 8 * 1024 * 1024;
 
 const querySchema = v.object({
@@ -17,19 +18,17 @@ const querySchema = v.object({
   after_message_id: v.optional(v.string()),
 });
 
-/** The index of the first message after the cursor. @throws Problem 422 for a cursor that is no message of the session. */
-function startOf(thread: Thread | undefined, cursor: string | undefined): number {
+/** The index of the first message after the cursor. @throws Problem 422 when the cursor is no message of the session */
+function startOf(session: Session | undefined, cursor: string | undefined): number {
   if (cursor === undefined) return 0;
-  const position = thread?.positionOf(cursor);
-  if (position !== undefined) return position + 1;
+  const index = session?.indexOf(cursor);
+  if (index !== undefined) return index + 1;
   const fields = [{ path: 'after_message_id', message: 'is no message of this session' }];
-  throw new Problem(422, 'unknown_cursor', `There is no message ${JSON.stringify(cursor)} in this session.`, {
-    fields,
-  });
+  throw new Problem(422, 'unknown_cursor', `There is no message ${quote(cursor)} in this session.`, { fields });
 }
 
-/** How many messages from `start` on are on one page. */
-function lengthOf(messages: readonly MessageRecord[], start: number, size: number, quirk: Quirk | undefined): number {
+/** How many messages from `start` on fit on one page. */
+function pageLength(messages: readonly Message[], start: number, size: number, quirk?: HistoryQuirk): number {
   let length = 0;
   let text = 0;
   for (const message of messages.slice(start, start + size)) {
@@ -40,50 +39,38 @@ function lengthOf(messages: readonly MessageRecord[], start: number, size: numbe
   return quirk?.kind === 'short_page' ? Math.ceil(length / 2) : length;
 }
 
-function swapNeighbours<Item>(items: readonly Item[]): Item[] {
+function swapNeighbors<Item>(items: readonly Item[]): Item[] {
   return items.flatMap((item, index) => (index % 2 === 0 ? [...items.slice(index + 1, index + 2), item] : []));
 }
 
-/** What a page shows when its own messages are those from `start` up to `end`. */
-function shownOn(messages: readonly MessageRecord[], start: number, end: number, quirk: Quirk | undefined) {
+/** What a page from `start` up to `end` shows. */
+function withQuirk(messages: readonly Message[], start: number, end: number, quirk?: HistoryQuirk): Message[] {
   const first = quirk?.kind === 'repeat' ? Math.max(0, start - quirk.messages) : start;
   const shown = messages.slice(first, end);
-  return quirk?.kind === 'reorder' ? swapNeighbours(shown) : shown;
+  return quirk?.kind === 'reorder' ? swapNeighbors(shown) : shown;
 }
 
 /**
- * One page of a session's messages after the cursor. The next page is where the last message of this one is the cursor,
- * so what is said meanwhile moves no page. Costs no more than the page, however long the session.
+ * One page of a session's messages after the cursor (spec §4.4). The cursor of the next page is the last message of this
+ * one, so new messages shift no page. An unknown session is empty.
  */
-function historyPage(service: Service, c: ServiceContext) {
+export function historyPage(service: Service, c: ServiceContext) {
   const query = check(querySchema, c.req.query());
   if (!query.ok) throw invalidInput(query.fields);
   const { source_id, session_id, after_message_id } = query.value;
   const size = pageSizeOf(service, c);
   checkSource(c.get('token'), source_id);
-  sourceAt(service, source_id);
-  const thread = service.store.world.threads.get(source_id, session_id);
-  const messages = thread?.messages ?? [];
-  const start = startOf(thread, after_message_id);
+  requireSource(service, source_id);
+  const session = service.store.world.session(source_id, session_id);
+  const messages = session?.messages ?? [];
+  const start = startOf(session, after_message_id);
   const quirk = c.get('quirk');
-  const end = start + lengthOf(messages, start, size, quirk);
+  const end = start + pageLength(messages, start, size, quirk);
   const last = end < messages.length ? messages[end - 1] : undefined;
-  const further = last && { source_id, session_id, after_message_id: last.message_id, page_size: String(size) };
+  const nextQuery = last && { source_id, session_id, after_message_id: last.message_id, page_size: String(size) };
   return {
-    next: further ? `${service.origin}${c.req.path}?${new URLSearchParams(further)}` : null,
+    next: nextQuery ? `${service.origin}${c.req.path}?${new URLSearchParams(nextQuery)}` : null,
     previous: null,
-    results: shownOn(messages, start, end, quirk),
+    results: withQuirk(messages, start, end, quirk),
   };
-}
-
-/** GET /integrations/api-chat/history/ (spec §4.4, endpoint 6); a session in which nothing was said is empty. */
-export function chatHistoryRoutes(service: Service): Route[] {
-  return [
-    {
-      method: 'GET',
-      path: HISTORY_PATH,
-      scope: 'api_chat.runtime',
-      handle: (c) => c.json(historyPage(service, c)),
-    },
-  ];
 }

@@ -1,82 +1,77 @@
 import * as v from 'valibot';
-import { readBody } from '../body.ts';
-import { sourceFor } from '../chat/source.ts';
-import { makeId } from '../ids.ts';
-import { type Route, type Service, timestamp } from '../service.ts';
-import { closed, filledText, shown } from '../shapes.ts';
-import { type AgentRecord, routingModeSchema } from '../store/agents.ts';
-import type { SpaceRecord } from '../store/spaces.ts';
-import { publicAgent } from './agents.ts';
-import { publicSpace } from './spaces.ts';
+import { ensureChatSource } from '../agents/chat-source.ts';
+import { readBody } from '../request-body.ts';
+import { createId, type Route, type Service, timestamp } from '../service.ts';
+import { type Agent, routingModeSchema, type Space } from '../store/changes.ts';
+import { closedObject, nonBlankText, quote } from '../validation.ts';
+import { toPublicAgent, toPublicSpace } from './spaces.ts';
 
-/** The body of spec §4.1. What the spec leaves open: descriptions may be left out, flags are false when they are. */
-function bodySchema(service: Service) {
-  const isApproved = (templateId: string): boolean => service.store.world.templates.has(templateId);
-  return closed({
-    external_space_id: filledText(255),
-    space: closed({
-      name: filledText(255),
+/** The body of spec §4.1. The spec leaves defaults open: here descriptions are optional, and flags are false. */
+function bodySchema({ store }: Service) {
+  const isApproved = (templateId: string): boolean => store.world.templates.has(templateId);
+  const agent = closedObject({
+    template_id: v.pipe(
+      v.string(),
+      v.check(isApproved, ({ input }) => `names no approved template: ${quote(input)}`),
+    ),
+    name: nonBlankText(255),
+    auto_create_api_chat: v.optional(v.boolean(), false),
+    api_chat_routing_mode: v.optional(routingModeSchema, 'agent_inbox'),
+  });
+  return closedObject({
+    external_space_id: nonBlankText(255),
+    space: closedObject({
+      name: nonBlankText(255),
       description: v.optional(v.pipe(v.string(), v.maxLength(5_000, 'must have at most 5000 characters')), ''),
       is_org_wide: v.optional(v.boolean(), false),
     }),
     agents: v.pipe(
-      v.array(
-        closed({
-          template_id: v.pipe(
-            v.string(),
-            v.check(isApproved, ({ input }) => `names no approved template: ${shown(input)}`),
-          ),
-          name: filledText(255),
-          auto_create_api_chat: v.optional(v.boolean(), false),
-          api_chat_routing_mode: v.optional(routingModeSchema, 'agent_inbox'),
-        }),
-      ),
+      v.array(agent),
       v.minLength(1, 'must have at least one item'),
       v.maxLength(100, 'must have at most 100 items'),
     ),
   });
 }
 
-type Provisioning = v.InferOutput<ReturnType<typeof bodySchema>>;
-type WantedAgent = Provisioning['agents'][number];
+type ProvisionBody = v.InferOutput<ReturnType<typeof bodySchema>>;
 
-function spaceFor(service: Service, wanted: Provisioning): { space: SpaceRecord; created: boolean } {
-  const existing = service.store.world.spaces.byExternalId(wanted.external_space_id);
+function ensureSpace(service: Service, wanted: ProvisionBody): { space: Space; created: boolean } {
+  const existing = service.store.world.findSpace(wanted.external_space_id);
   if (existing) return { space: existing, created: false };
-  const space: SpaceRecord = {
-    space_id: makeId('spc'),
+  const { name, description, is_org_wide } = wanted.space;
+  const space: Space = {
+    space_id: createId('spc'),
     external_space_id: wanted.external_space_id,
-    name: wanted.space.name,
-    description: wanted.space.description,
-    is_org_wide: wanted.space.is_org_wide,
+    name,
+    description,
+    is_org_wide,
     created_at: timestamp(service),
   };
   service.store.commit({ kind: 'space', space });
   return { space, created: true };
 }
 
-function agentFor(service: Service, space: SpaceRecord, wanted: WantedAgent): { agent: AgentRecord; created: boolean } {
+function ensureAgent(
+  service: Service,
+  { space_id }: Space,
+  wanted: ProvisionBody['agents'][number],
+): { agent: Agent; created: boolean } {
   const { world } = service.store;
+  const { template_id, name } = wanted;
   if (world.settings.agents_on_repeat === 'reuse') {
-    const existing = world.agents.alike(space.space_id, wanted.template_id, wanted.name);
+    const existing = world.agentsOf(space_id).find((each) => each.template_id === template_id && each.name === name);
     if (existing) return { agent: existing, created: false };
   }
-  const agent: AgentRecord = {
-    agent_id: makeId('agt'),
-    space_id: space.space_id,
-    template_id: wanted.template_id,
-    name: wanted.name,
-    created_at: timestamp(service),
-  };
+  const agent: Agent = { agent_id: createId('agt'), space_id, template_id, name, created_at: timestamp(service) };
   service.store.commit({ kind: 'agent', agent });
-  if (wanted.auto_create_api_chat) sourceFor(service, agent, { routing_mode: wanted.api_chat_routing_mode });
+  if (wanted.auto_create_api_chat) ensureChatSource(service, agent, { routing_mode: wanted.api_chat_routing_mode });
   return { agent, created: true };
 }
 
 /**
- * POST /automation/agent-templates/provision-space/ (spec §4.1, endpoint 2): 201 when the space is new, else 200. A
- * space that is there is reused as it stands. All of a request's changes are made without a pause, so they reach the
- * disk together or not at all.
+ * POST /automation/agent-templates/provision-space/ (spec §4.1, endpoint 2): 201 for a new space, else 200. An existing
+ * space is reused unchanged. There is no await between the changes of a request, so they reach the disk together or not
+ * at all.
  */
 export function provisioningRoutes(service: Service): Route[] {
   const schema = bodySchema(service);
@@ -87,12 +82,12 @@ export function provisioningRoutes(service: Service): Route[] {
       scope: 'spaces.provision',
       handle: async (c) => {
         const wanted = await readBody(c, schema);
-        const { space, created } = spaceFor(service, wanted);
+        const { space, created } = ensureSpace(service, wanted);
         const agents = wanted.agents.map((each) => {
-          const installed = agentFor(service, space, each);
-          return { ...publicAgent(service, installed.agent), created: installed.created };
+          const installed = ensureAgent(service, space, each);
+          return { ...toPublicAgent(service, installed.agent), created: installed.created };
         });
-        return c.json({ created, space: publicSpace(space), agents }, created ? 201 : 200);
+        return c.json({ created, space: toPublicSpace(space), agents }, created ? 201 : 200);
       },
     },
   ];

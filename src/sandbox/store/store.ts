@@ -1,23 +1,25 @@
-import type { Journal } from './journal.ts';
-import { temporaryUploads, type UploadFiles } from './upload-files.ts';
-import { type Change, World } from './world.ts';
+import { join, resolve } from 'node:path';
+import type { Change } from './changes.ts';
+import { claimDirectory, JOURNAL_FILE } from './data-directory.ts';
+import { openJournal, recoverJournal } from './journal.ts';
+import { UploadFiles } from './upload-files.ts';
+import { World } from './world.ts';
 
 /** The service's data: read from `world`, changed by `commit`, safe once `durable` resolves. */
 export interface Store {
   readonly world: Readonly<World>;
-  /** The bytes of uploads. */
   readonly files: UploadFiles;
-  /** Makes the changes visible at once and puts them in line for the disk, all or none of them. */
+  /** Makes the changes visible at once and queues them for the disk, all or none of them. */
   commit(...changes: readonly Change[]): void;
-  /** Resolves when every change committed so far is on disk; rejects when it cannot be written, from then on always. */
+  /** Resolves when every change committed so far is on disk; once a write has failed, it always rejects. */
   durable(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A store that lives and ends with the process; the bytes of uploads are in a temporary directory meanwhile. */
-export function memoryStore(): Store {
+/** A store that ends with the process. */
+export function createMemoryStore(): Store {
   const world = new World();
-  const files = temporaryUploads();
+  const files = new UploadFiles();
   return {
     world,
     files,
@@ -25,31 +27,37 @@ export function memoryStore(): Store {
       for (const change of changes) world.apply(change);
     },
     durable: () => Promise.resolve(),
-    close: () => files.removeAll(),
+    close: () => files.close(),
   };
 }
 
-/** A store whose changes are kept in a journal. */
-export function journaledStore(
-  world: World,
-  files: UploadFiles,
-  journal: Journal,
-  release: () => Promise<void>,
-): Store {
-  return {
-    world,
-    files,
-    commit: (...changes) => {
-      journal.append(changes);
-      for (const change of changes) world.apply(change);
-    },
-    durable: () => journal.durable(),
-    close: async () => {
-      try {
-        await journal.close();
-      } finally {
-        await release();
-      }
-    },
-  };
+/**
+ * Opens the store of a data directory, which is created when it is missing.
+ * @throws Error when another running sandbox uses the directory, it holds other things, or its journal is damaged
+ */
+export async function openStore(dataDir: string): Promise<Store> {
+  const directory = resolve(dataDir);
+  const release = await claimDirectory(directory);
+  const path = join(directory, JOURNAL_FILE);
+  try {
+    const world = new World();
+    for (const change of await recoverJournal(path)) world.apply(change);
+    const files = new UploadFiles(directory);
+    await files.removeUnrecorded((id) => world.uploads.has(id));
+    const journal = await openJournal(path);
+    return {
+      world,
+      files,
+      commit: (...changes) => {
+        journal.append(changes);
+        for (const change of changes) world.apply(change);
+      },
+      durable: () => journal.durable(),
+      close: () => journal.close().finally(release),
+    };
+  } catch (cause) {
+    await release();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`Cannot open the sandbox's journal ${path}: ${reason}.`, { cause });
+  }
 }

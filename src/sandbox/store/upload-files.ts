@@ -1,18 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { namesIn, PRIVATE_DIRECTORY, PRIVATE_FILE, syncDirectory } from './files.ts';
-
-/** Its name in the data directory. */
-export const UPLOADS_DIRECTORY = 'sandbox-uploads';
-
-const WRITE_AHEAD_BYTES = 1024 * 1024;
-
-/** Nothing with another name is ours to remove. */
-const UPLOAD_ID = /^(doc|att)_[0-9a-f]{20}$/;
+import { join } from 'node:path';
+import { UPLOADS_DIRECTORY } from './data-directory.ts';
 
 export interface StoredBytes {
   readonly bytes: number;
@@ -20,100 +10,75 @@ export interface StoredBytes {
   readonly sha256: string;
 }
 
-/** Where the directory is, and whether what is in it has to outlive a crash. */
-interface Place {
-  /** Makes the directory where it is missing, and gives its path. */
-  readonly made: () => Promise<string>;
-  readonly isDurable: boolean;
-}
-
 /**
- * The bytes of uploads, a file for each upload with its id for a name. The directory is made when the first one comes.
- * A file counts once there is a record of it; whoever writes one removes it when no record is made.
+ * The bytes of uploads: one file for each upload, named by its id. A file counts once the journal has a record of it.
+ * The directory is created with the first upload.
  */
 export class UploadFiles {
-  readonly #place: Place;
-  #directory: Promise<string> | undefined;
+  readonly #path: string | undefined;
+  #created: Promise<string> | undefined;
 
-  constructor(place: Place) {
-    this.#place = place;
+  /** @param dataDir the files are below it and outlive the process; without it they are in a temporary directory. */
+  constructor(dataDir?: string) {
+    this.#path = dataDir === undefined ? undefined : join(dataDir, UPLOADS_DIRECTORY);
   }
 
   /**
-   * Writes a file as its bytes come; it is on disk when this resolves. What a failure leaves behind is for `remove`.
-   * @param chunks its bytes; an error among them is thrown.
+   * Writes a file as its bytes come. It is on disk when this resolves, and gone when this rejects.
+   * @param chunks its bytes; an error among them is thrown
    */
   async write(uploadId: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<StoredBytes> {
-    const directory = await this.#made();
-    const { isDurable } = this.#place;
+    const path = join(await this.#directory(), uploadId);
+    const file = await open(path, 'wx', 0o600);
     const hash = createHash('sha256');
     let bytes = 0;
-    async function* hashed(): AsyncGenerator<Uint8Array> {
+    try {
       for await (const chunk of chunks) {
         hash.update(chunk);
         bytes += chunk.length;
-        yield chunk;
+        await file.appendFile(chunk);
       }
-    }
-    // What comes while one part is being written is written in one go after it.
-    const options = { flags: 'wx', mode: PRIVATE_FILE, highWaterMark: WRITE_AHEAD_BYTES, flush: isDurable };
-    const file = createWriteStream(join(directory, uploadId), options);
-    const closed = new Promise<void>((resolve) => file.once('close', resolve));
-    try {
-      await pipeline(hashed(), file);
+      if (this.#path !== undefined) await file.sync();
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
     } finally {
-      // One that fails while it is being opened would appear after it was removed.
-      await closed;
+      await file.close();
     }
-    if (isDurable) await syncDirectory(directory);
     return { bytes, sha256: hash.digest('hex') };
   }
 
-  /** Opens a file that is there for reading. */
   async open(uploadId: string): Promise<FileHandle> {
-    return open(join(await this.#made(), uploadId), 'r');
+    return open(join(await this.#directory(), uploadId), 'r');
   }
 
-  /** Removes files; those that are not there are no matter. */
+  /** Removes files; missing ones are ignored. */
   async remove(uploadIds: readonly string[]): Promise<void> {
     if (uploadIds.length === 0) return;
-    const directory = await this.#made();
+    const directory = await this.#directory();
     for (const id of uploadIds) await rm(join(directory, id), { force: true });
   }
 
-  /** Removes all of it, with the directory. */
-  async removeAll(): Promise<void> {
-    if (!this.#directory) return;
-    await rm(await this.#directory, { recursive: true, force: true, maxRetries: 3 });
+  /** Removes the files that a crash left without a record. */
+  async removeUnrecorded(isRecorded: (uploadId: string) => boolean): Promise<void> {
+    const names = this.#path === undefined ? [] : await readdir(this.#path).catch(() => []);
+    await this.remove(names.filter((name) => !isRecorded(name)));
   }
 
-  #made(): Promise<string> {
-    this.#directory ??= this.#place.made().catch((error: unknown) => {
-      this.#directory = undefined;
-      throw error;
-    });
-    return this.#directory;
+  /** Removes the temporary directory; files below a data directory stay. */
+  async close(): Promise<void> {
+    if (this.#path !== undefined || !this.#created) return;
+    await rm(await this.#created, { recursive: true, force: true, maxRetries: 3 });
   }
-}
 
-/** Files in a temporary directory, for as long as the process lives. */
-export function temporaryUploads(): UploadFiles {
-  return new UploadFiles({ made: () => mkdtemp(join(tmpdir(), 'partnerctl-uploads-')), isDurable: false });
-}
-
-/**
- * Files below a data directory.
- * @param isRecorded whether there is a record of an upload; the files of all others were left by a crash and are removed.
- */
-export async function keptUploads(dataDir: string, isRecorded: (uploadId: string) => boolean): Promise<UploadFiles> {
-  const path = join(dataDir, UPLOADS_DIRECTORY);
-  for (const name of await namesIn(path)) {
-    if (UPLOAD_ID.test(name) && !isRecorded(name)) await rm(join(path, name), { force: true });
+  #directory(): Promise<string> {
+    this.#created ??= this.#createDirectory();
+    return this.#created;
   }
-  const made = async (): Promise<string> => {
-    await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY });
-    await syncDirectory(dirname(path));
-    return path;
-  };
-  return new UploadFiles({ made, isDurable: true });
+
+  async #createDirectory(): Promise<string> {
+    if (this.#path === undefined) return mkdtemp(join(tmpdir(), 'partnerctl-uploads-'));
+    await mkdir(this.#path, { recursive: true, mode: 0o700 });
+    return this.#path;
+  }
 }

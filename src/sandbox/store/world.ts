@@ -1,68 +1,85 @@
-import * as v from 'valibot';
-import { type SettledScript, scriptSchema } from '../chat/script.ts';
-import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../settings.ts';
-import { DEFAULT_TEMPLATES, type TemplateRecord, templateSchema } from '../templates.ts';
-import { AgentTable, agentRecordSchema, sourceRecordSchema } from './agents.ts';
-import { type ClockRecord, clockRecordSchema, MACHINE_CLOCK } from './clock.ts';
-import { CronJobTable, cronJobRecordSchema, cronRunRecordSchema } from './cron-jobs.ts';
-import { messageRecordSchema, runRecordSchema, type Thread, ThreadTable } from './messages.ts';
-import { SpaceTable, spaceRecordSchema } from './spaces.ts';
-import { TokenTable, tokenRecordSchema } from './tokens.ts';
-import { UploadTable, uploadRecordSchema } from './uploads.ts';
+import type { ReplyScript } from '../agents/reply-script.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../settings.ts';
+import type {
+  Agent,
+  AgentRun,
+  Change,
+  ChatSource,
+  ClockState,
+  CronJob,
+  Message,
+  Space,
+  Template,
+  Token,
+  Upload,
+} from './changes.ts';
+import { Session } from './session.ts';
 
-/** One thing that happened. The service's data is what all its changes add up to, in order. */
-export const changeSchema = v.variant('kind', [
-  v.strictObject({ kind: v.literal('token'), token: tokenRecordSchema }),
-  v.strictObject({ kind: v.literal('token_deleted'), token_id: v.string() }),
-  v.strictObject({ kind: v.literal('settings'), settings: settingsSchema }),
-  v.strictObject({ kind: v.literal('template'), template: templateSchema }),
-  v.strictObject({ kind: v.literal('space'), space: spaceRecordSchema }),
-  v.strictObject({ kind: v.literal('agent'), agent: agentRecordSchema }),
-  v.strictObject({ kind: v.literal('source'), source: sourceRecordSchema }),
-  v.strictObject({ kind: v.literal('script'), script: scriptSchema }),
-  v.strictObject({ kind: v.literal('message'), message: messageRecordSchema, waits: v.boolean() }),
-  v.strictObject({ kind: v.literal('run'), run: runRecordSchema }),
-  v.strictObject({ kind: v.literal('cron_job'), job: cronJobRecordSchema }),
-  v.strictObject({ kind: v.literal('cron_job_deleted'), cron_job_id: v.string() }),
-  v.strictObject({ kind: v.literal('cron_run'), run: cronRunRecordSchema }),
-  v.strictObject({ kind: v.literal('upload'), upload: uploadRecordSchema }),
-  v.strictObject({ kind: v.literal('clock'), clock: clockRecordSchema }),
-  v.strictObject({ kind: v.literal('reset'), keep_tokens: v.boolean() }),
-]);
+/** The templates that are approved from the start. */
+const DEFAULT_TEMPLATES: readonly Template[] = [
+  { template_id: 'tmpl_support', name: 'Customer support' },
+  { template_id: 'tmpl_sales', name: 'Sales assistant' },
+  { template_id: 'tmpl_onboarding', name: 'Onboarding guide' },
+  { template_id: 'tmpl_billing', name: 'Billing questions' },
+];
 
-export type Change = v.InferOutput<typeof changeSchema>;
+const MACHINE_CLOCK: ClockState = { frozen_at: null, offset_ms: 0 };
 
-function* changesOf({ source_id, session_id, messages, waiting, pending }: Thread): Generator<Change> {
-  // The run is first, for it takes what waits.
-  if (pending.length > 0) yield { kind: 'run', run: { source_id, session_id, replies: [...pending] } };
-  const stillWaiting = new Set(waiting);
-  for (const message of messages) yield { kind: 'message', message, waits: stillWaiting.has(message) };
+function sessionKey(sourceId: string, sessionId: string): string {
+  return JSON.stringify([sourceId, sessionId]);
 }
 
-/** Everything the service knows, in memory. It changes by `apply` alone. */
+/** Everything the service knows, in memory; each map is in the order of creation. Only `apply` changes it. */
 export class World {
-  tokens = new TokenTable();
-  spaces = new SpaceTable();
-  agents = new AgentTable();
-  threads = new ThreadTable();
-  cronJobs = new CronJobTable();
-  uploads = new UploadTable();
-  clock: ClockRecord = MACHINE_CLOCK;
-  script: SettledScript = [];
-  templates = new Map<string, TemplateRecord>();
+  readonly tokens = new Map<string, Token>();
+  readonly templates = new Map<string, Template>();
+  readonly spaces = new Map<string, Space>();
+  readonly agents = new Map<string, Agent>();
+  readonly sources = new Map<string, ChatSource>();
+  readonly sessions = new Map<string, Session>();
+  readonly cronJobs = new Map<string, CronJob>();
+  /** The moment of each job's last run, in ISO 8601, by the job's id. */
+  readonly lastRuns = new Map<string, string>();
+  readonly uploads = new Map<string, Upload>();
+  readonly #spaceByExternalId = new Map<string, Space>();
+  readonly #agentsBySpace = new Map<string, Agent[]>();
+  readonly #sourceByAgent = new Map<string, ChatSource>();
+  clock = MACHINE_CLOCK;
+  script: ReplyScript = [];
   settings: Settings = DEFAULT_SETTINGS;
 
   constructor() {
     this.#approve(DEFAULT_TEMPLATES);
   }
 
+  findToken(secretHash: string): Token | undefined {
+    return [...this.tokens.values()].find(({ secret_sha256 }) => secret_sha256 === secretHash);
+  }
+
+  findSpace(externalId: string): Space | undefined {
+    return this.#spaceByExternalId.get(externalId);
+  }
+
+  agentsOf(spaceId: string): readonly Agent[] {
+    return this.#agentsBySpace.get(spaceId) ?? [];
+  }
+
+  sourceOf(agentId: string): ChatSource | undefined {
+    return this.#sourceByAgent.get(agentId);
+  }
+
+  /** Undefined for a session without messages. */
+  session(sourceId: string, sessionId: string): Session | undefined {
+    return this.sessions.get(sessionKey(sourceId, sessionId));
+  }
+
   apply(change: Change): void {
     switch (change.kind) {
       case 'token':
-        this.tokens.add(change.token);
+        this.tokens.set(change.token.token_id, change.token);
         return;
       case 'token_deleted':
-        this.tokens.remove(change.token_id);
+        this.tokens.delete(change.token_id);
         return;
       case 'settings':
         this.settings = change.settings;
@@ -71,34 +88,35 @@ export class World {
         this.#approve([change.template]);
         return;
       case 'space':
-        this.spaces.add(change.space);
+        this.#addSpace(change.space);
         return;
       case 'agent':
-        this.agents.add(change.agent);
+        this.#addAgent(change.agent);
         return;
       case 'source':
-        this.agents.addSource(change.source);
+        this.#addSource(change.source);
         return;
       case 'script':
         this.script = change.script;
         return;
       case 'message':
-        this.threads.add(change.message, change.waits);
+        this.#openSession(change.message).add(change.message, change.needs_reply);
         return;
-      case 'run':
-        this.threads.run(change.run);
+      case 'agent_run':
+        this.#openSession(change.run).planReplies(change.run.replies);
         return;
       case 'cron_job':
-        this.cronJobs.add(change.job);
+        this.cronJobs.set(change.job.cron_job_id, change.job);
         return;
       case 'cron_job_deleted':
-        this.cronJobs.remove(change.cron_job_id);
+        this.cronJobs.delete(change.cron_job_id);
+        this.lastRuns.delete(change.cron_job_id);
         return;
       case 'cron_run':
-        this.cronJobs.ran(change.run);
+        this.lastRuns.set(change.cron_job_id, change.scheduled_for);
         return;
       case 'upload':
-        this.uploads.add(change.upload);
+        this.uploads.set(change.upload.upload_id, change.upload);
         return;
       case 'clock':
         this.clock = change.clock;
@@ -109,37 +127,46 @@ export class World {
     }
   }
 
-  /** The shortest list of changes that leads from an empty world to this one. */
-  *changes(): Generator<Change> {
-    yield { kind: 'settings', settings: this.settings };
-    for (const template of this.templates.values()) yield { kind: 'template', template };
-    for (const token of this.tokens.all()) yield { kind: 'token', token };
-    for (const space of this.spaces.all()) yield { kind: 'space', space };
-    for (const agent of this.agents.all()) yield { kind: 'agent', agent };
-    for (const source of this.agents.sources()) yield { kind: 'source', source };
-    yield { kind: 'script', script: this.script };
-    for (const thread of this.threads.all()) yield* changesOf(thread);
-    for (const job of this.cronJobs.all()) yield { kind: 'cron_job', job };
-    for (const run of this.cronJobs.lastRuns()) yield { kind: 'cron_run', run };
-    for (const upload of this.uploads.all()) yield { kind: 'upload', upload };
-    yield { kind: 'clock', clock: this.clock };
-  }
-
-  #approve(templates: readonly TemplateRecord[]): void {
+  #approve(templates: readonly Template[]): void {
     for (const template of templates) this.templates.set(template.template_id, template);
   }
 
+  #addSpace(space: Space): void {
+    this.spaces.set(space.space_id, space);
+    this.#spaceByExternalId.set(space.external_space_id, space);
+  }
+
+  #addAgent(agent: Agent): void {
+    this.agents.set(agent.agent_id, agent);
+    const siblings = this.#agentsBySpace.get(agent.space_id);
+    if (siblings) siblings.push(agent);
+    else this.#agentsBySpace.set(agent.space_id, [agent]);
+  }
+
+  #addSource(source: ChatSource): void {
+    this.sources.set(source.source_id, source);
+    this.#sourceByAgent.set(source.agent_id, source);
+  }
+
+  #openSession({ source_id, session_id }: Message | AgentRun): Session {
+    const key = sessionKey(source_id, session_id);
+    const existing = this.sessions.get(key);
+    if (existing) return existing;
+    const session = new Session(source_id, session_id);
+    this.sessions.set(key, session);
+    return session;
+  }
+
   #reset(keepTokens: boolean): void {
-    if (keepTokens) this.tokens.removeChatTokens();
-    else this.tokens = new TokenTable();
-    this.spaces = new SpaceTable();
-    this.agents = new AgentTable();
-    this.threads = new ThreadTable();
-    this.cronJobs = new CronJobTable();
-    this.uploads = new UploadTable();
+    for (const { token_id, source_id } of [...this.tokens.values()]) {
+      // An API chat token cannot outlive its source.
+      if (!keepTokens || source_id !== null) this.tokens.delete(token_id);
+    }
+    const { templates, spaces, agents, sources, sessions, cronJobs, lastRuns, uploads } = this;
+    for (const map of [templates, spaces, agents, sources, sessions, cronJobs, lastRuns, uploads]) map.clear();
+    for (const index of [this.#spaceByExternalId, this.#agentsBySpace, this.#sourceByAgent]) index.clear();
     this.clock = MACHINE_CLOCK;
     this.script = [];
-    this.templates = new Map();
     this.settings = DEFAULT_SETTINGS;
     this.#approve(DEFAULT_TEMPLATES);
   }

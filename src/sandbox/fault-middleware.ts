@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { MiddlewareHandler } from 'hono';
+import { type Fault, type HistoryQuirk, isHistoryQuirk } from './faults.ts';
+import { Problem, problemBody } from './problem.ts';
+import { commonHeaders, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
+
+const GATEWAY_PAGE = `<!DOCTYPE html>
+<html><head><title>502 Bad Gateway</title></head>
+<body><center><h1>502 Bad Gateway</h1></center><hr><center>gateway</center></body></html>
+`;
+
+const ERROR_CODES: Readonly<Partial<Record<number, string>>> = {
+  401: 'invalid_token',
+  402: 'organization_balance_too_low',
+  404: 'not_found',
+  429: 'rate_limited',
+  500: 'internal_error',
+  502: 'bad_gateway',
+  503: 'service_unavailable',
+  504: 'gateway_timeout',
+};
+
+/** Tells the HTTP adapter that this module has already used the socket. */
+function alreadySent(): Response {
+  return new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
+}
+
+/** Whether a fault has already used the socket, so that this response is not sent. */
+export function isAlreadySent(response: Response): boolean {
+  return [...RESPONSE_ALREADY_SENT.headers.keys()].every((name) => response.headers.has(name));
+}
+
+async function waitForClientToLeave(c: ServiceContext): Promise<void> {
+  const { outgoing } = c.env;
+  if (!outgoing.destroyed && !outgoing.closed) await once(outgoing, 'close');
+}
+
+/** Sends a status line and headers past the adapter, and logs the status. */
+function sendHead(c: ServiceContext, status: number, headers: Record<string, string | number>): void {
+  const entry = c.get('entry');
+  if (entry) entry.status = status;
+  c.env.outgoing.writeHead(status, headers);
+}
+
+/** A response of our own: one made by the context would inherit headers from the true response. */
+function createResponse(service: Service, c: ServiceContext, status: number, type: string, body: string): Response {
+  const headers = { ...commonHeaders(service, c.get('requestId')), 'Content-Type': type };
+  return new Response(body, { status, headers });
+}
+
+/** Receives and discards a body up to so many bytes. */
+async function receiveBytes({ incoming }: ServiceContext['env'], wanted: number): Promise<void> {
+  let received = 0;
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    received += Buffer.byteLength(chunk);
+    if (received >= wanted) return;
+  }
+}
+
+async function resetConnection(c: ServiceContext, atBytes: number | undefined): Promise<Response> {
+  // A client that has left in the meantime needs no reset.
+  if (atBytes) await receiveBytes(c.env, atBytes).catch(() => undefined);
+  c.env.incoming.socket.resetAndDestroy();
+  return alreadySent();
+}
+
+async function stall(service: Service, c: ServiceContext, send: 'nothing' | 'headers'): Promise<Response> {
+  if (send === 'headers') {
+    const headers = commonHeaders(service, c.get('requestId'));
+    sendHead(c, 200, { ...headers, 'Content-Type': 'application/json', 'Content-Length': 1024 });
+    c.env.outgoing.flushHeaders();
+  }
+  await waitForClientToLeave(c);
+  return alreadySent();
+}
+
+/** Sends the true status, headers, and length, then half of the body, and ends the connection. */
+async function cutOff(c: ServiceContext, response: Response): Promise<Response> {
+  const body = Buffer.from(await response.arrayBuffer());
+  const { incoming, outgoing } = c.env;
+  sendHead(c, response.status, { ...Object.fromEntries(response.headers), 'content-length': body.length });
+  outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => incoming.socket.destroySoon());
+  await waitForClientToLeave(c);
+  return alreadySent();
+}
+
+function createErrorResponse(service: Service, c: ServiceContext, fault: Fault & { kind: 'status' }): Response {
+  const { status, retry_after } = fault;
+  const problem = new Problem(status, ERROR_CODES[status] ?? 'injected_fault', `An injected fault: status ${status}.`);
+  const body = JSON.stringify(problemBody(problem, c.get('requestId')));
+  const response = createResponse(service, c, status, 'application/json', body);
+  if (retry_after !== undefined) response.headers.set('Retry-After', String(retry_after));
+  return response;
+}
+
+/** @returns what the client gets in place of the true response; undefined when it gets the true one */
+async function perform(
+  service: Service,
+  c: ServiceContext,
+  fault: Exclude<Fault, HistoryQuirk>,
+): Promise<Response | undefined> {
+  switch (fault.kind) {
+    case 'status':
+      return createErrorResponse(service, c, fault);
+    case 'reset':
+      return resetConnection(c, fault.at_bytes);
+    case 'cut':
+      return cutOff(c, c.res);
+    case 'stall':
+      return stall(service, c, fault.send);
+    case 'delay':
+      await sleep(fault.ms, undefined, { signal: service.closing });
+      return undefined;
+    case 'html':
+      return createResponse(service, c, fault.status, 'text/html; charset=utf-8', GATEWAY_PAGE);
+    case 'garbage':
+      return createResponse(service, c, 200, 'application/json', '\u0000not json{');
+  }
+}
+
+/** Injects the faults of the service's plan into partner requests. */
+export function injectFaults(service: Service): MiddlewareHandler<ServiceEnv> {
+  return async (c, next) => {
+    const fault = service.faults.next(c.req.method, c.req.path);
+    if (!fault) return next();
+    const entry = c.get('entry');
+    if (isHistoryQuirk(fault)) {
+      if (entry) entry.fault = fault.kind;
+      c.set('quirk', fault);
+      return next();
+    }
+    const stage = fault.kind === 'cut' ? 'after' : fault.stage;
+    if (entry) entry.fault = `${fault.kind}/${stage}`;
+    if (stage === 'before') return (await perform(service, c, fault)) ?? next();
+    await next();
+    const replacement = await perform(service, c, fault);
+    if (!replacement) return;
+    // Assigned over the true response, it would inherit that response's headers.
+    c.res = undefined;
+    c.res = replacement;
+    return;
+  };
+}

@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { type FieldProblem, invalidInput, Problem } from './problem.ts';
+import type { Upload } from './store/changes.ts';
+import type { StoredBytes, UploadFiles } from './store/upload-files.ts';
+
+/** The form field that holds the file. */
+const FILE_FIELD = 'file';
+
+/** What a body may hold besides its file: boundaries, headers, and the other fields. In bytes. */
+const MAX_OVERHEAD = 64 * 1024;
+
+const MAX_FIELDS = 100;
+
+type ReceivedForm = Pick<Upload, 'filename' | 'content_type' | 'fields'> & StoredBytes;
+
+interface UploadTarget {
+  readonly files: UploadFiles;
+  /** Where the file is stored. */
+  readonly id: string;
+  /** The largest file. */
+  readonly maxBytes: number;
+}
+
+function tooLarge(what: string, maxBytes: number): Problem {
+  return new Problem(413, 'body_too_large', `${what} larger than ${maxBytes} bytes.`);
+}
+
+function malformed(reason: string): Problem {
+  return new Problem(400, 'malformed_multipart', `The body is not valid multipart/form-data: ${reason}.`);
+}
+
+export function isMultipart(contentType: string | undefined): boolean {
+  return /^multipart\/form-data\s*(;|$)/i.test(contentType ?? '');
+}
+
+function createParser(contentType: string, maxBytes: number): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      preservePath: true,
+      isPartAFile: (_name, _type, filename) => filename !== undefined,
+      limits: { files: 1, fileSize: maxBytes, fields: MAX_FIELDS, fieldSize: MAX_OVERHEAD },
+    });
+  } catch (error) {
+    throw malformed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Undoes the only three escapes that browsers make in names (HTML, "multipart/form-data"). */
+function unescapeName(name: string): string {
+  return name.replace(/%22/g, '"').replace(/%0D/gi, '\r').replace(/%0A/gi, '\n');
+}
+
+function fileProblem(name: string | undefined, filename: string): FieldProblem | undefined {
+  if (name !== FILE_FIELD) return { path: name ?? '', message: `must not be a file; the file goes in ${FILE_FIELD}` };
+  if (filename === '') return { path: FILE_FIELD, message: 'must have a filename' };
+  return undefined;
+}
+
+/** One form on its way: what came of it so far, and the file that is being stored. */
+class FormReceiver {
+  readonly #target: UploadTarget;
+  readonly #parser: BusboyInstance;
+  readonly #fields: [string, string][] = [];
+  #body: BusboyFileStream | undefined;
+  #storing: Promise<Omit<ReceivedForm, 'fields'>> | undefined;
+
+  constructor(contentType: string, target: UploadTarget) {
+    this.#target = target;
+    this.#parser = createParser(contentType, target.maxBytes);
+  }
+
+  /** @throws Problem for the first thing that is wrong; nothing of the file is left then */
+  async receive(incoming: IncomingMessage): Promise<ReceivedForm> {
+    try {
+      await this.#parse(incoming);
+      const file = await this.#storing;
+      if (!file) throw invalidInput([{ path: FILE_FIELD, message: 'is required, as a file' }]);
+      return { ...file, fields: this.#fields };
+    } catch (error) {
+      // The rest is not read, so that the refusal can be sent before it has come.
+      incoming.unpipe(this.#parser);
+      if (!incoming.readableEnded) incoming.pause();
+      this.#body?.destroy(new Error('The form was refused.'));
+      await this.#storing?.then(() => this.#target.files.remove([this.#target.id])).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Resolves when both the form and the body are complete. */
+  #parse(incoming: IncomingMessage): Promise<void> {
+    const { maxBytes } = this.#target;
+    return new Promise((resolve, reject) => {
+      let received = 0;
+      incoming.on('data', (chunk: Buffer) => {
+        received += chunk.length;
+        if (received > maxBytes + MAX_OVERHEAD) reject(tooLarge('The body is', maxBytes + MAX_OVERHEAD));
+      });
+      this.#parser.on('error', () => reject(malformed('it ends before its last boundary')));
+      this.#parser.on('filesLimit', () => reject(invalidInput([{ path: FILE_FIELD, message: 'must be there once' }])));
+      this.#parser.on('fieldsLimit', () => {
+        const message = `must have at most ${MAX_FIELDS} fields besides ${FILE_FIELD}`;
+        reject(invalidInput([{ path: '', message }]));
+      });
+      this.#parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
+        if (valueTruncated) reject(tooLarge('The fields are', MAX_OVERHEAD));
+        else if (name === FILE_FIELD)
+          reject(invalidInput([{ path: name, message: 'must be a file, with a filename' }]));
+        else this.#fields.push([unescapeName(name), value]);
+      });
+      this.#parser.on('file', (name, body, filename, _encoding, content_type) => {
+        const problem = fileProblem(name, filename);
+        if (problem) reject(invalidInput([problem]));
+        else this.#store(body, { filename: unescapeName(filename), content_type }, reject);
+      });
+      const incomplete = new Problem(400, 'incomplete_body', 'The connection ended before the body did.');
+      const parsed = once(this.#parser, 'finish');
+      const complete = finished(incoming, { writable: false }).catch(() => Promise.reject(incomplete));
+      Promise.all([parsed, complete]).then(() => resolve(), reject);
+      incoming.pipe(this.#parser);
+    });
+  }
+
+  #store(
+    body: BusboyFileStream,
+    description: Pick<Upload, 'filename' | 'content_type'>,
+    refuse: (problem: Error) => void,
+  ): void {
+    const { files, id, maxBytes } = this.#target;
+    body.on('limit', () => refuse(tooLarge('The file is', maxBytes)));
+    body.on('error', () => refuse(malformed('it ends before its last boundary')));
+    this.#body = body;
+    // An error of the disk must not destroy the body, whose error would hide it.
+    const chunks = body.iterator({ destroyOnReturn: false });
+    this.#storing = files.write(id, chunks).then((stored) => ({ ...description, ...stored }));
+    this.#storing.catch(refuse);
+  }
+}
+
+/**
+ * Receives a form with one file in the field `file` (the spec leaves it open, §4.7). Its memory does not depend on the
+ * size of the file. A declared length that is too large is refused before anything is read.
+ * @throws Problem 400 for a body that is no form or ends early, 413 for one that is too large, 422 for a missing file,
+ * a second one, or wrong fields
+ */
+export async function receiveForm(incoming: IncomingMessage, target: UploadTarget): Promise<ReceivedForm> {
+  const { 'content-type': contentType = '', 'content-length': length = 0 } = incoming.headers;
+  if (Number(length) > target.maxBytes + MAX_OVERHEAD) throw tooLarge('The file is', target.maxBytes);
+  return new FormReceiver(contentType, target).receive(incoming);
+}

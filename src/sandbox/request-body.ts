@@ -1,0 +1,75 @@
+import type { IncomingMessage } from 'node:http';
+import type * as v from 'valibot';
+import { invalidInput, Problem } from './problem.ts';
+import type { ServiceContext } from './service.ts';
+import { check } from './validation.ts';
+
+/** In bytes, where an endpoint sets no other limit. */
+const MAX_JSON_BYTES = 1024 * 1024;
+
+/** The request log is sent as JSON itself, so it leaves larger or more deeply nested bodies out. */
+const MAX_LOGGED_BYTES = 64 * 1024;
+const MAX_LOGGED_BRACKETS = 1_000;
+
+async function readAtMost(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = new Problem(413, 'body_too_large', `The body is larger than ${limit} bytes.`);
+  if (Number(incoming.headers['content-length'] ?? 0) > limit) throw tooLarge;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    // Destroying the stream would take away the socket that the refusal is sent on.
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      const bytes = Buffer.from(chunk);
+      length += bytes.length;
+      if (length > limit) throw tooLarge;
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    if (error === tooLarge) throw error;
+    throw new Problem(400, 'incomplete_body', 'The connection ended before the body did.');
+  }
+  return Buffer.concat(chunks);
+}
+
+function isLoggable(text: string): boolean {
+  return text.length <= MAX_LOGGED_BYTES && (text.match(/[[{]/g)?.length ?? 0) <= MAX_LOGGED_BRACKETS;
+}
+
+function parseJson(bytes: Buffer): { text: string; value: unknown } {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { text, value: JSON.parse(text) };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Problem(400, 'malformed_json', `The body is not JSON: ${reason}`);
+  }
+}
+
+/** Whether a content type is that of JSON in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType ?? '');
+}
+
+/**
+ * Reads a request's JSON object and checks it.
+ * @throws Problem 415 for another content type, 413 for too large a body, 400 for invalid JSON, 422 for wrong fields
+ */
+export async function readBody<Schema extends v.GenericSchema>(
+  c: ServiceContext,
+  schema: Schema,
+  { maxBytes = MAX_JSON_BYTES, isLogged = true } = {},
+): Promise<v.InferOutput<Schema>> {
+  const { incoming } = c.env;
+  if (!isJson(incoming.headers['content-type'])) {
+    throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
+  }
+  const { text, value } = parseJson(await readAtMost(incoming, maxBytes));
+  const entry = c.get('entry');
+  if (entry && isLogged && isLoggable(text)) entry.body = value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidInput([{ path: '', message: 'must be an object' }]);
+  }
+  const result = check(schema, value);
+  if (!result.ok) throw invalidInput(result.fields);
+  return result.value;
+}

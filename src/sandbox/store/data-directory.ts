@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const JOURNAL_FILE = 'journal.jsonl';
+export const UPLOADS_DIRECTORY = 'sandbox-uploads';
+const KEY_FILE = 'admin-key';
+const OWNER_FILE = 'sandbox.pid';
+
+const OWN_NAMES = [JOURNAL_FILE, UPLOADS_DIRECTORY, KEY_FILE, OWNER_FILE];
+
+export function hasErrorCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/**
+ * Makes a data directory for its owner alone, or takes over an existing one.
+ * @throws Error when the directory holds only other things: their mode and content are not ours to change
+ */
+async function prepareDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const names = await readdir(directory);
+  if (names.length > 0 && !names.some((name) => OWN_NAMES.includes(name))) {
+    throw new Error(`The data directory ${directory} is not empty and holds no sandbox data.`);
+  }
+  await chmod(directory, 0o700);
+}
+
+/** Whether a process with this id runs; one that belongs to another user does, too. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return hasErrorCode(error, 'EPERM');
+  }
+}
+
+/** Whether the owner that a pid file names may still use the directory. An unreadable file counts as one that may. */
+function mayBeAlive(owner: string): boolean {
+  const [pid = Number.NaN, startedAt] = owner.split(' ').map(Number);
+  if (Number.isNaN(pid)) return true;
+  // In a container every run has the same process id.
+  return pid === process.pid ? startedAt === performance.timeOrigin : isRunning(pid);
+}
+
+/**
+ * Prepares a data directory and claims it for this process. The claim of a process that no longer runs is taken over.
+ * @returns a function that gives the claim up
+ * @throws Error when a running process holds the claim, or when the directory holds other things
+ */
+export async function claimDirectory(directory: string): Promise<() => Promise<void>> {
+  await prepareDirectory(directory);
+  const path = join(directory, OWNER_FILE);
+  for (;;) {
+    try {
+      await writeFile(path, `${process.pid} ${performance.timeOrigin}`, { flag: 'wx', mode: 0o600 });
+      return () => rm(path, { force: true });
+    } catch (error) {
+      if (!hasErrorCode(error, 'EEXIST')) throw error;
+    }
+    const owner = await readFile(path, 'utf8').catch(() => undefined);
+    if (owner === undefined) continue;
+    if (mayBeAlive(owner)) {
+      const hint = `If no sandbox runs there, delete ${path}.`;
+      throw new Error(
+        `The data directory ${directory} is in use by another sandbox (process ${owner.split(' ')[0]}). ${hint}`,
+      );
+    }
+    await rm(path, { force: true });
+  }
+}
+
+/** A fresh admin key: 192 random bits. */
+export function createAdminKey(): string {
+  return `sbadm_${randomBytes(24).toString('base64url')}`;
+}
+
+/** The admin key of a data directory, created on first use. */
+export async function loadAdminKey(directory: string): Promise<string> {
+  const path = join(directory, KEY_FILE);
+  const stored = await readFile(path, 'utf8').catch(() => '');
+  if (stored.trim() !== '') return stored.trim();
+  const key = createAdminKey();
+  await writeFile(path, `${key}\n`, { mode: 0o600, flush: true });
+  return key;
+}

@@ -1,0 +1,108 @@
+import * as v from 'valibot';
+import type { FieldProblem } from './problem.ts';
+
+/** An object schema that reports every unknown key; `strictObject` stops at the first one. */
+export function closedObject<Entries extends v.ObjectEntries>(entries: Entries) {
+  return v.pipe(
+    v.looseObject(entries),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const input: unknown = dataset.value;
+      if (typeof input !== 'object' || input === null) return;
+      for (const [key, value] of Object.entries(input)) {
+        if (Object.hasOwn(entries, key)) continue;
+        addIssue({
+          message: 'is not a known field',
+          path: [{ type: 'unknown', origin: 'key', input, key, value }],
+        });
+      }
+    }),
+  );
+}
+
+/** Text with at least one character that is not white space, at most `max` UTF-16 units. */
+export function nonBlankText(max: number) {
+  return v.pipe(
+    v.string(),
+    v.check((text) => text.trim() !== '', 'must not be empty'),
+    v.maxLength(max, `must have at most ${max} characters`),
+  );
+}
+
+/** A caller's conversation key. It must be well-formed Unicode because it goes into URLs. */
+export function sessionId() {
+  return v.pipe(
+    nonBlankText(255),
+    v.check((text) => text.isWellFormed(), 'must be well-formed Unicode'),
+  );
+}
+
+/** The text of a message: anything that JSON can carry, but not nothing. */
+export function messageText() {
+  return v.pipe(v.string(), v.minLength(1, 'must not be empty'));
+}
+
+function pathOf(issue: v.BaseIssue<unknown>): string {
+  const path = (issue.path ?? []).map(({ key }) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+  return path.startsWith('.') ? path.slice(1) : path;
+}
+
+const MAX_QUOTED = 100;
+
+/** A text in quotes, short enough for a message. */
+export function quote(value: string): string {
+  const text = JSON.stringify(value);
+  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+}
+
+/** What the library's type names are in plain words. */
+const TYPE_NAMES: Readonly<Partial<Record<string, string>>> = {
+  Array: 'a list',
+  Object: 'an object',
+  boolean: 'true or false',
+  number: 'a number',
+  string: 'a string',
+};
+
+function messageOf(issue: v.BaseIssue<unknown>): string {
+  if (issue.kind === 'schema' && issue.expected === 'never') return 'is not a known field';
+  if (issue.kind === 'schema' && issue.received === 'undefined') return 'is required';
+  // Only the library's own messages begin with "Invalid".
+  if (!issue.message.startsWith('Invalid ')) return issue.message;
+  if (issue.expected === null) return `is not a valid ${issue.type}`;
+  const received = typeof issue.input === 'string' ? quote(issue.input) : issue.received;
+  return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${received}`;
+}
+
+/**
+ * Checks a value against a schema.
+ * @returns the parsed value, or one problem for each wrong field in the order of the schema
+ */
+export function check<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+): { ok: true; value: v.InferOutput<Schema> } | { ok: false; fields: FieldProblem[] } {
+  const result = v.safeParse(schema, value);
+  if (result.success) return { ok: true, value: result.output };
+  const fields = new Map<string, FieldProblem>();
+  for (const issue of result.issues) {
+    const path = pathOf(issue);
+    if (!fields.has(path)) fields.set(path, { path, message: messageOf(issue) });
+  }
+  return { ok: false, fields: [...fields.values()] };
+}
+
+/**
+ * Checks a value that does not come in a request.
+ * @param name what the value is, for the message
+ * @throws Error that names every wrong field
+ */
+export function parseOrThrow<Schema extends v.GenericSchema>(
+  name: string,
+  schema: Schema,
+  value: unknown,
+): v.InferOutput<Schema> {
+  const result = check(schema, value);
+  if (result.ok) return result.value;
+  const problems = result.fields.map(({ path, message }) => `${path} ${message}`.trim());
+  throw new Error(`The ${name} is not valid: ${problems.join('; ')}.`);
+}

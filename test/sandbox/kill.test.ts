@@ -1,0 +1,315 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { recoverJournal } from '../../src/sandbox/store/journal.ts';
+import { type Chat, createChat, type HistoryEntry } from './chat.ts';
+import { type ChildSandbox, prepareChildSandboxes, temporaryDirectory } from './child-process.ts';
+import { connectTo, connectToChild, PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
+import { createCronClient, type Job } from './cron.ts';
+import { ATTACHMENTS, expectWholeUploads, fileForm, idOf, postForm, streamForm, uploadedFiles } from './uploads.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const startChild = prepareChildSandboxes();
+
+interface Provisioned {
+  readonly space: { space_id: string };
+  readonly agents: { agent_id: string }[];
+}
+
+/** Asserts that a sandbox on the directory knows everything that was acknowledged, under the same ids. */
+async function expectKept(dataDir: string, acknowledged: Map<string, Provisioned>): Promise<void> {
+  const sandbox = await startSandbox({ dataDir });
+  try {
+    const { partner } = connectTo(sandbox, await sandbox.createToken());
+    for (const [id, { space, agents }] of acknowledged) {
+      const { status, json } = await partner('POST', PROVISION, { body: provisionBody(id) });
+      expect([id, status]).toEqual([id, 200]);
+      expect(json.space).toEqual(space);
+      expect(json.agents).toEqual(agents.map((agent) => ({ ...agent, created: false })));
+    }
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** Runs workers without a pause until `isEnough`, then kills the sandbox while more requests are in progress. */
+async function loadAndKill(
+  child: ChildSandbox,
+  workers: number,
+  isEnough: () => boolean,
+  request: (worker: number, number: number) => Promise<void>,
+): Promise<void> {
+  let ended = false;
+  const work = async (worker: number): Promise<void> => {
+    for (let number = 0; !ended; number += 1) {
+      await request(worker, number).catch(() => undefined);
+      if (!isEnough() || ended) continue;
+      ended = true;
+      await child.kill();
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)));
+}
+
+describe('kill -9 during provisioning', () => {
+  test('loses nothing that was acknowledged', async () => {
+    const dataDir = await temporaryDirectory();
+    const acknowledged = new Map<string, Provisioned>();
+    for (const [round, enough] of [1, 40, 133, 200].entries()) {
+      const child = await startChild(dataDir);
+      const { partner } = connectToChild(child);
+      const goal = acknowledged.size + enough;
+      await loadAndKill(
+        child,
+        16,
+        () => acknowledged.size >= goal,
+        async (worker, number) => {
+          const id = `r${round}-w${worker}-${number}`;
+          const { status, json } = await partner('POST', PROVISION, { body: provisionBody(id) });
+          if (status === 201) acknowledged.set(id, json);
+        },
+      );
+    }
+    await expectKept(dataDir, acknowledged);
+  });
+
+  test('leaves the data directory free at once', async () => {
+    const dataDir = await temporaryDirectory();
+    const child = await startChild(dataDir);
+    await expect(startSandbox({ dataDir })).rejects.toThrow(/is in use by another sandbox/);
+    await child.kill();
+    const { partner } = await startTestSandbox({ dataDir });
+    expect((await partner('GET', SPACES, { token: child.token })).status).toBe(200);
+  });
+});
+
+describe('kill -9 during chats', () => {
+  const SESSIONS = ['s1', 's2', 's3'];
+
+  /** The texts that replies answer; an inbox answers several at once. */
+  function answeredTexts(entries: readonly HistoryEntry[]): string[] {
+    return entries
+      .filter(({ role }) => role === 'assistant')
+      .flatMap(({ text }) => text.replace('You said: ', '').split('\n'));
+  }
+
+  function userTexts(entries: readonly HistoryEntry[]): string[] {
+    return entries.filter(({ role }) => role === 'user').map(({ text }) => text);
+  }
+
+  const histories = (chat: Chat): Promise<HistoryEntry[][]> =>
+    Promise.all(SESSIONS.map((session_id) => chat.history({ session_id })));
+
+  test.each(['session_workflow', 'agent_inbox'] as const)(
+    'keeps every acknowledged message of a %s once, with one reply',
+    async (mode) => {
+      const dataDir = await temporaryDirectory();
+      const acknowledged = new Map<string, string>();
+      // Rounds of different lengths end at different moments between a message and its reply.
+      for (const [round, enough] of [1, 20, 60, 150, 90].entries()) {
+        const child = await startChild(dataDir);
+        const chat = await createChat(connectToChild(child), mode);
+        const goal = acknowledged.size + enough;
+        await loadAndKill(
+          child,
+          8,
+          () => acknowledged.size >= goal,
+          async (worker, number) => {
+            const text = `r${round}-w${worker}-${number}`;
+            const more = { external_message_id: text, session_id: SESSIONS[number % SESSIONS.length] };
+            const { status, json } = await chat.send(text, more);
+            if (status === 201) acknowledged.set(json.message_id, text);
+          },
+        );
+      }
+      expect(acknowledged.size).toBeGreaterThan(300);
+      const chat = await createChat(await startTestSandbox({ dataDir }), mode);
+      const isIdle = async (): Promise<boolean> =>
+        (await histories(chat)).every((entries) => answeredTexts(entries).length >= userTexts(entries).length);
+      await expect.poll(isIdle).toBe(true);
+
+      const sessions = await histories(chat);
+      for (const entries of sessions) {
+        const sent = userTexts(entries);
+        expect(new Set(sent).size).toBe(sent.length);
+        expect(answeredTexts(entries).toSorted()).toEqual(sent.toSorted());
+      }
+      const all = sessions.flat();
+      const byId = new Map(all.map((entry) => [entry.message_id, entry.text]));
+      expect(byId.size).toBe(all.length);
+      for (const [message_id, text] of acknowledged) expect(byId.get(message_id)).toBe(text);
+    },
+  );
+
+  test('changes nothing that a reader has seen', async () => {
+    const dataDir = await temporaryDirectory();
+    const child = await startChild(dataDir);
+    const chat = await createChat(connectToChild(child));
+    let seen: HistoryEntry[] = [];
+    for (let sent = 1; answeredTexts(seen).length < 20; sent += 1) {
+      await chat.send(`m${sent}`);
+      seen = await chat.history();
+    }
+    await child.kill();
+    const again = await createChat(await startTestSandbox({ dataDir }));
+    expect((await again.history()).slice(0, seen.length)).toEqual(seen);
+  });
+});
+
+describe('kill -9 around scheduled jobs', () => {
+  /** The external ids of a job's runs, after checking that no run and no reply is there twice. */
+  function runsOf(entries: readonly HistoryEntry[]): string[] {
+    const prompts = entries.filter(({ role }) => role === 'user');
+    const moments = prompts.map(({ external_message_id }) => external_message_id ?? '');
+    expect(moments).toEqual([...new Set(moments)].toSorted());
+    const answered = entries.filter(({ role }) => role === 'assistant').map(({ in_reply_to }) => in_reply_to);
+    expect(new Set(answered).size).toBe(answered.length);
+    return moments;
+  }
+
+  test('during a move of the clock loses no run and repeats none', async () => {
+    const dataDir = await temporaryDirectory();
+    let job: Job | undefined;
+    const acknowledged: string[] = [];
+    for (const pause of [0, 1, 3, 6]) {
+      const child = await startChild(dataDir);
+      const on = connectToChild(child);
+      const { create, clock, jobs } = await createCronClient(on);
+      if (!job) {
+        await clock({ frozen: true });
+        job = await create('* * *', 'Europe/Berlin', { instructions: `Report. ${'x'.repeat(2_000)}` });
+      }
+      const before = (await jobs())[0]?.last_run_at;
+      const moving = on.admin('PATCH', '/clock', { advance: '30d' }).then(
+        () => 'arrived',
+        () => 'killed',
+      );
+      for (let count = 0; count < pause || (await jobs())[0]?.last_run_at === before; count += 1) await jobs();
+      acknowledged.push((await jobs())[0]?.last_run_at ?? '');
+      await child.kill();
+      expect(await moving).toBe('killed');
+    }
+    const { clock, history } = await createCronClient(await startTestSandbox({ dataDir }));
+    const { now, frozen } = (await clock({ advance: '50ms' })).json;
+    expect(frozen).toBe(true);
+    if (!job) throw new Error('There is no job.');
+    const entries = await history(job);
+    expect(Date.parse(entries.at(-1)?.created_at ?? '')).toBeLessThanOrEqual(Date.parse(now));
+    const moments = runsOf(entries);
+    const minutes = moments.map((moment) => Date.parse(moment.replace('cron:', '')) / MINUTE);
+    const first = minutes[0] ?? 0;
+    expect(minutes).toEqual(minutes.map((_, index) => first + index));
+    for (const moment of acknowledged) expect(moments).toContain(`cron:${moment}`);
+    expect(entries.filter(({ role }) => role === 'assistant')).toHaveLength(moments.length);
+    expect((await recoverJournal(join(dataDir, 'journal.jsonl'))).length).toBeGreaterThan(moments.length);
+  });
+
+  test('right after a job was acknowledged keeps it', async () => {
+    const dataDir = await temporaryDirectory();
+    const acknowledged: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const child = await startChild(dataDir);
+      const { post } = await createCronClient(connectToChild(child));
+      const create = () =>
+        post().then(
+          ({ json }) => json.cron_job_id,
+          () => undefined,
+        );
+      const responses = Array.from({ length: 20 }, create);
+      acknowledged.push(await Promise.race(responses));
+      await child.kill();
+      acknowledged.push(...(await Promise.all(responses)).filter((id) => id !== undefined));
+    }
+    const { jobs } = await createCronClient(await startTestSandbox({ dataDir }));
+    const listed = (await jobs()).map(({ cron_job_id }) => cron_job_id);
+    expect(listed).toEqual(expect.arrayContaining(acknowledged));
+    expect(new Set(listed).size).toBe(listed.length);
+  });
+
+  test("at the moment of a run on the machine's own timers keeps the run once", async () => {
+    const dataDir = await temporaryDirectory();
+    const child = await startChild(dataDir);
+    const { create, clock, runs } = await createCronClient(connectToChild(child));
+    const job = await create('0 12 *');
+    const day = new Date(Date.now() + 24 * HOUR).toISOString().slice(0, 10);
+    // Frozen, so that the moment cannot come before the earlier runs are counted.
+    await clock({ frozen: true, set: `${day}T11:59:59.700Z` });
+    const earlier = (await runs(job)).length;
+    await clock({ frozen: false });
+    await expect.poll(() => runs(job), { interval: 5 }).toHaveLength(earlier + 1);
+    await child.kill();
+    const again = await createCronClient(await startTestSandbox({ dataDir }));
+    await again.clock({ advance: '1s' });
+    expect(runsOf(await again.history(job))).toHaveLength(earlier + 1);
+    expect((await again.jobs())[0]?.last_run_at).toBe(`${day}T12:00:00.000Z`);
+  });
+});
+
+test('kill -9 during uploads keeps every acknowledged one whole, and no file of the others', async () => {
+  const dataDir = await temporaryDirectory();
+  const child = await startChild(dataDir);
+  const on = connectToChild(child);
+  const acknowledged = new Set<string>();
+  const upload = async (name: string): Promise<void> => {
+    for (let number = 0; ; number += 1) {
+      const response = await postForm(on, ATTACHMENTS, fileForm(`${name}-${number}`.repeat(5_000))).catch(
+        () => undefined,
+      );
+      if (response === undefined) return;
+      expect(response.status).toBe(201);
+      acknowledged.add(response.json.file_attachment_id);
+    }
+  };
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    yield fileForm('x'.repeat(100_000)).subarray(0, 90_000);
+    await new Promise(() => undefined);
+  }
+  const uploading = ['a', 'b', 'c', 'd'].map(upload);
+  const broken = streamForm(on, ATTACHMENTS, endless()).catch(() => 'broken');
+  while (acknowledged.size < 40 || (await uploadedFiles(dataDir)).length <= acknowledged.size) {
+    await new Promise(setImmediate);
+  }
+  await child.kill();
+  expect(await broken).toBe('broken');
+  await Promise.all(uploading);
+
+  const again = await startTestSandbox({ dataDir });
+  const ids = (await expectWholeUploads(again, dataDir)).map(idOf);
+  for (const id of acknowledged) expect(ids).toContain(id);
+  // At most one more for each worker: recorded, but the response was lost.
+  expect(ids.length - acknowledged.size).toBeLessThanOrEqual(4);
+});
+
+describe('a full disk', () => {
+  test('turns every response into a 500 from then on, and what was acknowledged before is kept', async () => {
+    const dataDir = await temporaryDirectory();
+    // 32 blocks of 512 bytes (of 1024 in some shells): room for a few dozen spaces.
+    const child = await startChild(dataDir, 'ulimit -f 32');
+    const { partner } = connectToChild(child);
+    const acknowledged = new Map<string, Provisioned>();
+    let status = 201;
+    for (let number = 0; number < 1_000 && status === 201; number += 1) {
+      const response = await partner('POST', PROVISION, { body: provisionBody(`s-${number}`) });
+      status = response.status;
+      if (status === 201) acknowledged.set(`s-${number}`, response.json);
+    }
+    expect(status).toBe(500);
+    expect(acknowledged.size).toBeGreaterThan(5);
+    expect((await partner('GET', SPACES)).status).toBe(500);
+    await child.kill();
+    await expectKept(dataDir, acknowledged);
+  });
+
+  test('turns an upload into a 500 and leaves no file, and small uploads still work', async () => {
+    const dataDir = await temporaryDirectory();
+    // 200 blocks of 512 bytes (of 1024 in some shells).
+    const on = connectToChild(await startChild(dataDir, 'ulimit -f 200'));
+    const { status } = await postForm(on, ATTACHMENTS, fileForm('x'.repeat(2_000_000)));
+    expect(status).toBe(500);
+    expect(await uploadedFiles(dataDir)).toEqual([]);
+    expect((await postForm(on, ATTACHMENTS, fileForm('x'))).status).toBe(201);
+    expect(await expectWholeUploads(on, dataDir)).toHaveLength(1);
+  });
+});
