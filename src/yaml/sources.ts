@@ -10,14 +10,13 @@ const YAML_FILE = /\.ya?ml$/i;
 /** UTF-8 takes at most three bytes for one UTF-16 unit. */
 const MAX_BYTES = LIMITS.sourceLength * 3;
 
-interface Complaint {
+/** Why a source cannot be read. */
+interface Unreadable {
   readonly source: string;
   readonly message: string;
 }
 
-type Found = YamlSource | Complaint;
-
-async function readSource(name: string, chunks: AsyncIterable<Buffer | string>): Promise<Found> {
+async function readSource(name: string, chunks: AsyncIterable<Buffer | string>): Promise<YamlSource | Unreadable> {
   const bytes = await readAtMost(MAX_BYTES, chunks);
   if (!bytes) return { source: name, message: `it is larger than ${MAX_BYTES / 1024 / 1024} MiB` };
   try {
@@ -27,7 +26,7 @@ async function readSource(name: string, chunks: AsyncIterable<Buffer | string>):
   }
 }
 
-async function readPath(path: string): Promise<Found> {
+async function readFile(path: string): Promise<YamlSource | Unreadable> {
   try {
     return await readSource(path, readFileChunks(path));
   } catch (error) {
@@ -35,30 +34,21 @@ async function readPath(path: string): Promise<Found> {
   }
 }
 
-/** The YAML files of a directory, by name; hidden files and directories below it are left alone. */
-async function filesOf(directory: string): Promise<string[] | Complaint> {
-  const entries = await readdir(directory, { withFileTypes: true });
-  const files = entries
-    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.') && YAML_FILE.test(entry.name))
-    .map(({ name }) => join(directory, name));
-  return files.length > 0 ? files.sort() : { source: directory, message: 'the directory holds no .yaml or .yml file' };
-}
-
-async function expand(path: string): Promise<string[] | Complaint> {
+/** The YAML files of a directory by name, without hidden files and subdirectories; any other path is itself. */
+async function listFiles(path: string): Promise<string[] | Unreadable> {
   try {
-    return (await stat(path)).isDirectory() ? await filesOf(path) : [path];
+    if (!(await stat(path)).isDirectory()) return [path];
+    const entries = await readdir(path, { withFileTypes: true });
+    const files = entries
+      .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.') && YAML_FILE.test(entry.name))
+      .map(({ name }) => join(path, name));
+    return files.length > 0 ? files.sort() : { source: path, message: 'the directory contains no .yaml or .yml file' };
   } catch (error) {
     return { source: path, message: describeFileError(error) };
   }
 }
 
-async function readWord(word: string, stdin: Readable, signal: AbortSignal): Promise<Found[]> {
-  if (word === '-') return [await readSource('<stdin>', readStdin(stdin, signal))];
-  const paths = await expand(word);
-  return Array.isArray(paths) ? Promise.all(paths.map(readPath)) : [paths];
-}
-
-/** The same file twice would look like two descriptions of the same things. */
+/** A file that is given twice would look like two descriptions of the same things. */
 async function refuseRepeats(sources: readonly YamlSource[]): Promise<void> {
   const names = new Map<string, string>();
   for (const { name } of sources) {
@@ -67,41 +57,42 @@ async function refuseRepeats(sources: readonly YamlSource[]): Promise<void> {
     if (first !== undefined) {
       throw new InputError(`${name} is given twice.`, {
         ...(first !== name && { why: `It is the same file as ${first}.` }),
-        hint: 'Nothing was sent. Name it once.',
+        hint: 'Give it once. Nothing was sent.',
       });
     }
     names.set(file, name);
   }
 }
 
+function unreadableError(unreadable: readonly Unreadable[]): InputError {
+  const message = unreadable.length === 1 ? 'A file cannot be read.' : `${unreadable.length} files cannot be read.`;
+  return new InputError(message, {
+    why: unreadable.map(({ source, message: reason }) => `${source}: ${reason}`).join('\n'),
+    hint: 'Nothing was sent.',
+    details: { problems: unreadable },
+  });
+}
+
 /**
  * Reads the YAML that a command is given: files, directories (their .yaml and .yml files), or `-` for standard input.
  * @param signal ends the wait for standard input, with its own reason
- * @throws InputError that names every one that cannot be read, or one that is given twice
+ * @throws InputError that names every source that cannot be read, or one that is given twice
  */
 export async function readSources(
-  words: readonly string[],
+  paths: readonly string[],
   stdin: Readable,
   signal: AbortSignal,
 ): Promise<YamlSource[]> {
-  const sources: YamlSource[] = [];
-  const complaints: Complaint[] = [];
-  for (const word of words) {
-    for (const found of await readWord(word, stdin, signal)) {
-      if ('text' in found) sources.push(found);
-      else complaints.push(found);
-    }
+  const results: (YamlSource | Unreadable)[] = [];
+  for (const path of paths) {
+    const files = path === '-' ? [] : await listFiles(path);
+    if (path === '-') results.push(await readSource('<stdin>', readStdin(stdin, signal)));
+    else if (Array.isArray(files)) results.push(...(await Promise.all(files.map(readFile))));
+    else results.push(files);
   }
-  if (complaints.length === 0) {
-    await refuseRepeats(sources);
-    return sources;
-  }
-  throw new InputError(
-    complaints.length === 1 ? 'A file cannot be read.' : `${complaints.length} files cannot be read.`,
-    {
-      why: complaints.map(({ source, message }) => `${source}: ${message}`).join('\n'),
-      hint: 'Nothing was sent.',
-      details: { problems: complaints },
-    },
-  );
+  const unreadable = results.filter((result): result is Unreadable => !('text' in result));
+  const sources = results.filter((result): result is YamlSource => 'text' in result);
+  if (unreadable.length > 0) throw unreadableError(unreadable);
+  await refuseRepeats(sources);
+  return sources;
 }
