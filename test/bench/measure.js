@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Runs a command to its end. Gives its wall time in milliseconds and its output; throws when it ends with another code. */
+/** Runs a command. Returns its wall time in milliseconds and its output; throws on another exit code than `wanted`. */
 export function time(args, env, wanted = 0) {
   const started = performance.now();
   const child = spawn(process.execPath, args, {
@@ -27,8 +27,8 @@ export function median(values) {
 }
 
 /**
- * Times two commands in turn, so that both see the same machine, and compares the medians.
- * @param rounds how often each is run, after one run of each that does not count
+ * Times two commands alternately, so that both see the same load, and compares the medians.
+ * @param rounds runs of each command, after a warm-up run
  */
 export async function compare({ name, command, baseline, limit, rounds, env, code = 0 }) {
   const ours = [];

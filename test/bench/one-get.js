@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 
-// The least that a program in JavaScript does for the same answer.
+// The minimal program for the same result.
 get(
   `${process.env.PARTNER_BASE_URL}/automation/spaces/`,
   { headers: { authorization: `Bearer ${process.env.PARTNER_TOKEN}` } },

@@ -1,4 +1,4 @@
 import { writeSync } from 'node:fs';
 
-// Loaded into a process with --import: tells its peak memory on file descriptor 3 when it ends.
+// Loaded with --import: writes the peak memory of the process to file descriptor 3 at its end.
 process.on('exit', () => writeSync(3, String(process.resourceUsage().maxRSS)));

@@ -5,11 +5,11 @@ import { manifest, service, write } from '../helpers/service.ts';
 const POST = 'POST /automation/agent-templates/provision-space/$';
 
 test.each([
-  ['answers nothing to a write', { kind: 'stall', on: POST }],
-  ['answers nothing at all', { kind: 'stall' }],
-  ['fails for ever', { kind: 'status', status: 503 }],
+  ['never responds to a write', { kind: 'stall', on: POST }],
+  ['never responds', { kind: 'stall' }],
+  ['always fails', { kind: 'status', status: 503 }],
   ['resets every write', { kind: 'reset', on: POST }],
-  ['asks for too much patience', { kind: 'status', status: 429, retry_after: 30 }],
+  ['asks to wait too long', { kind: 'status', status: 429, retry_after: 30 }],
 ])('--timeout ends a run against a service that %s', async (_, fault) => {
   const it = await service();
   await it.faults(fault);
@@ -23,21 +23,21 @@ test.each([
 
 test('--timeout ends the wait for a token_command', async () => {
   const it = await service();
-  // Longer than a test may take, and not the child of a shell, which would outlive that.
+  // With exec, because a child of the shell would outlive it.
   const command = 'exec sleep 600';
   const words = ['login', '--base-url', it.sandbox.baseUrl, '--token-command', command, '--timeout', '300ms'];
   const ran = await run(words, { env: { HOME: it.env.HOME } });
   expect(ran.code).not.toBe(0);
 });
 
-test('a state file without a name is a usage error, and nothing is sent', async () => {
+test('an empty --state is a usage error, and nothing is sent', async () => {
   const it = await service();
   const ran = await run(['provision', write('a.yaml', manifest('a')), '--state', ''], { env: it.env });
   expect(ran.code).toBe(2);
   expect(await it.received()).toEqual([]);
 });
 
-test('a manifest as editors on Windows write it', async () => {
+test('a manifest with a byte order mark and CRLF is accepted', async () => {
   const it = await service();
   const path = write('a.yaml', `\ufeff${manifest('a').replaceAll('\n', '\r\n')}`);
   const ran = await run(['provision', path], { env: it.env });

@@ -5,7 +5,7 @@ import { service, write } from '../helpers/service.ts';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
 
 const NAMES = {
-  'a colour': '\u001b[31mred\u001b[0m',
+  'a color': '\u001b[31mred\u001b[0m',
   'a title': '\u001b]0;owned\u0007title',
   'a link': '\u001b]8;;https://evil.example\u001b\\link\u001b]8;;\u001b\\',
   'a C1 control': '\u009b31mred',
@@ -16,17 +16,17 @@ const NAMES = {
   'a backspace': 'abc\b\b\bxyz',
   'a bidi override': 'abc\u202efdp.exe',
   'a bidi isolate': '\u2066abc\u2069',
-  'a separator of lines': 'two\u2028lines\u2029more',
+  'a line separator': 'two\u2028lines\u2029more',
   'a null': 'nul\u0000byte',
   'wide characters': '株式会社アクメ',
   'an emoji of several parts': '👩‍👩‍👧‍👦 family',
   'combining marks': 'e\u0301\u0323 Z̸̢͝',
 };
 
-// Everything that a terminal acts upon, but the line feed that ends a row and the tab that parts cells.
-const ACTS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/u;
+// What a terminal acts on, except the line feeds and tabs of the output format.
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/u;
 
-test.each(Object.entries(NAMES))('%s in a name is harmless for people and exact for scripts', async (_, name) => {
+test.each(Object.entries(NAMES))('%s in a name is escaped for people and exact for scripts', async (_, name) => {
   const { env, partner } = await service();
   const space = { name, description: name };
   const agents = [{ template_id: 'tmpl_support', name }];
@@ -43,7 +43,7 @@ test.each(Object.entries(NAMES))('%s in a name is harmless for people and exact 
           ...(columns !== undefined && { columns }),
         });
         expect(shown.code).toBe(0);
-        expect(shown.stdout).not.toMatch(ACTS);
+        expect(shown.stdout).not.toMatch(CONTROLS);
         if (format === 'tsv') {
           const rows = shown.stdout.split('\n');
           expect(rows).toHaveLength(2);
@@ -55,64 +55,61 @@ test.each(Object.entries(NAMES))('%s in a name is harmless for people and exact 
     }
     const json = await run([...words, '-o', 'json'], { env });
     expect(json.json()).toMatchObject([{ name }]);
-    expect(json.stdout).not.toMatch(ACTS);
+    expect(json.stdout).not.toMatch(CONTROLS);
     const ndjson = await run([...words, '-o', 'ndjson'], { env });
     expect(JSON.parse(ndjson.stdout).name).toBe(name);
     const yaml = await run([...words, '-o', 'yaml'], { env });
     expect(parseYaml(yaml.stdout)).toMatchObject([{ name }]);
-    expect(yaml.stdout).not.toMatch(ACTS);
+    expect(yaml.stdout).not.toMatch(CONTROLS);
     const query = await run([...words, '--query', '[0].name'], { env });
-    expect(query.stdout).not.toMatch(ACTS);
+    expect(query.stdout).not.toMatch(CONTROLS);
   }
   const candidates = await run(['agents', 'list', 'name:nobody'], { env });
   expect(candidates.code).toBe(4);
-  expect(candidates.stderr).not.toMatch(ACTS);
+  expect(candidates.stderr).not.toMatch(CONTROLS);
   const debug = await run(['spaces', 'list', '--debug'], { env });
-  expect(debug.stderr).not.toMatch(ACTS);
+  expect(debug.stderr).not.toMatch(CONTROLS);
 });
 
-test.each(Object.entries(NAMES))(
-  '%s in a manifest reaches the service exactly and the terminal harmlessly',
-  async (_, name) => {
-    const { env, partner } = await service();
-    const made = JSON.stringify({
-      external_space_id: 'acme',
-      space: { name },
-      agents: [{ template_id: 'tmpl_x', name }],
-    });
-    const path = write('acme.yaml', made);
-    const refused = await run(['provision', path, '-o', 'table'], { env, columns: 100 });
-    expect(refused.code).toBe(1);
-    expect(refused.stdout.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(ACTS);
-    expect(refused.stderr.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(ACTS);
-    const good = write('good.yaml', made.replace('tmpl_x', 'tmpl_support'));
-    const ran = await run(['provision', good, '-o', 'json'], { env });
-    expect(ran).toMatchObject({ code: 0 });
-    expect(ran.json()).toMatchObject({ results: [{ agents: [{ name }] }] });
-    const listed = await partner('GET', '/automation/spaces/');
-    expect(listed.json.results[0].name).toBe(name);
-  },
-);
+test.each(Object.entries(NAMES))('%s in a manifest is sent unchanged and shown escaped', async (_, name) => {
+  const { env, partner } = await service();
+  const made = JSON.stringify({
+    external_space_id: 'acme',
+    space: { name },
+    agents: [{ template_id: 'tmpl_x', name }],
+  });
+  const path = write('acme.yaml', made);
+  const refused = await run(['provision', path, '-o', 'table'], { env, columns: 100 });
+  expect(refused.code).toBe(1);
+  expect(refused.stdout.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(CONTROLS);
+  expect(refused.stderr.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(CONTROLS);
+  const good = write('good.yaml', made.replace('tmpl_x', 'tmpl_support'));
+  const ran = await run(['provision', good, '-o', 'json'], { env });
+  expect(ran).toMatchObject({ code: 0 });
+  expect(ran.json()).toMatchObject({ results: [{ agents: [{ name }] }] });
+  const listed = await partner('GET', '/automation/spaces/');
+  expect(listed.json.results[0].name).toBe(name);
+});
 
-test('a file name with escapes in it is harmless in the message about it', async () => {
+test('escape sequences in a file name are escaped in the error', async () => {
   const ran = await run(['provision', '/nowhere/\u001b[2J\u202eacme.yaml']);
   expect(ran.code).toBe(2);
-  expect(ran.stderr).not.toMatch(ACTS);
+  expect(ran.stderr).not.toMatch(CONTROLS);
   const flag = await run(['spaces', 'list', '--\u001b[2Jflag']);
-  expect(flag.stderr).not.toMatch(ACTS);
+  expect(flag.stderr).not.toMatch(CONTROLS);
 });
 
-test('what a service says in an error is harmless', async () => {
+test('escape sequences in an error of the service are escaped', async () => {
   const { env } = await service();
   const ran = await run(['agents', 'list', '\u001b[2J\u009b31m\u202e'], { env });
   expect(ran.code).toBe(4);
-  expect(ran.stderr).not.toMatch(ACTS);
+  expect(ran.stderr).not.toMatch(CONTROLS);
   expect(
     JSON.parse((await run(['agents', 'list', '\u001b[2J', '-o', 'json'], { env })).stderr).error.details.message,
   ).toContain('[2J');
 });
 
-test('a warning is one line, whatever the path in it is', async () => {
+test('a warning is one line, even if the path contains line feeds', async () => {
   const state = write('state\nerror: forged.jsonl', 'broken\n', tempDirectory());
   const shown = await run(['state', 'show', '--state', state], { env: {} });
   expect(shown.stderr).toContain('warning: ');

@@ -19,9 +19,9 @@ agents:
     api_chat_routing_mode: session_workflow
 `;
 
-/** One mistake each, made in a document that is otherwise in order. */
+/** Each makes one mistake in a valid document. */
 const MISTAKES: Readonly<Record<string, (text: string) => string>> = {
-  'an unknown key': (text) => `${text}colour: red\n`,
+  'an unknown key': (text) => `${text}color: red\n`,
   'a near miss of a key': (text) => text.replace('template_id', 'templateid'),
   'an unknown key in the space': (text) => text.replace('is_org_wide', 'org_wide'),
   'no external_space_id': (text) => text.replace(/^external_space_id.*\n/, ''),
@@ -31,33 +31,33 @@ const MISTAKES: Readonly<Record<string, (text: string) => string>> = {
   'a space that is a text': (text) => text.replace(/^space.*$/m, 'space: Acme'),
   'no name': (text) => text.replace('name: Acme, ', ''),
   'a flag that is a text': (text) => text.replace('is_org_wide: false', 'is_org_wide: "false"'),
-  'a flag that is a word of YAML 1.1': (text) => text.replace('is_org_wide: false', 'is_org_wide: no'),
+  'a flag that is a boolean only in YAML 1.1': (text) => text.replace('is_org_wide: false', 'is_org_wide: no'),
   'an empty list of agents': (text) => text.replace(/^agents:.*/ms, 'agents: []\n'),
   'no list of agents': (text) => text.replace(/^agents:.*/ms, ''),
   'an agent that is a text': (text) => text.replace(/^agents:.*/ms, 'agents: [Support]\n'),
   'an unknown routing mode': (text) => text.replace('session_workflow', 'session_workflows'),
   'a duplicate key': (text) => text.replace('    name: Support', '    name: Support\n    name: Again'),
-  'two agents that are alike': (text) => `${text}  - { template_id: tmpl_support, name: Support }\n`,
-  'an external_space_id of another document': (text) =>
+  'two equal agents': (text) => `${text}  - { template_id: tmpl_support, name: Support }\n`,
+  'the external_space_id of another document': (text) =>
     text.replace(/^external_space_id: .*/, 'external_space_id: twin'),
   'a variable that is not set': (text) => text.replace('Support for Acme', '${NOWHERE}'),
   'a tab for indentation': (text) => text.replace('    name: Support', '\tname: Support'),
   'a bracket left open': (text) => text.replace('is_org_wide: false }', 'is_org_wide: false'),
   'a quote left open': (text) => text.replace('name: Acme', 'name: "Acme'),
-  'an alias to nothing': (text) => text.replace('name: Support', 'name: *nowhere'),
+  'an undefined alias': (text) => text.replace('name: Support', 'name: *nowhere'),
   'an unknown tag': (text) => text.replace('name: Support', 'name: !secret Support'),
-  'a list in place of the document': () => '- just\n- a list\n',
-  'a text in place of the document': () => 'just a text\n',
-  'a nesting without end': (text) => text.replace('Support for Acme', '['.repeat(1000)),
+  'a list instead of the document': () => '- just\n- a list\n',
+  'a text instead of the document': () => 'just a text\n',
+  'nesting that is too deep': (text) => text.replace('Support for Acme', '['.repeat(1000)),
   'a control character in an id': (text) => text.replace('tmpl_support', '"tmpl\\a"'),
 };
 
 describe.each(Object.entries(MISTAKES))('%s', (_, spoil) => {
   test.each([
     ['first', 0],
-    ['in the middle', 3],
+    ['middle', 3],
     ['last', 6],
-  ])('%s: exit 2, and the service received nothing', async (_, position) => {
+  ])('in the %s document: exit 2, and nothing is sent', async (_, position) => {
     const { env, received } = await service();
     const good = ['twin', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => GOOD(id));
     const other = position === 0 ? good.toReversed() : good;
@@ -84,13 +84,13 @@ describe.each(Object.entries(MISTAKES))('%s', (_, spoil) => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('input', () => {
   test.each([
-    ['a file that is not there', () => ['/nowhere/acme.yaml']],
+    ['a missing file', () => ['/nowhere/acme.yaml']],
     ['a directory without YAML', () => [write('x.txt', '').slice(0, -6)]],
     ['bytes that are not UTF-8', () => [write('latin.yaml', Buffer.from([0x61, 0x3a, 0xff, 0xfe]))]],
     ['a file beyond the limit', () => [write('big.yaml', `# ${'x'.repeat(13 * 1024 * 1024)}\n`)]],
-  ])('%s among good ones: exit 2, its name is said, nothing is sent', async (_, words) => {
+  ])('%s among valid files: exit 2 with its name, and nothing is sent', async (_, words) => {
     const { env, received } = await service();
     const [bad = ''] = words();
     const ran = await run(['provision', write('a.yaml', manifest('a')), bad], { env });
@@ -98,16 +98,16 @@ describe('what cannot be read', () => {
     expect(await received()).toEqual([]);
   });
 
-  test('--check says the same as a run', async () => {
+  test('--check reports the same as a run', async () => {
     const path = write('a.yaml', GOOD('a').replace('session_workflow', 'sessions'));
     const check = await run(['provision', path, '--check']);
     expect(check).toMatchObject({ code: 2, stdout: '' });
     expect((await run(['provision', path])).stderr).toBe(check.stderr);
   });
 
-  test('all mistakes of all files are shown in one run', async () => {
+  test('all mistakes in all files are reported at once', async () => {
     const { env } = await service();
-    const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}colour: red\n`);
+    const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}color: red\n`);
     const second = write('second.yaml', GOOD('b').replace('session_workflow', 'sessions'));
     const { stderr } = await run(['provision', first, second], { env });
     expect(stderr).toContain('The input has 3 mistakes; nothing was sent.');
@@ -116,7 +116,7 @@ describe('what cannot be read', () => {
     expect(stderr).toMatch(/\n +7 \| +api_chat_routing_mode: sessions\n +\| +\^{8}\n/);
   });
 
-  test('the same file twice describes every space twice', async () => {
+  test('the same file twice is a duplicate of every space', async () => {
     const { env, received } = await service();
     const path = write('a.yaml', manifest('a'));
     expect(await run(['provision', path, path], { env })).toMatchObject({

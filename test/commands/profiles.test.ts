@@ -3,88 +3,88 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
-import { BASE, home, stored, TOKEN } from './homes.ts';
+import { BASE, createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('login', () => {
-  test('tries the token, stores it where only its owner reads it, and never shows it', async () => {
+  test('verifies the token, stores it readable for its owner only, and never shows it', async () => {
     const { sandbox, token, received } = await service();
-    const at = home();
+    const home = createProfileHome();
     const ran = await run(['login', '--base-url', sandbox.baseUrl, '-o', 'json', '--debug'], {
-      env: at.env,
+      env: home.env,
       stdin: `${token}\n`,
     });
     expect(ran.code).toBe(0);
     expect(ran.json()).toEqual({ profile: 'default', base_url: sandbox.baseUrl, token: 'stored', verified: true });
     expect(await received()).toHaveLength(1);
-    expect(at.stored()).toEqual({
+    expect(home.read()).toEqual({
       current: 'default',
       profiles: { default: { base_url: sandbox.baseUrl, token } },
     });
-    expect(statSync(at.path).mode & 0o777).toBe(0o600);
-    expect(statSync(at.config).mode & 0o777).toBe(0o700);
+    expect(statSync(home.path).mode & 0o777).toBe(0o600);
+    expect(statSync(home.config).mode & 0o777).toBe(0o700);
     expect(ran.stdout + ran.stderr).not.toContain(token);
 
-    const listed = await run(['spaces', 'list', '-o', 'json'], { env: at.env });
+    const listed = await run(['spaces', 'list', '-o', 'json'], { env: home.env });
     expect(listed).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
-  test('a token that the service does not know is not stored', async () => {
+  test('does not store a token that the service rejects', async () => {
     const { sandbox } = await service();
-    const at = home();
-    const ran = await run(['login', '--base-url', sandbox.baseUrl, '-o', 'json'], { env: at.env, stdin: TOKEN });
+    const home = createProfileHome();
+    const ran = await run(['login', '--base-url', sandbox.baseUrl, '-o', 'json'], { env: home.env, stdin: TOKEN });
     expect(ran.code).toBe(3);
-    expect(() => at.stored()).toThrow();
+    expect(() => home.read()).toThrow();
     expect(ran.stderr).not.toContain(TOKEN);
   });
 
-  test('a token that may not list spaces is stored with a warning', async () => {
+  test('stores a token that cannot list spaces, with a warning', async () => {
     const { sandbox } = await service();
-    const at = home();
+    const home = createProfileHome();
     const token = await sandbox.createToken({ scopes: ['cron_jobs.write'] });
-    const ran = await run(['login', '--base-url', sandbox.baseUrl, '-q'], { env: at.env, stdin: token });
+    const ran = await run(['login', '--base-url', sandbox.baseUrl, '-q'], { env: home.env, stdin: token });
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .*403/) });
-    expect(at.stored().profiles.default.token).toBe(token);
+    expect(home.read().profiles.default.token).toBe(token);
   });
 
   test.each([
     ['standard input', () => ({ stdin: `\n ${TOKEN} \nsecond line\n` })],
-    ['--token-file -', () => ({ words: ['--token-file', '-'], stdin: TOKEN })],
-    ['--token-file', () => ({ words: ['--token-file', write('token', `${TOKEN}\n`)] })],
+    ['--token-file -', () => ({ args: ['--token-file', '-'], stdin: TOKEN })],
+    ['--token-file', () => ({ args: ['--token-file', write('token', `${TOKEN}\n`)] })],
     ['PARTNER_TOKEN', () => ({ env: { PARTNER_TOKEN: TOKEN }, stdin: 'another' })],
-  ])('takes the token from %s', async (_, given) => {
-    const at = home();
-    const { words = [], stdin, env = {} }: { words?: string[]; stdin?: string; env?: Record<string, string> } = given();
-    const ran = await run(['login', '--base-url', BASE, '--no-verify', ...words], {
-      env: { ...at.env, ...env },
+  ])('reads the token from %s', async (_, given) => {
+    const home = createProfileHome();
+    const { args = [], stdin, env = {} }: { args?: string[]; stdin?: string; env?: Record<string, string> } = given();
+    const ran = await run(['login', '--base-url', BASE, '--no-verify', ...args], {
+      env: { ...home.env, ...env },
       ...(stdin !== undefined && { stdin }),
     });
     expect(ran.code).toBe(0);
-    expect(at.stored().profiles.default).toEqual({ base_url: BASE, token: TOKEN });
+    expect(home.read().profiles.default).toEqual({ base_url: BASE, token: TOKEN });
     expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
   });
 
-  test('--token-command stores the command and not what it prints', async () => {
+  test('stores the command of --token-command, not its output', async () => {
     const { sandbox, token } = await service();
-    const at = home();
+    const home = createProfileHome();
     const command = `printf '%s\\nmore\\n' '${token}'`;
-    const ran = await run(['login', '--base-url', sandbox.baseUrl, '--token-command', command], { env: at.env });
+    const ran = await run(['login', '--base-url', sandbox.baseUrl, '--token-command', command], { env: home.env });
     expect(ran.code).toBe(0);
-    expect(at.stored().profiles.default).toEqual({ base_url: sandbox.baseUrl, token_command: command });
-    expect((await run(['spaces', 'list'], { env: at.env })).code).toBe(0);
+    expect(home.read().profiles.default).toEqual({ base_url: sandbox.baseUrl, token_command: command });
+    expect((await run(['spaces', 'list'], { env: home.env })).code).toBe(0);
   });
 
   test.each([
     ['nothing on standard input', [], ''],
-    ['a token with a space in it', [], 'two words'],
-    ['a token file that is not there', ['--token-file', '/nowhere/token'], ''],
+    ['a token with a space in it', [], 'two args'],
+    ['a missing token file', ['--token-file', '/nowhere/token'], ''],
     ['a command that fails', ['--token-command', 'exit 7'], ''],
     ['a command that prints nothing', ['--token-command', 'true'], ''],
-  ])('%s is exit 3, without a question', async (_, words, stdin) => {
-    const at = home();
-    const ran = await run(['login', '--base-url', BASE, '--no-verify', ...words], { env: at.env, stdin });
+  ])('exits with 3 for %s, without a question', async (_, args, stdin) => {
+    const home = createProfileHome();
+    const ran = await run(['login', '--base-url', BASE, '--no-verify', ...args], { env: home.env, stdin });
     expect(ran).toMatchObject({ code: 3, stdout: '' });
-    expect(ran.stderr).not.toContain('two words');
-    expect(() => at.stored()).toThrow();
+    expect(ran.stderr).not.toContain('two args');
+    expect(() => home.read()).toThrow();
   });
 
   test.each([
@@ -94,20 +94,20 @@ describe('login', () => {
     [['--base-url', 'api.example.com/v1'], 'not an https URL'],
     [['--base-url', 'https://me:secret-password@api.example.com/v1'], 'contains credentials'],
     [['--base-url', BASE, '--token-command', 'x', '--token-file', 'y'], 'cannot be combined'],
-  ])('%j is a usage error', async (words, said) => {
-    const at = home();
-    const ran = await run(['login', ...words], { env: at.env, stdin: TOKEN });
+  ])('exits with 2 for %j', async (args, said) => {
+    const home = createProfileHome();
+    const ran = await run(['login', ...args], { env: home.env, stdin: TOKEN });
     expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) });
     expect(ran.stderr).not.toContain('secret-password');
-    expect(() => at.stored()).toThrow();
+    expect(() => home.read()).toThrow();
   });
 
-  test('a second login renews the profile and leaves the others alone', async () => {
-    const at = home();
-    await stored(at, 'acme');
-    await stored(at, 'globex', 'https://globex.example.com/v1');
-    await stored(at, 'acme', BASE, `${TOKEN}-renewed`);
-    expect(at.stored()).toEqual({
+  test('replaces the profile, and keeps the others', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    await storeProfile(home, 'globex', 'https://globex.example.com/v1');
+    await storeProfile(home, 'acme', BASE, `${TOKEN}-renewed`);
+    expect(home.read()).toEqual({
       current: 'acme',
       profiles: {
         globex: { base_url: 'https://globex.example.com/v1', token: TOKEN },
@@ -116,74 +116,74 @@ describe('login', () => {
     });
   });
 
-  test.each(['constructor', '__proto__', 'toString'])('a profile may be called %s', async (name) => {
-    const at = home();
-    await stored(at, name);
-    const shown = await run(['profile', 'show', name, '-o', 'json'], { env: at.env });
+  test.each(['constructor', '__proto__', 'toString'])('accepts a profile called %s', async (name) => {
+    const home = createProfileHome();
+    await storeProfile(home, name);
+    const shown = await run(['profile', 'show', name, '-o', 'json'], { env: home.env });
     expect(shown).toMatchObject({ code: 0 });
     expect(shown.json()).toMatchObject({ name, base_url: BASE, token: 'stored' });
   });
 });
 
 describe('profiles', () => {
-  test('list marks the current one and shows no token', async () => {
-    const at = home();
-    await stored(at, 'acme');
-    await stored(at, 'globex');
-    const ran = await run(['profile', 'list', '-o', 'json'], { env: at.env });
+  test('list marks the current profile and shows no token', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    await storeProfile(home, 'globex');
+    const ran = await run(['profile', 'list', '-o', 'json'], { env: home.env });
     expect(ran.json()).toEqual([
       { name: 'acme', base_url: BASE, token: 'stored', current: true },
       { name: 'globex', base_url: BASE, token: 'stored', current: false },
     ]);
     expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
-    expect((await run(['profile', 'list'], { env: at.env })).stdout).toBe(
+    expect((await run(['profile', 'list'], { env: home.env })).stdout).toBe(
       `*\tacme\t${BASE}\tstored\n\tglobex\t${BASE}\tstored\n`,
     );
   });
 
-  test('there may be none', async () => {
-    const ran = await run(['profile', 'list', '-o', 'json'], { env: home().env });
+  test('list shows an empty array without profiles', async () => {
+    const ran = await run(['profile', 'list', '-o', 'json'], { env: createProfileHome().env });
     expect(ran).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
-  test('use changes the current one, which show and the other commands follow', async () => {
-    const at = home();
-    await stored(at, 'acme');
-    await stored(at, 'globex', 'https://globex.example.com/v1');
-    expect((await run(['profile', 'use', 'globex', '-o', 'json'], { env: at.env })).json()).toEqual({
+  test('use changes the current profile', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    await storeProfile(home, 'globex', 'https://globex.example.com/v1');
+    expect((await run(['profile', 'use', 'globex', '-o', 'json'], { env: home.env })).json()).toEqual({
       profile: 'globex',
       base_url: 'https://globex.example.com/v1',
     });
-    const shown = await run(['profile', 'show', '-o', 'json'], { env: at.env });
+    const shown = await run(['profile', 'show', '-o', 'json'], { env: home.env });
     expect(shown.json()).toEqual({
       name: 'globex',
       base_url: 'https://globex.example.com/v1',
       token: 'stored',
       token_command: null,
       current: true,
-      file: at.path,
+      file: home.path,
     });
     expect(shown.stdout).not.toContain(TOKEN);
   });
 
-  test('remove takes a profile with its token away', async () => {
-    const at = home();
-    await stored(at, 'acme');
-    await stored(at, 'globex');
-    expect((await run(['profile', 'remove', 'acme'], { env: at.env })).code).toBe(0);
-    expect(at.stored()).toEqual({ current: 'default', profiles: { globex: { base_url: BASE, token: TOKEN } } });
-    expect(statSync(at.path).mode & 0o777).toBe(0o600);
+  test('remove deletes a profile and its token', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    await storeProfile(home, 'globex');
+    expect((await run(['profile', 'remove', 'acme'], { env: home.env })).code).toBe(0);
+    expect(home.read()).toEqual({ current: 'default', profiles: { globex: { base_url: BASE, token: TOKEN } } });
+    expect(statSync(home.path).mode & 0o777).toBe(0o600);
   });
 
-  test('logout forgets the token and keeps the address', async () => {
-    const at = home();
-    await stored(at, 'acme');
-    const ran = await run(['logout', '-o', 'json'], { env: at.env });
+  test('logout removes the token and keeps the base URL', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    const ran = await run(['logout', '-o', 'json'], { env: home.env });
     expect(ran.json()).toEqual({ profile: 'acme', forgotten: true });
-    expect(at.stored().profiles).toEqual({ acme: { base_url: BASE } });
-    expect(readFileSync(at.path, 'utf8')).not.toContain(TOKEN);
-    expect((await run(['spaces', 'list', '-o', 'json'], { env: at.env })).code).toBe(3);
-    expect((await run(['logout', '-o', 'json'], { env: at.env })).json()).toMatchObject({ forgotten: false });
+    expect(home.read().profiles).toEqual({ acme: { base_url: BASE } });
+    expect(readFileSync(home.path, 'utf8')).not.toContain(TOKEN);
+    expect((await run(['spaces', 'list', '-o', 'json'], { env: home.env })).code).toBe(3);
+    expect((await run(['logout', '-o', 'json'], { env: home.env })).json()).toMatchObject({ forgotten: false });
   });
 
   test.each([
@@ -191,44 +191,44 @@ describe('profiles', () => {
     ['profile', 'use', 'acmee'],
     ['profile', 'remove', 'acmee'],
     ['logout', '--profile', 'acmee'],
-  ])('%s %s %s names the profiles that there are', async (...words) => {
-    const at = home();
-    await stored(at, 'acme');
-    const before = readFileSync(at.path, 'utf8');
-    const ran = await run(words, { env: at.env });
+  ])('%s %s %s lists the existing profiles', async (...args) => {
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    const before = readFileSync(home.path, 'utf8');
+    const ran = await run(args, { env: home.env });
     expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('Use one of: acme.') });
-    expect(readFileSync(at.path, 'utf8')).toBe(before);
+    expect(readFileSync(home.path, 'utf8')).toBe(before);
   });
 
   test.each(['', '{', '[]', '{"profiles":{"acme":7}}', 'null'])(
-    'a damaged file (%j) is reported by name and left as it is',
+    'a damaged file (%j) is named in the error and kept',
     async (text) => {
-      const at = home();
-      mkdirSync(at.config);
-      writeFileSync(at.path, text);
-      for (const words of [
+      const home = createProfileHome();
+      mkdirSync(home.config);
+      writeFileSync(home.path, text);
+      for (const args of [
         ['profile', 'list'],
         ['logout'],
         ['spaces', 'list'],
         ['login', '--base-url', BASE, '--no-verify'],
       ]) {
-        const ran = await run(words, { env: at.env, stdin: TOKEN });
-        expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(at.path) });
+        const ran = await run(args, { env: home.env, stdin: TOKEN });
+        expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(home.path) });
       }
-      expect(readFileSync(at.path, 'utf8')).toBe(text);
+      expect(readFileSync(home.path, 'utf8')).toBe(text);
     },
   );
 
-  test('a file that others may read is warned about', async () => {
+  test('a file that others can read causes a warning', async () => {
     const { sandbox, token } = await service();
-    const at = home();
-    await stored(at, 'acme', sandbox.baseUrl, token);
-    chmodSync(at.path, 0o644);
-    const ran = await run(['spaces', 'list', '-q'], { env: at.env });
+    const home = createProfileHome();
+    await storeProfile(home, 'acme', sandbox.baseUrl, token);
+    chmodSync(home.path, 0o644);
+    const ran = await run(['spaces', 'list', '-q'], { env: home.env });
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .*chmod 600/) });
   });
 
-  test('a directory that cannot be made is an error of this machine', async () => {
+  test('a directory that cannot be created is a local error', async () => {
     const blocked = write('file', '');
     const ran = await run(['login', '--base-url', BASE, '--no-verify', '-o', 'json'], {
       env: { PARTNER_CONFIG_DIR: join(blocked, 'config') },

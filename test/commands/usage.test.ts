@@ -6,7 +6,7 @@ import { service } from '../helpers/service.ts';
 
 const SECRET = 'pat_typed-on-the-command-line-0123456789';
 
-describe('words that are wrong', () => {
+describe('wrong arguments', () => {
   test.each([
     [['spaces', 'lst'], 'Did you mean list?'],
     [['provison', 'a.yaml'], 'Did you mean provision?'],
@@ -33,17 +33,17 @@ describe('words that are wrong', () => {
     [['sandbox', 'start', '--port', '70000'], '--port takes a whole number from 0 to 65535, not "70000".'],
     [['sandbox'], 'A command is missing.'],
     [['--', 'spaces', 'list'], 'command'],
-  ])('%j', async (words, said) => {
+  ])('%j exit with 2, and nothing is sent', async (args, message) => {
     const { env, received } = await service();
-    const ran = await run(words, { env });
+    const ran = await run(args, { env });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr.toLowerCase()).toContain(said.toLowerCase());
+    expect(ran.stderr.toLowerCase()).toContain(message.toLowerCase());
     expect(ran.stderr).toMatch(/^error: [A-Z-]/);
     expect(await received()).toEqual([]);
   });
 
-  test('with -o json the error is one JSON object on stderr, whatever is wrong', async () => {
-    for (const words of [
+  test('with -o json are one JSON object on stderr', async () => {
+    for (const args of [
       ['spaces', 'lst'],
       ['spaces', 'list', '--timeout', 'soon'],
       ['provision'],
@@ -57,7 +57,7 @@ describe('words that are wrong', () => {
         ['-vqojson'],
         ['-o', 'ndjson'],
       ]) {
-        const ran = await run([...words, ...json]);
+        const ran = await run([...args, ...json]);
         expect(ran).toMatchObject({ code: 2, stdout: '' });
         expect(ran.error()).toMatchObject({ type: 'usage', status: null, request_id: null });
       }
@@ -66,7 +66,7 @@ describe('words that are wrong', () => {
     expect(environment.error()).toMatchObject({ type: 'usage' });
   });
 
-  test('PARTNER_OUTPUT is checked like the flag', async () => {
+  test('PARTNER_OUTPUT is checked like --output', async () => {
     const ran = await run(['profile', 'list'], { env: { PARTNER_OUTPUT: 'xml' } });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('table, json, ndjson, yaml, tsv') });
   });
@@ -77,22 +77,22 @@ describe('words that are wrong', () => {
     [['spaces', 'list', '--token', SECRET, '--debug', '-o', 'json']],
     [['spaces', 'list', `--partner-token=${SECRET}`]],
     [['login', `--tokne=${SECRET}`]],
-  ])('a token in a flag is refused and not repeated (%#)', async (words) => {
-    const ran = await run(words);
+  ])('a token in a flag is refused and not repeated (case %#)', async (args) => {
+    const ran = await run(args);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).not.toContain(SECRET);
   });
 
-  test('--token is refused with the reason and the ways that there are', async () => {
+  test('--token is refused with the reason and the alternatives', async () => {
     const { stderr } = await run(['spaces', 'list', '--token', SECRET]);
-    for (const said of ['arguments of a running command', 'PARTNER_TOKEN', '--token-file', 'partnerctl login']) {
-      expect(stderr).toContain(said);
+    for (const part of ['arguments of a running command', 'PARTNER_TOKEN', '--token-file', 'partnerctl login']) {
+      expect(stderr).toContain(part);
     }
   });
 
-  test('the words after -- belong to the other command', async () => {
-    const words = ['sandbox', 'run', '--', 'sh', '-c', 'exit 7', '--token', SECRET];
-    const ran = await run(words, { env: { PATH: process.env.PATH } });
+  test('arguments after -- belong to the wrapped command', async () => {
+    const args = ['sandbox', 'run', '--', 'sh', '-c', 'exit 7', '--token', SECRET];
+    const ran = await run(args, { env: { PATH: process.env.PATH } });
     expect(ran.code).toBe(7);
   });
 
@@ -103,14 +103,14 @@ describe('words that are wrong', () => {
     [['-vqo', 'json', 'spaces', 'list']],
     [['--output=json', '-q', 'spaces', 'list']],
     [['spaces', 'list', '-qojson']],
-  ])('flags may stand anywhere: %j', async (words) => {
+  ])('global flags can be anywhere: %j', async (args) => {
     const { env } = await service();
-    expect(await run(words, { env })).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect(await run(args, { env })).toMatchObject({ code: 0, stdout: '[]\n' });
   });
 });
 
 describe('help', () => {
-  test('the root shows every command, and so does no word at all', async () => {
+  test('without arguments, and --help, list every command', async () => {
     const help = await run(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     for (const first of new Set(COMMANDS.map(({ commandPath: words }) => words.split(' ')[0] ?? ''))) {
@@ -122,7 +122,7 @@ describe('help', () => {
   });
 
   describe.each(COMMANDS.map(({ commandPath: words, load }) => ({ words, load })))('$words', ({ words, load }) => {
-    test('help has what it does, its flags, the global flags and examples', async () => {
+    test('help shows the flags, the global flags, and examples', async () => {
       const { default: command } = await load();
       const help = await run([...words.split(' '), '--help']);
       expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -135,10 +135,10 @@ describe('help', () => {
       expect((await run(['help', ...words.split(' ')])).stdout).toBe(help.stdout);
     });
 
-    test('every example is understood, and belongs to the command', async () => {
+    test('every example calls the command with valid arguments', async () => {
       const { default: command } = await load();
       for (const { line } of command.examples) {
-        const parsed = await parse(wordsOf(line), { version: '0.0.0', columns: 80 });
+        const parsed = await parse(splitExample(line), { version: '0.0.0', columns: 80 });
         if (parsed.kind !== 'command') throw new Error(`${line} is not a command`);
         expect(parsed.commandPath).toBe(words);
         expect(parsed.command).toBe(command);
@@ -148,32 +148,32 @@ describe('help', () => {
   });
 });
 
-/** An example's words as a shell takes them: quotes are taken off, redirections left out. */
-function wordsOf(line: string): string[] {
-  const [first, ...words] = [...line.replace(/ [<>] \S+/g, '').matchAll(/'([^']*)'|(\S+)/g)].map(
+/** Splits an example like a shell: removes quotes and redirections. */
+function splitExample(line: string): string[] {
+  const [first, ...args] = [...line.replace(/ [<>] \S+/g, '').matchAll(/'([^']*)'|(\S+)/g)].map(
     ([, quoted, bare]) => quoted ?? bare ?? '',
   );
   expect(first).toBe('partnerctl');
-  return words;
+  return args;
 }
 
-describe('words that there are not', () => {
+describe('unknown names', () => {
   test.each([
     [['bogus', '--help'], "Unknown command 'bogus'.", 'partnerctl --help'],
     [['spaces', 'lst'], "Unknown command 'lst'.", 'partnerctl spaces --help'],
-  ])('%j says so, and where to look', async (argv, message, help) => {
+  ])('%j are reported with a hint', async (argv, message, help) => {
     const ran = await run([...argv, '-o', 'json']);
     expect(ran.code).toBe(2);
     expect(ran.error()).toMatchObject({ type: 'usage', message, hint: expect.stringContaining(help) });
   });
 
-  test('a short flag that there is not does not repeat what stands behind it', async () => {
+  test('an unknown short flag is reported without its value', async () => {
     const ran = await run(['spaces', 'list', '-tSECRET0123456789']);
     expect(ran.code).toBe(2);
     expect(ran.stderr).not.toContain('SECRET');
   });
 
-  test('help is as wide as the terminal', async () => {
+  test('help fits the width of the terminal', async () => {
     const ran = await run(['provision', '--help'], { columns: 60 });
     const [flags = ''] = ran.stdout.split('\nExamples:');
     const widest = Math.max(...flags.split('\n').map((line) => line.length));

@@ -8,22 +8,22 @@ const POST = 'POST /automation/agent-templates/provision-space/$';
 const many = (count: number): string =>
   write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
 
-interface Answer {
+interface Output {
   results: { external_space_id: string; space_id: string | null; status: string }[];
   summary: Record<string, number>;
 }
 
-/** Resolves once the service has received so many writes. */
-async function received(it: Service, count: number): Promise<void> {
+/** Resolves when the service has received this many writes. */
+async function untilReceived(it: Service, count: number): Promise<void> {
   while ((await it.posts()).length < count) await new Promise(setImmediate);
 }
 
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('%s in the middle of a run: exit %i, and the summary is the truth', async (signal, code) => {
+] as const)('%s during a run: exit %i with a correct summary', async (signal, code) => {
   const it = await service();
-  // The fourth write waits until the signal has come.
+  // The fourth write waits until the signal is sent.
   let writes = 0;
   const { env, held, release } = await holding(it, ({ method }) => {
     if (method === 'POST') writes += 1;
@@ -38,9 +38,9 @@ test.each([
   release();
   const ran = await child;
   expect(ran.exitCode).toBe(code);
-  const { results, summary }: Answer = JSON.parse(ran.stdout);
+  const { results, summary }: Output = JSON.parse(ran.stdout);
   expect(results).toHaveLength(12);
-  // The write in flight was given the time to end, and nothing was started after it.
+  // The write in flight completed, and nothing was started after it.
   expect(summary).toMatchObject({ created: 4, skipped: 8, failed: 0 });
   const there = new Map((await it.spaces()).map((space) => [space.external_space_id, space.space_id]));
   expect(
@@ -54,21 +54,21 @@ test.each([
   expect(JSON.parse(again.stdout).summary).toMatchObject({ created: 8, unchanged: 4 });
 });
 
-test('a second Ctrl-C leaves at once', async () => {
+test('a second Ctrl-C exits at once', async () => {
   const it = await service();
   await it.faults({ kind: 'stall', on: POST });
   const child = start(['provision', many(1), '-v', '-o', 'json'], { env: it.env });
-  await received(it, 1);
+  await untilReceived(it, 1);
   child.kill('SIGINT');
-  // The system may hand over two signals of one kind as one: repeat until it has seen the second.
+  // The system may merge two pending signals, so repeat until the second one is delivered.
   const repeat = setInterval(() => child.kill('SIGINT'), 20);
   const ran = await child;
   clearInterval(repeat);
-  // A run that ended by itself, because the answer did not come, would have told what it did.
+  // A run that ended by itself would have printed what it did.
   expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
 });
 
-test('Ctrl-C while it waits for a retry ends the waiting', async () => {
+test('Ctrl-C ends the wait for a retry', async () => {
   const it = await service();
   await it.faults({ kind: 'status', status: 503, retry_after: 60 });
   const child = start(['spaces', 'list', '-v', '-o', 'json'], { env: it.env });
@@ -82,7 +82,7 @@ test('Ctrl-C while it waits for a retry ends the waiting', async () => {
   expect(JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '').error.type).toBe('interrupted');
 });
 
-test('Ctrl-C ends a read that gets no answer', async () => {
+test('Ctrl-C ends a read without a response', async () => {
   const it = await service();
   await it.faults({ kind: 'stall' });
   const child = start(['spaces', 'list'], { env: it.env });

@@ -6,14 +6,14 @@ export const PROGRAM = fileURLToPath(new URL('../../bin/partnerctl.js', import.m
 
 interface Settings {
   readonly env?: Record<string, string>;
-  /** Nothing by default. */
+  /** `ignore` by default. */
   readonly stdin?: 'ignore' | 'pipe';
-  /** All of standard input. */
+  /** The whole standard input. */
   readonly input?: string;
   readonly cwd?: string;
 }
 
-/** Starts any program, with nothing of the surroundings of the one who runs the tests. It is killed when the test ends. */
+/** Starts a program with an environment of its own. It is killed when the test ends. */
 export function startFile(file: string, args: readonly string[], { env, stdin = 'ignore', input, cwd }: Settings = {}) {
   const child = execa(file, args, {
     reject: false,
@@ -34,17 +34,17 @@ export function startFile(file: string, args: readonly string[], { env, stdin = 
 export type Running = ReturnType<typeof startFile>;
 
 /** Starts the built program. */
-export function start(words: readonly string[], settings?: Settings): Running {
-  return startFile(process.execPath, [PROGRAM, ...words], settings);
+export function start(args: readonly string[], settings?: Settings): Running {
+  return startFile(process.execPath, [PROGRAM, ...args], settings);
 }
 
-/** Runs a line of shell in which `partnerctl` is the built program. */
+/** Runs a line of bash in which `partnerctl` is the built program. */
 export function shell(line: string, settings?: Settings): Running {
   const program = `partnerctl() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
   return startFile('bash', ['-o', 'pipefail', '-c', `${program}\n${line}`], settings);
 }
 
-/** Resolves with everything written so far once it matches; rejects when the stream ends before that. */
+/** Resolves with all output so far as soon as it matches. Rejects if the stream ends before. */
 export async function until(stream: NodeJS.ReadableStream | null | undefined, wanted: RegExp): Promise<string> {
   if (!stream) throw new Error('There is nothing to read from.');
   return new Promise((resolve, reject) => {

@@ -3,30 +3,39 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { ECHOES, echoing, expectKeptSecret, expectNoToken, places, TOKEN } from '../helpers/echoing.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
+import {
+  createHome,
+  ECHOES,
+  expectNoToken,
+  expectNoTokenLeak,
+  startEchoService,
+  TOKEN,
+} from '../helpers/token-echo.ts';
 import { start, until } from './program.ts';
 
-test('services that repeat the token, each in a way of its own, find it nowhere in what any command writes', async () => {
-  const services = await Promise.all(Object.values(ECHOES).map(echoing));
-  await expectKeptSecret(
-    (words, env) => start(words, { env }),
+test('the built program never writes a token that the service sends back', async () => {
+  const services = await Promise.all(Object.values(ECHOES).map(startEchoService));
+  await expectNoTokenLeak(
+    (args, env) => start(args, { env }),
     (index) => services[index % services.length] ?? '',
   );
 });
 
-test('login stores the token in the profile alone, in whatever way it is given', async () => {
-  const baseUrl = await echoing((header, response) => response.end(JSON.stringify([{ space_id: 'a', note: header }])));
-  const { home, env, files } = places();
+test('login stores the token only in the profile, however it is given', async () => {
+  const baseUrl = await startEchoService((header, response) =>
+    response.end(JSON.stringify([{ space_id: 'a', note: header }])),
+  );
+  const { home, env, files } = createHome();
   const tokenFile = write('token', `${TOKEN}\n`);
-  const words = ['login', '--base-url', baseUrl, '--debug'];
+  const login = ['login', '--base-url', baseUrl, '--debug'];
   const ways = [
-    start([...words, '--profile', 'a'], { env, input: TOKEN }),
-    start([...words, '--profile', 'b', '--token-file', tokenFile], {
+    start([...login, '--profile', 'a'], { env, input: TOKEN }),
+    start([...login, '--profile', 'b', '--token-file', tokenFile], {
       env: { ...env, PARTNER_CONFIG_DIR: join(home, 'b') },
     }),
-    start([...words, '--profile', 'c', '--token-command', `cat ${tokenFile}`], {
+    start([...login, '--profile', 'c', '--token-command', `cat ${tokenFile}`], {
       env: { ...env, PARTNER_CONFIG_DIR: join(home, 'c') },
     }),
   ];
@@ -46,19 +55,19 @@ test('login stores the token in the profile alone, in whatever way it is given',
 });
 
 test.skipIf(!existsSync('/proc/self/cmdline'))(
-  'the token is in no argument of a process, nor of its children',
+  'the token is in no argument of the process and its children',
   async () => {
     const release: (() => void)[] = [];
-    const baseUrl = await echoing((_, response) => void release.push(() => response.end('[]')));
-    const { env } = places();
+    const baseUrl = await startEchoService((_, response) => void release.push(() => response.end('[]')));
+    const { env } = createHome();
     const gate = join(tempDirectory(), 'gate');
     const file = write('token', TOKEN);
     await execa('mkfifo', [gate]);
-    // A token_command that lasts until it may go on, so that it can be looked at; it has no children by then that come and go.
+    // Runs until the test writes to the gate, so that its arguments can be read, and starts no children meanwhile.
     const command = `cat ${file}; echo; echo running >&2; read line < ${gate}`;
     const child = start(['login', '--base-url', baseUrl, '--token-command', command, '--debug'], { env });
     await until(child.stderr, /running/);
-    const processes = [child.pid ?? 0, ...childrenOf(child.pid ?? 0)];
+    const processes = [child.pid ?? 0, ...descendantsOf(child.pid ?? 0)];
     expect(processes.length).toBeGreaterThan(1);
     for (const pid of processes) expectNoToken(`arguments of ${pid}`, readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
     await writeFile(gate, '\n');
@@ -69,7 +78,7 @@ test.skipIf(!existsSync('/proc/self/cmdline'))(
   },
 );
 
-function childrenOf(pid: number): number[] {
+function descendantsOf(pid: number): number[] {
   const direct = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  return direct.flatMap((each) => [each, ...childrenOf(each)]);
+  return direct.flatMap((each) => [each, ...descendantsOf(each)]);
 }

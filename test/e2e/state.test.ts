@@ -7,7 +7,7 @@ import { shell } from './program.ts';
 
 const RECORDS = 100_000;
 
-test('100,000 records of 1 KB are shown and verified by a program that could not hold a half of them', async () => {
+test('state show and verify read 100,000 records of 1 KB with a 48 MB heap', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const fill = 'x'.repeat(1024);
   const lines = Array.from({ length: RECORDS }, (_, index) =>

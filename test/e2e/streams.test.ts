@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { manifest, service, write } from '../helpers/service.ts';
 import { shell, start } from './program.ts';
 
-test('a pipe that closes early ends quietly with 0', async () => {
+test('a closed pipe ends the program quietly with 0', async () => {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 3000, prefix: 'acme' });
   for (const format of ['tsv', 'json', 'ndjson', 'yaml', 'table']) {
@@ -15,7 +15,7 @@ test('a pipe that closes early ends quietly with 0', async () => {
   expect(help).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
-test('a run whose reader is gone still does all of its work', async () => {
+test('a run without a reader still does all its work', async () => {
   const it = await service();
   const path = write('many.yaml', Array.from({ length: 8 }, (_, index) => manifest(`s${index}`)).join('---\n'));
   const ran = await shell(`partnerctl provision '${path}' -o ndjson --concurrency 1 | true`, { env: it.env });
@@ -29,12 +29,12 @@ test.each([
   ['closed stderr and a failure', 'partnerctl agents list nowhere 2>&-', 4],
   ['all closed', 'partnerctl agents list nowhere <&- >&- 2>&-', 4],
   ['closed stdin', 'partnerctl spaces list -o json <&-', 0],
-])('%s', async (_, line, code) => {
+])('%s: exit code as usual', async (_, line, code) => {
   const it = await service();
   expect((await shell(line, { env: it.env })).exitCode).toBe(code);
 });
 
-test('a full disk is a failure, not a success', async () => {
+test('a full disk is a failure', async () => {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 10 });
   const ran = await shell('partnerctl spaces list -o json > /dev/full', { env: it.env });
@@ -46,7 +46,7 @@ test('a full disk is a failure, not a success', async () => {
   expect(schema.stderr).not.toContain('bug');
 });
 
-test('provision over real HTTP, from a pipe, with the state file in the home', async () => {
+test('provision reads a pipe and keeps its state file in the home directory', async () => {
   const it = await service();
   const text = [manifest('a'), manifest('b', ['One', 'Two'])].join('---\n');
   const first = await start(['provision', '-', '-o', 'json'], { env: it.env, input: text });
@@ -58,8 +58,8 @@ test('provision over real HTTP, from a pipe, with the state file in the home', a
   expect(await it.posts()).toEqual([]);
 });
 
-test('no network: exit 8, after the retries, with the address in the message', async () => {
-  // No test is ever given this port, as it may be one that was in use just before.
+test('no network: exit 8 after the retries, and the error names the address', async () => {
+  // Not an ephemeral port, which another test could be using.
   const port = 9;
   const env = { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'a-token-of-a-test' };
   const ran = await start(['spaces', 'list', '--retries', '1', '-o', 'json'], { env });
@@ -71,7 +71,7 @@ test('no network: exit 8, after the retries, with the address in the message', a
   expect(people).toMatchObject({ exitCode: 8, stdout: '', stderr: expect.stringContaining('refused') });
 });
 
-test('without a terminal nothing is asked, drawn or coloured', async () => {
+test('without a terminal there are no questions, spinners, or colors', async () => {
   const it = await service();
   await it.set({ latency_ms: 1_100 });
   const ran = await start(['spaces', 'list', '-o', 'table'], { env: it.env });
@@ -80,7 +80,7 @@ test('without a terminal nothing is asked, drawn or coloured', async () => {
   expect(login).toMatchObject({ exitCode: 3, stdout: '' });
 });
 
-test('FORCE_COLOR and --color colour a pipe, NO_COLOR wins over a terminal', async () => {
+test('FORCE_COLOR and --color color a pipe; --color overrides NO_COLOR and FORCE_COLOR', async () => {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 1 });
   const shown = async (words: string[], env: Record<string, string>): Promise<boolean> =>
@@ -93,14 +93,14 @@ test('FORCE_COLOR and --color colour a pipe, NO_COLOR wins over a terminal', asy
   expect(await shown(['--color', 'never'], { FORCE_COLOR: '1' })).toBe(false);
 });
 
-test('--help, which the build wrote down, says what the program itself says', async () => {
+test('the prerendered --help equals that of the program', async () => {
   const [written, told] = await Promise.all([start(['--help']), start(['help'])]);
   expect(written.exitCode).toBe(0);
   expect(written.stdout).toContain('Usage: partnerctl');
   expect(written.stdout).toBe(told.stdout);
 });
 
-test('what --version and --help load is one small file besides the start', () => {
+test('--version and --help load only the base chunk', () => {
   const text = readFileSync(new URL('../../dist/cli.js', import.meta.url), 'utf8');
   const loaded = [...text.matchAll(/(?:from|import)\s*["']\.\/chunks\/(\w+)/g)].map(([, name]) => name);
   expect(loaded).toEqual(['base']);

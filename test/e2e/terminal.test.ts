@@ -17,7 +17,7 @@ interface Terminal {
   readonly columns?: number;
 }
 
-/** Runs the program with a real terminal on all three sides. */
+/** Runs the program with a real terminal for stdin, stdout, and stderr. */
 function inTerminal(words: readonly string[], { env, columns = 100 }: Terminal) {
   const line = [process.execPath, PROGRAM, ...words].map((word) => `'${word}'`).join(' ');
   return startFile('script', ['-qec', `stty cols ${columns} rows 40; exec ${line}`, '/dev/null'], {
@@ -26,18 +26,17 @@ function inTerminal(words: readonly string[], { env, columns = 100 }: Terminal) 
   });
 }
 
-/** What the terminal got, with its line ends made plain. */
+/** Terminal output with plain line feeds. */
 const plain = (text: string): string => text.replaceAll('\r\n', '\n');
-const uncoloured = (text: string): string => plain(text).replaceAll(/\u001b\[[0-9;]*m/g, '');
+const withoutColor = (text: string): string => plain(text).replaceAll(/\u001b\[[0-9;]*m/g, '');
 
-/** What is left to see: on each line what was written after it was last cleared. */
-const screen = (text: string): string =>
+/** What stays on the screen: on each line, the text after it was last cleared. */
+const visibleText = (text: string): string =>
   plain(text)
     .split('\n')
     .map((line) => line.replace(/^.*\u001b\[0?K/s, '').replaceAll(/\u001b\[[?\d;]*[A-Za-z]/g, ''))
     .join('\n');
 
-// Without util-linux's script there is no real terminal to be had; what is skipped is counted as skipped.
 describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', () => {
   test('a list is a table with a bold heading', async () => {
     const it = await service();
@@ -45,7 +44,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const ran = await inTerminal(['spaces', 'list'], { env: it.env });
     expect(ran.exitCode).toBe(0);
     expect(ran.stdout).toContain('\u001b[1mSPACE');
-    const rows = uncoloured(ran.stdout).trimEnd().split('\n');
+    const rows = withoutColor(ran.stdout).trimEnd().split('\n');
     expect(rows).toHaveLength(4);
     expect(rows[1]).toMatch(/^spc_\w+ +acme-1 +acme 1 +no$/);
   });
@@ -55,23 +54,23 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     [{ NO_COLOR: '' }, true],
     [{ TERM: 'dumb' }, false],
     [{ NO_COLOR: '1', FORCE_COLOR: '1' }, false],
-  ])('%j: colours %s', async (more, coloured) => {
+  ])('%j: colored is %s', async (more, colored) => {
     const it = await service();
     await it.admin('POST', '/spaces', { count: 1 });
     const ran = await inTerminal(['spaces', 'list'], { env: { ...it.env, ...more } });
-    expect(ran.stdout.includes('\u001b[')).toBe(coloured);
+    expect(ran.stdout.includes('\u001b[')).toBe(colored);
   });
 
-  test('a narrow terminal gets cards that stay within it', async () => {
+  test('a narrow terminal shows cards that fit', async () => {
     const it = await service();
     await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });
     const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 32 });
-    const lines = uncoloured(ran.stdout).trimEnd().split('\n');
+    const lines = withoutColor(ran.stdout).trimEnd().split('\n');
     expect(lines[0]).toMatch(/^SPACE: /);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(32);
   });
 
-  test('an error is red, and JSON is never coloured', async () => {
+  test('errors are red, and JSON is never colored', async () => {
     const it = await service();
     const ran = await inTerminal(['agents', 'list', 'nowhere'], { env: it.env });
     expect(ran).toMatchObject({ exitCode: 4, stdout: expect.stringContaining('\u001b[31merror:\u001b[39m') });
@@ -79,18 +78,18 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(plain(json.stdout)).toBe('[]\n');
   });
 
-  test('what takes longer than a second gets a spinner, which is gone at the end', async () => {
+  test('an operation of more than a second shows a spinner, which disappears at the end', async () => {
     const it = await service();
     const { env, release } = await holding(it, () => true);
     const child = inTerminal(['spaces', 'list'], { env });
     await until(child.stdout, /Listing spaces/);
     release();
     const ran = await child;
-    expect(screen(ran.stdout)).toBe('The token has access to no spaces.\n');
+    expect(visibleText(ran.stdout)).toBe('The token has access to no spaces.\n');
     expect(ran.stdout).not.toContain('\u001b[?25l');
   });
 
-  test('with -q and in CI there is no spinner', async () => {
+  test('-q and CI hide the spinner', async () => {
     const it = await service();
     await it.set({ latency_ms: 1_200 });
     const [quiet, ci] = await Promise.all([
@@ -101,7 +100,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(plain(ci.stdout)).toBe('The token has access to no spaces.\n');
   });
 
-  test('a terminal that has no size, as in a container, gets no spinner and no trouble', async () => {
+  test('a terminal without a size, as in a container, shows no spinner', async () => {
     const it = await service();
     await it.set({ latency_ms: 1_200 });
     const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 0 });
@@ -109,7 +108,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(plain(ran.stdout)).toBe('The token has access to no spaces.\n');
   });
 
-  test('login asks for the token and does not show it', async () => {
+  test('login asks for the token without showing it', async () => {
     const it = await service();
     const home = tempDirectory();
     const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };
@@ -122,13 +121,13 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(it.token);
   });
 
-  test.each([['\u0003', 130]])('Ctrl-C at the question ends with 130 and stores nothing', async (key, code) => {
+  test('Ctrl-C at the prompt exits with 130 and stores nothing', async () => {
     const home = tempDirectory();
     const child = inTerminal(['login', '--base-url', 'https://api.example.com/v1'], { env: { HOME: home } });
     await until(child.stdout, /Partner token/);
-    child.stdin?.write(`${TOKEN.slice(0, 10)}${key}`);
+    child.stdin?.write(`${TOKEN.slice(0, 10)}\u0003`);
     const ran = await child;
-    expect(ran.exitCode).toBe(code);
+    expect(ran.exitCode).toBe(130);
     expect(ran.stdout).not.toContain(TOKEN.slice(0, 10));
     expect(() => readFileSync(join(home, '.config', 'partnerctl', 'config.json'))).toThrow();
   });
@@ -136,14 +135,14 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   test.each([
     [['--no-input'], {}],
     [[], { CI: '1' }],
-  ])('%j %j: nothing is asked', async (words, more) => {
+  ])('%j %j: login does not ask', async (words, more) => {
     const env = { HOME: tempDirectory(), ...more };
     const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...words], { env });
     expect(ran.exitCode).toBe(2);
     expect(ran.stdout).toContain('forbids asking');
   });
 
-  test('cron forget asks, and only a yes changes something', async () => {
+  test('cron forget asks, and acts only on a yes', async () => {
     const it = await schedules();
     await it.create();
     const before = it.records();
@@ -158,7 +157,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       child.stdin?.write(typed);
       const ran = await child;
       expect([typed, ran.exitCode]).toEqual([typed, code]);
-      expect(uncoloured(ran.stdout)).toContain(said);
+      expect(withoutColor(ran.stdout)).toContain(said);
       expect(it.records()).toEqual(before);
     }
     const child = inTerminal(words, { env: it.env, columns: 60 });
@@ -166,11 +165,11 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     child.stdin?.write('y\r');
     const ran = await child;
     expect(ran.exitCode).toBe(0);
-    expect(uncoloured(ran.stdout)).toMatch(/STATUS: forgotten\n/);
+    expect(withoutColor(ran.stdout)).toMatch(/STATUS: forgotten\n/);
     expect(it.records()).toEqual([...before, 'cron.forgotten']);
   });
 
-  test('cron reconcile asks about a job that is not listed, once it would have appeared', async () => {
+  test('cron reconcile asks about a job that is not listed after the grace period', async () => {
     const it = await schedules();
     await it.faults({ kind: 'reset', on: 'POST', times: 1 });
     await it.create();
@@ -184,13 +183,13 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       child.stdin?.write(typed);
       const ran = await child;
       expect([typed, ran.exitCode]).toEqual([typed, code]);
-      expect(uncoloured(ran.stdout)).toContain(status);
+      expect(withoutColor(ran.stdout)).toContain(status);
     }
     expect((await it.create()).code).toBe(0);
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('sandbox start shows what to set, and Ctrl-C ends it', async () => {
+  test('sandbox start prints the settings, and Ctrl-C stops it', async () => {
     const child = inTerminal(['sandbox', 'start'], { env: { HOME: tempDirectory() } });
     const shown = await until(child.stdout, /Ctrl-C ends it\./);
     expect(plain(shown)).toMatch(/^export PARTNER_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1\n/);

@@ -13,23 +13,26 @@ export interface TmuxScreen {
   keys(...keys: string[]): Promise<void>;
   paste(text: string): Promise<void>;
   resize(columns: number): Promise<void>;
-  /** The screen, once it matches; its lines without trailing blanks. */
+  /** Waits for the screen to match and returns it without trailing blanks. */
   screen(wanted: RegExp): Promise<string>;
-  /** The screen with all that has scrolled away; lines that the terminal itself has wrapped are whole. */
+  /** The screen and its history; lines that the terminal wrapped are joined. */
   everything(): Promise<string>;
-  /** Column and row of the cursor. */
+  /** The cursor as `column,row`. */
   cursor(): Promise<string>;
-  /** What a program may set without leaving a sign on the screen. */
+  /** The title of the terminal. */
   title(): Promise<string>;
 }
 
 const ROWS = 20;
 
-/** Less than a test may take, so that what is on the screen is told. */
-const LONGEST_MS = 90_000;
+/** Less than the time limit of a test, so that the error can show the screen. */
+const SCREEN_TIMEOUT_MS = 90_000;
 
-/** Resolves when a terminal has been written to since the last time, so that nobody looks at it over and over. */
-async function outputOf(tmux: (...args: string[]) => Promise<string>, directory: string): Promise<() => Promise<void>> {
+/** Returns a function that resolves at the next output since its last call, so that the screen need not be polled. */
+async function watchOutput(
+  tmux: (...args: string[]) => Promise<string>,
+  directory: string,
+): Promise<() => Promise<void>> {
   const pipe = join(directory, 'output');
   await execa('mkfifo', [pipe]);
   let hasMore = false;
@@ -48,8 +51,8 @@ async function outputOf(tmux: (...args: string[]) => Promise<string>, directory:
   };
 }
 
-/** Runs the program in a terminal of its own, 60 columns wide; how it ended is on the screen at last. */
-export async function inTmux(words: readonly string[], env: Readonly<Record<string, string>>): Promise<TmuxScreen> {
+/** Runs the program in a terminal of 60 columns, which finally shows `ended with <exit code>`. */
+export async function inTmux(args: readonly string[], env: Readonly<Record<string, string>>): Promise<TmuxScreen> {
   const directory = tempDirectory();
   const socket = join(directory, 'tmux');
   const tmux = async (...args: string[]): Promise<string> => (await execa('tmux', ['-S', socket, ...args])).stdout;
@@ -59,19 +62,19 @@ export async function inTmux(words: readonly string[], env: Readonly<Record<stri
   const given = Object.entries({ ...env, TERM: 'screen-256color', NO_COLOR: '1' }).map(
     ([name, value]) => `${name}='${value}'`,
   );
-  const program = [process.execPath, PROGRAM, ...words].map((word) => `'${word}'`).join(' ');
+  const program = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
   const line = `set -m; env -i PATH="$PATH" ${given.join(' ')} ${program}; echo "ended with $?"; while read -r line; do $line; done`;
   await tmux('-f', '/dev/null', 'new-session', '-d', '-x', '60', '-y', String(ROWS), line);
-  const changed = await outputOf(tmux, directory);
+  const changed = await watchOutput(tmux, directory);
   return {
     async screen(wanted) {
-      const late = AbortSignal.timeout(LONGEST_MS);
-      const isLate = once(late, 'abort');
+      const timeout = AbortSignal.timeout(SCREEN_TIMEOUT_MS);
+      const timedOut = once(timeout, 'abort');
       for (;;) {
         const shown = (await tmux('capture-pane', '-p')).replace(/ +$/gm, '').trimEnd();
         if (wanted.test(shown)) return shown;
-        if (late.aborted) throw new Error(`The screen never showed ${wanted}:\n${shown}`);
-        await Promise.race([changed(), isLate]);
+        if (timeout.aborted) throw new Error(`The screen never showed ${wanted}:\n${shown}`);
+        await Promise.race([changed(), timedOut]);
       }
     },
     everything: () => tmux('capture-pane', '-p', '-J', '-S', '-'),

@@ -1,7 +1,4 @@
-/**
- * The milliseconds of work that something costs. Unlike the time that passes meanwhile they do not grow with what else
- * the machine has to do.
- */
+/** CPU time of an action in milliseconds, which does not depend on the load of the machine. */
 export async function cpuMsOf(act: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await act();

@@ -1,9 +1,9 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 
-/** Where Linux shows which files this process has open. */
+/** The open files of this process on Linux. */
 export const DESCRIPTORS = '/proc/self/fd';
 
-/** The paths of files that this process has open, of those that begin so. */
+/** The open files of this process whose paths start with `directory`. */
 export function openBelow(directory: string): string[] {
   return readdirSync(DESCRIPTORS).flatMap((descriptor) => {
     try {

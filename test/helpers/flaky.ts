@@ -1,6 +1,6 @@
 import type { Reporter, TestCase } from 'vitest/node';
 
-/** Names the tests that passed only when they were tried again (`--retry`): each is a defect, of the test or of the program. */
+/** Lists the tests that passed only on a retry: each is a defect of the test or of the program. */
 export class FlakyTests implements Reporter {
   readonly #names: string[] = [];
 
@@ -10,6 +10,6 @@ export class FlakyTests implements Reporter {
 
   onTestRunEnd(): void {
     if (this.#names.length === 0) return;
-    process.stdout.write(`Passed only when tried again:\n${this.#names.map((name) => `  ${name}\n`).join('')}`);
+    process.stdout.write(`Passed only on a retry:\n${this.#names.map((name) => `  ${name}\n`).join('')}`);
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /**
- * Properties are tried with the same values each time, so that a test that begins to fail was broken by a change. To look
- * for what nobody has found yet: `SEED=$RANDOM npm run test:sweeps`.
+ * Property tests use the same values in every run, so that a new failure comes from a change. To search for new
+ * failures: `SEED=$RANDOM npm run test:sweeps`.
  */
 fc.configureGlobal({ seed: Number(process.env.SEED ?? 20_261_121) });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isLoopback, parseBaseUrl } from '../../../src/config/base-url.ts';
 import { UsageError } from '../../../src/errors.ts';
 
-describe('a base address', () => {
+describe('parseBaseUrl', () => {
   it.each([
     ['https://api.test/v1', 'https://api.test/v1'],
     ['https://api.test/v1/', 'https://api.test/v1'],
@@ -14,7 +14,7 @@ describe('a base address', () => {
     ['http://127.0.0.1/v1', 'http://127.0.0.1/v1'],
     ['http://127.1.2.3:9/v1', 'http://127.1.2.3:9/v1'],
     ['http://[::1]:8080/v1', 'http://[::1]:8080/v1'],
-  ])('%s is taken', (text, expected) => {
+  ])('accepts %s', (text, expected) => {
     expect(parseBaseUrl(text, 'here')).toBe(expected);
   });
 
@@ -37,7 +37,7 @@ describe('a base address', () => {
     ['plain http to a host named like this machine', 'http://localhost.evil.test/v1'],
     ['plain http to every address', 'http://0.0.0.0/v1'],
     ['plain http in the local network', 'http://192.168.0.1/v1'],
-  ])('%s is refused before anything is sent', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(() => parseBaseUrl(text, 'here')).toThrow(UsageError);
     try {
       parseBaseUrl(text, 'here');
@@ -46,7 +46,7 @@ describe('a base address', () => {
     }
   });
 
-  it('property: what is taken is https or on this machine, ends in /v1, and stays the same when read again', () => {
+  it('property: returns https or loopback URLs that end in /v1, and is idempotent', () => {
     const word = fc.constantFrom(
       'http',
       'https',

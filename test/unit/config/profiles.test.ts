@@ -15,12 +15,12 @@ import { tempDirectory } from '../../helpers/run.ts';
 
 const ACME = { base_url: 'https://api.test/v1', token: 'pat_secret' };
 
-describe('the file of the profiles', () => {
-  it('is not there at first', async () => {
+describe('readProfiles and writeProfiles', () => {
+  it('return no profiles without a file', async () => {
     expect(await readProfiles(tempDirectory())).toEqual({ current: 'default', profiles: {} });
   });
 
-  it('may be read by its owner alone, also when it was open to others before', async () => {
+  it('make the file readable for its owner only, even if it was not before', async () => {
     const directory = tempDirectory();
     await writeProfiles(directory, { current: 'acme', profiles: { acme: ACME } });
     const mode = (): number => statSync(profilesPath(directory)).mode & 0o777;
@@ -32,7 +32,7 @@ describe('the file of the profiles', () => {
     expect(mode()).toBe(0o600);
   });
 
-  it('property: comes back as it was written, whatever the names', async () => {
+  it('property: read back what was written, whatever the names', async () => {
     const directory = tempDirectory();
     const name = fc.oneof(
       fc.string({ minLength: 1 }),
@@ -55,7 +55,7 @@ describe('the file of the profiles', () => {
   });
 
   it.each(['', '{', '[]', 'null', '"x"', '{"profiles":{"a":1}}', '{"profiles":{"a":[]}}'])(
-    'that is damaged is an error: %j',
+    'reject the damaged file %j and keep it',
     async (text) => {
       const directory = tempDirectory();
       writeFileSync(profilesPath(directory), text);
@@ -65,30 +65,30 @@ describe('the file of the profiles', () => {
   );
 });
 
-describe('one profile', () => {
+describe('withProfile and findProfile', () => {
   const stored = { current: 'acme', profiles: { acme: ACME } };
 
-  it('is put in, replaced and taken out, and the others stay', () => {
+  it('add, replace, and remove one profile', () => {
     const two = withProfile(stored, 'b', { token: 'x' });
     expect(two).toEqual({ current: 'acme', profiles: { acme: ACME, b: { token: 'x' } } });
     expect(withProfile(two, 'b', undefined)).toEqual(stored);
     expect(withProfile(two, 'acme', {}).profiles).toEqual({ acme: {}, b: { token: 'x' } });
   });
 
-  it('is found by its name, or those that there are are named', () => {
+  it('find a profile by name, or throw', () => {
     expect(findProfile(stored, 'acme')).toBe(ACME);
     expect(() => findProfile(stored, 'constructor')).toThrow(NotFoundError);
   });
 });
 
-describe('where the profiles are', () => {
+describe('configDirectory', () => {
   it.each([
     [{ PARTNER_CONFIG_DIR: '/own', XDG_CONFIG_HOME: '/xdg' }, 'linux', '/own'],
     [{ XDG_CONFIG_HOME: '/xdg' }, 'linux', '/xdg/partnerctl'],
     [{ XDG_CONFIG_HOME: 'relative' }, 'linux', '/home/me/.config/partnerctl'],
     [{}, 'darwin', '/home/me/.config/partnerctl'],
     [{ APPDATA: '/data' }, 'win32', '/data/partnerctl'],
-  ] as const)('%j on %s: %s', (env, platform, expected) => {
+  ] as const)('%j on %s is %s', (env, platform, expected) => {
     expect(configDirectory(env, platform, '/home/me')).toBe(expected);
   });
 });

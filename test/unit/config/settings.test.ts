@@ -15,8 +15,8 @@ const PROFILES: Profiles = {
 };
 const NONE: Profiles = { current: 'default', profiles: {} };
 
-describe('which service and token count', () => {
-  it('a flag wins over the environment, the environment over the profile, and each says where it is from', () => {
+describe('resolveService', () => {
+  it('prefers flags to the environment, the environment to the profile, and names the source', () => {
     const flags = { ...FLAGS, baseUrl: 'https://flag.test/v1', tokenFile: '/token' };
     const env = { PARTNER_BASE_URL: 'https://env.test/v1', PARTNER_TOKEN: 'token-of-the-environment' };
     expect(resolveService(flags, env, PROFILES)).toMatchObject({
@@ -33,7 +33,7 @@ describe('which service and token count', () => {
     });
   });
 
-  it('property: the first source that is there wins, and every other one that is there is said to have lost', () => {
+  it('property: chooses the first source, and lists every other one as shadowed', () => {
     const present = fc.record({ flag: fc.boolean(), env: fc.boolean(), profile: fc.boolean() });
     fc.assert(
       fc.property(present, present, (address, token) => {
@@ -64,7 +64,7 @@ describe('which service and token count', () => {
     );
   });
 
-  it('the profile is named by the flag, the environment, or the one in use', () => {
+  it('takes the profile from the flag, the environment, or the current one', () => {
     expect(resolveProfileName({ ...FLAGS, profile: 'other' }, { PARTNER_PROFILE: 'x' }, PROFILES).value).toBe('other');
     expect(resolveProfileName(FLAGS, { PARTNER_PROFILE: 'other' }, PROFILES).value).toBe('other');
     expect(resolveProfileName(FLAGS, { PARTNER_PROFILE: '' }, PROFILES).value).toBe('acme');
@@ -74,14 +74,11 @@ describe('which service and token count', () => {
     });
   });
 
-  it.each(['nobody', '', 'constructor', '__proto__', 'toString'])(
-    'a profile that is not there is a mistake: %j',
-    (profile) => {
-      expect(() => resolveService({ ...FLAGS, profile }, {}, PROFILES)).toThrow(UsageError);
-    },
-  );
+  it.each(['nobody', '', 'constructor', '__proto__', 'toString'])('rejects the unknown profile %j', (profile) => {
+    expect(() => resolveService({ ...FLAGS, profile }, {}, PROFILES)).toThrow(UsageError);
+  });
 
-  it('without any address it says how to give one; without a token there is none', () => {
+  it('requires a base URL, but no token', () => {
     expect(() => resolveService(FLAGS, {}, NONE)).toThrow(/No base URL/);
     expect(() => resolveService(FLAGS, { PARTNER_BASE_URL: '' }, NONE)).toThrow(/No base URL/);
     expect(
@@ -90,7 +87,7 @@ describe('which service and token count', () => {
   });
 });
 
-describe('a token out of a profile', () => {
+describe('crossServiceToken', () => {
   it.each([
     ['its own service', {}, undefined],
     ['its own service at another path', { baseUrl: 'https://profile.test/api/v1' }, undefined],
@@ -98,11 +95,11 @@ describe('a token out of a profile', () => {
     ['another port', { baseUrl: 'https://profile.test:8443/v1' }, 'https://profile.test/v1'],
     ['a host of a similar name', { baseUrl: 'https://profile.test.evil.test/v1' }, 'https://profile.test/v1'],
     ['this machine', { baseUrl: 'http://127.0.0.1:1/v1' }, 'https://profile.test/v1'],
-  ])('for %s', (_, flags, expected) => {
+  ])('judges the token of a profile for %s', (_, flags, expected) => {
     expect(crossServiceToken(resolveService({ ...FLAGS, ...flags }, {}, PROFILES), PROFILES)).toBe(expected);
   });
 
-  it('is not concerned where another token wins', () => {
+  it('ignores a profile whose token is not used', () => {
     const env = { PARTNER_TOKEN: 'token-of-the-environment', PARTNER_BASE_URL: 'https://else.test/v1' };
     expect(crossServiceToken(resolveService(FLAGS, env, PROFILES), PROFILES)).toBeUndefined();
   });

@@ -10,19 +10,19 @@ import { tempDirectory } from '../../helpers/run.ts';
 const NEVER = new AbortController().signal;
 const nothing = () => Readable.from([]);
 
-describe('a token', () => {
-  it.each(['pat_0123', ' pat_0123\n', 'a.b-c_d~e+f/g=', '\ufeffpat_0123'])('may be %j', (text) => {
+describe('checkToken', () => {
+  it.each(['pat_0123', ' pat_0123\n', 'a.b-c_d~e+f/g=', '\ufeffpat_0123'])('accepts %j', (text) => {
     expect(checkToken(text, 'here')).toBe(text.trim());
   });
 
   it.each(['', ' \n', 'two words', 'two\nlines', 'pat_\u0000x', 'pat_é', 'pat_\u200b0123', 'pat_\r\nx-evil: 1'])(
-    'is never %j, and the complaint does not hold it',
+    'rejects %j',
     (text) => {
       expect(() => checkToken(text, 'here')).toThrow(CredentialsError);
     },
   );
 
-  it('property: what passes can stand in a header; what does not is not repeated', () => {
+  it('property: returns printable ASCII, or throws an error without the text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 12 }), (text) => {
         try {
@@ -36,42 +36,42 @@ describe('a token', () => {
   });
 });
 
-describe('where a token comes from', () => {
-  it('a file: its first line that holds something', async () => {
+describe('fetchToken', () => {
+  it('reads the first non-empty line of a file', async () => {
     const path = join(tempDirectory(), 'token');
     writeFileSync(path, '\n\r\n  pat_file \r\nsecond line\n');
     expect(await fetchToken({ kind: 'file', path, from: '--token-file' }, nothing(), NEVER)).toBe('pat_file');
   });
 
-  it('a file that is not there is said to be so', async () => {
+  it('names a file that does not exist', async () => {
     const path = join(tempDirectory(), 'none');
     await expect(fetchToken({ kind: 'file', path, from: '--token-file' }, nothing(), NEVER)).rejects.toThrow(path);
   });
 
-  it('standard input, in pieces', async () => {
+  it('reads standard input in chunks', async () => {
     const stdin = Readable.from([Buffer.from('pat_'), Buffer.from('stdin'), Buffer.from('\nrest')]);
     expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER)).toBe('pat_stdin');
   });
 
-  it('standard input that stays open after the line', async () => {
+  it('does not wait for the end of standard input', async () => {
     const stdin = new PassThrough();
     stdin.write('\npat_stdin\n');
     expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER)).toBe('pat_stdin');
   });
 
-  it('standard input that never ends a line is not read for ever', async () => {
+  it('stops reading standard input that has no line feed', async () => {
     const stdin = new Readable({ read: (size) => void stdin.push('x'.repeat(Math.min(size, 4096))) });
     const token = await fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER).catch(() => '');
     expect(token.length).toBeLessThan(40_000);
   });
 
-  it('a command: its first line of output', async () => {
+  it('reads the first line that a command prints', async () => {
     const source = { kind: 'command', command: 'printf "pat_command\\nmore\\n"', from: 'profile p' } as const;
     expect(await fetchToken(source, nothing(), NEVER)).toBe('pat_command');
   });
 
   it.each(['exit 3', 'printf ""', 'printf "two words\\n"', 'no-such-command-here 2>/dev/null'])(
-    'not from a command that fails: %s',
+    'rejects a command that fails or prints no token: %s',
     async (command) => {
       await expect(fetchToken({ kind: 'command', command, from: 'profile p' }, nothing(), NEVER)).rejects.toThrow(
         CredentialsError,
@@ -79,7 +79,7 @@ describe('where a token comes from', () => {
     },
   );
 
-  it('a command that hangs ends with Ctrl-C', async () => {
+  it('stops a command that hangs on Ctrl-C', async () => {
     const control = new AbortController();
     const fetching = fetchToken(
       { kind: 'command', command: 'exec sleep 60', from: 'profile p' },
@@ -90,7 +90,7 @@ describe('where a token comes from', () => {
     await expect(fetching).rejects.toThrow();
   });
 
-  it('nowhere: it says how to give one', async () => {
+  it('says that no token is configured', async () => {
     await expect(fetchToken(undefined, nothing(), NEVER)).rejects.toThrow('No token is configured');
   });
 });

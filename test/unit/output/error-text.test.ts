@@ -4,8 +4,8 @@ import { formatError, formatErrorJson } from '../../../src/output/error-text.ts'
 
 const PLAIN = { color: false, debug: false };
 
-describe('errorText', () => {
-  it('says what failed, why, what the service answered and what to do next', async () => {
+describe('formatError', () => {
+  it('shows what failed, why, what the service said, and what to do next', async () => {
     const error = new BalanceError('The message was not sent.', {
       why: 'The balance of the organization is below 1 USD.',
       hint: 'Top the balance up, then run the command again.',
@@ -24,32 +24,32 @@ describe('errorText', () => {
     );
   });
 
-  it('leaves the layout of an excerpt as it is, a step to the right', async () => {
+  it('indents an excerpt and keeps its layout', async () => {
     const why = ['acme.yaml:3:9', '', '  2 | spaces:', '  3 |   name: [x', '    |         ^'].join('\n');
     const text = await formatError(new InputError('acme.yaml is not valid', { why }), PLAIN);
     const moved = ['  acme.yaml:3:9', '', '    2 | spaces:', '    3 |   name: [x', '      |         ^'].join('\n');
     expect(text).toBe(`error: acme.yaml is not valid\n${moved}\n`);
   });
 
-  it('cleans what comes from outside', async () => {
+  it('sanitizes text from outside', async () => {
     const error = new UsageError('no space \x1b[2J', { why: 'saw \u202e\r', hint: 'try \x07', requestId: 'r\n\x1b' });
     const text = await formatError(error, PLAIN);
     expect(text).toBe('error: no space \\x1b[2J\n  saw \\u202e\\r\nrequest id r\\n\\x1b\nhint: try \\x07\n');
   });
 
   it.each(['nope\nerror: fake', '\nhint: fake', 'nope\r\nretry at: fake', 'hint: fake', 'nope\n\nerror: fake\n'])(
-    'lets nothing in %j pass for a line of its own',
+    'keeps %j from imitating its own lines',
     async (forged) => {
       const error = new InputError(forged, { why: forged, hint: forged, cause: new Error(forged) });
       for (const debug of [false, true]) {
         const text = await formatError(error, { ...PLAIN, debug });
-        const atTheMargin = text.split('\n').filter((line) => /^\S/.test(line));
-        expect(atTheMargin.map((line) => line.split(':')[0])).toEqual(['error', 'hint']);
+        const atMargin = text.split('\n').filter((line) => /^\S/.test(line));
+        expect(atMargin.map((line) => line.split(':')[0])).toEqual(['error', 'hint']);
       }
     },
   );
 
-  it('shows when to try again, for this place and exactly', async () => {
+  it('shows when to retry, in local time and in UTC', async () => {
     const error = new RateLimitError('Too many requests.', { retryAt: '2026-03-01T10:00:05.000Z' });
     const text = await formatError(error, PLAIN);
     expect(text).toMatch(/^retry at: 2026-0[23]-\d\d \d\d:\d\d:05 \S+ \(2026-03-01T10:00:05\.000Z\)$/m);
@@ -57,13 +57,13 @@ describe('errorText', () => {
     expect(await formatError(odd, PLAIN)).toContain('retry at: soon\\x1b\n');
   });
 
-  it('points wrong words without a hint to the help of the command', async () => {
+  it('refers to the help of the command for a usage error without a hint', async () => {
     const error = new UsageError('--limit needs a number');
     expect(await formatError(error, { ...PLAIN, commandPath: 'chat send' })).toContain('`partnerctl chat send --help`');
     expect(await formatError(error, PLAIN)).toBe('error: --limit needs a number\n');
   });
 
-  it('shows the stack and causes with --debug alone', async () => {
+  it('shows the stack and causes only with --debug', async () => {
     const error = new UsageError('outer', { cause: new Error('inner\x1b') });
     expect(await formatError(error, PLAIN)).toBe('error: outer\n');
     const text = await formatError(error, { ...PLAIN, debug: true });
@@ -72,14 +72,14 @@ describe('errorText', () => {
     expect(text).not.toContain('\x1b');
   });
 
-  it('reports what nobody foresaw as a bug, whatever was thrown', async () => {
+  it('reports anything unforeseen as a bug', async () => {
     expect(await formatError(new TypeError('x is undefined'), PLAIN)).toMatch(
       /^error: x is undefined\nhint: .*--debug.*\n$/,
     );
     expect(await formatError('just text', PLAIN)).toMatch(/^error: just text\n/);
   });
 
-  it('colours its own words only when asked', async () => {
+  it('colors its labels only if asked to', async () => {
     const error = new UsageError('no', { hint: 'yes' });
     expect(await formatError(error, { ...PLAIN, color: true })).toBe(
       '\x1b[31merror:\x1b[39m no\n\x1b[1mhint:\x1b[22m yes\n',
@@ -87,8 +87,8 @@ describe('errorText', () => {
   });
 });
 
-describe('errorJson', () => {
-  it('is one line with the fixed fields, harmless and exact', () => {
+describe('formatErrorJson', () => {
+  it('returns one line with the fixed fields, without raw control characters', () => {
     const line = formatErrorJson(new UsageError('no \x1b\u202e\u009b', { hint: 'a\nb' }));
     expect(line).toBe(`${line.trimEnd()}\n`);
     expect(line).not.toMatch(/[\x1b\u202e\u009b]/);

@@ -10,7 +10,7 @@ const MARKED = {
   heading: (text: string) => `<h>${text}</h>`,
 };
 
-describe('Markdown in a terminal', () => {
+describe('renderMarkdown', () => {
   it.each([
     ['plain', 'plain'],
     ['**bold** and *it*', '<b>bold</b> and <i>it</i>'],
@@ -26,7 +26,7 @@ describe('Markdown in a terminal', () => {
     ['| a | b |\n|---|---|\n| 1 | 2 |', '<b>a  b</b>\n1  2'],
     ['a &amp; b', 'a & b'],
     ['one\ntwo', 'one\ntwo'],
-  ])('%j', async (markdown, shown) => {
+  ])('renders %j', async (markdown, shown) => {
     expect(await renderMarkdown(markdown, MARKED)).toBe(shown);
   });
 
@@ -45,19 +45,19 @@ describe('Markdown in a terminal', () => {
     expect(await renderMarkdown(table, undefined, 26)).toBe(shown.join('\n'));
   });
 
-  it('shows what would act upon a terminal, and does not do it', async () => {
+  it('escapes control characters', async () => {
     const shown = await renderMarkdown('a\x1b[2J\r**b\x07** \u202e [x](https://e.example/\x1b]0;t\x07)');
     expect(shown).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
     expect(shown).toContain('\\x1b[2J');
   });
 
-  it('takes no long time over a long line', async () => {
+  it('renders a very long line', async () => {
     for (const text of ['*'.repeat(100_000), '['.repeat(100_000), 'a '.repeat(50_000)]) {
       expect((await renderMarkdown(text)).length).toBeGreaterThan(0);
     }
   });
 
-  it('property: any text comes out harmless', async () => {
+  it('property: never outputs a control character', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 300 }), async (text) => {
         expect(await renderMarkdown(text)).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);

@@ -5,7 +5,7 @@ export interface MemorySink extends Sink {
   text(): string;
 }
 
-/** A sink that keeps what is written. */
+/** A sink that records its writes. */
 export function memorySink({ isTTY = false, columns = 80 } = {}): MemorySink {
   const writes: string[] = [];
   return {
@@ -19,9 +19,9 @@ export function memorySink({ isTTY = false, columns = 80 } = {}): MemorySink {
   };
 }
 
-/** A sink whose reader leaves after `after` writes. */
-export function brokenSink(after = 0): Sink {
-  let left = after;
+/** A sink that fails with EPIPE after some writes. */
+export function brokenSink(writes = 0): Sink {
+  let left = writes;
   return {
     isTTY: false,
     columns: 80,

@@ -6,17 +6,17 @@ import type { Clock } from '../../../src/clock.ts';
 import { createProgress, progressSafeSink } from '../../../src/output/progress.ts';
 import { memorySink } from './memory-sink.ts';
 
-/** A terminal whose screen goes to memory. */
+/** A terminal that records its output. */
 class Screen extends PassThrough {
   readonly isTTY = true;
   readonly columns = 80;
-  seen = '';
+  output = '';
 
   constructor() {
     super();
     this.setEncoding('utf8');
     this.on('data', (text: string) => {
-      this.seen += text;
+      this.output += text;
     });
   }
 
@@ -33,12 +33,12 @@ class Screen extends PassThrough {
   }
 
   async until(text: string): Promise<void> {
-    while (!this.seen.includes(text)) await once(this, 'data');
+    while (!this.output.includes(text)) await once(this, 'data');
   }
 }
 
-/** A clock whose sleeps last until `pass` is called. */
-function handClock() {
+/** A clock whose sleeps end when `pass` is called. */
+function manualClock() {
   const slept: number[] = [];
   let wake: (() => void)[] = [];
   const clock: Clock = {
@@ -58,14 +58,25 @@ function handClock() {
   return { clock, slept, pass };
 }
 
+/** A spinner that is shown with the text `working`. */
+async function showSpinner() {
+  const screen = new Screen();
+  const { clock, pass } = manualClock();
+  const progress = createProgress(screen, { enabled: true, clock });
+  progress.start('working');
+  pass();
+  await screen.until('working');
+  return { screen, progress, pass };
+}
+
 describe('progress', () => {
-  it('appears after a second, follows the text, and is gone when stopped', async () => {
+  it('appears after a second, follows the text, and disappears when stopped', async () => {
     const screen = new Screen();
-    const { clock, slept, pass } = handClock();
+    const { clock, slept, pass } = manualClock();
     const progress = createProgress(screen, { enabled: true, clock });
     progress.start('listing spaces');
     expect(slept).toEqual([1000]);
-    expect(screen.seen).toBe('');
+    expect(screen.output).toBe('');
     pass();
     await screen.until('listing spaces');
     progress.update('page 2');
@@ -80,24 +91,24 @@ describe('progress', () => {
 
   it('shows the latest text and detail when it appears', async () => {
     const screen = new Screen();
-    const { clock, pass } = handClock();
+    const { clock, pass } = manualClock();
     const progress = createProgress(screen, { enabled: true, clock });
     progress.start('one');
     progress.update('two');
     progress.detail('three');
     pass();
     await screen.until('two (three)');
-    expect(screen.seen).not.toContain('one');
+    expect(screen.output).not.toContain('one');
     progress.detail('');
-    screen.seen = '';
+    screen.output = '';
     await screen.until('two');
-    expect(screen.seen).not.toContain('three');
+    expect(screen.output).not.toContain('three');
     progress.stop();
   });
 
-  it('adds the detail to several lines as a line of its own', async () => {
+  it('shows the detail of several lines on a separate line', async () => {
     const screen = new Screen();
-    const { clock, pass } = handClock();
+    const { clock, pass } = manualClock();
     const progress = createProgress(screen, { enabled: true, clock });
     progress.start('');
     progress.update(['all', '  one']);
@@ -107,32 +118,32 @@ describe('progress', () => {
     progress.stop();
   });
 
-  it('shows nothing when it was stopped in time, even while the spinner was being loaded', async () => {
+  it('shows nothing if stopped early, even while the library loads', async () => {
     const screen = new Screen();
-    const early = handClock();
+    const early = manualClock();
     const stopped = createProgress(screen, { enabled: true, clock: early.clock });
     stopped.start('early');
     stopped.stop();
     early.pass();
 
-    const late = handClock();
+    const late = manualClock();
     const loading = createProgress(screen, { enabled: true, clock: late.clock });
     loading.start('late');
     late.pass();
     loading.stop();
 
-    const last = handClock();
+    const last = manualClock();
     const shown = createProgress(screen, { enabled: true, clock: last.clock });
     shown.start('last');
     last.pass();
     await screen.until('last');
     shown.stop();
-    expect(screen.seen).not.toMatch(/early|late/);
+    expect(screen.output).not.toMatch(/early|late/);
   });
 
-  it('shows nothing, and never sleeps, where it is not enabled', async () => {
+  it('shows nothing and never sleeps if it is not enabled', async () => {
     const screen = new Screen();
-    const { clock, slept } = handClock();
+    const { clock, slept } = manualClock();
     const progress = createProgress(screen, { enabled: false, clock });
     progress.start('text');
     progress.update('text');
@@ -140,75 +151,60 @@ describe('progress', () => {
     expect(await progress.pauseDuring(async () => 'result')).toBe('result');
     progress.stop();
     expect(slept).toEqual([]);
-    expect(screen.seen).toBe('');
+    expect(screen.output).toBe('');
   });
 
-  it('may be updated and stopped without having been started', () => {
-    const progress = createProgress(new Screen(), { enabled: true, clock: handClock().clock });
+  it('ignores updates before it is started', () => {
+    const progress = createProgress(new Screen(), { enabled: true, clock: manualClock().clock });
     progress.update('x');
     progress.detail('x');
     progress.stop();
   });
 
-  it('steps aside for a write and comes back', async () => {
-    const screen = new Screen();
-    const { clock, pass } = handClock();
-    const progress = createProgress(screen, { enabled: true, clock });
-    progress.start('working');
-    pass();
-    await screen.until('working');
-    screen.seen = '';
+  it('disappears during a write and comes back', async () => {
+    const { screen, progress } = await showSpinner();
+    screen.output = '';
     const sink = progressSafeSink(
       { ...memorySink({ isTTY: true }), write: async (text) => void screen.write(text) },
       progress,
     );
     await sink.write('a notice\n');
     await screen.until('working');
-    const [before, after] = screen.seen.split('a notice\n');
+    const [before, after] = screen.output.split('a notice\n');
     expect(before).toMatch(/\x1b\[1G\x1b\[0K$/);
     expect(before).not.toContain('working\x1b[?2026l\x1b[?2026h');
     expect(after).toContain('working');
     progress.stop();
   });
 
-  it('is left alone by a write that does not go to a terminal', async () => {
-    const screen = new Screen();
-    const { clock, pass } = handClock();
-    const progress = createProgress(screen, { enabled: true, clock });
-    progress.start('working');
-    pass();
-    await screen.until('working');
-    const before = screen.seen;
+  it('stays during a write that does not go to a terminal', async () => {
+    const { screen, progress } = await showSpinner();
+    const before = screen.output;
     const pipe = memorySink({ isTTY: false });
     const sink = progressSafeSink(pipe, progress);
     for (let row = 0; row < 100; row++) await sink.write('row\n');
     expect(pipe.writes).toHaveLength(100);
-    expect(screen.seen).toBe(before);
+    expect(screen.output).toBe(before);
     progress.stop();
   });
 
-  it('comes back when the write fails, and not when it was stopped meanwhile', async () => {
-    const screen = new Screen();
-    const { clock, pass } = handClock();
-    const progress = createProgress(screen, { enabled: true, clock });
-    progress.start('working');
-    pass();
-    await screen.until('working');
-    screen.seen = '';
+  it('comes back if the write fails, but not if it was stopped meanwhile', async () => {
+    const { screen, progress, pass } = await showSpinner();
+    screen.output = '';
     await expect(progress.pauseDuring(() => Promise.reject(new Error('EPIPE')))).rejects.toThrow('EPIPE');
     await screen.until('working');
     await progress.pauseDuring(async () => progress.stop());
-    screen.seen = '';
+    screen.output = '';
     progress.start('again');
     pass();
     await screen.until('again');
-    expect(screen.seen).not.toContain('working');
+    expect(screen.output).not.toContain('working');
     progress.stop();
   });
 
-  it('cleans and redacts its text', async () => {
+  it('sanitizes and redacts its text', async () => {
     const screen = new Screen();
-    const { clock, pass } = handClock();
+    const { clock, pass } = manualClock();
     const redact = (text: string) => text.replaceAll('hush', '[redacted]');
     const progress = createProgress(screen, { enabled: true, clock, redact });
     progress.start('name \x1b[2J hush');

@@ -19,9 +19,9 @@ describe('createRedactor', () => {
     ['percent-encoded in lower case', encodeURIComponent(TOKEN).replace(/%../g, (code) => code.toLowerCase())],
     ['in a query', new URLSearchParams({ t: TOKEN }).toString().slice(2)],
     ['in hexadecimal', Buffer.from(TOKEN).toString('hex')],
-  ])('finds a secret %s', (_name, spelt) => {
+  ])('finds a secret %s', (_name, encoded) => {
     const { redact } = createRedactor([TOKEN]);
-    expect(redact(`before ${spelt} after`)).toBe('before [redacted] after');
+    expect(redact(`before ${encoded} after`)).toBe('before [redacted] after');
   });
 
   it.each(['', 'Bearer ', 'user:', 'x', 'xy'])('finds the base64 of a secret after %j', (before) => {
@@ -32,40 +32,40 @@ describe('createRedactor', () => {
     expect(redact(Buffer.from(`${before}sk-0123456789`).toString('base64url'))).toContain('[redacted]');
   });
 
-  it('leaves text without a secret, and secrets too short to be one', () => {
+  it('ignores secrets shorter than 6 characters', () => {
     const { redact } = createRedactor(['short', '', TOKEN]);
     expect(redact('a short text')).toBe('a short text');
   });
 
-  it('takes secrets that become known later', () => {
+  it('finds secrets that are added later', () => {
     const redactor = createRedactor();
     expect(redactor.redact('abcdefgh')).toBe('abcdefgh');
     redactor.add('abcdefgh');
     expect(redactor.redact('>abcdefgh<')).toBe('>[redacted]<');
   });
 
-  it('leaves no piece of secrets that overlap or touch', () => {
+  it('leaves no piece of secrets that overlap or touch each other', () => {
     const { redact } = createRedactor(['abcdefgh', 'ghijklmn']);
     expect(redact('abcdefghijklmn.')).toBe('[redacted].');
     expect(redact('abcdefghabcdefgh')).toBe('[redacted]');
     expect(createRedactor(['aaaaaaaa']).redact('aaaaaaaaaaa')).toBe('[redacted]');
   });
 
-  it('finds a secret as JSON output spells it', () => {
+  it('finds a secret as the JSON output escapes it', () => {
     const secret = 'sec"ret \u202e text';
     expect(createRedactor([secret]).redact(stringifyJson({ secret }))).toBe('{"secret":"[redacted]"}');
   });
 
-  it('finds JSON that leaves as it is what we would escape', () => {
+  it('finds a secret in JSON that escapes less than the JSON output', () => {
     const secret = '\x7f secret \x00 text';
     expect(createRedactor([secret]).redact(JSON.stringify({ secret }))).toBe('{"secret":"[redacted]"}');
   });
 
-  it('takes a secret with half a surrogate pair', () => {
+  it('finds a secret with a lone surrogate', () => {
     expect(createRedactor(['secret \ud83d text']).redact('a secret \ud83d text')).toBe('a [redacted]');
   });
 
-  it('never leaks a secret, wherever and however often it stands', () => {
+  it('property: never leaks a secret, wherever and however often it occurs', () => {
     const secret = fc
       .string({ unit: 'binary', minLength: 8, maxLength: 60 })
       .filter((text) => !'[redacted]'.includes(text) && text.trim().length >= 8);
@@ -81,7 +81,7 @@ describe('createRedactor', () => {
 });
 
 describe('redactingSink', () => {
-  it('redacts each write and tells of the terminal as it is', async () => {
+  it('redacts each write and keeps the properties of the terminal', async () => {
     const inner = memorySink({ isTTY: true, columns: 132 });
     const sink = redactingSink(inner, createRedactor([TOKEN]));
     await sink.write(`token ${TOKEN}\n`);
@@ -91,7 +91,7 @@ describe('redactingSink', () => {
 });
 
 describe('redactHeaders', () => {
-  it('hides credentials whatever the case of the name', () => {
+  it('redacts credentials, whatever the case of the header name', () => {
     expect(
       redactHeaders({
         Authorization: 'Bearer x',

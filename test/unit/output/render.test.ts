@@ -31,10 +31,10 @@ const COLUMNS = [
 const spaces = (items: Iterable<Space> = SPACES) =>
   listResult(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
 
-async function rendered(answer: CommandResult, how: Partial<RenderOptions> = {}, isTTY = false) {
+async function rendered(result: CommandResult, options: Partial<RenderOptions> = {}, isTTY = false) {
   const stdout = memorySink({ isTTY });
   const stderr = memorySink({ isTTY });
-  await render(answer, { format: 'table', color: false, quiet: false, ...how }, { stdout, stderr });
+  await render(result, { format: 'table', color: false, quiet: false, ...options }, { stdout, stderr });
   return { out: stdout.text(), err: stderr.text() };
 }
 
@@ -44,7 +44,7 @@ async function* failing(): AsyncGenerator<Space> {
 }
 
 describe('render', () => {
-  it('says the summary after a table, and what is missing when there is no row', async () => {
+  it('shows the summary after a table, and a notice if there are no rows', async () => {
     expect(await rendered(spaces())).toEqual({
       out: 'ID    NAME\nsp_1  Acme\nsp_2  Bar\\tbaz\n',
       err: 'That was all.\n',
@@ -52,31 +52,31 @@ describe('render', () => {
     expect(await rendered(spaces([]))).toEqual({ out: '', err: 'No spaces.\nThat was all.\n' });
   });
 
-  it('says neither when quiet, nor to scripts', async () => {
+  it('shows neither with --quiet nor in formats for scripts', async () => {
     expect((await rendered(spaces([]), { quiet: true })).err).toBe('');
     for (const format of ['json', 'ndjson', 'yaml', 'tsv'] as const) {
       expect((await rendered(spaces([]), { format })).err).toBe('');
     }
   });
 
-  it('cleans what a summary quotes', async () => {
-    const answer = listResult([], COLUMNS, { empty: '', summary: () => 'of \x1b[2Jacme' });
-    expect((await rendered(answer)).err).toBe('of \\x1b[2Jacme\n');
+  it('sanitizes the summary', async () => {
+    const result = listResult([], COLUMNS, { empty: '', summary: () => 'of \x1b[2Jacme' });
+    expect((await rendered(result)).err).toBe('of \\x1b[2Jacme\n');
   });
 
-  it('writes text as it stands in every format, and refuses to query it', async () => {
-    const answer = { kind: 'text', text: 'export A=1\n' } as const;
-    for (const format of OUTPUT_FORMATS) expect((await rendered(answer, { format })).out).toBe('export A=1\n');
-    await expect(rendered(answer, { query: '@' })).rejects.toThrow(UsageError);
+  it('writes plain text unchanged in every format, and refuses to query it', async () => {
+    const result = { kind: 'text', text: 'export A=1\n' } as const;
+    for (const format of OUTPUT_FORMATS) expect((await rendered(result, { format })).out).toBe('export A=1\n');
+    await expect(rendered(result, { query: '@' })).rejects.toThrow(UsageError);
   });
 
-  it('writes nothing for no answer', async () => {
+  it('writes nothing for an empty result', async () => {
     for (const format of OUTPUT_FORMATS) {
       expect(await rendered({ kind: 'none' }, { format })).toEqual({ out: '', err: '' });
     }
   });
 
-  it.each(OUTPUT_FORMATS)('pulls all rows, and fails with what the rows fail with: %s', async (format) => {
+  it.each(OUTPUT_FORMATS)('%s: reads all rows, and fails with their error', async (format) => {
     let finished = false;
     async function* rows() {
       yield* SPACES;
@@ -93,15 +93,15 @@ describe('render', () => {
     ['table', 0],
     ['ndjson', 2],
     ['tsv', 2],
-  ] as const)('has written of a list that fails, as %s: %i rows', async (format, count) => {
+  ] as const)('%s: has written %i rows of a list when it fails', async (format, count) => {
     const stdout = memorySink();
-    const how = { format, color: false, quiet: false };
+    const options = { format, color: false, quiet: false };
     const io = { stdout, stderr: memorySink() };
-    await expect(render(listResult(failing(), COLUMNS, { empty: '' }), how, io)).rejects.toThrow();
+    await expect(render(listResult(failing(), COLUMNS, { empty: '' }), options, io)).rejects.toThrow();
     expect(stdout.writes).toHaveLength(count);
   });
 
-  it.each(['ndjson', 'tsv'] as const)('closes the row source when the reader leaves: %s', async (format) => {
+  it.each(['ndjson', 'tsv'] as const)('%s: closes the row source when the reader is gone', async (format) => {
     let pulled = 0;
     let closed = false;
     async function* rows(): AsyncGenerator<Row> {
@@ -114,14 +114,14 @@ describe('render', () => {
         closed = true;
       }
     }
-    const answer: CommandResult = { kind: 'list', headers: [], rows: rows(), empty: '' };
+    const result: CommandResult = { kind: 'list', headers: [], rows: rows(), empty: '' };
     const io = { stdout: brokenSink(3), stderr: memorySink() };
-    await expect(render(answer, { format, color: false, quiet: false }, io)).rejects.toMatchObject({ code: 'EPIPE' });
+    await expect(render(result, { format, color: false, quiet: false }, io)).rejects.toMatchObject({ code: 'EPIPE' });
     expect([pulled, closed]).toEqual([4, true]);
   });
 });
 
-describe('a stream', () => {
+describe('render a stream', () => {
   const stream = (): CommandResult => ({
     kind: 'stream',
     events: (async function* () {
@@ -136,18 +136,18 @@ describe('a stream', () => {
     ['json', '{"role":"user","text":"hi"}\n{"role":"assistant","text":"a\\nb"}\n'],
     ['ndjson', '{"role":"user","text":"hi"}\n{"role":"assistant","text":"a\\nb"}\n'],
     ['yaml', '---\nrole: user\ntext: hi\n---\nrole: assistant\ntext: |-\n  a\n  b\n'],
-  ] as const)('is written event by event: %s', async (format, out) => {
+  ] as const)('writes event by event as %s', async (format, out) => {
     expect((await rendered(stream(), { format })).out).toBe(out);
   });
 
-  it('asks the query of each event', async () => {
+  it('applies the query to each event', async () => {
     const query = "role == 'user' && text || null";
     expect((await rendered(stream(), { query })).out).toBe('hi\n');
     expect((await rendered(stream(), { query: 'text', format: 'json' })).out).toBe('"hi"\n"a\\nb"\n');
   });
 });
 
-describe('--query', () => {
+describe('render with --query', () => {
   it.each([
     ['[].name', 'Acme\nBar\\tbaz\n'],
     ['[0].name', 'Acme\n'],
@@ -159,11 +159,11 @@ describe('--query', () => {
     ['[?name==`Acme`].space_id', 'sp_1\n'],
     ['[?name==`none`]', ''],
     ['[[0].name, tags, `{"a":1}`]', 'Acme\n\n{"a":1}\n'],
-  ])('%s as rows for people and cut', async (query, out) => {
+  ])('%s as rows for people', async (query, out) => {
     expect((await rendered(spaces(), { query, format: 'tsv' })).out).toBe(out);
   });
 
-  it('makes columns of the keys of all objects', async () => {
+  it('turns the keys of all objects into columns', async () => {
     expect(await rendered(spaces(), { query: '@' })).toEqual({
       out: 'space_id  name      tags\nsp_1      Acme\nsp_2      Bar\\tbaz  ["x"]\n',
       err: '',
@@ -172,7 +172,7 @@ describe('--query', () => {
     expect((await rendered(spaces(), { query: '[0]' })).out).toBe('space_id: sp_1\nname:     Acme\n');
   });
 
-  it('gives scripts what was found, in their format', async () => {
+  it('writes the selection in the format of scripts', async () => {
     const found = async (format: RenderOptions['format'], query: string) =>
       (await rendered(spaces(), { format, query })).out;
     expect(JSON.parse(await found('json', '[].tags'))).toEqual([['x']]);
@@ -182,17 +182,17 @@ describe('--query', () => {
     expect(await found('yaml', '[0]')).toBe('space_id: sp_1\nname: Acme\n');
   });
 
-  it('searches the document where the list has one, and an object as it is', async () => {
-    const answer = listResult(SPACES, COLUMNS, { empty: '', document: () => ({ summary: { created: 2 } }) });
-    expect((await rendered(answer, { query: 'summary.created' })).out).toBe('2\n');
+  it('searches the document of a list that has one, and an object itself', async () => {
+    const result = listResult(SPACES, COLUMNS, { empty: '', document: () => ({ summary: { created: 2 } }) });
+    expect((await rendered(result, { query: 'summary.created' })).out).toBe('2\n');
     expect((await rendered(objectResult(SPACES[0], []), { query: 'name' })).out).toBe('Acme\n');
   });
 
-  it('writes nothing of a list that fails half-way', async () => {
+  it('writes nothing of a list that fails midway', async () => {
     const io = { stdout: memorySink(), stderr: memorySink() };
-    const answer = listResult(failing(), COLUMNS, { empty: '' });
-    const how = { format: 'tsv', query: '[].name', color: false, quiet: false } as const;
-    await expect(render(answer, how, io)).rejects.toThrow('page 2 failed');
+    const result = listResult(failing(), COLUMNS, { empty: '' });
+    const options = { format: 'tsv', query: '[].name', color: false, quiet: false } as const;
+    await expect(render(result, options, io)).rejects.toThrow('page 2 failed');
     expect(io.stdout.writes).toEqual([]);
   });
 
@@ -202,25 +202,25 @@ describe('--query', () => {
     ['with an open quote', '"open', 'syntax'],
     ['with an unknown function', '[?shout(name)]', 'Unknown function shout()'],
     ['nested without end', '['.repeat(100_000), 'stack'],
-  ])('is refused beforehand when it is %s', async (_name, expression, why) => {
+  ])('refuses an expression that is %s before the command runs', async (_name, expression, why) => {
     const error = await checkQuery(expression).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UsageError);
     expect(error).toMatchObject({ info: { why: expect.stringContaining(why) } });
   });
 
-  it('passes expressions that hold what looks like a function in a literal', async () => {
+  it('accepts a literal that looks like a function', async () => {
     await expect(checkQuery('map(&length(@), `[{"type":"Function","name":"nope"}]`)')).resolves.toBeUndefined();
   });
 
-  it('gives the answer all the same when it does not suit the data', async () => {
+  it('puts the result into the error if the query does not apply to it', async () => {
     const error = await rendered(spaces(), { query: 'length(`1`)' }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ exitCode: 1, info: { details: { answer: [{}, {}] } } });
-    expect(error).toMatchObject({ info: { hint: expect.stringMatching(/carried out.*space_id/) } });
+    expect(error).toMatchObject({ info: { hint: expect.stringMatching(/itself is done.*space_id/) } });
   });
 });
 
-describe('loading', () => {
-  it('loads no layout, colour, YAML or query library for JSON and tab-separated output', async () => {
+describe('the render module', () => {
+  it('loads libraries for tables, colors, YAML, and queries only on demand', async () => {
     const result = await build({
       entryPoints: ['src/output/render.ts'],
       bundle: true,

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sanitizeLine, sanitizeText } from '../../../src/output/sanitize.ts';
 import { cpuMsOf } from '../../helpers/cpu.ts';
-import { anyText } from './arbitraries.ts';
+import { anyText } from './any-text.ts';
 
-// Written apart from the code under test: what no terminal line may hold, whatever stands around it.
+// Independent of the code under test: what no terminal line may contain in any context.
 const NEVER = /[\0-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\u200b\u2060\ufeff\u00ad\u{e0001}\p{Cs}]/u;
 
 describe('sanitizeLine', () => {
@@ -22,7 +22,7 @@ describe('sanitizeLine', () => {
     ['a\ufe0f', 'a\\ufe0f'],
     ['half \ud83d pair', 'half \\ud83d pair'],
     ['pair \ude00\ud83d', 'pair \\ude00\\ud83d'],
-  ])('shows %j as %s', (text, shown) => {
+  ])('escapes %j as %s', (text, shown) => {
     expect(sanitizeLine(text)).toBe(shown);
   });
 
@@ -36,17 +36,17 @@ describe('sanitizeLine', () => {
     '葛\u{e0100}城',
     'e\u0301',
     '\ue000',
-  ])('leaves %s as it is', (text) => {
+  ])('keeps %s', (text) => {
     expect(sanitizeLine(text)).toBe(text);
   });
 
-  it('escapes a second variation selector and a joiner that joins nothing', () => {
+  it('escapes a second variation selector, and a joiner that joins nothing', () => {
     expect(sanitizeLine('❤️\ufe0f')).toBe('❤️\\ufe0f');
     expect(sanitizeLine('👩\u200d')).toBe('👩\\u200d');
     expect(sanitizeLine('👩\u200d\u200d🚀')).toBe('👩\\u200d\\u200d🚀');
   });
 
-  it('never lets a harmful character through, and has nothing to do the second time', () => {
+  it('property: removes every harmful character, and is idempotent', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const once = sanitizeLine(text);
@@ -69,11 +69,11 @@ describe('sanitizeLine', () => {
 });
 
 describe('sanitizeText', () => {
-  it('keeps line feeds and tabs, and takes CRLF for a line feed', () => {
+  it('keeps line feeds and tabs, and converts CRLF to a line feed', () => {
     expect(sanitizeText('a\n\tb\r\nc\rd\x1b')).toBe('a\n\tb\nc\\rd\\x1b');
   });
 
-  it('is sanitizeLine for each line', () => {
+  it('property: equals sanitizeLine on every line', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const lines = text.replaceAll('\r\n', '\n').split('\n');

@@ -9,8 +9,8 @@ import { flush, streamSink } from '../../../src/output/stream-sink.ts';
 
 let directory: string;
 
-/** Bundles a program that uses the sinks, so that a bare node can run it. */
-async function program(name: string, body: string): Promise<string> {
+/** Bundles a program that uses the sinks, for node to run. */
+async function bundle(name: string, body: string): Promise<string> {
   const outfile = join(directory, `${name}.mjs`);
   const contents = `
     import { listResult as list } from './src/output/command-result.ts';
@@ -38,25 +38,25 @@ const ENDLESS = `
   function* endless() {
     try { for (;;) yield ++pulled; } finally { closed = true; }
   }
-  const how = { format: process.argv[2], color: false, quiet: false };
+  const options = { format: process.argv[2], color: false, quiet: false };
   try {
-    await render(list(endless(), columns, { empty: '' }), how, { stdout, stderr });
+    await render(list(endless(), columns, { empty: '' }), options, { stdout, stderr });
   } catch (error) {
     await stderr.write(JSON.stringify({ code: error.code, closed }));
   }
 `;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'process-sinks-'));
+  directory = await mkdtemp(join(tmpdir(), 'stream-sink-'));
 });
 
 afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-describe('a pipe whose reader leaves', () => {
-  it.each(['tsv', 'ndjson', 'json'])('fails with EPIPE and closes the row source: %s', async (format) => {
-    const path = await program('endless', ENDLESS);
+describe('a pipe without a reader', () => {
+  it.each(['tsv', 'ndjson', 'json'])('fails with EPIPE and closes the row source (%s)', async (format) => {
+    const path = await bundle('endless', ENDLESS);
     const { stdout, stderr } = await execa('sh', ['-c', `"${process.execPath}" "${path}" ${format} | head -1`], {
       timeout: 20_000,
     });
@@ -64,8 +64,8 @@ describe('a pipe whose reader leaves', () => {
     expect(JSON.parse(stderr)).toEqual({ code: 'EPIPE', closed: true });
   });
 
-  it('goes on failing with EPIPE, without an unhandled error', async () => {
-    const path = await program(
+  it('keeps failing with EPIPE, without an unhandled error', async () => {
+    const path = await bundle(
       'again',
       `
       let failures = 0;
@@ -82,8 +82,8 @@ describe('a pipe whose reader leaves', () => {
 });
 
 describe('a slow reader', () => {
-  it('gets everything before an explicit exit', async () => {
-    const path = await program(
+  it('gets all output before an explicit exit', async () => {
+    const path = await bundle(
       'slow',
       `
       stdout.write('x'.repeat(3_000_000));
@@ -97,7 +97,7 @@ describe('a slow reader', () => {
     expect(stdout.endsWith('end')).toBe(true);
   });
 
-  it('holds the writer back', async () => {
+  it('delays the writer', async () => {
     const stream = new PassThrough({ highWaterMark: 10 });
     const sink = streamSink(stream);
     await sink.write('x');
@@ -114,7 +114,7 @@ describe('a slow reader', () => {
 });
 
 describe('a file', () => {
-  it('gets the text', async () => {
+  it('receives the text', async () => {
     const path = join(directory, 'out.txt');
     const stream = (await open(path, 'w')).createWriteStream();
     const sink = streamSink(stream);
@@ -126,14 +126,14 @@ describe('a file', () => {
     stream.end();
   });
 
-  it('fails with its own error when the disk is full', async () => {
+  it('fails with its own error if the disk is full', async () => {
     const stream = (await open('/dev/full', 'w')).createWriteStream();
     await expect(streamSink(stream).write('text')).rejects.toMatchObject({ code: 'ENOSPC' });
   });
 });
 
 describe('a terminal', () => {
-  it('tells its size as it is now, and 80 where it has none', () => {
+  it('reports its current width, or 80 if it has none', () => {
     const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 132 });
     const sink = streamSink(stream);
     expect([sink.isTTY, sink.columns]).toEqual([true, 132]);
@@ -144,8 +144,8 @@ describe('a terminal', () => {
   });
 });
 
-describe('a stream that is over', () => {
-  it('is a reader that is gone', async () => {
+describe('a closed stream', () => {
+  it('fails with EPIPE', async () => {
     const stream = new PassThrough();
     const sink = streamSink(stream);
     stream.destroy();
@@ -153,7 +153,7 @@ describe('a stream that is over', () => {
     await flush(stream);
   });
 
-  it('remembers an error that came between two writes', async () => {
+  it('remembers an error that occurred between two writes', async () => {
     const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
     const sink = streamSink(stream);
     await sink.write('x');

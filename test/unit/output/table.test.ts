@@ -6,7 +6,7 @@ import { writeTable } from '../../../src/output/formats/table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
 import { fitWidths } from '../../../src/output/table-layout.ts';
 import { displayWidth, truncate, wrap } from '../../../src/output/width.ts';
-import { anyText } from './arbitraries.ts';
+import { anyText } from './any-text.ts';
 import { memorySink } from './memory-sink.ts';
 
 interface Space {
@@ -29,14 +29,14 @@ const SPACES: Space[] = [
 
 const spaces = (items: Iterable<Space> = SPACES) => listResult(items, COLUMNS, { empty: 'No spaces.' });
 
-async function shown(answer: Parameters<typeof writeTable>[0], columns = 80, color = false): Promise<string> {
+async function shown(result: Parameters<typeof writeTable>[0], columns = 80, color = false): Promise<string> {
   const out = memorySink({ isTTY: true, columns });
-  await writeTable(answer, out, { color });
+  await writeTable(result, out, { color });
   return out.text();
 }
 
-describe('a list on a terminal', () => {
-  it('is columns under headings, aligned by what the terminal shows', async () => {
+describe('a list in a terminal', () => {
+  it('has columns aligned by display width', async () => {
     expect(await shown(spaces())).toBe(
       ['ID      NAME       AGENTS', 'sp_1    Acme 東京  2', 'sp_22              0', 'sp_333  👩‍🚀 🫠      10', ''].join(
         '\n',
@@ -44,21 +44,21 @@ describe('a list on a terminal', () => {
     );
   });
 
-  it('colours headings and tones only where colour is wanted', async () => {
+  it('colors headings and tones only if asked to', async () => {
     const text = await shown(spaces(), 80, true);
     expect(text).toContain('\x1b[1mID\x1b[22m');
     expect(text).toContain('\x1b[31m0\x1b[39m');
     expect(await shown(spaces())).not.toContain('\x1b');
   });
 
-  it('shrinks the widest column where the terminal is too narrow', async () => {
+  it('shortens the widest column in a narrow terminal', async () => {
     const wide = [{ id: 'sp_1', name: 'a name that goes on and on and on', agents: 1 }];
     expect(await shown(spaces(wide), 36)).toBe(
       'ID    NAME                    AGENTS\nsp_1  a name that goes on a…  1\n',
     );
   });
 
-  it('is cards where columns would be too narrow to read', async () => {
+  it('becomes cards where columns would be too narrow', async () => {
     const wide = [...SPACES.slice(0, 1), { id: 'sp_2', name: 'a name that goes on and on', agents: 1 }];
     expect(await shown(spaces(wide), 26)).toBe(
       [
@@ -75,32 +75,32 @@ describe('a list on a terminal', () => {
     );
   });
 
-  it('survives a terminal that is hardly there', async () => {
+  it('is shown in a terminal of any width', async () => {
     for (let columns = 1; columns < 20; columns++) expect(await shown(spaces(), columns)).toContain('ID');
   });
 
-  it('stays a table where it is narrow and yet fits', async () => {
+  it('stays a table in a narrow terminal if it fits', async () => {
     expect(await shown(spaces(), 25)).toMatch(/^ID {6}NAME/);
   });
 
-  it('shows control sequences instead of obeying them', async () => {
+  it('escapes control sequences', async () => {
     const text = await shown(spaces([{ id: 'a\nb', name: '\x1b[2J\u202e', agents: 1 }]));
     expect(text).toContain('a\\nb  \\x1b[2J\\u202e  1');
   });
 
-  it('puts rows in the order of their ranks, and keeps the order of equal ranks', async () => {
-    const answer = listResult(SPACES, COLUMNS, { empty: '', sortIndex: ({ agents }) => (agents === 0 ? 0 : 1) });
-    const ids = (await shown(answer)).split('\n').map((line) => line.split(' ')[0]);
+  it('is sorted by sortIndex, and keeps the order of equal ones', async () => {
+    const result = listResult(SPACES, COLUMNS, { empty: '', sortIndex: ({ agents }) => (agents === 0 ? 0 : 1) });
+    const ids = (await shown(result)).split('\n').map((line) => line.split(' ')[0]);
     expect(ids).toEqual(['ID', 'sp_22', 'sp_1', 'sp_333', '']);
   });
 
-  it('cuts nothing outside a terminal', async () => {
+  it('is not shortened outside a terminal', async () => {
     const out = memorySink({ isTTY: false, columns: 80 });
     await writeTable(spaces([{ id: 'x'.repeat(300), name: 'y'.repeat(300), agents: 1 }]), out, { color: false });
     expect(out.text()).toContain(`${'x'.repeat(300)}  ${'y'.repeat(300)}  1\n`);
   });
 
-  it('has one heading and the same columns throughout a long list', async () => {
+  it('has one heading and aligned columns if it is long', async () => {
     const many = Array.from({ length: 1203 }, (_, index) => ({ id: `sp_${index}`, name: 'n', agents: 7 }));
     const lines = (await shown(spaces(many))).trimEnd().split('\n');
     expect(lines).toHaveLength(1204);
@@ -108,7 +108,7 @@ describe('a list on a terminal', () => {
     expect(new Set(lines.slice(1).map((line) => line.indexOf('7', 9)))).toEqual(new Set([15]));
   });
 
-  it('takes a secret out before cutting the cell', async () => {
+  it('is redacted before cells are shortened', async () => {
     const secret = 'pt_live_0123456789abcdef';
     const out = memorySink({ isTTY: true, columns: 36 });
     const name = `a long, long, long ${secret}`;
@@ -117,7 +117,7 @@ describe('a list on a terminal', () => {
     expect(out.text()).not.toContain('pt_');
   });
 
-  it('writes nothing when the rows fail half-way', async () => {
+  it('is not written if reading the rows fails midway', async () => {
     async function* failing() {
       yield* SPACES;
       throw new Error('page 2 failed');
@@ -129,7 +129,7 @@ describe('a list on a terminal', () => {
     expect(out.writes).toEqual([]);
   });
 
-  it('never exceeds the width, whatever the cells and headings hold', async () => {
+  it('property: never exceeds the width', async () => {
     const table = fc.integer({ min: 1, max: 7 }).chain((count) =>
       fc.record({
         headers: fc.array(anyText, { minLength: count, maxLength: count }),
@@ -155,22 +155,22 @@ describe('a list on a terminal', () => {
 });
 
 describe('an object', () => {
-  it('is labelled lines that are never cut', async () => {
+  it('has labeled lines that are never shortened', async () => {
     const space = { id: 'sp_1', name: 'n'.repeat(100), agents: 0 };
     expect(await shown(objectResult(space, COLUMNS), 40)).toBe(`ID:     sp_1\nNAME:   ${'n'.repeat(100)}\nAGENTS: 0\n`);
     expect(await shown(objectResult(space, COLUMNS), 40, true)).toContain('\x1b[2mAGENTS:\x1b[22m \x1b[31m0\x1b[39m');
   });
 });
 
-describe('fitted', () => {
-  it('takes from the widest and leaves the others', () => {
+describe('fitWidths', () => {
+  it('shrinks the widest columns', () => {
     expect(fitWidths([4, 33, 6], 32)).toEqual([4, 22, 6]);
     expect(fitWidths([50, 60, 3], 23)).toEqual([10, 10, 3]);
     expect(fitWidths([50, 60], 21)).toEqual([11, 10]);
     expect(fitWidths([3, 4], 10)).toEqual([3, 4]);
   });
 
-  it('uses the room up exactly where it is short', () => {
+  it('property: uses all of the room if it is too small', () => {
     const widths = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(widths, fc.integer({ min: 12, max: 300 }), (natural, room) => {
@@ -184,8 +184,8 @@ describe('fitted', () => {
   });
 });
 
-describe('widths of text', () => {
-  it('never cuts through a character', () => {
+describe('truncate and wrap', () => {
+  it('never split a character', () => {
     expect(truncate('👩‍🚀👩‍🚀', 3)).toBe('👩‍🚀…');
     expect(truncate('👩‍🚀👩‍🚀', 2)).toBe('…');
     expect(truncate('東京都', 5)).toBe('東京…');
@@ -193,12 +193,12 @@ describe('widths of text', () => {
     expect(truncate('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…');
   });
 
-  it('breaks a character that alone is wider than a line', () => {
+  it('split a character that is wider than a line', () => {
     const piled = `क${'\u0903'.repeat(30)}`;
     expect(wrap(piled, 10).map((line) => stringWidth(line))).toEqual([10, 10, 10, 1]);
   });
 
-  it('cuts and wraps to the width, and wrapping loses nothing', () => {
+  it('property: stay within the width, and wrapping keeps the text', () => {
     fc.assert(
       fc.property(anyText.map(sanitizeLine), fc.integer({ min: 2, max: 50 }), (text, width) => {
         expect(stringWidth(truncate(text, width))).toBeLessThanOrEqual(width);

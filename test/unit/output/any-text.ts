@@ -56,7 +56,7 @@ const PIECES = [
 
 const codeUnits = fc.array(fc.nat({ max: 0xffff }), { maxLength: 20 }).map((units) => String.fromCharCode(...units));
 
-/** Any text at all: control sequences, half surrogate pairs, wide, combining and joined characters among plain words. */
+/** Any text: control sequences, lone surrogates, and wide, combining, and joined characters among plain words. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 40 }),
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -66,7 +66,7 @@ export const anyText: fc.Arbitrary<string> = fc.oneof(
     .map((pieces) => pieces.join('')),
 );
 
-/** Any value that JSON can hold, with any text as keys and strings. */
+/** Any JSON value, with any text as keys and strings. */
 export const anyJson: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

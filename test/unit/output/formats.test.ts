@@ -6,43 +6,43 @@ import { writeJson, writeNdjson } from '../../../src/output/formats/json.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { writeTsv } from '../../../src/output/formats/tsv.ts';
 import { stringifyYaml, writeYaml } from '../../../src/output/formats/yaml.ts';
-import { anyJson, anyText } from './arbitraries.ts';
+import { anyJson, anyText } from './any-text.ts';
 import { memorySink } from './memory-sink.ts';
 
-const RAW_HARM = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\p{Cs}]/u;
+const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\p{Cs}]/u;
 
-const plain = (items: Iterable<unknown> | AsyncIterable<unknown>) => listResult(items, [], { empty: '' });
+const listOf = (items: Iterable<unknown> | AsyncIterable<unknown>) => listResult(items, [], { empty: '' });
 
 async function written(
-  write: (answer: ReturnType<typeof plain>, out: ReturnType<typeof memorySink>) => Promise<void>,
+  write: (answer: ReturnType<typeof listOf>, out: ReturnType<typeof memorySink>) => Promise<void>,
   items: unknown[],
   isTTY = false,
 ): Promise<string> {
   const out = memorySink({ isTTY });
-  await write(plain(items), out);
+  await write(listOf(items), out);
   return out.text();
 }
 
-describe('json', () => {
-  it('is an array with an item on each line', async () => {
+describe('writeJson', () => {
+  it('writes an array with one item per line', async () => {
     expect(await written(writeJson, [{ a: 1 }, 'x', null])).toBe('[\n{"a":1},\n"x",\nnull\n]\n');
     expect(await written(writeJson, [{ a: 1 }])).toBe('[\n{"a":1}\n]\n');
     expect(await written(writeJson, [])).toBe('[]\n');
   });
 
-  it('is indented on a terminal', async () => {
+  it('indents in a terminal', async () => {
     const items = [{ a: [1] }, { b: 'x\ny' }];
     expect(await written(writeJson, items, true)).toBe(`${JSON.stringify(items, null, 2)}\n`);
     expect(await written(writeJson, [], true)).toBe('[]\n');
   });
 
-  it('is an object, indented, for one object', async () => {
+  it('writes an indented object', async () => {
     const out = memorySink();
     await writeJson(objectResult({ a: { b: 1 } }, []), out);
     expect(out.text()).toBe('{\n  "a": {\n    "b": 1\n  }\n}\n');
   });
 
-  it("is the list's document, made after the last row", async () => {
+  it("writes the list's document, built after the last row", async () => {
     const seen: number[] = [];
     async function* rows() {
       for (const item of [1, 2, 3]) {
@@ -55,34 +55,34 @@ describe('json', () => {
     expect(JSON.parse(out.text())).toEqual({ results: [1, 2, 3] });
   });
 
-  it('puts ranked rows in order, as they belong into the document', async () => {
+  it('sorts rows by sortIndex', async () => {
     const out = memorySink();
     await writeJson(listResult([3, 1, 2, 1], [], { empty: '', sortIndex: (item) => item }), out);
     expect(JSON.parse(out.text())).toEqual([1, 1, 2, 3]);
   });
 
-  it('keeps any value exactly, with nothing that a terminal acts upon', async () => {
+  it('property: keeps any value, without raw control characters', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyJson), fc.boolean(), async (items, isTTY) => {
         const text = await written(writeJson, items, isTTY);
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(items)));
-        expect(text).not.toMatch(RAW_HARM);
+        expect(text).not.toMatch(CONTROLS);
       }),
     );
   });
 
-  it('keeps any text exactly', () => {
+  it('property: keeps any text, without raw control characters', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(JSON.parse(stringifyJson(text))).toBe(text);
-        expect(stringifyJson(text)).not.toMatch(RAW_HARM);
+        expect(stringifyJson(text)).not.toMatch(CONTROLS);
       }),
       { numRuns: 2000 },
     );
   });
 });
 
-describe('holding back', () => {
+describe('writeSequence', () => {
   async function* failingAfter(count: number, item: unknown) {
     for (let index = 0; index < count; index++) yield item;
     throw new Error('page failed');
@@ -91,13 +91,13 @@ describe('holding back', () => {
   it.each([
     ['json', writeJson],
     ['yaml', writeYaml],
-  ])('leaves stdout empty when a list of ordinary length fails: %s', async (_name, write) => {
+  ])('%s: writes nothing if an ordinary list fails', async (_name, write) => {
     const out = memorySink();
-    await expect(write(plain(failingAfter(1000, { name: 'x'.repeat(100) })), out)).rejects.toThrow('page failed');
+    await expect(write(listOf(failingAfter(1000, { name: 'x'.repeat(100) })), out)).rejects.toThrow('page failed');
     expect(out.writes).toEqual([]);
   });
 
-  it('writes on while a long list comes, and never holds much of it', async () => {
+  it('writes a long list as it arrives, and buffers only 4 MiB', async () => {
     const total = 200_000;
     const item = {
       space_id: 'sp_0123456789',
@@ -114,7 +114,7 @@ describe('holding back', () => {
         yield item;
       }
     }
-    await writeJson(plain(rows()), {
+    await writeJson(listOf(rows()), {
       isTTY: false,
       columns: 80,
       async write(text) {
@@ -123,34 +123,34 @@ describe('holding back', () => {
     });
     expect(pulled).toBe(total);
     expect(lines).toBe(total + 2);
-    const held = (4 * 1024 * 1024) / JSON.stringify(item).length;
-    expect(most).toBeLessThan(held + 10);
-    expect(most).toBeGreaterThan(held - 10);
+    const buffered = (4 * 1024 * 1024) / JSON.stringify(item).length;
+    expect(most).toBeLessThan(buffered + 10);
+    expect(most).toBeGreaterThan(buffered - 10);
   });
 
-  it('gives the same document whether it was held or streamed', async () => {
+  it('writes the same document whether buffered or streamed', async () => {
     const items = Array.from({ length: 60 }, (_, index) => ({ index, text: 'x'.repeat(100_000) }));
     for (const isTTY of [false, true]) {
       const out = memorySink({ isTTY });
-      await writeJson(plain(items), out);
+      await writeJson(listOf(items), out);
       expect(out.writes.length).toBeGreaterThan(2);
       expect(JSON.parse(out.text())).toEqual(items);
     }
     const yaml = memorySink();
-    await writeYaml(plain(items), yaml);
+    await writeYaml(listOf(items), yaml);
     expect(yaml.writes.length).toBeGreaterThan(2);
     expect(parse(yaml.text())).toEqual(items);
   });
 
-  it('closes the array when the last item was just written', async () => {
+  it('closes the array if the buffer is empty at the end', async () => {
     const out = memorySink();
-    await writeJson(plain(['x'.repeat(5_000_000)]), out);
+    await writeJson(listOf(['x'.repeat(5_000_000)]), out);
     expect(JSON.parse(out.text())).toHaveLength(1);
   });
 });
 
-describe('ndjson', () => {
-  it('is a line for each row, written before the next is pulled', async () => {
+describe('writeNdjson', () => {
+  it('writes a line per row before it reads the next row', async () => {
     const out = memorySink();
     const seen: number[] = [];
     async function* rows() {
@@ -159,25 +159,25 @@ describe('ndjson', () => {
         yield { item };
       }
     }
-    await writeNdjson(plain(rows()), out);
+    await writeNdjson(listOf(rows()), out);
     expect(out.writes).toEqual(['{"item":1}\n', '{"item":2}\n', '{"item":3}\n']);
     expect(seen).toEqual([0, 1, 2]);
   });
 
-  it('is one line for an object', async () => {
+  it('writes an object as one line', async () => {
     const out = memorySink();
     await writeNdjson(objectResult({ a: 'x\ny' }, []), out);
     expect(out.text()).toBe('{"a":"x\\ny"}\n');
   });
 });
 
-describe('tsv', () => {
+describe('writeTsv', () => {
   const columns = [0, 1, 2].map((index) => ({
     header: `C${index}`,
     value: (cells: unknown[]) => cells[index] as string,
   }));
 
-  it('has no heading, and leaves absent cells empty', async () => {
+  it('writes no heading, and leaves absent cells empty', async () => {
     const out = memorySink();
     await writeTsv(
       listResult(
@@ -193,13 +193,13 @@ describe('tsv', () => {
     expect(out.writes).toEqual(['a\t1\ttrue\n', 'b\t\t\n']);
   });
 
-  it('is one row for an object', async () => {
+  it('writes an object as one row', async () => {
     const out = memorySink();
     await writeTsv(objectResult(['a\tb', 'c\nd', ''], columns), out);
     expect(out.text()).toBe('a\\tb\tc\\nd\t\n');
   });
 
-  it('has one line feed and as many tabs as there are cells but one', async () => {
+  it('property: separates cells by one tab each and ends rows with one line feed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(anyText, anyText, anyText)), async (rows) => {
         const out = memorySink();
@@ -214,29 +214,29 @@ describe('tsv', () => {
   });
 });
 
-describe('yaml', () => {
-  it('is a sequence, item by item', async () => {
+describe('writeYaml', () => {
+  it('writes a sequence item by item', async () => {
     expect(await written(writeYaml, [{ a: 1, b: ['x'] }, 'no', null])).toBe('- a: 1\n  b:\n    - x\n- "no"\n- null\n');
     expect(await written(writeYaml, [])).toBe('[]\n');
   });
 
-  it('names no anchors for what appears twice', () => {
+  it('writes shared objects twice, without anchors', () => {
     const shared = { a: 1 };
     expect(stringifyYaml({ x: shared, y: shared })).toBe('x:\n  a: 1\n"y":\n  a: 1\n');
   });
 
-  it('parses back to any value, with nothing that a terminal acts upon', () => {
+  it('property: keeps any value, without raw control characters', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const text = stringifyYaml(value);
         expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
-        expect(text).not.toMatch(RAW_HARM);
+        expect(text).not.toMatch(CONTROLS);
       }),
       { numRuns: 1000 },
     );
   });
 
-  it('parses back to any list', async () => {
+  it('property: keeps any list', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyJson), async (items) => {
         expect(parse(await written(writeYaml, items))).toEqual(JSON.parse(JSON.stringify(items)));
