@@ -1,26 +1,24 @@
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
-import type { Clock } from '../clock.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
+import type { Ledger } from '../state/ledger.ts';
+import { isAbandoned, type OwnerLiveness } from '../state/once.ts';
+import { type Forgotten, keyHistories, liveRecordIds } from '../state/once-records.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import type { Ledger } from './create-once.ts';
-import { listedFacts } from './facts.ts';
-import { type Forgotten, historiesOf, type JobFacts, liveRecords, type Recorded } from './history.ts';
 import { type CronJob, cronKey } from './job.ts';
 import { AgentFinder } from './job-input.ts';
 import { findListed, isListUnavailable } from './job-list.ts';
+import { type JobSnapshot, listedSnapshot, type RecordedJob } from './job-records.ts';
 import { type SelectedJob, type Selection, selectByKey, unknownKeyError } from './job-selection.ts';
-import { openLedger } from './ledger.ts';
+import { openJobLedger } from './ledger.ts';
 import { couldBe, type ListedJob } from './matching.ts';
-import { isOver, type Judge } from './reservation.ts';
 
 /** What changing the record of a job by hand needs. */
-export interface ManualDeps extends Judge {
-  readonly ledger: Pick<Ledger, 'readAll' | 'append'>;
-  readonly clock: Clock;
+export interface ManualDeps extends OwnerLiveness {
+  readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append'>;
   readonly newId: () => string;
   /** Resolves once a person has agreed. @throws UsageError when they did not, or cannot be asked */
   readonly confirm: (question: string) => Promise<void>;
@@ -45,7 +43,7 @@ export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 
 /** A job that is being created at this moment is left alone: its process would not learn of the change. */
 async function refuseWhileInProgress(deps: ManualDeps, { history, key }: SelectedJob): Promise<void> {
   for (const open of history.open) {
-    if (await isOver(open, deps)) continue;
+    if (await isAbandoned(open, deps)) continue;
     throw new DuplicateError('Another process is creating this job.', {
       why: `It reserved the job at ${open.reservation.at}.`,
       hint: 'Wait until it is done.',
@@ -56,7 +54,7 @@ async function refuseWhileInProgress(deps: ManualDeps, { history, key }: Selecte
 
 /** The file may have changed while the prompt was open. */
 async function refuseIfChanged({ ledger }: ManualDeps, { key, records }: SelectedJob): Promise<void> {
-  const now = selectByKey((await ledger.readAll()).records, key);
+  const now = selectByKey(await ledger.readAll(), key);
   if (now.records.length === records.length) return;
   throw new DuplicateError('The records of this job changed while you were asked.', {
     hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
@@ -78,39 +76,35 @@ function refuseOtherJob({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>, 
 
 /** Where the service does not say whose a job is, the state file decides. */
 async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key: string, id: string): Promise<void> {
-  const { records } = await ledger.readAll();
-  const jobs = [...historiesOf(records).values()].flatMap((history) => history.jobs);
-  const other = jobs.find((job) => job.cron_job_id === id && job.origin === origin && job.key !== key);
+  const records = await ledger.readAll();
+  const jobs = [...keyHistories(records).values()].flatMap(({ objects }) => objects);
+  const other = jobs.find((job) => job.remoteId === id && job.snapshot.origin === origin && job.key !== key);
   if (!other) return;
   throw new InputError(`${id} is another job.`, {
-    why: `The state file has it as ${JSON.stringify(other.name)} of agent ${other.agent_id}.`,
+    why: `The state file has it as ${JSON.stringify(other.snapshot.name)} of agent ${other.snapshot.agent_id}.`,
     hint: `Nothing was changed. If that record is wrong, remove it first: ${shellCommand(['cron', 'forget', other.key], flags)}`,
   });
 }
 
 /** The content to record: what the service says; else what is recorded of the job, or the reservation that made it was for. */
-function contentToRecord(
-  facts: JobFacts,
-  cronJobId: string,
-  listed: ListedJob | undefined,
-  { history }: SelectedJob,
-): JobFacts {
-  const listedContent = listed && listedFacts(facts.origin, facts, listed);
-  const recorded = history.jobs.find(({ cron_job_id }) => cron_job_id === cronJobId) ?? history.open[0]?.reservation;
-  const { schedule, instructions_hash, content_hash } =
-    (listedContent?.content_hash ? listedContent : (recorded ?? listedContent)) ?? facts;
-  return { ...facts, schedule, instructions_hash, content_hash };
+function contentToRecord(job: JobSnapshot, cronJobId: string, listed: ListedJob | undefined, selected: SelectedJob) {
+  const { objects, open } = selected.history;
+  const said = listed && listedSnapshot(job.origin, job, listed);
+  const recorded = objects.find(({ remoteId }) => remoteId === cronJobId) ?? open[0]?.reservation;
+  const content = (said?.content_hash ? said : (recorded?.snapshot ?? said)) ?? job;
+  const { schedule, instructions_hash, content_hash } = content;
+  return { ...job, schedule, instructions_hash, content_hash };
 }
 
 async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
-  const { records } = await ledger.readAll();
+  const records = await ledger.readAll();
   if (!('key' in selector)) {
     const { agent_id, name } = selector;
     return { selected: selectByKey(records, cronKey(origin, agent_id, name)), agent_id, name };
   }
   const selected = selectByKey(records, selector.key);
-  if (!selected.facts || selected.facts.origin !== origin) throw unknownKeyError(selector.key);
-  return { selected, agent_id: selected.facts.agent_id, name: selected.facts.name };
+  if (selected.snapshot?.origin !== origin) throw unknownKeyError(selector.key);
+  return { selected, agent_id: selected.snapshot.agent_id, name: selected.snapshot.name };
 }
 
 /**
@@ -118,26 +112,26 @@ async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
  * @throws NotFoundError, InputError, DuplicateError when it cannot be that job, or is being created; UsageError when
  * nobody agreed; LocalError when the state file cannot be written
  */
-export async function adoptJob(deps: AdoptDeps, cron_job_id: string, selector: JobSelector): Promise<Recorded> {
+export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: JobSelector): Promise<RecordedJob> {
   const { origin, ledger } = deps;
   const { selected, agent_id, name } = await selectJob(deps, selector);
   const { key, history } = selected;
   await refuseWhileInProgress(deps, selected);
-  const listed = await deps.fetchListed(cron_job_id);
+  const listed = await deps.fetchListed(cronJobId);
   if (listed) refuseOtherJob({ agent_id, name }, listed);
   if (listed?.agent_id === undefined || listed.name === undefined) {
-    await refuseRecordedForOther(deps, key, cron_job_id);
+    await refuseRecordedForOther(deps, key, cronJobId);
   }
-  await deps.confirm(`Record ${cron_job_id} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
+  await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
   await refuseIfChanged(deps, selected);
-  const facts = { origin, agent_id, name, schedule: null, instructions_hash: null, content_hash: null };
-  const adopted: Recorded = {
-    type: 'cron.adopted',
+  const job = { origin, agent_id, name, schedule: null, instructions_hash: null, content_hash: null };
+  const adopted: RecordedJob = {
+    kind: 'adopted',
     ...newRecord(deps),
     key,
-    ...contentToRecord(facts, cron_job_id, listed, selected),
+    snapshot: contentToRecord(job, cronJobId, listed, selected),
     reservation: history.open[0]?.reservation.id ?? null,
-    cron_job_id,
+    remoteId: cronJobId,
   };
   await ledger.append(adopted);
   return adopted;
@@ -151,25 +145,25 @@ export async function adoptJob(deps: AdoptDeps, cron_job_id: string, selector: J
 export async function forgetJob(
   deps: ManualDeps,
   key: string,
-): Promise<{ readonly forgotten: Forgotten; readonly facts: JobFacts }> {
-  const selected = selectByKey((await deps.ledger.readAll()).records, key);
-  const { facts, history, records } = selected;
-  if (!facts || history.jobs.length + history.open.length === 0) throw unknownKeyError(key);
+): Promise<{ readonly forgotten: Forgotten; readonly snapshot: JobSnapshot }> {
+  const selected = selectByKey(await deps.ledger.readAll(), key);
+  const { snapshot, history, records } = selected;
+  if (!snapshot || history.objects.length + history.open.length === 0) throw unknownKeyError(key);
   await refuseWhileInProgress(deps, selected);
-  const ids = history.jobs.map(({ cron_job_id }) => cron_job_id).join(', ');
+  const ids = history.objects.map(({ remoteId }) => remoteId).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
   await deps.confirm(
-    `Forget the record of ${JSON.stringify(facts.name)} of agent ${facts.agent_id}? ${remains}; this only lets a job of that name be created again.`,
+    `Forget the record of ${JSON.stringify(snapshot.name)} of agent ${snapshot.agent_id}? ${remains}; this only lets a job of that name be created again.`,
   );
   await refuseIfChanged(deps, selected);
-  const forgotten: Forgotten = { type: 'cron.forgotten', ...newRecord(deps), key, records: liveRecords(records) };
+  const forgotten: Forgotten = { kind: 'forgotten', ...newRecord(deps), key, records: liveRecordIds(records) };
   await deps.ledger.append(forgotten);
-  return { forgotten, facts };
+  return { forgotten, snapshot };
 }
 
 async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
   return {
-    ledger: await openLedger(context),
+    ledger: await openJobLedger(context),
     clock: context.clock,
     newId: randomRecordId,
     hasEnded,
@@ -206,7 +200,7 @@ export async function adopt(
   cronJobId: string,
   selection: Selection,
   yes: boolean,
-): Promise<Recorded> {
+): Promise<RecordedJob> {
   const http = await context.http();
   const deps = {
     ...(await manualDeps(context, yes)),

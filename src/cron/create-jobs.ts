@@ -3,13 +3,16 @@ import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isTokenRejected } from '../errors.ts';
+import { toLogRecord } from '../state/ledger.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import { createOnce, type GuardParts } from './create-once.ts';
+import { writeRecovery } from '../state/recovery.ts';
+import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey } from './job.ts';
 import { jobFinder } from './job-list.ts';
-import { openLedger } from './ledger.ts';
+import { JOB_RECORDS } from './job-records.ts';
+import { openJobLedger } from './ledger.ts';
 import { outcomeError } from './outcome-error.ts';
 
 /** A job to be created, and where it stands in the input. */
@@ -17,13 +20,6 @@ export interface WantedJob {
   readonly index: number;
   readonly source: string | undefined;
   readonly job: CronJob;
-}
-
-export interface CreateOptions {
-  /** Whether a job that is there already is what is wanted. */
-  readonly ensure: boolean;
-  /** Whether nothing is to be written, here or there. */
-  readonly dryRun: boolean;
 }
 
 type JobName = Pick<CronJob, 'name'>;
@@ -55,8 +51,9 @@ async function guardParts(
   http: Http,
   wanted: readonly JobName[],
   said?: Set<number>,
-): Promise<GuardParts> {
+): Promise<CronDeps> {
   const { clock, abortSignal } = context;
+  const statePath = await context.statePath();
   const find = jobFinder({
     list: () => listCronJobs(http),
     wanted,
@@ -68,15 +65,16 @@ async function guardParts(
   });
   return {
     origin: http.baseUrl,
-    ledger: await openLedger(context, said),
+    ledger: await openJobLedger(context, said),
+    writeRecovery: (record) => writeRecovery(statePath, toLogRecord(record, JOB_RECORDS)),
     clock,
     newId: randomRecordId,
     owner: await thisProcess(),
     hasEnded,
     find,
     post: (job, timeoutMs) => announced(context, createCronJob(http, job, timeoutMs)),
-    patienceMs: () => http.remainingMs(),
-    ended: abortSignal,
+    remainingMs: () => http.remainingMs(),
+    abortSignal,
   };
 }
 
@@ -99,7 +97,7 @@ export async function openJobCreator(
   context: Context,
   http: Http,
   names: readonly JobName[],
-  options: CreateOptions,
+  options: CreateOnceOptions,
   said?: Set<number>,
 ): Promise<CreateJob> {
   const parts = await guardParts(context, http, names, said);
@@ -129,7 +127,7 @@ export async function* createJobs(
   context: Context,
   http: Http,
   wanted: readonly WantedJob[],
-  options: CreateOptions,
+  options: CreateOnceOptions,
 ): AsyncGenerator<CronResult> {
   const names = wanted.map(({ job }) => job);
   const create = await openJobCreator(context, http, names, options);

@@ -1,333 +1,275 @@
-import type { Clock } from '../clock.ts';
-import { LocalError, PartnerctlError, provesNothingDone } from '../errors.ts';
-import { factsOf, hasOtherContent, listedFacts } from './facts.ts';
+import { LocalError } from '../errors.ts';
+import { type KeyState, type OnceDeps, type OnceResult, readKey, runOnce } from '../state/once.ts';
+import { keyHistories, type OpenReservation } from '../state/once-records.ts';
+import { type CronDifference, type CronJob, cronKey, findDifferences } from './job.ts';
+import type { FindJob, FoundJobs } from './job-list.ts';
 import {
-  type CronRecord,
-  type Ended,
-  historiesOf,
-  historyOf,
-  type JobFacts,
-  type KeyHistory,
-  type Owner,
-  type Recorded,
-  type Reserved,
-} from './history.ts';
-import { type CronJob, cronKey, findDifferences } from './job.ts';
+  hasOtherContent,
+  type JobSnapshot,
+  listedSnapshot,
+  type RecordedJob,
+  recordedIds,
+  toJobSnapshot,
+} from './job-records.ts';
+import type { JobLedger } from './ledger.ts';
 import { contentOf, type ListedJob } from './matching.ts';
-import type { CreateOutcome } from './outcome.ts';
-import { isOver, type Judge, LONGEST_POST_MS, MARGIN_MS } from './reservation.ts';
 
-/** The state file, as far as one job is concerned. */
-export interface Ledger {
-  /** The sound records of one key, in the order of the file. @throws LocalError */
-  read(job: { readonly key: string; readonly agent_id: string; readonly name: string }): Promise<readonly CronRecord[]>;
-  /** Those of all keys. @throws LocalError */
-  readAll(): Promise<{ readonly records: readonly CronRecord[] }>;
-  /** Resolves once it is on disk. @throws LocalError; the record may be there all the same */
-  append(record: CronRecord): Promise<void>;
-  /** Leaves a record beside a file that cannot be written. @returns where it is; undefined where that failed too */
-  rescue(record: CronRecord): Promise<string | undefined>;
-}
-
-/** What the service's list says of one job; `closed` where it has none that can be read. */
-export type Found =
-  | {
-      readonly kind: 'read';
-      /** When reading it began, in milliseconds. */
-      readonly at: number;
-      readonly same: readonly ListedJob[];
-      readonly maybe: readonly ListedJob[];
-      /** Whether it has a job of this id, whatever its name; not known where not all of it could be read. */
-      readonly isListed: (cronJobId: string) => boolean | undefined;
-    }
-  | { readonly kind: 'closed' };
-
-/** What guarding a creation needs of the world. */
-export interface GuardParts extends Judge {
+/** What creating jobs at most once needs of the world. */
+export interface CronDeps extends OnceDeps<JobSnapshot> {
+  /** The base address of the service. */
   readonly origin: string;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  readonly owner: Owner;
-  /** Looks for a job in the service's list. @throws PartnerctlError where it could be read another time */
-  readonly find: (job: CronJob) => Promise<Found>;
+  readonly ledger: Pick<JobLedger, 'read' | 'readAll' | 'append' | 'newer' | 'refuseNewer'>;
+  /** Looks for a job in the service's list. @throws PartnerctlError when reading the list may work another time */
+  readonly find: FindJob;
   /**
    * Sends the one POST, and sends nothing after the time given, in milliseconds.
-   * @throws OutcomeUnknownError where a job may have been made; any other PartnerctlError is proof that none was
+   * @throws OutcomeUnknownError where a job may have been created; any other PartnerctlError is proof that none was
    */
   readonly post: (job: CronJob, timeoutMs: number) => Promise<string>;
   /** Milliseconds that the command may still take. */
-  readonly patienceMs: () => number;
+  readonly remainingMs: () => number;
   /** Ends waiting for another process. */
-  readonly ended: AbortSignal;
+  readonly abortSignal: AbortSignal;
 }
 
-const LOOK_AGAIN_MS = 200;
-/** A service may list a new job a little later. */
+interface Facts {
+  readonly key: string;
+}
+
+/** What became of a job that was to be created. */
+export type CreateOutcome =
+  | (Facts & {
+      readonly status: 'created';
+      readonly cron_job_id: string;
+      /** Set where the job exists and the state file could not be told: why, and where the record is kept instead. */
+      readonly unrecorded?: { readonly error: unknown; readonly recoveryPath: string | undefined };
+    })
+  /** The same job exists, as was wanted; `since` is when it was recorded. */
+  | (Facts & { readonly status: 'exists'; readonly cron_job_id: string; readonly since: string })
+  /** The service had it, and the state file did not know it. */
+  | (Facts & { readonly status: 'adopted'; readonly cron_job_id: string })
+  | (Facts & Blocked)
+  /** It may have been created; `error` is what the POST of this command ended with, where it sent one. */
+  | (Facts & { readonly status: 'unknown'; readonly since: string; readonly error?: unknown })
+  /** It was not created. */
+  | (Facts & { readonly status: 'failed'; readonly error: unknown; readonly isReleased: boolean })
+  | (Facts & { readonly status: 'planned' });
+
+export interface Blocked {
+  readonly status: 'blocked';
+  readonly cron_job_id: string | null;
+  readonly since?: string;
+  /**
+   * `same`: it exists. `different`: it exists with other content. `gone`: it was created, and the service no longer lists
+   * it. `several`: the service has more than one of this agent and name. `in_progress`: another process is creating it.
+   * `ambiguous`: the service has one of this name and content, does not say whose it is, and the state file does not know it.
+   */
+  readonly why: 'same' | 'different' | 'gone' | 'several' | 'in_progress' | 'ambiguous';
+  readonly differences?: readonly CronDifference[];
+  readonly candidates?: readonly string[];
+}
+
+/** The longest that sending a job may take, whatever the command's own deadline: nobody is kept waiting for longer. */
+const LONGEST_POST_MS = 120_000;
+/** How much longer a reservation lasts than its POST may take: a call that is interrupted takes some seconds to end. */
+const DEADLINE_MARGIN_MS = 10_000;
+const POLL_MS = 200;
+/** A service may list a new job this much later. */
 export const LISTED_WITHIN_MS = 60_000;
 
-function notReadBack(): LocalError {
-  return new LocalError('The reservation of the job cannot be read back from the state file.', {
-    hint: 'Nothing was sent. `partnerctl state verify` checks the file.',
+/** The last moment, in milliseconds, at which an abandoned reservation can have sent its job, as far as can be told now. */
+export function lastSentBy({ reservation, unknown }: OpenReservation<JobSnapshot>, now: number): number {
+  if (unknown !== undefined) return Math.min(now, Date.parse(unknown.at));
+  const latest = Date.parse(reservation.deadline ?? '') - DEADLINE_MARGIN_MS;
+  return Number.isNaN(latest) ? now : Math.min(now, latest);
+}
+
+export interface CreateOnceOptions {
+  /** Whether an existing job is what is wanted: one that is being created is waited for. */
+  readonly ensure: boolean;
+  /** Whether nothing may be written, here or there. */
+  readonly dryRun: boolean;
+}
+
+interface Request extends CreateOnceOptions {
+  readonly job: CronJob;
+  readonly key: string;
+  readonly snapshot: JobSnapshot;
+  readonly deps: CronDeps;
+}
+
+async function readState({ job, key, deps }: Request): Promise<KeyState<JobSnapshot>> {
+  const state = await readKey(key, deps);
+  deps.ledger.refuseNewer({ ...job, key });
+  return state;
+}
+
+/** Whether the service's list, where it can be read, no longer has a recorded job. */
+async function isGone({ job, deps }: Request, { remoteId, at }: RecordedJob): Promise<boolean> {
+  const listedBy = Date.parse(at) + LISTED_WITHIN_MS;
+  if (deps.clock.now() < listedBy) return false;
+  const found = await deps.find(job);
+  // The list may have been read long ago, for another job of the same command.
+  if (found.kind === 'closed' || found.at < listedBy) return false;
+  // By id: the job still exists if it was renamed.
+  return found.isListed(remoteId) === false;
+}
+
+async function outcomeOfExisting(
+  request: Request,
+  objects: readonly RecordedJob[],
+): Promise<CreateOutcome | undefined> {
+  const { job, key, snapshot, ensure } = request;
+  const recorded = objects.findLast((each) => !hasOtherContent(each.snapshot, snapshot)) ?? objects.at(-1);
+  if (!recorded) return undefined;
+  const facts = { key, cron_job_id: recorded.remoteId, since: recorded.at };
+  if (hasOtherContent(recorded.snapshot, snapshot)) {
+    const { schedule, instructions_hash } = recorded.snapshot;
+    const before = { schedule: schedule ?? undefined, instructions_hash: instructions_hash ?? undefined };
+    return { ...facts, status: 'blocked', why: 'different', differences: findDifferences(before, job) };
+  }
+  if (!ensure) return { ...facts, status: 'blocked', why: 'same' };
+  if (await isGone(request, recorded)) return { ...facts, status: 'blocked', why: 'gone' };
+  return { ...facts, status: 'exists' };
+}
+
+async function outcomeFromLog(request: Request): Promise<CreateOutcome | 'wait' | undefined> {
+  const { key, ensure } = request;
+  const { objects, open } = await readState(request);
+  const existing = await outcomeOfExisting(request, objects);
+  if (existing) return existing;
+  const [first] = open;
+  if (!first) return undefined;
+  const since = first.reservation.at;
+  if (first.isAbandoned) return { status: 'unknown', key, since };
+  return ensure ? 'wait' : { status: 'blocked', key, why: 'in_progress', cron_job_id: null, since };
+}
+
+/** A job of this agent and name that the state file does not know is adopted, not created again (design §6). */
+async function outcomeFromList(request: Request, same: readonly ListedJob[]): Promise<CreateOutcome | undefined> {
+  const { job, key, deps, dryRun } = request;
+  const [listed, ...others] = same;
+  if (!listed) return undefined;
+  const facts = { key, cron_job_id: listed.cron_job_id };
+  const candidates = same.map(({ cron_job_id }) => cron_job_id);
+  if (others.length > 0) return { key, status: 'blocked', why: 'several', cron_job_id: null, candidates };
+  if (!dryRun) {
+    await deps.ledger.append({
+      kind: 'adopted',
+      id: deps.newId(),
+      at: new Date(deps.clock.now()).toISOString(),
+      key,
+      snapshot: listedSnapshot(deps.origin, job, listed),
+      reservation: null,
+      remoteId: listed.cron_job_id,
+    });
+  }
+  if (contentOf(listed, job) !== 'different') return { ...facts, status: 'adopted' };
+  const before = { schedule: listed.schedule, instructions: listed.instructions };
+  return { ...facts, status: 'blocked', why: 'different', differences: findDifferences(before, job) };
+}
+
+/**
+ * Where the service does not say whose its jobs are, one of this name and content that the state file does not know may be
+ * this one, created before the file was lost.
+ */
+async function ambiguityInList(request: Request, maybe: readonly ListedJob[]): Promise<CreateOutcome | undefined> {
+  const { job, key, deps } = request;
+  const { origin } = deps;
+  const like = maybe.filter((each) => each.name !== undefined && contentOf(each, job) !== 'different');
+  if (like.length === 0) return undefined;
+  const histories = [...keyHistories(await deps.ledger.readAll()).values()];
+  const recorded = recordedIds(
+    histories.flatMap(({ objects }) => objects),
+    origin,
+  );
+  const candidates = like.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
+  // A job of another agent whose answer was lost exists without being recorded, and explains one candidate.
+  const reserved = histories.flatMap(({ open }) => open.map(({ reservation }) => reservation.snapshot));
+  const rivals = reserved.filter((other) => other.origin === origin && other.name === job.name);
+  if (candidates.length <= rivals.length) return undefined;
+  return { status: 'blocked', key, why: 'ambiguous', cron_job_id: null, candidates };
+}
+
+async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceResult<'not_first'>> {
+  const { job, key, snapshot, deps } = request;
+  const { clock } = deps;
+  const sendBy = clock.now() + Math.min(deps.remainingMs(), LONGEST_POST_MS);
+  const item = {
+    key,
+    snapshot,
+    deadline: new Date(sendBy + DEADLINE_MARGIN_MS).toISOString(),
+    remoteIdsSeen: found.kind === 'read' ? found.maybe.map(({ cron_job_id }) => cron_job_id) : null,
+  };
+  const task = {
+    describe: async () => item,
+    objection({ objects, open }: KeyState<JobSnapshot>, reservationId: string | undefined) {
+      deps.ledger.refuseNewer({ ...job, key });
+      const isFirst = open[0]?.reservation.id === reservationId;
+      return objects.length > 0 || (open.length > 0 && !isFirst) ? ('not_first' as const) : undefined;
+    },
+  };
+  return await runOnce(task, deps, async (commit) => {
+    await commit();
+    // A machine that slept since then has left its reservation to be settled by others.
+    const timeLeft = sendBy - clock.now();
+    if (timeLeft > 0) return await deps.post(job, timeLeft);
+    throw new LocalError('The time for the command was up before the job was sent.', {
+      hint: 'Nothing was sent. Run it again.',
+    });
   });
 }
 
-/**
- * Creates a job at most once (spec §4.5: the POST is not idempotent). The order of the state file decides: whoever's
- * reservation stands first sends the POST; everyone else finds the job, or that it is being made.
- *
- * Killed at any point it leaves either nothing, or a reservation without an end, which blocks its key until it is
- * reconciled.
- */
-class Creation {
-  private readonly job: CronJob;
-  private readonly parts: GuardParts;
-  private readonly key: string;
-  private readonly facts: JobFacts;
-  private readonly ensure: boolean;
-
-  constructor(job: CronJob, parts: GuardParts, ensure: boolean) {
-    this.job = job;
-    this.parts = parts;
-    this.key = cronKey(parts.origin, job.agent_id, job.name);
-    this.facts = factsOf(parts.origin, job);
-    this.ensure = ensure;
-  }
-
-  async run(dryRun: boolean): Promise<CreateOutcome> {
-    for (;;) {
-      const settled = await this.settledByFile();
-      if (settled === 'wait') {
-        await this.parts.clock.sleep(LOOK_AGAIN_MS, this.parts.ended);
-        continue;
-      }
-      if (settled) return settled;
-      const found = await this.parts.find(this.job);
-      // A job that is listed may be one that another process has reserved and made since the file was read.
-      if (found.kind === 'read' && found.same.length > 0 && !(await this.isNew())) continue;
-      const listed = found.kind === 'read' ? await this.settledByList(found.same, dryRun) : undefined;
-      const outcome = listed ?? (await this.ambiguousInList(found));
-      if (outcome) return outcome;
-      if (dryRun) return { status: 'planned', key: this.key };
-      const reservation = await this.reserve(found);
-      if (await this.isOurs(reservation)) return await this.post(reservation);
-      await this.append('cron.released', reservation, 'not_first');
+function toOutcome(key: string, result: Exclude<OnceResult<unknown>, { kind: 'refused' }>): CreateOutcome {
+  switch (result.kind) {
+    case 'created': {
+      const { remoteId: cron_job_id, unrecorded } = result;
+      return { status: 'created', key, cron_job_id, ...(unrecorded && { unrecorded }) };
     }
-  }
-
-  private async history(): Promise<KeyHistory> {
-    const { agent_id, name } = this.job;
-    return historyOf(await this.parts.ledger.read({ key: this.key, agent_id, name }));
-  }
-
-  private async isOpen({ id }: Reserved): Promise<boolean> {
-    const { jobs, open } = await this.history();
-    return jobs.length === 0 && open.some(({ reservation }) => reservation.id === id);
-  }
-
-  /** Whether the file says nothing of the job that still counts. */
-  private async isNew(): Promise<boolean> {
-    const { jobs, open } = await this.history();
-    return jobs.length === 0 && open.length === 0;
-  }
-
-  private async settledByFile(): Promise<CreateOutcome | 'wait' | undefined> {
-    const { jobs, open } = await this.history();
-    const last = jobs.at(-1);
-    if (last) return this.exists(jobs.findLast((known) => this.isSame(known)) ?? last);
-    const [first] = open;
-    if (!first) return undefined;
-    const { reservation } = first;
-    if (await isOver(first, this.parts)) {
-      // Its process may have recorded how it ended after the file was read.
-      if (!(await this.isOpen(reservation))) return await this.settledByFile();
-      return { status: 'unknown', key: this.key, since: reservation.at };
-    }
-    if (this.ensure) return 'wait';
-    return { status: 'blocked', key: this.key, why: 'in_progress', cron_job_id: null, since: reservation.at };
-  }
-
-  private isSame(known: Recorded): boolean {
-    return !hasOtherContent(known, this.facts);
-  }
-
-  private async exists(known: Recorded): Promise<CreateOutcome> {
-    const { cron_job_id, at } = known;
-    const facts = { key: this.key, cron_job_id, since: at };
-    if (!this.isSame(known)) return { ...facts, status: 'blocked', why: 'different', ...this.differencesTo(known) };
-    if (!this.ensure) return { ...facts, status: 'blocked', why: 'same' };
-    if (await this.isGone(known)) return { ...facts, status: 'blocked', why: 'gone' };
-    return { ...facts, status: 'exists' };
-  }
-
-  private differencesTo({ schedule, instructions_hash }: Recorded) {
-    const before = { schedule: schedule ?? undefined, instructions_hash: instructions_hash ?? undefined };
-    return { differences: findDifferences(before, this.job) };
-  }
-
-  /** Whether the service's list, where it can be read, has lost the job. */
-  private async isGone({ cron_job_id, at }: Recorded): Promise<boolean> {
-    const listedBy = Date.parse(at) + LISTED_WITHIN_MS;
-    if (this.parts.clock.now() < listedBy) return false;
-    const found = await this.parts.find(this.job);
-    // A list may have been read long ago, for another job of the same command.
-    if (found.kind === 'closed' || found.at < listedBy) return false;
-    // By its id: under another name it is there all the same.
-    return found.isListed(cron_job_id) === false;
-  }
-
-  /** A job of this agent and name that the file does not know is adopted, not created again. */
-  private async settledByList(same: readonly ListedJob[], dryRun: boolean): Promise<CreateOutcome | undefined> {
-    const [listed, ...others] = same;
-    if (!listed) return undefined;
-    const ids = same.map(({ cron_job_id }) => cron_job_id);
-    const facts = { key: this.key, cron_job_id: listed.cron_job_id };
-    if (others.length > 0) return { ...facts, status: 'blocked', why: 'several', cron_job_id: null, candidates: ids };
-    const adopted: Recorded = {
-      ...this.head('cron.adopted'),
-      ...listedFacts(this.parts.origin, this.job, listed),
-      reservation: null,
-      cron_job_id: listed.cron_job_id,
-    };
-    if (!dryRun) await this.parts.ledger.append(adopted);
-    if (contentOf(listed, this.job) !== 'different') return { ...facts, status: 'adopted' };
-    const before = { schedule: listed.schedule, instructions: listed.instructions };
-    return { ...facts, status: 'blocked', why: 'different', differences: findDifferences(before, this.job) };
-  }
-
-  /**
-   * Where the service does not say whose its jobs are, one of this name and content that the file does not know may be
-   * this one, made before the file was lost.
-   */
-  private async ambiguousInList(found: Found): Promise<CreateOutcome | undefined> {
-    if (found.kind === 'closed') return undefined;
-    const { name } = this.job;
-    const { origin } = this.parts;
-    const like = found.maybe.filter((each) => each.name !== undefined && contentOf(each, this.job) !== 'different');
-    if (like.length === 0) return undefined;
-    const { records } = await this.parts.ledger.readAll();
-    const histories = [...historiesOf(records).values()];
-    const here = histories.flatMap(({ jobs }) => jobs.filter((job) => job.origin === origin));
-    const recorded = new Set(here.map(({ cron_job_id }) => cron_job_id));
-    const candidates = like.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
-    // Another agent's job whose answer was lost is there without being recorded, and blocks nobody but itself.
-    const reserved = histories.flatMap(({ open }) => open.map(({ reservation }) => reservation));
-    const rivals = reserved.filter((other) => other.origin === origin && other.name === name);
-    if (candidates.length <= rivals.length) return undefined;
-    return { status: 'blocked', key: this.key, why: 'ambiguous', cron_job_id: null, candidates };
-  }
-
-  private head<Type extends CronRecord['type']>(type: Type) {
-    const { newId, clock } = this.parts;
-    return { type, id: newId(), at: new Date(clock.now()).toISOString(), key: this.key };
-  }
-
-  private async reserve(found: Found): Promise<Reserved> {
-    const { ledger, clock, patienceMs, owner } = this.parts;
-    const reservation: Reserved = {
-      ...this.head('cron.reserved'),
-      ...this.facts,
-      owner,
-      until: new Date(clock.now() + Math.min(patienceMs(), LONGEST_POST_MS) + MARGIN_MS).toISOString(),
-      seen: found.kind === 'read' ? found.maybe.map(({ cron_job_id }) => cron_job_id) : null,
-    };
-    try {
-      await ledger.append(reservation);
-      return reservation;
-    } catch (error) {
-      // It may be in the file, only not for certain on the disk.
-      await this.release(reservation, 'not_reserved');
-      throw error;
-    }
-  }
-
-  /** Whether this reservation is the first live one. Once it is, no record but its own can change that. */
-  private async isOurs(reservation: Reserved): Promise<boolean> {
-    try {
-      const { jobs, open } = await this.history();
-      const place = open.findIndex((each) => each.reservation.id === reservation.id);
-      if (place === -1 && jobs.length === 0) throw notReadBack();
-      return place === 0 && jobs.length === 0;
-    } catch (error) {
-      await this.release(reservation, 'not_read_back');
-      throw error;
-    }
-  }
-
-  private async append(type: Ended['type'], { id: reservation }: Reserved, why: string): Promise<void> {
-    await this.parts.ledger.append({ ...this.head(type), reservation, why });
-  }
-
-  /** @returns false where it could not be recorded, so that the reservation goes on blocking its key. */
-  private async end(...record: Parameters<Creation['append']>): Promise<boolean> {
-    try {
-      await this.append(...record);
-      return true;
-    } catch (error) {
-      if (error instanceof LocalError) return false;
-      throw error;
-    }
-  }
-
-  private async release(reservation: Reserved, why: string): Promise<boolean> {
-    return await this.end('cron.released', reservation, why);
-  }
-
-  private async post(reservation: Reserved): Promise<CreateOutcome> {
-    const { clock, ledger, post } = this.parts;
-    // A machine that slept since then has left its reservation to be settled by others.
-    const timeLeft = Date.parse(reservation.until) - MARGIN_MS - clock.now();
-    if (timeLeft <= 0) {
-      await this.release(reservation, 'too_late');
-      throw new LocalError('The time for the command was up before the job was sent.', {
-        hint: 'Nothing was sent. Run it again.',
-      });
-    }
-    let cron_job_id: string;
-    try {
-      cron_job_id = await post(this.job, timeLeft);
-    } catch (error) {
-      return await this.failed(reservation, error);
-    }
-    const created: Recorded = {
-      ...this.head('cron.created'),
-      ...this.facts,
-      reservation: reservation.id,
-      cron_job_id,
-    };
-    const done = { status: 'created', key: this.key, cron_job_id } as const;
-    try {
-      await ledger.append(created);
-      return done;
-    } catch (error) {
-      return { ...done, unrecorded: { error, rescued: await ledger.rescue(created) } };
-    }
-  }
-
-  private async failed(reservation: Reserved, error: unknown): Promise<CreateOutcome> {
-    if (!provesNothingDone(error)) {
-      const status = error instanceof PartnerctlError ? error.info.status : undefined;
-      await this.end('cron.unknown', reservation, status === undefined ? 'no_answer' : `http_${status}`);
-      return { status: 'unknown', key: this.key, since: reservation.at, error };
-    }
-    const { status } = error.info;
-    const isReleased = await this.release(reservation, status === undefined ? 'not_sent' : `http_${status}`);
-    return { status: 'failed', key: this.key, error, isReleased };
+    case 'failed':
+      return { status: 'failed', key, error: result.error, isReleased: result.isReleased };
+    case 'unknown':
+      return { status: 'unknown', key, since: result.since, error: result.error };
   }
 }
 
+/** @returns undefined where other processes changed the log meanwhile, so that it has to be looked at again */
+async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
+  const { job, key, deps, dryRun } = request;
+  const found = await deps.find(job);
+  const { same, maybe } = found.kind === 'read' ? found : { same: [], maybe: [] };
+  // A listed job may be one that another process has reserved and created since the log was read.
+  if (same.length > 0) {
+    const { objects, open } = await readState(request);
+    if (objects.length + open.length > 0) return undefined;
+  }
+  const listed = (await outcomeFromList(request, same)) ?? (await ambiguityInList(request, maybe));
+  if (listed) return listed;
+  if (dryRun) return { status: 'planned', key };
+  const result = await reserveAndPost(request, found);
+  if (result.kind !== 'refused') return toOutcome(key, result);
+  // With its reservation left open, this run would wait for itself.
+  if (result.releaseError) throw result.releaseError;
+  return undefined;
+}
+
 /**
- * Creates a job unless it is there, or may be (spec §4.5).
- * @param ensure whether a job that is there already is what is wanted: one that is being made is waited for
- * @param dryRun whether nothing is to be written, here or there
+ * Creates a job unless it exists, or may exist (spec §4.5: the POST is not idempotent). The order of the state file decides:
+ * whoever's reservation stands first sends the POST; everyone else finds the job, or that it is being created.
  * @returns what became of it; a POST that failed with proof is a result, too
  * @throws LocalError when the state file cannot be read or written; nothing was sent then. PartnerctlError when the
- * service could not be asked which jobs there are
+ * service could not be asked which jobs exist
  */
-export async function createOnce(
-  job: CronJob,
-  parts: GuardParts,
-  { ensure, dryRun }: { readonly ensure: boolean; readonly dryRun: boolean },
-): Promise<CreateOutcome> {
-  return await new Creation(job, parts, ensure).run(dryRun);
+export async function createOnce(job: CronJob, deps: CronDeps, options: CreateOnceOptions): Promise<CreateOutcome> {
+  const key = cronKey(deps.origin, job.agent_id, job.name);
+  const request = { ...options, job, key, snapshot: toJobSnapshot(deps.origin, job), deps };
+  for (;;) {
+    const known = await outcomeFromLog(request);
+    if (known === 'wait') {
+      await deps.clock.sleep(POLL_MS, deps.abortSignal);
+      continue;
+    }
+    const outcome = known ?? (await tryCreate(request));
+    if (outcome) return outcome;
+  }
 }

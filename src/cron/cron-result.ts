@@ -1,9 +1,9 @@
 import type { PartnerctlError } from '../errors.ts';
 import { toErrorObject } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
+import type { CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import { nextRuns } from './next-runs.ts';
-import type { CreateOutcome } from './outcome.ts';
 import type { CronSchedule } from './schedule.ts';
 import { describeSchedule } from './schedule.ts';
 

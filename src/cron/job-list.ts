@@ -14,7 +14,6 @@ import {
   ServiceError,
   ShapeError,
 } from '../errors.ts';
-import type { Found } from './create-once.ts';
 import type { CronJob } from './job.ts';
 import { composed, couldBe, type ListedJob } from './matching.ts';
 import { type CronSchedule, parseFields } from './schedule.ts';
@@ -66,8 +65,23 @@ export async function findListed(http: Http, cronJobId: string): Promise<ListedJ
   return undefined;
 }
 
+/** What the service's list says of one job; `closed` where it has none that can be read. */
+export type FoundJobs =
+  | {
+      readonly kind: 'read';
+      /** When reading it began, in milliseconds. */
+      readonly at: number;
+      /** The listed jobs of this agent and name. */
+      readonly same: readonly ListedJob[];
+      /** Those that could be: the service does not say their agent or name. */
+      readonly maybe: readonly ListedJob[];
+      /** Whether it has a job of this id, whatever its name; undefined where not all of it could be read. */
+      readonly isListed: (cronJobId: string) => boolean | undefined;
+    }
+  | { readonly kind: 'closed' };
+
 /** Looks a job up in the service's list. @throws PartnerctlError when reading the list may work another time */
-export type FindJob = (job: Wanted) => Promise<Found>;
+export type FindJob = (job: Wanted) => Promise<FoundJobs>;
 
 export interface JobListOptions {
   /** The service's list, page after page. */

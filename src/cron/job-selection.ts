@@ -1,8 +1,8 @@
 import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
-import { type CronRecord, historyOf, type JobFacts, type KeyHistory } from './history.ts';
-import type { AgentInput } from './job-input.ts';
-import { agentInput } from './job-input.ts';
+import { type KeyHistory, keyHistory } from '../state/once-records.ts';
+import { type AgentInput, agentInput } from './job-input.ts';
+import type { JobRecord, JobSnapshot } from './job-records.ts';
 
 /** How a job is named whose record is meant: by its key, or by agent and name. */
 export type Selection = { readonly key: string } | (AgentInput & { readonly name: string });
@@ -33,20 +33,17 @@ export function parseSelection(words: Args, key: string | undefined): Selection 
 /** What the state file says of a selected job. */
 export interface SelectedJob {
   readonly key: string;
-  /** What it says of the job itself, last; undefined where it knows nothing. */
-  readonly facts: JobFacts | undefined;
-  readonly history: KeyHistory;
-  readonly records: readonly CronRecord[];
-}
-
-function factsIn(records: readonly CronRecord[]): JobFacts | undefined {
-  return records.findLast((record) => 'origin' in record);
+  /** What was last recorded about the job itself; undefined where the file knows nothing. */
+  readonly snapshot: JobSnapshot | undefined;
+  readonly history: KeyHistory<JobSnapshot>;
+  readonly records: readonly JobRecord[];
 }
 
 /** The records of one key, out of all. */
-export function selectByKey(all: readonly CronRecord[], key: string): SelectedJob {
+export function selectByKey(all: readonly JobRecord[], key: string): SelectedJob {
   const records = all.filter((record) => record.key === key);
-  return { key, facts: factsIn(records), history: historyOf(records), records };
+  const last = records.findLast((record) => 'snapshot' in record);
+  return { key, snapshot: last?.snapshot, history: keyHistory(records), records };
 }
 
 /** The failure of a key that the state file does not know. */

@@ -1,43 +1,43 @@
 import type { Context } from '../cli/context.ts';
 import { OutcomeUnknownError } from '../errors.ts';
-import { appendCronRecord, type CronLog, type JobName, readCronLog } from '../state/cron.ts';
-import { leaveRecord } from '../state/recovery.ts';
-import type { Ledger } from './create-once.ts';
+import { type Ledger, openLedger } from '../state/ledger.ts';
+import { fileStore } from '../state/log.ts';
+import { fieldsText, fieldText } from '../state/record.ts';
+import type { CronJob } from './job.ts';
+import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
 
-export interface OpenedLedger extends Ledger {
-  /** The sound records of all keys. @throws LocalError */
-  readAll(): Promise<CronLog>;
+/** The records of scheduled jobs. */
+export interface JobLedger extends Ledger<JobSnapshot> {
+  /**
+   * Refuses to go on for a job that a newer version of this program has written about, as far as the log was read.
+   * @throws OutcomeUnknownError
+   */
+  refuseNewer(job: Pick<CronJob, 'agent_id' | 'name'> & { readonly key: string }): void;
 }
 
 /**
- * The state file for a command that reads and writes records of jobs. Lines that cannot be used are said once.
- * @param said the lines of the file that were warned of already
- * @throws OutcomeUnknownError, on reading, where a newer version of this program wrote of the same job
+ * Opens the records of scheduled jobs in a command's state file. Each line that cannot be used is warned about once.
+ * @param warned the numbers of the lines that were warned about already
  */
-export async function openLedger(context: Context, said = new Set<number>()): Promise<OpenedLedger> {
+export async function openJobLedger(context: Context, warned = new Set<number>()): Promise<JobLedger> {
   const path = await context.statePath();
-
-  async function read(only?: JobName): Promise<CronLog> {
-    const log = await readCronLog(path, only);
-    for (const { line, why } of [...log.damaged, ...log.newer]) {
-      if (!said.has(line)) await context.warn(`${path}:${line} is left out: ${why}`);
-      said.add(line);
-    }
-    return log;
-  }
-
+  const store = fileStore(path, { containing: JOB_RECORDS.searchTexts });
+  const ledger = openLedger(store, JOB_RECORDS, {
+    async onUnusable({ line, why }) {
+      if (!warned.has(line)) await context.warn(`${path}:${line} is left out: ${why}`);
+      warned.add(line);
+    },
+  });
   return {
-    async read(job) {
-      const { records, newer } = await read(job);
-      const [first] = newer;
-      if (first === undefined) return records;
+    ...ledger,
+    refuseNewer({ key, agent_id, name }) {
+      const texts = [fieldText('key', key), fieldsText({ agent_id, name })];
+      const newer = ledger.newer.find(({ text }) => texts.some((each) => text.includes(each)));
+      if (!newer) return;
       throw new OutcomeUnknownError('What the state file says of this job cannot be read.', {
-        why: `${path}:${first.line} is ${first.why}.`,
+        why: `${path}:${newer.line} is ${newer.why}.`,
         hint: 'Nothing was sent. Use that version of partnerctl.',
       });
     },
-    readAll: () => read(),
-    append: (record) => appendCronRecord(path, record),
-    rescue: (record) => leaveRecord(path, record),
   };
 }

@@ -1,8 +1,8 @@
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import { DuplicateError, LocalError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
+import type { Blocked, CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
-import type { Blocked, CreateOutcome } from './outcome.ts';
 
 const LONGEST_SHOWN = 200;
 
@@ -109,18 +109,18 @@ function unrecordedFailure(
 ): LocalError | undefined {
   const { unrecorded, cron_job_id, key } = outcome;
   if (!unrecorded) return undefined;
-  const { error, rescued } = unrecorded;
+  const { error, recoveryPath } = unrecorded;
   const { agent_id, name } = about.job;
   const adopt = shellCommand(['cron', 'adopt', cron_job_id, '--agent', agent_id, '--name', name, '--yes'], about.flags);
   const reconcile = shellCommand(['cron', 'reconcile'], about.flags);
   const kept =
-    rescued === undefined
+    recoveryPath === undefined
       ? ''
-      : `\nThe record is kept in ${rescued}; from beside the state file this takes it up, too: ${reconcile}`;
+      : `\nThe record is kept in ${recoveryPath}; from beside the state file this takes it up, too: ${reconcile}`;
   return new LocalError(`The job was created as ${cron_job_id}, and this could not be recorded.`, {
     why: error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error),
     hint: `Once the state file can be written, record it: ${adopt}${kept}`,
-    details: { cron_job_id, key, recovery_file: rescued ?? null },
+    details: { cron_job_id, key, recovery_file: recoveryPath ?? null },
     cause: error,
   });
 }

@@ -1,140 +1,144 @@
-import type { Found, GuardParts, Ledger } from './create-once.ts';
-import { hasOtherContent, listedFacts } from './facts.ts';
+import { isAbandoned, type OnceDeps } from '../state/once.ts';
+import { keyHistories, type OpenReservation } from '../state/once-records.ts';
+import { lastSentBy } from './create-once.ts';
+import type { FoundJobs } from './job-list.ts';
 import {
-  type CronRecord,
-  historiesOf,
-  type JobFacts,
-  type OpenReservation,
-  type Recorded,
-  type Reserved,
+  hasOtherContent,
+  type JobRecord,
+  type JobReservation,
+  type JobSnapshot,
+  listedSnapshot,
   recordedIds,
-} from './history.ts';
+} from './job-records.ts';
 import { couldBe, type ListedJob } from './matching.ts';
-import { isOver, lastSentBy } from './reservation.ts';
 
-/** A reservation whose outcome is open, with what else is known of its key. */
-export interface OpenJob extends OpenReservation {
-  /** Ids that the file has ever recorded of this service, under whatever key: other requests made those jobs. */
+/** A reservation whose outcome is open, with what else the state file knows that could explain a listed job. */
+export interface OpenJob extends OpenReservation<JobSnapshot> {
+  /** Ids ever recorded for this service, under whatever key: other requests created those jobs. */
   readonly known: ReadonlySet<string>;
-  /** Whether the file knows a job of its key: then the key is guarded without the reservation. */
+  /** Whether a job of its key is recorded: then the key is guarded without the reservation. */
   readonly isGuarded: boolean;
   /** The open reservations of other keys. */
-  readonly rivals: readonly Reserved[];
-  /** Those of its own key that stand before it. */
-  readonly earlier: readonly Reserved[];
-  /** When it was found out before that nothing more can come of it, in milliseconds. */
+  readonly rivals: readonly JobReservation[];
+  /** The open reservations of its own key that stand before it. */
+  readonly earlier: readonly JobReservation[];
+  /** When it was found before that nothing more can come of it, plus the grace period; in milliseconds. */
   readonly settlesAt?: number | undefined;
 }
 
-export interface Settled {
-  readonly reservation: Reserved;
+/** What became of a reservation whose outcome was open. */
+export interface ReconcileResult {
+  readonly reservation: JobReservation;
   /** `released`: taken as not created. `in_progress`: its process is at work. */
   readonly status: 'adopted' | 'released' | 'unknown' | 'in_progress';
   readonly cron_job_id: string | null;
-  /** Of listed jobs that could be it, where it cannot be told which is. */
+  /** Listed jobs that could be it, where it cannot be told which is. */
   readonly candidates: readonly string[];
   /** ISO 8601: before this moment its job may still appear in the list. */
   readonly settlesAt: string | null;
 }
 
-/** All reservations of a service without an end, in the order of the file. */
-export function openJobs(records: readonly CronRecord[], origin: string): readonly OpenJob[] {
-  const known = recordedIds(records, origin);
-  const open = [...historiesOf(records).values()]
-    .flatMap((history) => history.open.map((each) => ({ ...each, isGuarded: history.jobs.length > 0 })))
-    .filter(({ reservation }) => reservation.origin === origin);
-  const reservations = open.map(({ reservation }) => reservation);
-  return open.map((each, at) => {
-    const isOfKey = ({ key }: Reserved) => key === each.reservation.key;
-    const rivals = reservations.filter((other) => !isOfKey(other));
-    return { ...each, known, rivals, earlier: reservations.slice(0, at).filter(isOfKey) };
-  });
+/** What reconciling one reservation needs. */
+export interface ReconcileDeps extends Pick<OnceDeps<JobSnapshot>, 'clock' | 'newId' | 'hasEnded'> {
+  readonly ledger: Pick<OnceDeps<JobSnapshot>['ledger'], 'append'>;
 }
 
-/** The listed jobs that came since the reservation, and that the file does not know. */
-function newOnes({ reservation, known }: OpenJob, found: Found): { same: ListedJob[]; maybe: ListedJob[] } {
-  if (found.kind === 'closed') return { same: [], maybe: [] };
-  const isNew = ({ cron_job_id }: ListedJob) => !known.has(cron_job_id) && !reservation.seen?.includes(cron_job_id);
-  return { same: found.same.filter(isNew), maybe: found.maybe.filter(isNew) };
-}
-
-/** Whether a listed job could be what was posted for a reservation, as far as both are known. */
-function isLike(listed: ListedJob, reservation: Reserved): boolean {
-  if (couldBe(listed, reservation.agent_id, reservation.name) === 'no') return false;
-  return !hasOtherContent(reservation, listedFacts(reservation.origin, reservation, listed));
-}
-
-/** Whether a listed job of which the service does not say all is this reservation's for certain. */
-function isItsOwn(listed: ListedJob, { reservation, rivals }: OpenJob): boolean {
-  // Where a service does not say the agent, a job of the name that was not there before is the one, unless another
-  // request whose outcome is open can have made it.
-  if (listed.name === undefined || reservation.seen === null) return false;
-  return !rivals.some((rival) => isLike(listed, rival));
-}
-
-/** Whether an earlier reservation of the key, with other content, can have made a listed job: the first one sends. */
-function isOfEarlier(listed: ListedJob, { reservation, earlier }: OpenJob): boolean {
-  return earlier.some((other) => hasOtherContent(other, reservation) && isLike(listed, other));
-}
-
-/** What reconciling needs of the world. */
-export interface ReconcileParts extends Pick<GuardParts, 'clock' | 'newId' | 'hasEnded'> {
-  readonly ledger: Pick<Ledger, 'append'>;
+export interface ReconcileOptions {
+  /** Whether a job that is not listed once the grace period is over was not created. */
+  readonly assumeNotCreated: boolean;
   /** Milliseconds after which a job that is not listed will not appear any more. */
   readonly graceMs: number;
 }
 
-/** What is recorded of the content: what the service says of it, or, where it does not say all, what was posted. */
-function adoptedFacts(reservation: Reserved, listed: ListedJob): JobFacts {
-  const said = listedFacts(reservation.origin, reservation, listed);
-  const { schedule, instructions_hash, content_hash } = said.content_hash === null ? reservation : said;
+/** All open reservations of a service, in log order. */
+export function openJobs(records: readonly JobRecord[], origin: string): readonly OpenJob[] {
+  const known = recordedIds(records, origin);
+  const open = [...keyHistories(records).values()]
+    .flatMap((history) => history.open.map((each) => ({ ...each, isGuarded: history.objects.length > 0 })))
+    .filter(({ reservation }) => reservation.snapshot.origin === origin);
+  const reservations = open.map(({ reservation }) => reservation);
+  return open.map((each, index) => {
+    const isOfKey = ({ key }: JobReservation) => key === each.reservation.key;
+    const rivals = reservations.filter((other) => !isOfKey(other));
+    return { ...each, known, rivals, earlier: reservations.slice(0, index).filter(isOfKey) };
+  });
+}
+
+/** The listed jobs that appeared since the reservation and that the state file does not know. */
+function newlyListed({ reservation, known }: OpenJob, found: FoundJobs) {
+  if (found.kind === 'closed') return { same: [], maybe: [] };
+  const isNew = ({ cron_job_id }: ListedJob) =>
+    !known.has(cron_job_id) && !reservation.remoteIdsSeen?.includes(cron_job_id);
+  return { same: found.same.filter(isNew), maybe: found.maybe.filter(isNew) };
+}
+
+/** Whether a listed job could be what was posted for a reservation, as far as both are known. */
+function isLike(listed: ListedJob, { snapshot }: JobReservation): boolean {
+  if (couldBe(listed, snapshot.agent_id, snapshot.name) === 'no') return false;
+  return !hasOtherContent(snapshot, listedSnapshot(snapshot.origin, snapshot, listed));
+}
+
+/** Whether a listed job that the service describes incompletely is certainly this reservation's. */
+function isOwn(listed: ListedJob, { reservation, rivals }: OpenJob): boolean {
+  // Without the agent, a job of the name that was not there before is the one, unless another open request can have
+  // created it.
+  if (listed.name === undefined || reservation.remoteIdsSeen === null) return false;
+  return !rivals.some((rival) => isLike(listed, rival));
+}
+
+/** Whether an earlier reservation of the key, with other content, can have created a listed job: the first one sends. */
+function isOfEarlier(listed: ListedJob, { reservation, earlier }: OpenJob): boolean {
+  return earlier.some((other) => hasOtherContent(other.snapshot, reservation.snapshot) && isLike(listed, other));
+}
+
+/** The one listed job that is this reservation's; undefined where there is none, or where it cannot be told. */
+function jobOf(job: OpenJob, { same, maybe }: ReturnType<typeof newlyListed>): ListedJob | undefined {
+  const [only, ...others] = [...same, ...maybe];
+  if (!only || others.length > 0 || !isLike(only, job.reservation) || isOfEarlier(only, job)) return undefined;
+  return same.length === 1 || isOwn(only, job) ? only : undefined;
+}
+
+/** What to record of the content: what the service says of it, or, where it does not say all, what was posted. */
+function contentToRecord({ snapshot }: JobReservation, listed: ListedJob): JobSnapshot {
+  const said = listedSnapshot(snapshot.origin, snapshot, listed);
+  const { schedule, instructions_hash, content_hash } = said.content_hash === null ? snapshot : said;
   return { ...said, schedule, instructions_hash, content_hash };
 }
 
-/** A reservation whose process is at work. */
-function underWay(reservation: Reserved): Settled {
-  return { reservation, status: 'in_progress', cron_job_id: null, candidates: [], settlesAt: null };
-}
-
 /**
- * Settles one reservation by the service's list: exactly one new job that matches is adopted, several are never guessed.
- * @param job as the file had it when `found` had been read: whatever is listed was reserved in the file before
+ * Settles one reservation by the service's list: exactly one new job that matches is adopted, several are never guessed
+ * (design §6).
+ * @param job as the log had it after `found` was read: whatever is listed was reserved in the log before
  * @param found what the service lists now
- * @param assume whether none, once the time of grace is over, means that none was created
  * @throws LocalError when the state file cannot be written
  */
-export async function reconcileOne(
+export async function reconcileOnce(
   job: OpenJob,
-  found: Found,
-  parts: ReconcileParts,
-  assume: boolean,
-): Promise<Settled> {
-  const { ledger, clock, newId, graceMs } = parts;
+  found: FoundJobs,
+  deps: ReconcileDeps,
+  { assumeNotCreated, graceMs }: ReconcileOptions,
+): Promise<ReconcileResult> {
+  const { ledger, clock, newId } = deps;
   const { reservation } = job;
-  if (!(await isOver(job, parts))) return underWay(reservation);
   const nothing = { reservation, cron_job_id: null, candidates: [], settlesAt: null };
+  if (!(await isAbandoned(job, deps))) return { ...nothing, status: 'in_progress' };
   const head = { id: newId(), at: new Date(clock.now()).toISOString(), key: reservation.key };
-  const { same, maybe } = newOnes(job, found);
-  const candidates = [...same, ...maybe];
-  const [only] = candidates;
-  const canBe = only && candidates.length === 1 && isLike(only, reservation) && !isOfEarlier(only, job);
-  if (canBe && (same.length === 1 || isItsOwn(only, job))) {
-    const { cron_job_id } = only;
-    const facts = adoptedFacts(reservation, only);
-    const adopted: Recorded = { ...head, type: 'cron.adopted', ...facts, reservation: reservation.id, cron_job_id };
-    await ledger.append(adopted);
+  const listed = newlyListed(job, found);
+  const own = jobOf(job, listed);
+  if (own) {
+    const snapshot = contentToRecord(reservation, own);
+    const { cron_job_id } = own;
+    await ledger.append({ kind: 'adopted', ...head, snapshot, reservation: reservation.id, remoteId: cron_job_id });
     return { ...nothing, status: 'adopted', cron_job_id };
   }
-  if (candidates.length > 0) {
-    return { ...nothing, status: 'unknown', candidates: candidates.map(({ cron_job_id }) => cron_job_id) };
-  }
-  if (found.kind === 'closed') return { ...nothing, status: 'unknown' };
+  const candidates = [...listed.same, ...listed.maybe].map(({ cron_job_id }) => cron_job_id);
+  if (candidates.length > 0 || found.kind === 'closed') return { ...nothing, status: 'unknown', candidates };
   const settlesAt = job.settlesAt ?? lastSentBy(job, clock.now()) + graceMs;
   if (found.at < settlesAt) {
     return { ...nothing, status: 'unknown', settlesAt: new Date(settlesAt).toISOString() };
   }
-  if (!assume && !job.isGuarded) return { ...nothing, status: 'unknown' };
-  const why = job.isGuarded ? 'another_is_known' : 'assumed_not_created';
-  await ledger.append({ ...head, type: 'cron.released', reservation: reservation.id, why });
+  if (!assumeNotCreated && !job.isGuarded) return { ...nothing, status: 'unknown' };
+  const reason = job.isGuarded ? 'another_is_known' : 'assumed_not_created';
+  await ledger.append({ kind: 'released', ...head, reservation: reservation.id, reason });
   return { ...nothing, status: 'released' };
 }

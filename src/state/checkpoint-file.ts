@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { explained } from './failure.ts';
+import { explained } from './file-error.ts';
 import { decodeLine, type LogRecord } from './record.ts';
 
 /** One memory page: the kernel completes such a write even if the process is killed during it. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
+import { appendRecord } from './append.ts';
 import { type CheckpointFile, openCheckpointFile, readCheckpointFile } from './checkpoint-file.ts';
-import { isText } from './guards.ts';
-import { appendRecord, readLog } from './log.ts';
-import { encodeRecord, fieldText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
+import { readLog } from './log.ts';
+import { encodeRecord, fieldText, isText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
 
 /** Where the tail of a session ended: only ids, no text. */
 export interface SessionCheckpoint {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import type { Owner } from '../cron/history.ts';
+import type { Owner } from './once-records.ts';
 
 async function textOf(read: Promise<string>): Promise<string> {
   try {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { isJsonObject } from '../contract/json.ts';
-import { appendRecord, readLog } from './log.ts';
+import { appendRecord } from './append.ts';
+import { readLog, type UnusableLine, unusableLine } from './log.ts';
 import { fieldText, type LogRecord, recordHead, type Stamp } from './record.ts';
-import { type UnusableLine, unusableLine } from './unusable.ts';
 
 interface RecordedAgent {
   readonly agent_id: string;

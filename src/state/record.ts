@@ -34,6 +34,19 @@ export interface Stamp {
   readonly newId: () => string;
 }
 
+/** Whether a field is text; its checksum has already shown that it is what was written. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+export function isTextOrNull(value: unknown): value is string | null {
+  return value === null || isText(value);
+}
+
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
+}
+
 /** 64 random bits in hex: enough that no two records of a file share an id. */
 export function randomRecordId(): string {
   return randomBytes(8).toString('hex');

@@ -1,22 +1,19 @@
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { CronRecord } from '../cron/history.ts';
-import { cronRecordOf } from './cron.ts';
-import { decodeLine, encodeRecord } from './record.ts';
+import { decodeLine, encodeRecord, type LogRecord, type NewRecord } from './record.ts';
 
-/** A record that could not be appended to the state file when it was made. */
-export interface LeftRecord {
-  /** The file that holds it. */
+/** A record that could not be appended to the state file when it was made, and the file that holds it instead. */
+export interface RecoveryFile {
   readonly path: string;
-  readonly record: CronRecord;
+  readonly record: LogRecord;
 }
 
 function prefix(statePath: string): string {
   return `${basename(statePath)}.recovery-`;
 }
 
-async function writeRecord(path: string, record: CronRecord): Promise<void> {
+async function writeRecord(path: string, record: NewRecord): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
     await file.writeFile(`${encodeRecord(record)}\n`);
@@ -27,11 +24,10 @@ async function writeRecord(path: string, record: CronRecord): Promise<void> {
 }
 
 /**
- * Leaves a record in a file of its own: beside the state file, or, where that cannot be, in the directory for temporary
- * files.
+ * Writes a record to a file of its own: beside the state file, or, where that fails, in the directory for temporary files.
  * @returns its path; undefined where it could not be written anywhere
  */
-export async function leaveRecord(statePath: string, record: CronRecord): Promise<string | undefined> {
+export async function writeRecovery(statePath: string, record: NewRecord): Promise<string | undefined> {
   const name = `${prefix(statePath)}${record.id}`;
   for (const directory of [dirname(statePath), tmpdir()]) {
     const path = join(directory, name);
@@ -39,24 +35,24 @@ export async function leaveRecord(statePath: string, record: CronRecord): Promis
       await writeRecord(path, record);
       return path;
     } catch {
-      // The next place, or none: the caller shows the id in any case.
+      // The next directory, or none: the caller reports the id in any case.
     }
   }
   return undefined;
 }
 
-async function recordIn(path: string): Promise<CronRecord | undefined> {
+async function recordIn(path: string): Promise<LogRecord | undefined> {
   try {
     const decoded = decodeLine((await readFile(path)).subarray(0, -1));
-    return decoded.kind === 'record' ? cronRecordOf(decoded.record) : undefined;
+    return decoded.kind === 'record' ? decoded.record : undefined;
   } catch {
-    // Another process may have taken it up and removed it since.
+    // Another process may have replayed and removed it since.
     return undefined;
   }
 }
 
-/** The records that were left beside the state file, each with its file. What is not a whole record is passed over. */
-export async function leftRecords(statePath: string): Promise<readonly LeftRecord[]> {
+/** The recovery files beside the state file. Files without a complete record are left out. */
+export async function readRecovery(statePath: string): Promise<readonly RecoveryFile[]> {
   const directory = dirname(statePath);
   let names: string[];
   try {
@@ -64,16 +60,16 @@ export async function leftRecords(statePath: string): Promise<readonly LeftRecor
   } catch {
     return [];
   }
-  const left: LeftRecord[] = [];
+  const files: RecoveryFile[] = [];
   for (const name of names.filter((each) => each.startsWith(prefix(statePath))).sort()) {
     const path = join(directory, name);
     const record = await recordIn(path);
-    if (record) left.push({ path, record });
+    if (record) files.push({ path, record });
   }
-  return left;
+  return files;
 }
 
-/** Removes the file of a record that was taken up into the state file. */
-export async function removeLeft({ path }: LeftRecord): Promise<void> {
+/** Removes a recovery file whose record is in the state file. */
+export async function removeRecovery({ path }: Pick<RecoveryFile, 'path'>): Promise<void> {
   await rm(path, { force: true });
 }

@@ -3,7 +3,7 @@ import { access, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
-import type { FileFacts } from './identity.ts';
+import type { FileFacts } from './upload-records.ts';
 
 export interface FindOptions {
   /** Whether directories are gone through, with all that is below them. */

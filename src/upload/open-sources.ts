@@ -6,8 +6,8 @@ import type { Context } from '../cli/context.ts';
 import { readStdin, readText, type TextSource } from '../cli/input.ts';
 import { LocalError } from '../errors.ts';
 import { type FindOptions, findFiles } from './find-files.ts';
-import type { FileFacts } from './identity.ts';
-import { fileStamp } from './identity.ts';
+import type { FileFacts } from './upload-records.ts';
+import { fileStamp } from './upload-records.ts';
 import { fileForm, readFileContent, readOpenFile, textSource, type UploadSource } from './upload-source.ts';
 
 interface FormInput {

@@ -4,17 +4,21 @@ import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import type { UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
+import { prepareLog } from '../state/append.ts';
+import { openLedger } from '../state/ledger.ts';
+import { fileStore } from '../state/log.ts';
 import { hasEnded, thisProcess } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import { appendUploadRecord, openUploadLog, uploadLogCheck } from '../state/upload.ts';
 import {
+  filenameIndex,
   identify,
   lookUpUpload,
+  type UploadDeps,
   type UploadOptions,
   type UploadOutcome,
-  type UploadParts,
   uploadOnce,
 } from './upload-once.ts';
+import { UPLOAD_RECORDS } from './upload-records.ts';
 import { outcomeError, type UploadResult } from './upload-result.ts';
 import type { UploadSource } from './upload-source.ts';
 
@@ -33,43 +37,40 @@ export interface UploadProgress {
   finished(source: UploadSource, isSent: boolean): void;
 }
 
-async function openParts(
+async function openDeps(
   context: Context,
   http: Http,
   kind: UploadKind,
   sources: readonly UploadSource[],
-): Promise<UploadParts> {
+): Promise<UploadDeps> {
   const path = await context.statePath();
-  const checkLog = uploadLogCheck(path);
-  const said = new Set<number>();
-  const look = openUploadLog(
-    path,
-    sources.map(({ filename }) => filename),
-  );
+  const filenames = new Set(sources.map(({ filename }) => filename));
+  const warned = new Set<number>();
+  const store = fileStore(path, { containing: UPLOAD_RECORDS.searchTexts });
+  const ledger = openLedger(store, UPLOAD_RECORDS, {
+    isWanted: (record) => !('snapshot' in record) || filenames.has(record.snapshot.filename),
+    indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),
+    async onUnusable({ line, why }) {
+      if (!warned.has(line)) await context.warn(`${path}:${line} is left out: ${why}`);
+      warned.add(line);
+    },
+  });
+  let preparing: Promise<void> | undefined;
   return {
     origin: http.baseUrl,
     kind,
-    ledger: {
-      async read(filename) {
-        const { records, unusable } = await look(filename);
-        for (const { line, why } of unusable) {
-          // A torn last line is told of again once another one follows it.
-          if (!said.has(line)) await context.warn(`${path}:${line} is left out: ${why}`);
-          said.add(line);
-        }
-        return records;
-      },
-      append: (record) => appendUploadRecord(path, record),
-    },
+    ledger,
     clock: context.clock,
     newId: randomRecordId,
     owner: await thisProcess(),
     hasEnded,
     async post(body) {
-      await checkLog();
+      // Without it, a file would be sent almost whole only to find that this cannot be recorded.
+      preparing ??= prepareLog(path);
+      await preparing;
       return await createUpload(http, kind, body);
     },
-    ended: context.abortSignal,
+    abortSignal: context.abortSignal,
   };
 }
 
@@ -100,7 +101,7 @@ export async function* uploadFiles(
   watch: UploadProgress,
 ): AsyncGenerator<UploadResult> {
   const { as, dryRun } = options;
-  const parts = await openParts(context, http, as, sources);
+  const deps = await openDeps(context, http, as, sources);
   const { interrupt } = context.signals;
   let stopped: PartnerctlError | undefined;
 
@@ -116,8 +117,9 @@ export async function* uploadFiles(
   }
 
   async function outcomeOf(source: UploadSource, hash: string | undefined): Promise<UploadOutcome | undefined> {
-    if (dryRun) return await lookUpUpload(source, parts, options, hash);
-    return await uploadOnce(source, parts, options, (bytes) => watch.advanced(source, bytes), hash);
+    const request = { ...options, source, hash };
+    if (dryRun) return await lookUpUpload(request, deps);
+    return await uploadOnce(request, deps, (bytes) => watch.advanced(source, bytes));
   }
 
   async function one(source: UploadSource, index: number, hash?: string): Promise<UploadResult> {
@@ -155,7 +157,7 @@ export async function* uploadFiles(
   ): Promise<UploadResult | undefined> {
     if (namesakes.get(kindOf(source)) === 1 || whyOver()) return await one(source, index);
     // What cannot be read says so when its turn comes.
-    const hash = await identify(source, parts).catch(() => undefined);
+    const hash = await identify(source, deps).catch(() => undefined);
     const turn = () => one(source, index, hash);
     const alike = `${hash} ${source.filename}`;
     const underWay = lines.get(alike);

@@ -4,7 +4,7 @@ import type { StreamedBody } from '../api/streamed-body.ts';
 import { describeFileError } from '../cli/input.ts';
 import { FILE_FIELD } from '../contract/uploads.ts';
 import { LocalError } from '../errors.ts';
-import type { FileFacts } from './identity.ts';
+import type { FileFacts } from './upload-records.ts';
 
 /** What is uploaded: a file, or a text in a JSON document. */
 export interface UploadSource {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
-import { appendRecord } from '../../src/state/log.ts';
+import { appendRecord } from '../../src/state/append.ts';
 import { start } from '../e2e/program.ts';
 import { CERTIFICATE, KEY } from '../helpers/certificate.ts';
 import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
@@ -338,7 +338,7 @@ describe('a request that never left does not block:', () => {
     const refused = await create();
     expect(refused.code).toBe(8);
     expect(refused.error().hint).toContain('The job was not created');
-    expect((await logContent(path)).records.map(({ type }) => type)).toEqual(['cron.reserved', 'cron.released']);
+    expect((await logContent(path)).records.map(({ kind }) => kind)).toEqual(['reserved', 'released']);
     gone = false;
     await listening();
     const created = await create();
@@ -378,7 +378,7 @@ describe('a request that never left does not block:', () => {
     expect(failed.stderr).toContain('The job was not created');
     // The reason alone, without OpenSSL's places in its own source.
     expect(failed.stderr).not.toMatch(/error:[0-9A-F]{8}|\.c:\d/);
-    expect((await logContent(path)).records.map(({ type }) => type)).toEqual(['cron.reserved', 'cron.released']);
+    expect((await logContent(path)).records.map(({ kind }) => kind)).toEqual(['reserved', 'released']);
     spoilt = false;
     server.setSecureContext({ cert: CERTIFICATE, key: KEY });
     const created = await create();
@@ -535,8 +535,8 @@ describe('what is changed by hand', () => {
     ];
     const ran = await run(words);
     expect(ran.code).toBe(5);
-    expect(ran.stderr).toContain('has changed meanwhile');
-    expect((await logContent(path)).records.map(({ type }) => type)).not.toContain('cron.adopted');
+    expect(ran.stderr).toContain('changed while you were asked');
+    expect((await logContent(path)).records.map(({ kind }) => kind)).not.toContain('adopted');
   });
 });
 

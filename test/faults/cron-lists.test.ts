@@ -162,7 +162,7 @@ it.each([
   service.meet(({ path }, response) => sendJson(response, body(new URL(path, 'http://here').searchParams.get('page'))));
   const failed = await run(service, ASSUME);
   expect(failed.code).toBe(8);
-  expect(failed.error().message).toContain('says that the call failed');
+  expect(failed.error().message).toContain('reports an error');
   expect((await run(service, ['cron', 'adopt', '7', '--agent', 'a1', '--name', 'daily', '--yes'])).code).toBe(8);
   service.meet(undefined);
   expect((await run(service, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);

@@ -161,7 +161,7 @@ describe('a job that was made, and cannot be recorded any more', () => {
     expect(more).toEqual([]);
     expect(ran.exitCode).toBe(1);
     expect(JSON.parse(ran.stdout)).toMatchObject({ cron_job_id: id, status: 'created' });
-    expect((await logContent(at.path)).records.map(({ type }) => type)).toEqual(['cron.reserved']);
+    expect((await logContent(at.path)).records.map(({ kind }) => kind)).toEqual(['reserved']);
     return { id, error: errorOf(ran) };
   }
 

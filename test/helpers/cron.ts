@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { CronRecord } from '../../src/cron/history.ts';
-import { cronRecordOf } from '../../src/state/cron.ts';
+import { JOB_RECORDS, type JobRecord } from '../../src/cron/job-records.ts';
+import { fromLogRecord } from '../../src/state/ledger.ts';
 import { readLog } from '../../src/state/log.ts';
 import { createChat } from '../sandbox/chat.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -63,7 +63,7 @@ export interface Said {
 }
 
 export interface LogContent {
-  readonly records: readonly CronRecord[];
+  readonly records: readonly JobRecord[];
   /** The ids of the jobs that it knows, in its order. */
   readonly ids: readonly string[];
   /** Why lines of it cannot be used. */
@@ -72,13 +72,13 @@ export interface LogContent {
 
 /** Everything that a state file holds. */
 export async function logContent(path: string): Promise<LogContent> {
-  const records: CronRecord[] = [];
+  const records: JobRecord[] = [];
   const damage: string[] = [];
   for await (const entry of readLog(path)) {
     if (entry.kind === 'damaged') damage.push(entry.why);
-    const record = entry.kind === 'record' ? cronRecordOf(entry.record) : undefined;
+    const record = entry.kind === 'record' ? fromLogRecord(entry.record, JOB_RECORDS) : undefined;
     if (record) records.push(record);
   }
-  const ids = records.flatMap((record) => ('cron_job_id' in record ? [record.cron_job_id] : []));
+  const ids = records.flatMap((record) => ('remoteId' in record ? [record.remoteId] : []));
   return { records, ids, damage };
 }

@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
-import type { Recorded } from '../../cron/history.ts';
+import type { RecordedJob } from '../../cron/job-records.ts';
 import { parseSelection, SELECTION_FLAGS, type Selection } from '../../cron/job-selection.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
@@ -11,11 +11,11 @@ interface Input {
   readonly yes: boolean;
 }
 
-const COLUMNS: readonly Column<Recorded>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
+const COLUMNS: readonly Column<RecordedJob>[] = [
+  { header: 'JOB', value: ({ remoteId }) => remoteId, noTruncate: true },
   { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
-  { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
-  { header: 'NAME', value: ({ name }) => name },
+  { header: 'AGENT', value: ({ snapshot }) => snapshot.agent_id, noTruncate: true },
+  { header: 'NAME', value: ({ snapshot }) => snapshot.name },
   { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
 ];
 
@@ -48,7 +48,8 @@ export default command<Input>({
   async run(context, { cron_job_id, selection, yes }) {
     const { adopt } = await import('../../cron/adopt-forget.ts');
     const adopted = await adopt(context, cron_job_id, selection, yes);
-    const { agent_id, name, schedule, key } = adopted;
+    const { agent_id, name, schedule } = adopted.snapshot;
+    const { key } = adopted;
     const json = {
       cron_job_id,
       status: 'adopted',

@@ -19,8 +19,8 @@ export default command<Input>({
   parse: (words) => ({ selection: parseSelection(words, words.positionals[0]), yes: words.isSet('yes') }),
   async run(context, { selection, yes }) {
     const { forget } = await import('../../cron/adopt-forget.ts');
-    const { forgotten, facts } = await forget(context, selection, yes);
-    const json = { status: 'forgotten', key: forgotten.key, agent_id: facts.agent_id, name: facts.name };
+    const { forgotten, snapshot } = await forget(context, selection, yes);
+    const json = { status: 'forgotten', key: forgotten.key, agent_id: snapshot.agent_id, name: snapshot.name };
     return objectResult(json, [
       { header: 'KEY', value: ({ key }) => key, noTruncate: true },
       { header: 'STATUS', value: ({ status }) => status },

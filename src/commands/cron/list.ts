@@ -1,7 +1,7 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
 import { command } from '../../cli/command.ts';
-import { type JobRow, joinedRows, knownJobs, localRows } from '../../cron/inventory.ts';
-import { openLedger } from '../../cron/ledger.ts';
+import { openJobLedger } from '../../cron/ledger.ts';
+import { type JobRow, joinedRows, knownJobs, localRows } from '../../cron/list.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 
 const TONES = {
@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'NAME', value: ({ name }) => name },
   { header: 'SCHEDULE', value: ({ words }) => words },
   { header: 'NEXT RUN', value: ({ next }) => next, noTruncate: true },
-  { header: 'STATE', value: ({ standing }) => standing, tone: ({ standing }) => TONES[standing] },
+  { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
 ];
 
 /** What to do about jobs that are not as they should be. */
@@ -36,9 +36,9 @@ function answer(rows: AsyncIterable<JobRow>, empty: string): CommandResult {
   let [unknown, gone, unlisted] = [0, 0, 0];
   async function* counted(): AsyncGenerator<JobRow> {
     for await (const row of rows) {
-      if (row.standing === 'unknown') unknown += 1;
-      if (row.standing === 'gone') gone += 1;
-      if (row.standing === 'unlisted') unlisted += 1;
+      if (row.state === 'unknown') unknown += 1;
+      if (row.state === 'gone') gone += 1;
+      if (row.state === 'unlisted') unlisted += 1;
       yield row;
     }
   }
@@ -60,15 +60,15 @@ export default command<{ readonly local: boolean }>({
   ],
   parse: (words) => ({ local: words.isSet('local') }),
   async run(context, { local }) {
-    const ledger = await openLedger(context);
+    const ledger = await openJobLedger(context);
     const now = context.clock.now();
     if (local) {
-      const known = knownJobs((await ledger.readAll()).records, await context.baseUrl());
+      const known = knownJobs(await ledger.readAll(), await context.baseUrl());
       return answer(localRows(known, now), 'The state file knows no jobs.');
     }
     const http = await context.http();
     context.progress.start('Reading the jobs');
-    const known = knownJobs((await ledger.readAll()).records, http.baseUrl);
+    const known = knownJobs(await ledger.readAll(), http.baseUrl);
     return answer(joinedRows(listCronJobs(http), known, now), 'There are no scheduled jobs.');
   },
 });

@@ -2,9 +2,8 @@ import { command } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/flags.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
-import type { Recorded } from '../../cron/history.ts';
-import type { Settled } from '../../cron/reconcile.ts';
-import type { SettleOptions } from '../../cron/settle.ts';
+import type { RecordedJob } from '../../cron/job-records.ts';
+import type { ReconcileOptions, ReconcileResult } from '../../cron/reconcile.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -12,7 +11,7 @@ const GRACE_MS = 10_000;
 
 const TONES = { adopted: 'good', released: 'warn', unknown: 'bad', in_progress: 'warn' } as const;
 
-function noteOf({ status, candidates, settlesAt }: Settled): string {
+function noteOf({ status, candidates, settlesAt }: ReconcileResult): string {
   if (status === 'adopted') return 'it was created';
   if (status === 'released') return 'taken as not created';
   if (status === 'in_progress') return 'its process is at work';
@@ -20,19 +19,20 @@ function noteOf({ status, candidates, settlesAt }: Settled): string {
   return settlesAt === null ? 'not listed' : `not listed; it may still appear until ${settlesAt}`;
 }
 
-const COLUMNS: readonly Column<Settled>[] = [
+const COLUMNS: readonly Column<ReconcileResult>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ reservation }) => reservation.agent_id, noTruncate: true },
-  { header: 'NAME', value: ({ reservation }) => reservation.name },
+  { header: 'AGENT', value: ({ reservation }) => reservation.snapshot.agent_id, noTruncate: true },
+  { header: 'NAME', value: ({ reservation }) => reservation.snapshot.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at },
   { header: 'NOTE', value: noteOf },
   { header: 'KEY', value: ({ reservation }) => reservation.key, noTruncate: true, tone: () => 'dim' },
 ];
 
-function settledJson(settled: Settled): object {
-  const { reservation, status, cron_job_id, candidates } = settled;
-  const { agent_id, name, schedule, key, at } = reservation;
+function resultJson(result: ReconcileResult): object {
+  const { reservation, status, cron_job_id, candidates } = result;
+  const { agent_id, name, schedule } = reservation.snapshot;
+  const { key, at } = reservation;
   const wire = schedule && toWireSchedule(schedule);
   return {
     cron_job_id,
@@ -43,12 +43,12 @@ function settledJson(settled: Settled): object {
     key,
     reserved_at: at,
     candidates,
-    note: noteOf(settled),
+    note: noteOf(result),
   };
 }
 
-function stillOpen(settled: readonly Settled[], flags: GlobalFlags): OutcomeUnknownError | undefined {
-  const open = settled.filter(({ status }) => status === 'unknown' || status === 'in_progress');
+function stillOpen(results: readonly ReconcileResult[], flags: GlobalFlags): OutcomeUnknownError | undefined {
+  const open = results.filter(({ status }) => status === 'unknown' || status === 'in_progress');
   if (open.length === 0) return undefined;
   const missing = open.filter(({ status, candidates }) => status === 'unknown' && candidates.length === 0);
   const guessable = open.some(({ candidates }) => candidates.length > 0);
@@ -62,18 +62,20 @@ function stillOpen(settled: readonly Settled[], flags: GlobalFlags): OutcomeUnkn
   return new OutcomeUnknownError(
     open.length === 1 ? 'The outcome of a job stays open.' : `The outcome of ${open.length} jobs stays open.`,
     {
-      why: open.map((each) => `${each.reservation.name} (key ${each.reservation.key}): ${noteOf(each)}`).join('\n'),
+      why: open
+        .map((each) => `${each.reservation.snapshot.name} (key ${each.reservation.key}): ${noteOf(each)}`)
+        .join('\n'),
       hint: hints.filter((line) => line !== false).join('\n') || 'Run it again in a while.',
       details: { keys: open.map(({ reservation }) => reservation.key) },
     },
   );
 }
 
-function takenNote({ cron_job_id, name }: Recorded): string {
-  return `note: ${cron_job_id} (${name}) was created when the state file could not be written; it is recorded now.`;
+function replayNote({ remoteId, snapshot }: RecordedJob): string {
+  return `note: ${remoteId} (${snapshot.name}) was created when the state file could not be written; it is recorded now.`;
 }
 
-export default command<SettleOptions>({
+export default command<ReconcileOptions & { readonly key: string | undefined }>({
   description:
     'Settles jobs whose creation has an unknown outcome, by the list of the service: exactly one new job that matches is adopted, several are never guessed.',
   flags: [
@@ -99,20 +101,20 @@ export default command<SettleOptions>({
     graceMs: words.duration('grace') ?? GRACE_MS,
   }),
   async run(context, options) {
-    const [{ settle }, { settleParts, takeUpLeftRecords }, { openLedger }] = await Promise.all([
-      import('../../cron/settle.ts'),
-      import('../../cron/settle-parts.ts'),
+    const [{ reconcileAll }, { reconcileDeps, replayRecoveryFiles }, { openJobLedger }] = await Promise.all([
+      import('../../cron/reconcile-all.ts'),
+      import('../../cron/reconcile-deps.ts'),
       import('../../cron/ledger.ts'),
     ]);
-    const ledger = await openLedger(context);
-    for (const taken of await takeUpLeftRecords(context, ledger)) await context.notice(takenNote(taken));
+    const ledger = await openJobLedger(context);
+    for (const replayed of await replayRecoveryFiles(context, ledger)) await context.notice(replayNote(replayed));
     const http = await context.http();
     context.progress.start('Reconciling the jobs');
-    const settled = await settle(settleParts(context, http, ledger), options);
-    return listResult(settled, COLUMNS, {
+    const results = await reconcileAll(reconcileDeps(context, http, ledger), options);
+    return listResult(results, COLUMNS, {
       empty: 'There is nothing to reconcile.',
-      json: settledJson,
-      failure: () => stillOpen(settled, context.flags),
+      json: resultJson,
+      failure: () => stillOpen(results, context.flags),
     });
   },
 });

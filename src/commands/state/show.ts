@@ -1,10 +1,9 @@
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import { readLog } from '../../state/log.ts';
+import { readLog, unusableLine } from '../../state/log.ts';
 import { findStateFile } from '../../state/presence.ts';
 import type { LogRecord } from '../../state/record.ts';
-import { unusableLine } from '../../state/unusable.ts';
 
 interface Shown {
   readonly line: number;

@@ -2,17 +2,47 @@ import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { type Audit, auditLog } from '../../state/audit.ts';
 import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
+import { readLog, type UnusableLine, unusableLine } from '../../state/log.ts';
 import { findStateFile } from '../../state/presence.ts';
-import { unusableLine } from '../../state/unusable.ts';
 
-interface Verified extends Audit {
+/** What a state file holds, with the numbers of the lines that are not ordinary records. */
+interface Audit {
+  /** How many records there are of each type. */
+  readonly records: Readonly<Record<string, number>>;
+  /** Lines that repeat an earlier one, as a union merge leaves them. Each record counts once. */
+  readonly duplicates: readonly number[];
+  /** Lines in a format that a later version of this program writes. */
+  readonly newer: readonly { readonly line: number; readonly version: number }[];
+  readonly damaged: readonly UnusableLine[];
+  /** The lines that cannot be used, in the order of the file. */
+  readonly unusable: readonly UnusableLine[];
+}
+
+interface Verified extends Omit<Audit, 'unusable'> {
   readonly path: string;
   readonly exists: boolean;
   /** How many sessions left their place beside the file. */
   readonly tails: number;
   readonly sound: boolean;
+}
+
+async function auditLog(path: string): Promise<Audit> {
+  const counts = new Map<string, number>();
+  const duplicates: number[] = [];
+  const newer: { line: number; version: number }[] = [];
+  const damaged: UnusableLine[] = [];
+  const unusable: UnusableLine[] = [];
+  for await (const entry of readLog(path)) {
+    const { line } = entry;
+    unusable.push(...[unusableLine(entry)].filter((each) => each !== undefined));
+    if (entry.kind === 'record') counts.set(entry.record.type, (counts.get(entry.record.type) ?? 0) + 1);
+    else if (entry.kind === 'duplicate') duplicates.push(line);
+    else if (entry.kind === 'newer') newer.push({ line, version: entry.version });
+    else damaged.push({ line, why: entry.why });
+  }
+  // Not assigned one by one: a type may have any name, `__proto__` too.
+  return { records: Object.fromEntries(counts), duplicates, newer, damaged, unusable };
 }
 
 function counted(count: number, one: string, several = `${one}s`): string {
@@ -27,11 +57,10 @@ function recordLine({ exists, records }: Verified): string {
 }
 
 /** The whole report as lines, the numbered ones in the order of the file. */
-function textOf(verified: Verified): string {
-  const { path, duplicates, newer, damaged, tails, sound } = verified;
+function textOf(verified: Verified, unusable: readonly UnusableLine[]): string {
+  const { path, duplicates, tails, sound } = verified;
   const repeats = duplicates.map((line) => ({ line, why: 'the same record as on an earlier line; it counts once' }));
-  const later = newer.flatMap((entry) => unusableLine({ kind: 'newer', ...entry }) ?? []);
-  const lines = [...repeats, ...later, ...damaged].toSorted((a, b) => a.line - b.line);
+  const lines = [...repeats, ...unusable].toSorted((a, b) => a.line - b.line);
   return [
     path,
     recordLine(verified),
@@ -82,10 +111,10 @@ export default command({
   async run(context) {
     const path = await context.statePath();
     const exists = (await findStateFile(path)) !== undefined;
-    const audit = await auditLog(path);
-    const sound = audit.newer.length === 0 && audit.damaged.length === 0;
+    const { unusable, ...audit } = await auditLog(path);
+    const sound = unusable.length === 0;
     const verified: Verified = { path, exists, ...audit, tails: await countCheckpointFiles(path), sound };
     const failure = failureOf(verified);
-    return { ...objectResult(verified, []), text: textOf(verified), ...(failure && { failure }) };
+    return { ...objectResult(verified, []), text: textOf(verified, unusable), ...(failure && { failure }) };
   },
 });

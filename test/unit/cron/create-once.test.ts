@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { createOnce, type GuardParts } from '../../../src/cron/create-once.ts';
+import { type CronDeps, createOnce } from '../../../src/cron/create-once.ts';
 import { LocalError, ServiceError } from '../../../src/errors.ts';
 import { ALL, calmWorld, create, DAILY, LATER, story } from './examples.ts';
 import { keyOf } from './world.ts';
 
 const key = keyOf(DAILY);
+const PLAIN = { ensure: false, dryRun: false };
 
 describe('a job that nobody has', () => {
   it('is reserved, posted and recorded', async () => {
     const world = calmWorld();
     expect(await create(world, DAILY)).toEqual({ status: 'created', key, cron_job_id: 'cron_1' });
-    expect(story(world)).toEqual(['cron.reserved', 'cron.created']);
+    expect(story(world)).toEqual(['reserved', 'created']);
   });
 
   it('is planned in a dry run, and nothing is written or sent', async () => {
@@ -64,7 +65,7 @@ describe('a job that the file knows', () => {
     const world = calmWorld();
     const early = world.process();
     const nothing = { kind: 'read' as const, same: [], maybe: [], isListed: () => false };
-    const parts = { ...early.guard(), find: async () => ({ ...nothing, at: world.now }) };
+    const parts = { ...early.createDeps(), find: async () => ({ ...nothing, at: world.now }) };
     const before = await parts.find();
     await create(world, DAILY);
     world.now += 61_000;
@@ -90,7 +91,7 @@ describe('a job that only the service knows', () => {
     world.make(LATER);
     world.now += 5_000;
     expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'blocked', why: 'different' });
-    expect(story(world)).toEqual(['cron.adopted']);
+    expect(story(world)).toEqual(['adopted']);
   });
 
   it('is not guessed where there are several', async () => {
@@ -114,7 +115,7 @@ describe('a job that only the service knows', () => {
     world.make({ ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' });
     world.now += 5_000;
     expect(await create(world, DAILY)).toMatchObject({ status: 'created', cron_job_id: 'cron_2' });
-    expect(world.records()[0]).toMatchObject({ type: 'cron.reserved', seen: ['cron_1'] });
+    expect(world.records()[0]).toMatchObject({ kind: 'reserved', remoteIdsSeen: ['cron_1'] });
     world.now += 5_000;
     expect(await create(world, { ...DAILY, agent_id: 'agt_y' })).toMatchObject({ status: 'created' });
   });
@@ -138,26 +139,28 @@ describe('a POST', () => {
 
   it('is not sent after the time that was reserved for it', async () => {
     const world = calmWorld();
-    const guard = world.process({ patienceMs: 20_000 }).guard();
-    const read = guard.ledger.read;
+    const deps = world.process({ remainingMs: 20_000 }).createDeps();
+    const { read } = deps.ledger;
     let reads = 0;
-    const slow = async (job: Parameters<typeof read>[0]) => {
+    const slow = async (name: string) => {
       reads += 1;
       if (reads === 2) world.now += 21_000;
-      return await read(job);
+      return await read(name);
     };
-    const parts = { ...guard, ledger: { ...guard.ledger, read: slow } };
-    await expect(createOnce(DAILY, parts, { ensure: false, dryRun: false })).rejects.toThrow('time for the command');
-    expect(story(world)).toEqual(['cron.reserved', 'cron.released too_late']);
+    const outcome = await createOnce(DAILY, { ...deps, ledger: { ...deps.ledger, read: slow } }, PLAIN);
+    const error = { message: expect.stringContaining('time for the command') };
+    expect(outcome).toMatchObject({ status: 'failed', error, isReleased: true });
+    expect(story(world)).toEqual(['reserved', 'released not_sent']);
     expect(world.posts).toBe(0);
   });
 
   it('is never reserved for longer than two minutes, however patient the command', async () => {
     const world = calmWorld();
-    await create(world, DAILY, { patienceMs: 10 * 3_600_000 });
+    await create(world, DAILY, { remainingMs: 10 * 3_600_000 });
     const [reserved] = world.records();
-    const until = reserved?.type === 'cron.reserved' ? Date.parse(reserved.until) - Date.parse(reserved.at) : undefined;
-    expect(until).toBeLessThan(131_000);
+    const isReservation = reserved?.kind === 'reserved';
+    const lasts = isReservation ? Date.parse(reserved.deadline ?? '') - Date.parse(reserved.at) : undefined;
+    expect(lasts).toBeLessThan(131_000);
   });
 });
 
@@ -175,17 +178,17 @@ describe('a file that cannot be written', () => {
     expect(outcome).toMatchObject({
       status: 'created',
       cron_job_id: 'cron_1',
-      unrecorded: { rescued: expect.stringMatching(/^left-/) },
+      unrecorded: { recoveryPath: expect.stringMatching(/^recovery-/) },
     });
-    expect(world.left).toMatchObject([{ type: 'cron.created', cron_job_id: 'cron_1' }]);
+    expect(world.recovery).toMatchObject([{ kind: 'created', remoteId: 'cron_1' }]);
     expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
   });
 
   it('after the POST and not beside it either: the id is told', async () => {
     const world = calmWorld();
-    expect(await create(world, DAILY, { appends: ['ok', 'out'], rescues: false })).toMatchObject({
+    expect(await create(world, DAILY, { appends: ['ok', 'out'], isRecovered: false })).toMatchObject({
       cron_job_id: 'cron_1',
-      unrecorded: { rescued: undefined },
+      unrecorded: { recoveryPath: undefined },
     });
   });
 
@@ -198,7 +201,7 @@ describe('a file that cannot be written', () => {
 
   it('stops it where the reservation cannot be read back', async () => {
     const world = calmWorld();
-    const guard = world.process().guard();
+    const guard = world.process().createDeps();
     const ledger = { ...guard.ledger, append: async () => undefined };
     await expect(createOnce(DAILY, { ...guard, ledger }, { ensure: true, dryRun: false })).rejects.toThrow('read back');
     expect(world.posts).toBe(0);
@@ -210,11 +213,11 @@ describe('another process', () => {
     const world = calmWorld();
     const first = world.process();
     let others: unknown[] = [];
-    const post = async (...args: Parameters<GuardParts['post']>) => {
+    const post = async (...args: Parameters<CronDeps['post']>) => {
       others = [await create(world, DAILY), create(world, DAILY, { ensure: true })];
-      return await first.guard().post(...args);
+      return await first.createDeps().post(...args);
     };
-    await first.run(() => createOnce(DAILY, { ...first.guard(), post }, { ensure: false, dryRun: false }));
+    await first.run(() => createOnce(DAILY, { ...first.createDeps(), post }, PLAIN));
     expect(others[0]).toMatchObject({ status: 'blocked', why: 'in_progress', cron_job_id: null });
     expect(await others[1]).toMatchObject({ status: 'exists', cron_job_id: 'cron_1' });
     expect(world.posts).toBe(1);
@@ -226,9 +229,31 @@ describe('another process', () => {
     expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
   });
 
+  it.each([
+    [true, { status: 'exists', cron_job_id: 'cron_9' }],
+    [false, { status: 'blocked', why: 'same', cron_job_id: 'cron_9' }],
+  ])(
+    'that ended after the log was read, having recorded its job, did not die (ensure: %s)',
+    async (ensure, outcome) => {
+      const world = calmWorld();
+      await create(world, DAILY, { diesAt: 6 });
+      const [reserved] = world.records();
+      if (reserved?.kind !== 'reserved') throw new Error('Nothing was reserved.');
+      const { ledger } = world.process();
+      const hasEnded = async () => {
+        const { id: reservation, key: of, at, snapshot } = reserved;
+        await ledger.append({ kind: 'created', id: 'late', at, key: of, snapshot, reservation, remoteId: 'cron_9' });
+        return true;
+      };
+      const deps = { ...world.process().createDeps(), hasEnded };
+      expect(await createOnce(DAILY, deps, { ensure, dryRun: false })).toMatchObject(outcome);
+      expect(world.posts).toBe(0);
+    },
+  );
+
   it('on another machine counts as at work until its time is up', async () => {
     const world = calmWorld();
-    await create(world, DAILY, { diesAt: 6, machine: 1, patienceMs: 20_000 });
+    await create(world, DAILY, { diesAt: 6, machine: 1, remainingMs: 20_000 });
     expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'in_progress' });
     world.now += 30_001;
     expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
@@ -246,11 +271,13 @@ describe('another process', () => {
   it('that was not first and cannot say so ends, as nothing else could be trusted', async () => {
     const world = calmWorld();
     const late = world.process({ appends: ['ok', 'out'] });
-    const find = async (job: Parameters<GuardParts['find']>[0]) => {
-      await create(world, DAILY, { diesAt: 6 });
-      return await late.guard().find(job);
+    const deps = late.createDeps();
+    const append: CronDeps['ledger']['append'] = async (record) => {
+      if (record.kind === 'reserved') await create(world, DAILY, { diesAt: 6 });
+      await deps.ledger.append(record);
     };
-    const outcome = late.run(() => createOnce(DAILY, { ...late.guard(), find }, { ensure: true, dryRun: false }));
+    const options = { ensure: true, dryRun: false };
+    const outcome = late.run(() => createOnce(DAILY, { ...deps, ledger: { ...deps.ledger, append } }, options));
     await expect(outcome).rejects.toBeInstanceOf(LocalError);
     expect(world.posts).toBe(0);
   });

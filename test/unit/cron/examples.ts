@@ -1,8 +1,7 @@
-import { createOnce } from '../../../src/cron/create-once.ts';
+import { type CreateOutcome, createOnce } from '../../../src/cron/create-once.ts';
 import type { CronJob } from '../../../src/cron/job.ts';
-import type { CreateOutcome } from '../../../src/cron/outcome.ts';
-import type { Settled } from '../../../src/cron/reconcile.ts';
-import { settle } from '../../../src/cron/settle.ts';
+import type { ReconcileResult } from '../../../src/cron/reconcile.ts';
+import { reconcileAll } from '../../../src/cron/reconcile-all.ts';
 import { type Fate, GRACE_MS, type ListSays, World } from './world.ts';
 
 export const ALL: ListSays = { agents: true, names: true, contents: true };
@@ -33,20 +32,20 @@ export async function create(
   { ensure = false, dryRun = false, ...fate }: Fate & Options = {},
 ): Promise<CreateOutcome | 'died'> {
   const process = world.process(fate);
-  return await process.run(() => createOnce(job, process.guard(job), { ensure, dryRun }));
+  return await process.run(() => createOnce(job, process.createDeps(job), { ensure, dryRun }));
 }
 
 /** One run of `cron reconcile`. */
 export async function reconcile(
   world: World,
   { assume = false, ...fate }: Fate & { readonly assume?: boolean } = {},
-): Promise<readonly Settled[] | 'died'> {
+): Promise<readonly ReconcileResult[] | 'died'> {
   const process = world.process(fate);
   const options = { key: undefined, assumeNotCreated: assume, graceMs: GRACE_MS };
-  return await process.run(() => settle(process.settling, options));
+  return await process.run(() => reconcileAll(process.reconcileDeps(), options));
 }
 
 /** The records of the file, in short. */
 export function story(world: World): string[] {
-  return world.records().map((record) => ('why' in record ? `${record.type} ${record.why}` : record.type));
+  return world.records().map((record) => ('reason' in record ? `${record.kind} ${record.reason}` : record.kind));
 }

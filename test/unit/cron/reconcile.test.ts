@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
-import { takeUp } from '../../../src/cron/settle.ts';
+import { replayRecovery } from '../../../src/cron/reconcile-all.ts';
 import { ALL, calmWorld, create, DAILY, LATER, reconcile, story } from './examples.ts';
 import { keyOf } from './world.ts';
 
@@ -156,12 +156,12 @@ describe('a process that reserved a job', () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, machine: 1 });
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'in_progress' }]);
-    expect(story(world)).toEqual(['cron.reserved']);
+    expect(story(world)).toEqual(['reserved']);
   });
 
   it('and was killed may have sent it until then, so the grace begins when that is seen', async () => {
     const world = calmWorld();
-    await create(world, DAILY, { diesAt: 6, patienceMs: 60_000 });
+    await create(world, DAILY, { diesAt: 6, remainingMs: 60_000 });
     world.now += 20_000;
     const before = world.now;
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'released' }]);
@@ -170,7 +170,7 @@ describe('a process that reserved a job', () => {
 
   it('and was killed long ago is waited for no more', async () => {
     const world = calmWorld();
-    await create(world, DAILY, { diesAt: 6, patienceMs: 60_000 });
+    await create(world, DAILY, { diesAt: 6, remainingMs: 60_000 });
     world.now += 3_600_000;
     const before = world.now;
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'released' }]);
@@ -183,12 +183,12 @@ describe('a record that was left beside the file', () => {
     const world = calmWorld();
     await create(world, DAILY, { appends: ['ok', 'out'] });
     const removed: unknown[] = [];
-    const left = world.left.map((record) => ({ record }));
-    const taken = await takeUp(left, world.process().ledger, async (each) => {
-      expect(story(world)).toEqual(['cron.reserved', 'cron.created']);
+    const left = world.recovery.map((record) => ({ record }));
+    const taken = await replayRecovery(left, world.process().ledger, async (each) => {
+      expect(story(world)).toEqual(['reserved', 'created']);
       removed.push(each);
     });
-    expect(taken).toEqual(world.left);
+    expect(taken).toEqual(world.recovery);
     expect(removed).toEqual(left);
     expect(await reconcile(world)).toEqual([]);
   });
@@ -196,12 +196,13 @@ describe('a record that was left beside the file', () => {
   it('is taken up where only another service gave out the same id', async () => {
     const world = calmWorld();
     await create(world, DAILY, { appends: ['ok', 'out'] });
-    const [record] = world.left;
-    if (record?.type !== 'cron.created') throw new Error('nothing was left');
+    const [record] = world.recovery;
+    if (record?.kind !== 'created') throw new Error('nothing was left');
     const { ledger } = world.process();
-    const elsewhere = { ...record, id: 'elsewhere', key: 'elsewhere', origin: 'https://elsewhere.example/v1' };
+    const snapshot = { ...record.snapshot, origin: 'https://elsewhere.example/v1' };
+    const elsewhere = { ...record, id: 'elsewhere', key: 'elsewhere', snapshot };
     await ledger.append({ ...elsewhere, reservation: null });
-    expect(await takeUp([{ record }], ledger, async () => undefined)).toEqual([record]);
+    expect(await replayRecovery([{ record }], ledger, async () => undefined)).toEqual([record]);
   });
 
   it('is only removed where its id was recorded since, so that what was forgotten stays forgotten', async () => {
@@ -210,8 +211,8 @@ describe('a record that was left beside the file', () => {
     world.now += 5_000;
     await reconcile(world);
     const before = world.file.text;
-    const left = world.left.map((record) => ({ record }));
-    expect(await takeUp(left, world.process().ledger, async () => undefined)).toEqual([]);
+    const left = world.recovery.map((record) => ({ record }));
+    expect(await replayRecovery(left, world.process().ledger, async () => undefined)).toEqual([]);
     expect(world.file.text).toBe(before);
   });
 });

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
-import { createOnce } from '../../../src/cron/create-once.ts';
+import { type CreateOutcome, createOnce } from '../../../src/cron/create-once.ts';
 import { type CronJob, contentHash } from '../../../src/cron/job.ts';
-import type { CreateOutcome } from '../../../src/cron/outcome.ts';
-import { settle, takeUp } from '../../../src/cron/settle.ts';
+import { reconcileAll, replayRecovery } from '../../../src/cron/reconcile-all.ts';
 import { PartnerctlError } from '../../../src/errors.ts';
 import {
   type AppendFate,
@@ -76,7 +75,7 @@ async function create(world: World, event: Which & { readonly ensure: boolean } 
   const { ensure } = event;
   try {
     const outcome = await process.run(() =>
-      createOnce(jobOf(event), process.guard(jobOf(event)), { ensure, dryRun: false }),
+      createOnce(jobOf(event), process.createDeps(jobOf(event)), { ensure, dryRun: false }),
     );
     if (outcome === 'died') return outcome;
     checkClaim(world, event, outcome, process);
@@ -91,16 +90,16 @@ async function reconcile(world: World, event: { readonly assume: boolean } & Fat
   const process = world.process(event);
   const options = { key: undefined, assumeNotCreated: event.assume, graceMs: GRACE_MS };
   try {
-    const settled = await process.run(async () => {
-      const left = world.left.map((record) => ({ record }));
-      await takeUp(left, process.ledger, async ({ record }) => {
+    const results = await process.run(async () => {
+      const recovered = world.recovery.map((record) => ({ record }));
+      await replayRecovery(recovered, process.ledger, async ({ record }) => {
         await process.step('remove');
-        if (world.left.includes(record)) world.left.splice(world.left.indexOf(record), 1);
+        if (world.recovery.includes(record)) world.recovery.splice(world.recovery.indexOf(record), 1);
       });
-      return await settle(process.settling, options);
+      return await reconcileAll(process.reconcileDeps(), options);
     });
-    if (settled === 'died') return;
-    for (const { status, cron_job_id, reservation } of settled) {
+    if (results === 'died') return;
+    for (const { status, cron_job_id, reservation } of results) {
       if (status !== 'adopted') continue;
       const made = world.jobs.find((job) => job.cron_job_id === cron_job_id);
       if (!made || keyOf(made) !== reservation.key) world.wrongs.push(`adopted ${cron_job_id} for another job`);
@@ -150,12 +149,11 @@ async function happen(world: World, event: Event): Promise<void> {
 /** That every id that was answered to a process that went on can be found. */
 function checkIds(world: World): void {
   const records = world.records();
-  const isKept = (id: string, all: typeof records) =>
-    all.some((each) => 'cron_job_id' in each && each.cron_job_id === id);
+  const isKept = (id: string, all: typeof records) => all.some((each) => 'remoteId' in each && each.remoteId === id);
   for (const { cron_job_id, key } of world.answered) {
     const isRemoved = world.jobs.some((job) => job.cron_job_id === cron_job_id && job.removed);
     const isBlocked = world.history(key).open.length > 0;
-    if (isRemoved || isBlocked || isKept(cron_job_id, records) || isKept(cron_job_id, world.left)) continue;
+    if (isRemoved || isBlocked || isKept(cron_job_id, records) || isKept(cron_job_id, world.recovery)) continue;
     world.wrongs.push(`${cron_job_id} was answered, and is nowhere`);
   }
 }
@@ -165,16 +163,16 @@ async function checkWaysOut(world: World): Promise<void> {
   for (const agent_id of ['agt_c', 'agt_d']) {
     const process = world.process();
     const job = { agent_id, name: `fresh ${agent_id}`, ...CONTENTS[0] };
-    const outcome = await process.run(() => createOnce(job, process.guard(job), { ensure: false, dryRun: false }));
+    const outcome = await process.run(() => createOnce(job, process.createDeps(job), { ensure: false, dryRun: false }));
     if (outcome === 'died' || outcome.status !== 'created')
       world.wrongs.push(`a fresh job: ${JSON.stringify(outcome)}`);
   }
   world.now += 24 * 3_600_000;
   await reconcile(world, { assume: true });
   for (const key of [0, 1, 2] as const) {
-    const { open, jobs } = world.history(keyOf(NAMES[key]));
+    const { open, objects } = world.history(keyOf(NAMES[key]));
     const isLive = world.live(NAMES[key]).length > 0;
-    if (open.length > 0 && jobs.length === 0) await byHand(world, { kind: isLive ? 'adopt' : 'forget', key });
+    if (open.length > 0 && objects.length === 0) await byHand(world, { kind: isLive ? 'adopt' : 'forget', key });
     const status = await create(world, { key, content: 0, ensure: true });
     const fine = ['created', 'exists', 'adopted', 'different', 'gone'];
     if (!fine.includes(status)) world.wrongs.push(`no way out of ${NAMES[key].agent_id} ${NAMES[key].name}: ${status}`);
@@ -236,9 +234,9 @@ const mostly = <Value>(usual: Value, ...rare: readonly Value[]): fc.Arbitrary<Va
   fc.oneof({ weight: 3, arbitrary: fc.constant(usual) }, { weight: 2, arbitrary: fc.constantFrom(...rare) });
 
 const fate = {
-  diesAt: fc.option(fc.integer({ min: 1, max: 16 }), { nil: undefined, freq: 1 }),
+  diesAt: fc.option(fc.integer({ min: 1, max: 18 }), { nil: undefined, freq: 1 }),
   appends: fc.array(mostly<AppendFate>('ok', 'out', 'in', 0.5, 0.999), { maxLength: 3 }),
-  rescues: mostly<boolean>(true, false),
+  isRecovered: mostly<boolean>(true, false),
   machine: mostly<number>(0, 1),
 };
 
@@ -251,7 +249,7 @@ const create_ = (list: Fate['list'][]) =>
     ...fate,
     post: mostly<PostFate>('answered', 'lost', 'vanished', 'broken', 'refused', 'unsent'),
     list: fc.constantFrom(...list),
-    patienceMs: mostly<number>(20_000, 1_000),
+    remainingMs: mostly<number>(20_000, 1_000),
   });
 
 const reconcile_ = fc.record({ kind: fc.constant('reconcile' as const), assume: fc.boolean(), ...fate });

@@ -1,13 +1,13 @@
 import type fc from 'fast-check';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
-import type { GuardParts, Ledger } from '../../../src/cron/create-once.ts';
+import type { CronDeps } from '../../../src/cron/create-once.ts';
 import { toWireSchedule } from '../../../src/cron/cron-result.ts';
-import { type CronRecord, historyOf, type KeyHistory, type Owner } from '../../../src/cron/history.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
 import { jobFinder } from '../../../src/cron/job-list.ts';
+import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
 import type { ListedJob } from '../../../src/cron/matching.ts';
-import type { SettleParts } from '../../../src/cron/settle.ts';
+import type { ReconcileAllDeps } from '../../../src/cron/reconcile-all.ts';
 import {
   CredentialsError,
   LocalError,
@@ -16,8 +16,10 @@ import {
   ServiceError,
   UsageError,
 } from '../../../src/errors.ts';
-import { cronRecordOf } from '../../../src/state/cron.ts';
-import { decodeLine, encodeRecord } from '../../../src/state/record.ts';
+import { fromLogRecord, openLedger } from '../../../src/state/ledger.ts';
+import type { RecordStore, StoreEntry } from '../../../src/state/log.ts';
+import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once-records.ts';
+import { type DecodedLine, decodeLine, encodeRecord, type NewRecord } from '../../../src/state/record.ts';
 
 export const ORIGIN = 'https://partner.test/v1';
 /** How long a request may be on its way, and a new job be missing in the list; together less than the time of grace. */
@@ -42,9 +44,10 @@ export interface Fate {
   readonly appends?: readonly AppendFate[] | undefined;
   readonly post?: PostFate | undefined;
   readonly list?: 'read' | 'closed' | 'failing' | undefined;
-  readonly rescues?: boolean | undefined;
+  /** Whether a record that the file did not take can be written elsewhere. */
+  readonly isRecovered?: boolean | undefined;
   readonly machine?: number | undefined;
-  readonly patienceMs?: number | undefined;
+  readonly remainingMs?: number | undefined;
 }
 
 /** What the service's list says of a job beside its id. */
@@ -71,10 +74,6 @@ class SharedFile {
   lines(): string[] {
     return this.text.split('\n').filter((line) => line !== '');
   }
-
-  records(decode: (line: string) => CronRecord | undefined): CronRecord[] {
-    return [...new Set(this.lines())].flatMap((line) => decode(line) ?? []);
-  }
 }
 
 export function keyOf({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): string {
@@ -88,7 +87,8 @@ export function keyOf({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): s
 export class World {
   now = Date.parse('2026-03-02T09:00:00Z');
   file = new SharedFile();
-  readonly left: CronRecord[] = [];
+  /** Records that the file did not take, kept elsewhere. */
+  readonly recovery: JobRecord[] = [];
   readonly jobs: MadeJob[] = [];
   readonly wrongs: string[] = [];
   /** The ids that the service answered to processes that went on. */
@@ -96,7 +96,7 @@ export class World {
   readonly processes: Process[] = [];
   posts = 0;
   private readonly transit = new Map<string, number>();
-  private readonly decoded = new Map<string, CronRecord | undefined>();
+  private readonly decoded = new Map<string, DecodedLine>();
   private readonly scheduler: Pick<fc.Scheduler, 'schedule'>;
   private ids = 0;
 
@@ -123,20 +123,21 @@ export class World {
     return process;
   }
 
-  decode = (line: string): CronRecord | undefined => {
-    if (!this.decoded.has(line)) {
-      const decoded = decodeLine(Buffer.from(line));
-      this.decoded.set(line, decoded.kind === 'record' ? cronRecordOf(decoded.record) : undefined);
-    }
-    return this.decoded.get(line);
-  };
-
-  records(): CronRecord[] {
-    return this.file.records(this.decode);
+  decode(line: string): DecodedLine {
+    const decoded = this.decoded.get(line) ?? decodeLine(Buffer.from(line));
+    this.decoded.set(line, decoded);
+    return decoded;
   }
 
-  history(key: string): KeyHistory {
-    return historyOf(this.records().filter((record) => record.key === key));
+  records(): JobRecord[] {
+    return [...new Set(this.file.lines())].flatMap((line) => {
+      const decoded = this.decode(line);
+      return decoded.kind === 'record' ? (fromLogRecord(decoded.record, JOB_RECORDS) ?? []) : [];
+    });
+  }
+
+  history(key: string): KeyHistory<JobSnapshot> {
+    return keyHistory(this.records().filter((record) => record.key === key));
   }
 
   /** Puts a job there. */
@@ -202,6 +203,8 @@ export class Process {
     this.died = new Promise((resolve) => {
       this.die = resolve;
     });
+    const ledger = openLedger(this.makeStore(), JOB_RECORDS, { onUnusable: async () => undefined });
+    this.ledger = { ...ledger, refuseNewer: () => undefined };
   }
 
   /** Where others get their turn, and where it may be killed. */
@@ -224,32 +227,46 @@ export class Process {
     }
   }
 
-  readonly ledger: Ledger & SettleParts['ledger'] = {
-    read: async ({ key }) => {
-      await this.step('read');
-      return this.world.file.records(this.world.decode).filter((record) => record.key === key);
-    },
-    readAll: async () => {
-      await this.step('read all');
-      return { records: this.world.file.records(this.world.decode) };
-    },
-    append: async (record) => {
-      await this.step(`append ${record.type}`);
-      const fate = this.fate.appends?.[this.appends] ?? 'ok';
-      this.appends += 1;
-      if (fate === 'out') throw new LocalError('The file cannot be written.');
-      const bytes = `\n${encodeRecord(record)}\n`;
-      this.world.file.text += typeof fate === 'number' ? bytes.slice(0, Math.floor(bytes.length * fate)) : bytes;
-      await this.step(`appended ${record.type}`);
-      if (fate !== 'ok') throw new LocalError('The file cannot be written.');
-    },
-    rescue: async (record) => {
-      await this.step('rescue');
-      if (!(this.fate.rescues ?? true)) return undefined;
-      this.world.left.push(record);
-      return `left-${record.id}`;
-    },
-  };
+  private async append(record: NewRecord): Promise<void> {
+    await this.step(`append ${record.type}`);
+    const fate = this.fate.appends?.[this.appends] ?? 'ok';
+    this.appends += 1;
+    if (fate === 'out') throw new LocalError('The file cannot be written.');
+    const bytes = `\n${encodeRecord(record)}\n`;
+    this.world.file.text += typeof fate === 'number' ? bytes.slice(0, Math.floor(bytes.length * fate)) : bytes;
+    await this.step(`appended ${record.type}`);
+    if (fate !== 'ok') throw new LocalError('The file cannot be written.');
+  }
+
+  /** The shared file, read on from where this process stopped. A last line without its end is read again. */
+  private makeStore(): RecordStore {
+    const sums = new Set<string>();
+    const { world } = this;
+    let read = '';
+    const step = () => this.step('read');
+    return {
+      append: (record) => this.append(record),
+      async *readNew(): AsyncGenerator<StoreEntry> {
+        await step();
+        const { text } = world.file;
+        if (!text.startsWith(read)) {
+          yield { kind: 'restart' };
+          sums.clear();
+          read = '';
+        }
+        const lines = text.slice(read.length).split('\n');
+        read = text.slice(0, text.lastIndexOf('\n') + 1);
+        for (const line of lines) {
+          const decoded = line === '' ? undefined : world.decode(line);
+          if (decoded?.kind !== 'record' || sums.has(decoded.sum)) continue;
+          sums.add(decoded.sum);
+          yield { kind: 'record', line: 1, record: decoded.record };
+        }
+      },
+    };
+  }
+
+  readonly ledger: CronDeps['ledger'];
 
   readonly clock = {
     now: () => this.world.now,
@@ -299,7 +316,7 @@ export class Process {
     return cron_job_id;
   }
 
-  guard(job: Pick<CronJob, 'name'> = { name: 'daily' }): GuardParts {
+  createDeps(job: Pick<CronJob, 'name'> = { name: 'daily' }): CronDeps {
     const { ledger, clock, owner, hasEnded } = this;
     return {
       origin: ORIGIN,
@@ -310,12 +327,18 @@ export class Process {
       newId: () => this.world.newId(),
       find: this.finder([job]),
       post: (wanted, timeoutMs) => this.post(wanted, timeoutMs),
-      patienceMs: () => this.fate.patienceMs ?? 20_000,
-      ended: new AbortController().signal,
+      remainingMs: () => this.fate.remainingMs ?? 20_000,
+      abortSignal: new AbortController().signal,
+      writeRecovery: async (record) => {
+        await this.step('write recovery');
+        if (!(this.fate.isRecovered ?? true)) return undefined;
+        this.world.recovery.push(record);
+        return `recovery-${record.id}`;
+      },
     };
   }
 
-  get settling(): SettleParts {
+  reconcileDeps(): ReconcileAllDeps {
     const { ledger, clock, hasEnded } = this;
     return {
       origin: ORIGIN,
@@ -323,10 +346,10 @@ export class Process {
       clock,
       hasEnded,
       newId: () => this.world.newId(),
-      look: (wanted) => this.finder(wanted),
+      listJobs: (wanted) => this.finder(wanted),
       confirm: undefined,
       onWait: () => undefined,
-      ended: new AbortController().signal,
+      abortSignal: new AbortController().signal,
     };
   }
 

@@ -3,7 +3,8 @@
  * It reports on stdout, a line at a time: each id once it is recorded, each failure as JSON, each reading as JSON.
  */
 import { toErrorObject } from '../../../src/errors.ts';
-import { appendRecord, readLog } from '../../../src/state/log.ts';
+import { appendRecord } from '../../../src/state/append.ts';
+import { readLog } from '../../../src/state/log.ts';
 
 function say(line: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));

@@ -2,7 +2,8 @@ import { appendFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { appendRecord, prepareLog, readLog } from '../../../src/state/log.ts';
+import { appendRecord, prepareLog } from '../../../src/state/append.ts';
+import { readLog } from '../../../src/state/log.ts';
 import { fieldText, MAX_LINE_BYTES } from '../../../src/state/record.ts';
 import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { appendRecord } from '../../../src/state/log.ts';
+import { appendRecord } from '../../../src/state/append.ts';
 import { agentKey, findProvisioned, recordProvisioned, type SpaceRecord } from '../../../src/state/provisioned.ts';
 import { randomRecordId, recordHead } from '../../../src/state/record.ts';
 import { temporaryDirectory, text } from './files.ts';

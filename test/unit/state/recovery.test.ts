@@ -2,12 +2,11 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { CronRecord } from '../../../src/cron/history.ts';
 import { randomRecordId } from '../../../src/state/record.ts';
-import { leaveRecord, leftRecords, removeLeft } from '../../../src/state/recovery.ts';
+import { readRecovery, removeRecovery, writeRecovery } from '../../../src/state/recovery.ts';
 import { temporaryDirectory } from './files.ts';
 
-const RECORD: CronRecord = {
+const RECORD = {
   type: 'cron.released',
   id: 'r1',
   at: '2026-03-02T09:00:00.000Z',
@@ -20,31 +19,31 @@ async function statePath(): Promise<string> {
   return join(await temporaryDirectory(), 'state.jsonl');
 }
 
-describe('a record that is left beside the state file', () => {
-  it('is found again, and removed', async () => {
+describe('a recovery file beside the state file', () => {
+  it('is found again and removed', async () => {
     const path = await statePath();
-    const left = await leaveRecord(path, RECORD);
-    expect(dirname(left ?? '')).toBe(dirname(path));
-    const [found, ...more] = await leftRecords(path);
-    expect([found, more]).toEqual([{ path: left, record: RECORD }, []]);
-    if (found) await removeLeft(found);
-    expect(await leftRecords(path)).toEqual([]);
+    const written = await writeRecovery(path, RECORD);
+    expect(dirname(written ?? '')).toBe(dirname(path));
+    const [found, ...more] = await readRecovery(path);
+    expect([found, more]).toEqual([{ path: written, record: RECORD }, []]);
+    if (found) await removeRecovery(found);
+    expect(await readRecovery(path)).toEqual([]);
   });
 
-  it('goes to the directory for temporary files where it cannot be beside it', async () => {
+  it('goes to the directory for temporary files when it cannot be written there', async () => {
     const path = join(await temporaryDirectory(), 'missing', 'state.jsonl');
     // Others use that directory, too: under a name that is always the same, what a killed test left would be in the way.
     const id = randomRecordId();
-    const left = await leaveRecord(path, { ...RECORD, id });
-    expect(left).toBe(join(tmpdir(), `state.jsonl.recovery-${id}`));
-    await rm(left ?? '');
+    const written = await writeRecovery(path, { ...RECORD, id });
+    expect(written).toBe(join(tmpdir(), `state.jsonl.recovery-${id}`));
+    await rm(written ?? '');
   });
 
-  it('does not keep others from being found where it cannot be read', async () => {
+  it('that cannot be read does not hide the others', async () => {
     const path = await statePath();
     await mkdir(`${path}.recovery-a`);
     await writeFile(`${path}.recovery-b`, 'half a rec');
-    await leaveRecord(path, RECORD);
-    expect((await leftRecords(path)).map(({ record }) => record.id)).toEqual(['r1']);
+    await writeRecovery(path, RECORD);
+    expect((await readRecovery(path)).map(({ record }) => record.id)).toEqual(['r1']);
   });
 });

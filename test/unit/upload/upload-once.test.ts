@@ -8,11 +8,11 @@ import {
   RefusedError,
   ServiceError,
 } from '../../../src/errors.ts';
-import type { UploadRecord } from '../../../src/upload/history.ts';
-import { type UploadParts, uploadOnce } from '../../../src/upload/upload-once.ts';
+import type { LogRecord } from '../../../src/state/record.ts';
+import { type UploadDeps, uploadOnce } from '../../../src/upload/upload-once.ts';
 import type { UploadSource } from '../../../src/upload/upload-source.ts';
 import { sha256 } from '../../sandbox/uploads.ts';
-import { GOOD, memorySource, type Process, World } from './world.ts';
+import { GOOD, memoryLedger, memorySource, type Process, World } from './world.ts';
 
 const FILE = memorySource('a.txt', 'one', 'stamp-1');
 const HASH = sha256('one');
@@ -20,16 +20,24 @@ const HASH = sha256('one');
 const PLAIN = { force: false, retryUnknown: false };
 
 /** What an upload needs of the world, where no other process is in it. */
-function alone(post: UploadParts['post']): UploadParts {
+function alone(
+  post: UploadDeps['post'],
+  log: LogRecord[] = [],
+  write = async (record: LogRecord): Promise<void> => void log.push(record),
+): UploadDeps {
+  let ids = 0;
   return {
     origin: 'https://api.partner.test/v1',
     kind: 'attachment',
-    ledger: { read: async () => [], append: async () => undefined },
+    ledger: memoryLedger(log, write),
     clock: { now: () => 0, sleep: async () => undefined },
-    newId: () => 'i1',
+    newId: () => {
+      ids += 1;
+      return `i${ids}`;
+    },
     owner: { machine: 'here', pid: 1, started: null },
     hasEnded: async () => false,
-    ended: new AbortController().signal,
+    abortSignal: new AbortController().signal,
     post,
   };
 }
@@ -51,7 +59,7 @@ describe('a file that is uploaded', () => {
     const world = new World();
     expect(await world.process().upload(FILE)).toEqual({ status: 'uploaded', sha256: HASH, id: 'att_1' });
     expect(world.types()).toEqual(['sent', 'done']);
-    expect(world.records).toMatchObject([
+    expect(world.log).toMatchObject([
       { sha256: HASH, filename: 'a.txt' },
       { upload_id: 'att_1', stamp: 'stamp-1' },
     ]);
@@ -171,9 +179,9 @@ describe('a file whose answer is lost', () => {
   it('by a process of which this machine cannot tell whether it goes on is unknown, and may be repeated', async () => {
     const world = new World();
     await world.process({ ...GOOD, diesAt: 11 }).upload(FILE);
-    const [sent] = world.records;
+    const [sent] = world.log;
     if (sent?.type !== 'upload.sent') throw new Error('It was not recorded.');
-    world.records[0] = { ...sent, owner: { machine: 'elsewhere', pid: 99, started: null } };
+    world.log[0] = { ...sent, owner: { machine: 'elsewhere', pid: 99, started: null } };
     expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
     expect(await world.process().upload(FILE, { retryUnknown: true })).toMatchObject({ status: 'uploaded' });
   });
@@ -217,9 +225,9 @@ describe('two processes that upload the same file at once', () => {
 
   it('go on where they were the first to record it', async () => {
     const world: World = new World(async () => {
-      const [first, ...others] = world.records;
+      const [first, ...others] = world.log;
       if (first?.type !== 'upload.sent' || others.length > 0) return;
-      world.records.push({ ...first, id: 'later', owner: { ...first.owner, pid: other.pid } });
+      world.log.push({ ...first, id: 'later', owner: { ...Object(first.owner), pid: other.pid } });
     });
     const other = world.process();
     expect(await world.process().upload(FILE)).toMatchObject({ status: 'uploaded' });
@@ -259,7 +267,7 @@ describe('two processes that upload the same file at once', () => {
 describe('an attempt that ends while the state file is being told', () => {
   /** Ends the first attempt in the middle of the append, and notes what is on disk when the second one is complete. */
   async function secondAttempt(append: () => Promise<void>) {
-    const records: UploadRecord[] = [];
+    const log: LogRecord[] = [];
     const whenComplete: string[][] = [];
     let began = (): void => undefined;
     const appending = new Promise<void>((resolve) => {
@@ -277,26 +285,19 @@ describe('an attempt that ends while the state file is being told', () => {
       const second = new AbortController();
       for await (const chunk of body.chunks(second.signal)) {
         bytes += chunk.length;
-        if (bytes === body.bytes) whenComplete.push(records.map(({ type }) => type));
+        if (bytes === body.bytes) whenComplete.push(log.map(({ type }) => type));
       }
       return 'att_1';
     }
-    const parts: UploadParts = {
-      ...alone(post),
-      ledger: {
-        read: async () => [...records],
-        append: async (record) => {
-          appends += 1;
-          if (appends === 1) {
-            began();
-            await append();
-          }
-          records.push(record);
-        },
-      },
-      newId: () => `i${appends}`,
-    };
-    const outcome = await uploadOnce(FILE, parts, PLAIN, () => undefined).catch((error: unknown) => error);
+    const deps = alone(post, log, async (record) => {
+      appends += 1;
+      if (appends === 1) {
+        began();
+        await append();
+      }
+      log.push(record);
+    });
+    const outcome = await uploadOnce({ ...PLAIN, source: FILE }, deps, () => undefined);
     return { outcome, whenComplete };
   }
 
@@ -325,15 +326,11 @@ describe('an answer that comes before the form is closed', () => {
     },
   };
 
-  async function answered(source: UploadSource, post: UploadParts['post']) {
-    const records: UploadRecord[] = [];
-    const parts: UploadParts = {
-      ...alone(post),
-      ledger: { read: async () => [], append: async (record) => void records.push(record) },
-      ended: AbortSignal.abort(new InterruptedError('Interrupted.')),
-    };
-    const outcome = await uploadOnce(source, parts, PLAIN, () => undefined);
-    return { outcome, types: records.map(({ type }) => type) };
+  async function answered(source: UploadSource, post: UploadDeps['post']) {
+    const log: LogRecord[] = [];
+    const abortSignal = AbortSignal.abort(new InterruptedError('Interrupted.'));
+    const outcome = await uploadOnce({ ...PLAIN, source }, { ...alone(post, log), abortSignal }, () => undefined);
+    return { outcome, types: log.map(({ type }) => type) };
   }
 
   const lost = async (): Promise<string> => {
@@ -366,29 +363,26 @@ describe('an answer that comes before the form is closed', () => {
     const full = async (): Promise<void> => {
       throw new LocalError('The disk is full.');
     };
-    const parts: UploadParts = { ...alone(lost), ledger: { read: async () => [], append: full } };
-    const outcome = await uploadOnce(FILE, parts, PLAIN, () => undefined);
+    const outcome = await uploadOnce({ ...PLAIN, source: FILE }, alone(lost, [], full), () => undefined);
     expect(outcome).toMatchObject({ status: 'unknown', sha256: HASH, error: { message: 'Lost.' } });
   });
 });
 
-it('leaves nothing in the state file when the service refuses the upload before the reservation is written', async () => {
+it('leaves the file free when the service refuses it while the reservation is written', async () => {
   const over = new AbortController();
-  const records: UploadRecord[] = [];
-  const parts: UploadParts = {
-    ...alone(async (body) => {
-      for await (const _ of body.chunks(over.signal)) {
-        // Before the last bytes, the state file is read once more: the refusal arrives meanwhile.
-        parts.ledger.read = async () => {
-          over.abort();
-          return [];
-        };
-      }
+  const log: LogRecord[] = [];
+  const deps = alone(
+    async (body) => {
+      for await (const _ of body.chunks(over.signal));
       throw new CredentialsError('No.', { status: 401 });
-    }),
-    ledger: { read: async () => [], append: async (record) => void records.push(record) },
-  };
-  const outcome = await uploadOnce(FILE, parts, PLAIN, () => undefined);
+    },
+    log,
+    async (record) => {
+      over.abort();
+      log.push(record);
+    },
+  );
+  const outcome = await uploadOnce({ ...PLAIN, source: FILE }, deps, () => undefined);
   expect(outcome).toMatchObject({ status: 'failed', error: expect.any(CredentialsError) });
-  expect(records).toEqual([]);
+  expect(log.map(({ type }) => type)).toEqual(['upload.sent', 'upload.released']);
 });

@@ -1,14 +1,21 @@
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
-import type { Owner } from '../../../src/cron/history.ts';
 import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
-import type { UploadRecord } from '../../../src/upload/history.ts';
-import { uploadKey } from '../../../src/upload/identity.ts';
+import { fromLogRecord, type Ledger, openLedger } from '../../../src/state/ledger.ts';
+import type { Owner } from '../../../src/state/once-records.ts';
+import type { LogRecord, NewRecord } from '../../../src/state/record.ts';
 import {
+  filenameIndex,
+  type UploadDeps,
   type UploadOptions,
   type UploadOutcome,
-  type UploadParts,
   uploadOnce,
 } from '../../../src/upload/upload-once.ts';
+import {
+  UPLOAD_RECORDS,
+  type UploadRecord,
+  type UploadSnapshot,
+  uploadKey,
+} from '../../../src/upload/upload-records.ts';
 import { textSource, type UploadSource } from '../../../src/upload/upload-source.ts';
 import { sha256 } from '../../sandbox/uploads.ts';
 
@@ -40,9 +47,38 @@ interface Made {
   readonly by: Process;
 }
 
+/**
+ * The records of uploads in a log that is held in memory.
+ * @param write appends a record to the log
+ * @param beforeRead awaited whenever the log is read
+ */
+export function memoryLedger(
+  log: readonly LogRecord[],
+  write: (record: LogRecord) => Promise<void>,
+  beforeRead: () => Promise<void> = async () => undefined,
+): Ledger<UploadSnapshot> {
+  let position = 0;
+  const store = {
+    append: (record: NewRecord) => write(JSON.parse(JSON.stringify(record))),
+    async *readNew() {
+      await beforeRead();
+      const added = log.slice(position);
+      position += added.length;
+      for (const record of added) yield { kind: 'record' as const, line: position, record };
+    },
+  };
+  return openLedger(store, UPLOAD_RECORDS, {
+    indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),
+    onUnusable: async ({ why }) => {
+      throw new TypeError(why);
+    },
+  });
+}
+
 /** A state file, a service, and processes that use both. */
 export class World {
-  readonly records: UploadRecord[] = [];
+  /** The state file. */
+  readonly log: LogRecord[] = [];
   readonly made: Made[] = [];
   readonly wrongs: string[] = [];
   readonly processes: Process[] = [];
@@ -66,14 +102,19 @@ export class World {
   }
 
   types(): string[] {
-    return this.records.map(({ type }) => type.replace('upload.', ''));
+    return this.log.map(({ type }) => type.replace('upload.', ''));
+  }
+
+  records(): UploadRecord[] {
+    return this.log.flatMap((record) => fromLogRecord(record, UPLOAD_RECORDS) ?? []);
   }
 
   /** What a process has recorded that it is about to complete, and no end of. */
   openOf(pid: number): UploadRecord[] {
-    const ends = this.records.map((record) => (record.type === 'upload.sent' ? undefined : record.sent));
-    return this.records.filter(
-      (record) => record.type === 'upload.sent' && record.owner.pid === pid && !ends.includes(record.id),
+    const records = this.records();
+    const ended = records.map((record) => ('reservation' in record ? record.reservation : undefined));
+    return records.filter(
+      (record) => record.kind === 'reserved' && record.owner.pid === pid && !ended.includes(record.id),
     );
   }
 
@@ -82,7 +123,7 @@ export class World {
     const earlier = this.made.filter((made) => made.key === key);
     const { force, retryUnknown } = by.options;
     if (this.openOf(by.pid).length === 0) this.wrongs.push('made, though no record says that it is about to be');
-    const isDone = this.records.some((record) => record.type === 'upload.done' && record.key === key);
+    const isDone = this.records().some((record) => record.kind === 'created' && record.key === key);
     if (isDone && !force) this.wrongs.push('made again what was finished');
     if (earlier.length > 0 && !force && !retryUnknown) this.wrongs.push('made again unasked');
     if (earlier.some((made) => !made.by.isOver && this.openOf(made.by.pid).length > 0)) {
@@ -122,11 +163,11 @@ export class Process {
     await new Promise(() => undefined);
   }
 
-  private async append(record: UploadRecord): Promise<void> {
+  private async append(record: LogRecord): Promise<void> {
     await this.step();
     this.appends += 1;
     const fails = this.appends === this.fate.failsAt;
-    if (!fails || this.fate.isKept) this.world.records.push(record);
+    if (!fails || this.fate.isKept) this.world.log.push(record);
     if (fails) throw new LocalError('The disk is full.');
     await this.step();
   }
@@ -167,19 +208,16 @@ export class Process {
     }
   }
 
-  private parts(source: UploadSource): UploadParts {
+  private deps(source: UploadSource): UploadDeps {
     const { world } = this;
-    const isOverOf = ({ pid }: Owner): boolean | undefined => world.processes[pid - 1]?.isOver;
     return {
       origin: ORIGIN,
       kind: 'attachment',
-      ledger: {
-        read: async (filename) => {
-          await this.step();
-          return world.records.filter((record) => record.filename === filename);
-        },
-        append: (record) => this.append(record),
-      },
+      ledger: memoryLedger(
+        world.log,
+        (record) => this.append(record),
+        () => this.step(),
+      ),
       clock: {
         now: () => this.time,
         sleep: (ms) => {
@@ -189,12 +227,12 @@ export class Process {
       },
       newId: () => world.newId(),
       owner: { machine: 'here', pid: this.pid, started: null },
-      hasEnded: async (owner) => {
+      hasEnded: async ({ machine, pid }: Owner) => {
         await this.step();
-        return isOverOf(owner);
+        return machine === 'here' ? world.processes[pid - 1]?.isOver : undefined;
       },
       post: (body) => this.post(source, body),
-      ended: new AbortController().signal,
+      abortSignal: new AbortController().signal,
     };
   }
 
@@ -204,14 +242,18 @@ export class Process {
     const died = new Promise<'died'>((resolve) => {
       this.kill = () => resolve('died');
     });
-    const outcome = await Promise.race([uploadOnce(source, this.parts(source), this.options, () => undefined), died]);
+    const outcome = await Promise.race([
+      uploadOnce({ ...this.options, source }, this.deps(source), () => undefined),
+      died,
+    ]);
     this.isOver = true;
     if (outcome !== 'died') await this.check(source, outcome);
     return outcome;
   }
 
   private async check(source: UploadSource, outcome: UploadOutcome): Promise<void> {
-    const { wrongs, made, records } = this.world;
+    const { wrongs, made } = this.world;
+    const records = this.world.records();
     const hash = sha256(await contentOf(source));
     const key = this.key(source, hash);
     if (outcome.status === 'uploaded' || outcome.status === 'skipped') {
@@ -220,7 +262,7 @@ export class Process {
       const there = made.find((each) => each.id === id && each.key === key);
       if (!there) wrongs.push(`${status} ${id}, which is not there`);
       if (status === 'uploaded' && there?.by !== this) wrongs.push(`uploaded ${id}, which another made`);
-      const isRecorded = records.some((record) => record.type === 'upload.done' && record.upload_id === id);
+      const isRecorded = records.some((record) => record.kind === 'created' && record.remoteId === id);
       if (!isRecorded && !('unrecorded' in outcome)) wrongs.push(`${status} ${id}, which is not recorded`);
     }
     const mine = made.filter(({ by }) => by === this);

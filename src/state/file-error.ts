@@ -64,6 +64,11 @@ function message(path: string, doing: Doing): string {
   return `The state file could not be ${doing}: ${path}`;
 }
 
+/** The code of a system error, such as `ENOENT`; undefined for anything else. */
+export function errorCode(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
 function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }

@@ -1,9 +1,10 @@
 import { findText } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { keyHistories } from '../state/once-records.ts';
 import { LISTED_WITHIN_MS } from './create-once.ts';
 import { toWireSchedule } from './cron-result.ts';
-import { type CronRecord, historiesOf, type JobFacts, type Recorded, type Reserved } from './history.ts';
 import { listedJob } from './job-list.ts';
+import type { JobRecord, JobReservation, RecordedJob } from './job-records.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CronSchedule } from './schedule.ts';
 import { describeSchedule } from './schedule.ts';
@@ -17,11 +18,11 @@ export interface JobRow {
   readonly words: string | undefined;
   readonly next: string | undefined;
   /**
-   * `recorded`: the service has it, and the state file knows it. `unrecorded`: the file does not. `gone`: the file knows it,
-   * and the service has it no more. `unlisted`: it was recorded only just, and the service does not list it, or not yet.
-   * `unknown`: it may have been created. `local`: the service was not asked.
+   * `recorded`: the service lists it, and the state file has it. `unrecorded`: the state file does not have it. `gone`: the
+   * state file has it, and the service no longer lists it. `unlisted`: the same, but recorded so recently that the service
+   * may list it later. `unknown`: it may have been created. `local`: the service was not asked.
    */
-  readonly standing: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown' | 'local';
+  readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown' | 'local';
   readonly json: object;
 }
 
@@ -40,20 +41,17 @@ async function listedRow(item: JsonObject, keys: ReadonlyMap<string, string>, no
     agent_id,
     name: name ?? findText(item, 'cron_job', 'name'),
     ...times,
-    standing: key === undefined ? 'unrecorded' : 'recorded',
+    state: key === undefined ? 'unrecorded' : 'recorded',
     json: { ...item, recorded: key !== undefined, ...(key !== undefined && { key }), in_words: times.words ?? null },
   };
 }
 
-async function localRow(
-  record: (Recorded | Reserved) & JobFacts,
-  standing: JobRow['standing'],
-  now: number,
-): Promise<JobRow> {
-  const { key, origin, agent_id, name, schedule } = record;
-  const cron_job_id = record.type === 'cron.reserved' ? null : record.cron_job_id;
+async function localRow(record: RecordedJob | JobReservation, state: JobRow['state'], now: number): Promise<JobRow> {
+  const { key, at } = record;
+  const { origin, agent_id, name, schedule } = record.snapshot;
+  const cron_job_id = record.kind === 'reserved' ? null : record.remoteId;
   const times = await timesOf(schedule ?? undefined, now);
-  const remote = standing === 'local' ? null : false;
+  const remote = state === 'local' ? null : false;
   const json = {
     cron_job_id,
     agent_id,
@@ -61,27 +59,27 @@ async function localRow(
     schedule: schedule && toWireSchedule(schedule),
     recorded: true,
     remote,
-    status: standing,
+    status: state,
     key,
     origin,
-    at: record.at,
+    at,
     in_words: times.words ?? null,
   };
-  return { cron_job_id, agent_id, name, ...times, standing, json };
+  return { cron_job_id, agent_id, name, ...times, state, json };
 }
 
 /** What the state file knows of jobs. */
 export interface KnownJobs {
-  readonly jobs: readonly Recorded[];
-  readonly open: readonly Reserved[];
+  readonly jobs: readonly RecordedJob[];
+  readonly open: readonly JobReservation[];
 }
 
 /** The jobs and the open reservations of one service, or, without an origin, of all. */
-export function knownJobs(records: readonly CronRecord[], origin: string | undefined): KnownJobs {
-  const histories = [...historiesOf(records).values()];
-  const isHere = (facts: JobFacts) => origin === undefined || facts.origin === origin;
+export function knownJobs(records: readonly JobRecord[], origin: string | undefined): KnownJobs {
+  const histories = [...keyHistories(records).values()];
+  const isHere = ({ snapshot }: RecordedJob | JobReservation) => origin === undefined || snapshot.origin === origin;
   return {
-    jobs: histories.flatMap(({ jobs }) => jobs).filter(isHere),
+    jobs: histories.flatMap(({ objects }) => objects).filter(isHere),
     open: histories.flatMap(({ open }) => open.map(({ reservation }) => reservation)).filter(isHere),
   };
 }
@@ -98,8 +96,8 @@ export async function* joinedRows(
   { jobs, open }: KnownJobs,
   now: number,
 ): AsyncGenerator<JobRow> {
-  const keys = new Map(jobs.map(({ cron_job_id, key }) => [cron_job_id, key]));
-  const unseen = new Map(jobs.map((job) => [job.cron_job_id, job]));
+  const keys = new Map(jobs.map(({ remoteId, key }) => [remoteId, key]));
+  const unseen = new Map(jobs.map((job) => [job.remoteId, job]));
   for await (const item of listed) {
     const row = await listedRow(item, keys, now);
     if (row.cron_job_id !== null) unseen.delete(row.cron_job_id);

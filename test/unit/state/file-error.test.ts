@@ -3,8 +3,8 @@ import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LocalError } from '../../../src/errors.ts';
-import { explained } from '../../../src/state/failure.ts';
-import { appendRecord } from '../../../src/state/log.ts';
+import { appendRecord } from '../../../src/state/append.ts';
+import { explained } from '../../../src/state/file-error.ts';
 import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
 import { builtChild, said } from './program.ts';
 

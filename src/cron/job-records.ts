@@ -1,0 +1,99 @@
+import { isJsonObject } from '../contract/json.ts';
+import type { RecordFormat } from '../state/ledger.ts';
+import type { OnceRecord, RecordedObject, Reservation } from '../state/once-records.ts';
+import { fieldText, isText, isTextOrNull, type LogRecord } from '../state/record.ts';
+import { type CronJob, contentHash, instructionsHash } from './job.ts';
+import { hasSameSchedule, type ListedJob } from './matching.ts';
+import type { CronSchedule } from './schedule.ts';
+
+/** What the state file keeps of a job: enough to know it again and to show a difference, but not its instructions. */
+export interface JobSnapshot {
+  /** The base address of the service. */
+  readonly origin: string;
+  readonly agent_id: string;
+  readonly name: string;
+  /** Null where the service did not say it when the job was adopted. */
+  readonly schedule: CronSchedule | null;
+  readonly instructions_hash: string | null;
+  readonly content_hash: string | null;
+}
+
+export type JobRecord = OnceRecord<JobSnapshot>;
+export type JobReservation = Reservation<JobSnapshot>;
+export type RecordedJob = RecordedObject<JobSnapshot>;
+
+function isSchedule(value: unknown): value is CronSchedule {
+  return isJsonObject(value) && [value.minute, value.hour, value.day_of_week, value.timezone].every(isText);
+}
+
+function decodeSnapshot(record: LogRecord): JobSnapshot | undefined {
+  const { origin, agent_id, name, schedule, instructions_hash, content_hash } = record;
+  if (!isText(origin) || !isText(agent_id) || !isText(name)) return undefined;
+  if (schedule !== null && !isSchedule(schedule)) return undefined;
+  if (!isTextOrNull(instructions_hash) || !isTextOrNull(content_hash)) return undefined;
+  return { origin, agent_id, name, schedule, instructions_hash, content_hash };
+}
+
+const TYPES = {
+  reserved: 'cron.reserved',
+  created: 'cron.created',
+  adopted: 'cron.adopted',
+  released: 'cron.released',
+  unknown: 'cron.unknown',
+  forgotten: 'cron.forgotten',
+} as const;
+
+/** How records of scheduled jobs are written in the state file. */
+export const JOB_RECORDS: RecordFormat<JobSnapshot> = {
+  types: TYPES,
+  reservationField: 'reservation',
+  remoteIdField: 'cron_job_id',
+  noun: 'a scheduled job',
+  searchTexts: [...Object.values(TYPES).map((type) => fieldText('type', type)), '"agent_id":"', '"reservation":"'],
+  decodeSnapshot,
+};
+
+/** What the state file keeps of a job that is to be created. */
+export function toJobSnapshot(origin: string, job: CronJob): JobSnapshot {
+  const { agent_id, name, schedule, instructions } = job;
+  const hashes = { instructions_hash: instructionsHash(instructions), content_hash: contentHash(job) };
+  return { origin, agent_id, name, schedule, ...hashes };
+}
+
+/** What the state file keeps of a job that the service lists; null for what the service does not say. */
+export function listedSnapshot(
+  origin: string,
+  { agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>,
+  listed: ListedJob,
+): JobSnapshot {
+  const { schedule = null, instructions } = listed;
+  return {
+    origin,
+    agent_id,
+    name,
+    schedule,
+    instructions_hash: instructions === undefined ? null : instructionsHash(instructions),
+    content_hash: schedule && instructions !== undefined ? contentHash({ schedule, instructions }) : null,
+  };
+}
+
+/** Whether two jobs differ in what they do or when they run, as far as both are known. */
+export function hasOtherContent(one: JobSnapshot, other: JobSnapshot): boolean {
+  if (one.content_hash !== null && other.content_hash !== null) {
+    if (one.content_hash === other.content_hash) return false;
+    // Hashes also differ between two names of one time zone.
+    const hasSameText = one.instructions_hash === other.instructions_hash;
+    return !hasSameText || !other.schedule || hasSameSchedule(one.schedule ?? undefined, other.schedule) !== true;
+  }
+  const hashes = [one.instructions_hash, other.instructions_hash];
+  if (!hashes.includes(null) && hashes[0] !== hashes[1]) return true;
+  return other.schedule !== null && hasSameSchedule(one.schedule ?? undefined, other.schedule) === false;
+}
+
+/** The ids of all jobs that were ever recorded for one service: another service may give out the same ids. */
+export function recordedIds(records: readonly JobRecord[], origin: string): ReadonlySet<string> {
+  const ids = records.flatMap((record) =>
+    'remoteId' in record && record.snapshot.origin === origin ? [record.remoteId] : [],
+  );
+  return new Set(ids);
+}

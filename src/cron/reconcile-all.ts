@@ -1,0 +1,150 @@
+import type { Ledger } from '../state/ledger.ts';
+import type { CronJob } from './job.ts';
+import type { FindJob } from './job-list.ts';
+import { type JobRecord, type JobReservation, type JobSnapshot, type RecordedJob, recordedIds } from './job-records.ts';
+import { unknownKeyError } from './job-selection.ts';
+import {
+  openJobs,
+  type ReconcileDeps,
+  type ReconcileOptions,
+  type ReconcileResult,
+  reconcileOnce,
+} from './reconcile.ts';
+
+/** What `reconcileAll` needs. */
+export interface ReconcileAllDeps extends ReconcileDeps {
+  readonly origin: string;
+  readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append'>;
+  /** Lookups in the service's list, read anew. @throws PartnerctlError when it cannot be read */
+  readonly listJobs: (wanted: readonly Pick<CronJob, 'name'>[]) => FindJob;
+  /** Asks a person whether a job that is not listed was not created; undefined where nobody can be asked. */
+  readonly confirm: ((result: ReconcileResult) => Promise<boolean>) | undefined;
+  /** Called before the grace period is waited for. */
+  readonly onWait: () => void;
+  /** Ends waiting. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** A record that could not be appended to the state file when it was made. */
+export interface RecoveryRecord {
+  readonly record: JobRecord;
+}
+
+/**
+ * Appends recovery records to the state file, unless their ids were recorded since.
+ * @param remove called for each once the file has its id
+ * @returns those that were appended
+ */
+export async function replayRecovery<Each extends RecoveryRecord>(
+  recovered: readonly Each[],
+  ledger: ReconcileAllDeps['ledger'],
+  remove: (recovered: Each) => Promise<void>,
+): Promise<readonly RecordedJob[]> {
+  if (recovered.length === 0) return [];
+  const records = await ledger.readAll();
+  const replayed: RecordedJob[] = [];
+  for (const each of recovered) {
+    const { record } = each;
+    if (record.kind !== 'created') continue;
+    if (!recordedIds(records, record.snapshot.origin).has(record.remoteId)) {
+      await ledger.append(record);
+      replayed.push(record);
+    }
+    await remove(each);
+  }
+  return replayed;
+}
+
+interface Run {
+  readonly deps: ReconcileAllDeps;
+  readonly options: ReconcileOptions;
+  /** By reservation id: when it was first found that nothing more can come of it, plus the grace period. */
+  readonly settlesAt: Map<string, number>;
+}
+
+/** One round over some reservations, with one reading of the list. Those that others settled meanwhile are left out. */
+async function reconcileRound(
+  reservations: readonly JobReservation[],
+  { deps, options, settlesAt }: Run,
+): Promise<ReconcileResult[]> {
+  const find = deps.listJobs(reservations.map(({ snapshot }) => snapshot));
+  for (const { snapshot } of reservations) await find(snapshot);
+  // After the list: whatever created a listed job had reserved it in the log before.
+  const ids = new Set(reservations.map(({ id }) => id));
+  const jobs = openJobs(await deps.ledger.readAll(), deps.origin).filter(({ reservation }) => ids.has(reservation.id));
+  const adopted = new Set<string>();
+  const results: ReconcileResult[] = [];
+  for (const job of jobs) {
+    const { id, snapshot } = job.reservation;
+    const open = { ...job, known: new Set([...job.known, ...adopted]), settlesAt: settlesAt.get(id) };
+    const result = await reconcileOnce(open, await find(snapshot), deps, options);
+    if (result.cron_job_id !== null) adopted.add(result.cron_job_id);
+    if (result.settlesAt !== null) settlesAt.set(id, Date.parse(result.settlesAt));
+    results.push(result);
+  }
+  return results;
+}
+
+/** Another round over some of the results; the others stay as they are. */
+async function reconcileAgain(
+  results: readonly ReconcileResult[],
+  some: readonly ReconcileResult[],
+  run: Run,
+): Promise<ReconcileResult[]> {
+  if (some.length === 0) return [...results];
+  const again = await reconcileRound(
+    some.map(({ reservation }) => reservation),
+    run,
+  );
+  const later = new Map(again.map((each) => [each.reservation.id, each]));
+  return results.flatMap((each) => (some.includes(each) ? (later.get(each.reservation.id) ?? []) : each));
+}
+
+/** Waits until every one of these jobs would have appeared in the list. */
+async function waitForGrace(
+  results: readonly ReconcileResult[],
+  { clock, abortSignal, onWait }: ReconcileAllDeps,
+): Promise<void> {
+  const until = Math.max(0, ...results.map(({ settlesAt }) => (settlesAt === null ? 0 : Date.parse(settlesAt))));
+  if (clock.now() < until) onWait();
+  // A timer may go off a little early.
+  while (clock.now() < until) await clock.sleep(until - clock.now(), abortSignal);
+}
+
+/** Whether a person may say that it was not created: nothing that could be it is listed, nor will appear. */
+function isMissing({ status, candidates, settlesAt }: ReconcileResult): boolean {
+  return status === 'unknown' && candidates.length === 0 && settlesAt === null;
+}
+
+/**
+ * Settles the reservations whose outcome is unknown by the service's list (design §6).
+ * @param options `key` limits it to one key
+ * @returns what became of each; those that stay open are `unknown` or `in_progress`
+ * @throws NotFoundError when the state file does not know the key; PartnerctlError when the list cannot be read;
+ * LocalError when the state file cannot be written
+ */
+export async function reconcileAll(
+  deps: ReconcileAllDeps,
+  { key, ...options }: ReconcileOptions & { readonly key: string | undefined },
+): Promise<readonly ReconcileResult[]> {
+  const { confirm } = deps;
+  const { assumeNotCreated } = options;
+  const records = await deps.ledger.readAll();
+  if (key !== undefined && !records.some((record) => record.key === key)) throw unknownKeyError(key);
+  const jobs = openJobs(records, deps.origin).filter(({ reservation }) => key === undefined || reservation.key === key);
+  if (jobs.length === 0) return [];
+  const run = { deps, options, settlesAt: new Map<string, number>() };
+  let results = await reconcileRound(
+    jobs.map(({ reservation }) => reservation),
+    run,
+  );
+  if ((assumeNotCreated || confirm) && results.some(({ settlesAt }) => settlesAt !== null)) {
+    await waitForGrace(results, deps);
+    const open = results.filter(({ status }) => status === 'unknown' || status === 'in_progress');
+    results = await reconcileAgain(results, open, run);
+  }
+  if (assumeNotCreated || !confirm) return results;
+  const notCreated: ReconcileResult[] = [];
+  for (const each of results.filter(isMissing)) if (await confirm(each)) notCreated.push(each);
+  return await reconcileAgain(results, notCreated, { ...run, options: { ...options, assumeNotCreated: true } });
+}

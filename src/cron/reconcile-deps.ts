@@ -1,0 +1,63 @@
+import { listCronJobs } from '../api/cron-jobs.ts';
+import type { Http } from '../api/http.ts';
+import type { Context } from '../cli/context.ts';
+import { shellCommand } from '../cli/shell-command.ts';
+import { type PartnerctlError, withHint } from '../errors.ts';
+import { fromLogRecord } from '../state/ledger.ts';
+import { hasEnded } from '../state/owner.ts';
+import { randomRecordId } from '../state/record.ts';
+import { readRecovery, removeRecovery } from '../state/recovery.ts';
+import { jobFinder } from './job-list.ts';
+import { JOB_RECORDS, type RecordedJob } from './job-records.ts';
+import type { JobLedger } from './ledger.ts';
+import type { ReconcileResult } from './reconcile.ts';
+import { type ReconcileAllDeps, replayRecovery } from './reconcile-all.ts';
+
+/** Appends the recovery files beside the state file to it. @throws LocalError when it still cannot be written */
+export async function replayRecoveryFiles(context: Context, ledger: JobLedger): Promise<readonly RecordedJob[]> {
+  const files = await readRecovery(await context.statePath());
+  const recovered = files.flatMap(({ path, record }) => {
+    const job = fromLogRecord(record, JOB_RECORDS);
+    return job ? [{ path, record: job }] : [];
+  });
+  return await replayRecovery(recovered, ledger, removeRecovery);
+}
+
+/** The service's list is all that reconciling goes by. */
+async function refuseWithoutList({ flags }: Context, error: PartnerctlError): Promise<never> {
+  const adopt = shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
+  const forget = shellCommand(['cron', 'forget', '<key>'], flags);
+  throw withHint(error, {
+    hint: `Reconciling needs the service's list. If you know what became of a job, record it by hand: ${adopt} or ${forget}`,
+    details: {},
+  });
+}
+
+async function confirmNotCreated(context: Context, { reservation }: ReconcileResult): Promise<boolean> {
+  const { snapshot, at } = reservation;
+  return await context.confirm(
+    `The service does not list job ${JSON.stringify(snapshot.name)} of agent ${snapshot.agent_id} (reserved ${at}). Treat it as not created?`,
+  );
+}
+
+/** What `reconcileAll` needs, for a command. */
+export function reconcileDeps(context: Context, http: Http, ledger: JobLedger): ReconcileAllDeps {
+  const { clock, abortSignal, isInteractive, progress } = context;
+  return {
+    origin: http.baseUrl,
+    ledger,
+    clock,
+    abortSignal,
+    newId: randomRecordId,
+    hasEnded,
+    listJobs: (wanted) =>
+      jobFinder({
+        list: () => listCronJobs(http),
+        wanted,
+        clock,
+        onUnavailable: (error) => refuseWithoutList(context, error),
+      }),
+    confirm: isInteractive ? (result) => confirmNotCreated(context, result) : undefined,
+    onWait: () => progress.update('Waiting, because the service may list new jobs late'),
+  };
+}

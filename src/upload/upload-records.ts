@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { RecordFormat } from '../state/ledger.ts';
+import type { OnceRecord } from '../state/once-records.ts';
+import { fieldText, isText, isTextOrNull, type LogRecord } from '../state/record.ts';
+
+/** What makes an upload the same as another one. */
+export interface UploadIdentity {
+  /** The base address of the service. */
+  readonly origin: string;
+  readonly kind: 'attachment' | 'document';
+  readonly sha256: string;
+  readonly filename: string;
+}
+
+/** What the state file keeps of an upload. */
+export interface UploadSnapshot extends UploadIdentity {
+  /** The file as it was on this machine, so that it need not be read again to be known: see `fileStamp`. */
+  readonly stamp: string | null;
+}
+
+export type UploadRecord = OnceRecord<UploadSnapshot>;
+
+function decodeSnapshot({ origin, kind, sha256, filename, stamp = null }: LogRecord): UploadSnapshot | undefined {
+  if (!isText(origin) || (kind !== 'attachment' && kind !== 'document')) return undefined;
+  if (!isText(sha256) || !isText(filename) || !isTextOrNull(stamp)) return undefined;
+  return { origin, kind, sha256, filename, stamp };
+}
+
+const TYPES = {
+  reserved: 'upload.sent',
+  created: 'upload.done',
+  adopted: 'upload.adopted',
+  released: 'upload.released',
+  unknown: 'upload.unknown',
+  forgotten: 'upload.forgotten',
+} as const;
+
+/** How records of uploads are written in the state file. */
+export const UPLOAD_RECORDS: RecordFormat<UploadSnapshot> = {
+  types: TYPES,
+  reservationField: 'sent',
+  remoteIdField: 'upload_id',
+  noun: 'an upload',
+  searchTexts: [...Object.values(TYPES).map((type) => fieldText('type', type)), '"sha256":"', '"sent":"'],
+  decodeSnapshot,
+};
+
+const KEY_LENGTH = 24;
+
+function shortHash(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts), 'utf8').digest('hex').slice(0, KEY_LENGTH);
+}
+
+/** The key of an upload: the same file is uploaded once under it. 24 hexadecimal digits. */
+export function uploadKey({ origin, kind, sha256, filename }: UploadIdentity): string {
+  return shortHash([origin, kind, sha256, filename]);
+}
+
+/** A file on this machine: where it is, and what changes when it is written to. */
+export interface FileFacts {
+  /** Absolute. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly inode: bigint;
+  /** Nanoseconds since 1970. */
+  readonly modified: bigint;
+  /** Also nanoseconds since 1970. Nobody can set it back, as `modified` can be. */
+  readonly changed: bigint;
+}
+
+/** Tells whether a file has changed since an earlier run; it does not reveal where the file is. */
+export function fileStamp({ path, bytes, inode, modified, changed }: FileFacts): string {
+  return shortHash([path, bytes, String(inode), String(modified), String(changed)]);
+}
