@@ -77,7 +77,7 @@ describe('README.md', () => {
 });
 
 describe.each(['README.md', ...TOPICS])('%s', (path) => {
-  test('its commands work as written, one after the other, and show what it says', () => runDocument(path));
+  test('its commands work as written, one after the other, and show what it says', () => runDocument(path), 300_000);
 
   test('every block of code is a command block, or the output of one', () => {
     const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].map(([, language]) => language);
