@@ -91,8 +91,7 @@ function createPrompts(
     },
     async openPrompt(options) {
       const { openPromptLine } = await import('../output/prompt-line.ts');
-      const line = openPromptLine({ ...options, input: io.stdin, output: terminal });
-      return { ...line, printAbove: (text) => line.printAbove(redact(text)) };
+      return openPromptLine({ ...options, input: io.stdin, output: terminal, redact });
     },
   };
 }

@@ -1,4 +1,12 @@
-import { clearScreenDown, createInterface, cursorTo, emitKeypressEvents, type Key, moveCursor } from 'node:readline';
+import {
+  clearScreenDown,
+  createInterface,
+  cursorTo,
+  emitKeypressEvents,
+  type Interface,
+  type Key,
+  moveCursor,
+} from 'node:readline';
 import { PassThrough, type Readable } from 'node:stream';
 
 /** Represents a line break while a message of several lines is edited on one line: a character that nobody types. */
@@ -28,6 +36,8 @@ export interface PromptLineOptions {
   readonly label: string;
   /** Earlier entries, newest first. */
   readonly history: readonly string[];
+  /** Removes secrets from what is printed. */
+  readonly redact: (text: string) => string;
   /** Called with all entries, newest first, whenever there is a new one. */
   readonly onHistory: (entries: readonly string[]) => void;
 }
@@ -59,106 +69,129 @@ function createKeyHandler(write: (text: string, key?: Key) => void): (text: stri
   };
 }
 
-/** Opens a prompt on a terminal. */
-export function openPromptLine({ input, output, label, history, onHistory }: PromptLineOptions): PromptLine {
-  const line = createInterface({
-    // Keys come through `write`, so that pasted text can be changed.
-    input: Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => input.setRawMode?.(mode) }),
-    output,
-    prompt: label,
-    terminal: true,
-    history: [...history],
-    historySize: HISTORY_SIZE,
-    removeHistoryDuplicates: true,
-    escapeCodeTimeout: 50,
-  });
-  let isOpen = true;
-  let isTyping = true;
+class TerminalPrompt implements PromptLine {
+  readonly entries: AsyncIterable<string>;
+  private readonly input: PromptLineOptions['input'];
+  private readonly output: PromptLineOptions['output'];
+  private readonly redact: PromptLineOptions['redact'];
+  private readonly line: Interface;
+  private readonly handleKey: ReturnType<typeof createKeyHandler>;
+  private isOpen = true;
+  private isTyping = true;
   /** The row of the cursor, counted from the start of the prompt, as last drawn. */
-  let cursorRow = 0;
-  const updateCursorRow = (): void => {
-    cursorRow = line.getCursorPos().rows;
-  };
-  const redraw = (): void => {
-    if (!isTyping) return;
-    line.prompt(true);
-    updateCursorRow();
-  };
-  const handleKey = createKeyHandler((text, key) => {
-    line.write(text, key);
-    if (isTyping) updateCursorRow();
-  });
-  /** Runs before readline redraws from `cursorRow` rows up, to where the line no longer starts once it has wrapped anew. */
-  const handleResize = (): void => {
-    const row = cursorRow;
-    updateCursorRow();
-    if (cursorRow > row) moveCursor(output, 0, row - cursorRow);
-    else output.write('\n'.repeat(row - cursorRow));
-  };
-  emitKeypressEvents(input, line);
-  input.on('keypress', handleKey);
-  input.once('end', () => line.close());
-  output.prependListener('resize', handleResize);
-  output.write(BRACKETED_PASTE_ON);
-  line.on('history', (entries) => onHistory(entries));
-  line.on('SIGINT', () => {
-    if (line.line === '') {
-      line.close();
-      return;
-    }
-    line.write(null, { ctrl: true, name: 'e' });
-    line.write(null, { ctrl: true, name: 'u' });
-  });
-  line.on('close', () => {
-    isTyping = false;
-    input.off('keypress', handleKey);
-    output.off('resize', handleResize);
-    output.write('\n');
-  });
+  private cursorRow = 0;
 
-  async function* readEntries(): AsyncGenerator<string> {
-    redraw();
-    for await (const entry of line) {
-      redraw();
-      yield entry.replaceAll(LINE_BREAK, '\n');
-    }
+  constructor({ input, output, label, history, redact, onHistory }: PromptLineOptions) {
+    this.input = input;
+    this.output = output;
+    this.redact = redact;
+    this.line = createInterface({
+      // Keys come through `write`, so that pasted text can be changed.
+      input: Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => input.setRawMode?.(mode) }),
+      output,
+      prompt: label,
+      terminal: true,
+      history: [...history],
+      historySize: HISTORY_SIZE,
+      removeHistoryDuplicates: true,
+    });
+    this.handleKey = createKeyHandler((text, key) => {
+      this.line.write(text, key);
+      if (this.isTyping) this.updateCursorRow();
+    });
+    // Without the interface: with it, readline appends what arrives in one piece to the line, wherever the cursor is.
+    emitKeypressEvents(input);
+    input.on('keypress', this.handleKey);
+    input.once('end', () => this.line.close());
+    output.prependListener('resize', this.handleResize);
+    output.write(BRACKETED_PASTE_ON);
+    this.line.on('line', () => this.redraw());
+    this.line.on('history', (entries) => onHistory(entries));
+    this.line.on('SIGINT', () => this.handleInterrupt());
+    this.line.on('close', () => this.stopTyping());
+    this.entries = this.readEntries();
   }
 
-  return {
-    entries: readEntries(),
-    printAbove(text) {
-      if (isTyping) {
-        moveCursor(output, 0, -cursorRow);
-        cursorTo(output, 0);
-        clearScreenDown(output);
-      }
-      // `prompt` redraws from `cursorRow` rows up, but the cursor stops at the top of the screen.
-      const rowsBack = isTyping ? Math.min(cursorRow, (output.rows ?? Number.POSITIVE_INFINITY) - 1) : 0;
-      output.write(`${text}\n${'\n'.repeat(rowsBack)}`);
-      redraw();
-    },
-    setLabel(text) {
-      line.setPrompt(text);
-      redraw();
-    },
-    nextLeaveKey() {
-      return new Promise((resolve) => {
-        if (!isOpen) return;
-        input.setRawMode?.(true);
-        input.on('keypress', (_text: unknown, key: Key) => {
-          if (key.ctrl && (key.name === 'c' || key.name === 'd')) resolve();
-        });
-        input.resume();
+  printAbove(text: string): void {
+    if (this.isTyping) {
+      moveCursor(this.output, 0, -this.cursorRow);
+      cursorTo(this.output, 0);
+      clearScreenDown(this.output);
+    }
+    // `prompt` redraws from `cursorRow` rows up, but the cursor stops at the top of the screen.
+    const screenRows = this.output.rows ?? Number.POSITIVE_INFINITY;
+    const rowsBack = this.isTyping ? Math.min(this.cursorRow, screenRows - 1) : 0;
+    this.output.write(`${this.redact(text)}\n${'\n'.repeat(rowsBack)}`);
+    this.redraw();
+  }
+
+  setLabel(label: string): void {
+    this.line.setPrompt(label);
+    this.redraw();
+  }
+
+  nextLeaveKey(): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.isOpen) return;
+      this.input.setRawMode?.(true);
+      this.input.on('keypress', (_text: unknown, key: Key) => {
+        if (key.ctrl && (key.name === 'c' || key.name === 'd')) resolve();
       });
-    },
-    close() {
-      if (!isOpen) return;
-      isOpen = false;
-      if (isTyping) line.write(null, { ctrl: true, name: 'e' });
-      line.close();
-      input.setRawMode?.(false);
-      input.pause();
-      output.write(BRACKETED_PASTE_OFF);
-    },
+      this.input.resume();
+    });
+  }
+
+  close(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    if (this.isTyping) this.line.write(null, { ctrl: true, name: 'e' });
+    this.line.close();
+    this.input.setRawMode?.(false);
+    this.input.pause();
+    this.output.write(BRACKETED_PASTE_OFF);
+  }
+
+  private async *readEntries(): AsyncGenerator<string> {
+    this.redraw();
+    for await (const entry of this.line) yield entry.replaceAll(LINE_BREAK, '\n');
+  }
+
+  private redraw(): void {
+    if (!this.isTyping) return;
+    this.line.prompt(true);
+    this.updateCursorRow();
+  }
+
+  private updateCursorRow(): void {
+    this.cursorRow = this.line.getCursorPos().rows;
+  }
+
+  /** Runs before readline redraws from `cursorRow` rows up: the resized terminal has wrapped the line to other rows. */
+  private readonly handleResize = (): void => {
+    const before = this.cursorRow;
+    this.updateCursorRow();
+    if (this.cursorRow > before) moveCursor(this.output, 0, before - this.cursorRow);
+    else this.output.write('\n'.repeat(before - this.cursorRow));
   };
+
+  private handleInterrupt(): void {
+    if (this.line.line === '') {
+      this.line.close();
+      return;
+    }
+    this.line.write(null, { ctrl: true, name: 'e' });
+    this.line.write(null, { ctrl: true, name: 'u' });
+  }
+
+  private stopTyping(): void {
+    this.isTyping = false;
+    this.input.off('keypress', this.handleKey);
+    this.output.off('resize', this.handleResize);
+    this.output.write('\n');
+  }
+}
+
+/** Opens a prompt on a terminal. */
+export function openPromptLine(options: PromptLineOptions): PromptLine {
+  return new TerminalPrompt(options);
 }
