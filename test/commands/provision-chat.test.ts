@@ -20,7 +20,7 @@ function asking(id: string, agents: Readonly<Record<string, string>>): string {
 const paths = async (it: Service): Promise<string[]> => (await it.posts()).map(({ path }) => path.replace(/^\/v1/, ''));
 
 describe('agents[].chat', () => {
-  test('is set up after the installation, with the defaults filled in, and its source is reported', async () => {
+  test('is set up after the installation, with defaults, and its source is reported', async () => {
     const it = await service();
     const chats = {
       Support: 'chat: { name: Web, reply_capable: false, routing_mode: session_workflow }',
@@ -56,7 +56,7 @@ describe('agents[].chat', () => {
     ]);
   });
 
-  test('its source is shown to people too, by the name of the agent where there are several', async () => {
+  test('has its source in the table, with the name of the agent if there are several', async () => {
     const it = await service();
     const env = it.env;
     const source = 'src_\\w+';
@@ -75,7 +75,7 @@ describe('agents[].chat', () => {
     expect(card.stdout.replaceAll(/\n +/g, '')).toMatch(new RegExp(`^CHAT: +Support ${source}, Sales ${source}$`, 'm'));
   });
 
-  test('a repeat sends no write, also without the state file', async () => {
+  test('is not set up again by a repeat, even without the state file', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const path = write('acme.yaml', asking('acme', { Support: 'chat: {}' }));
@@ -89,7 +89,7 @@ describe('agents[].chat', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('asked for later, it is the only thing that is done: the space is reused, and no agent is installed again', async () => {
+  test('added later, is all that is set up: no agent is installed again', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const directory = tempDirectory();
@@ -105,7 +105,7 @@ describe('agents[].chat', () => {
     expect(await paths(it)).toEqual([expect.stringMatching(/api-chat\/$/)]);
   });
 
-  test('with auto_create_api_chat there is one source, and it is as chat says', async () => {
+  test('decides the settings of the one source, even with auto_create_api_chat', async () => {
     const it = await service();
     const both = 'auto_create_api_chat: true, api_chat_routing_mode: session_workflow, chat: { name: Web }';
     const path = write('acme.yaml', asking('acme', { Support: both }));
@@ -118,7 +118,7 @@ describe('agents[].chat', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('--dry-run and --check write nothing', async () => {
+  test('is not set up by --dry-run or --check', async () => {
     const it = await service();
     const path = write('acme.yaml', asking('acme', { Support: 'chat: {}' }));
     const dry = await provision([path, '--dry-run'], it);
@@ -137,7 +137,7 @@ describe('agents[].chat', () => {
       'api_chat_routing_mode: agent_inbox, chat: { routing_mode: session_workflow }',
       '"agents[0].chat.routing_mode" must be what "api_chat_routing_mode" says',
     ],
-  ])('%s is a mistake, and nothing is sent, not even for the other documents', async (chat, message) => {
+  ])('%s is a mistake, and nothing is sent for any document', async (chat, message) => {
     const it = await service();
     const path = write('two.yaml', `${manifest('good')}---\n${asking('bad', { Support: chat })}`);
     const ran = await provision([path], it);
@@ -146,7 +146,7 @@ describe('agents[].chat', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('its fields take variables', async () => {
+  test('takes variables in its fields', async () => {
     const it = await service();
     const chat = '    chat:\n      name: "${NAME}"\n      reply_capable: ${REPLIES}\n      routing_mode: "${MODE}"\n';
     const agent = '  - template_id: tmpl_support\n    name: Support\n';
@@ -161,7 +161,7 @@ describe('agents[].chat', () => {
 describe('a chat that cannot be set up', () => {
   const document = (id: string) => asking(id, { One: 'chat: {}', Two: 'chat: {}', Three: 'chat: {}' });
 
-  test('fails its document, which still tells the space, the agents and the sources that are there', async () => {
+  test('fails its document, whose result has the space, the agents, and the sources so far', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: SETUP, skip: 1, times: 1 });
     const path = write('acme.yaml', document('acme'));
@@ -189,7 +189,7 @@ describe('a chat that cannot be set up', () => {
     expect(await paths(it)).toEqual([expect.stringMatching(/api-chat\/$/), expect.stringMatching(/api-chat\/$/)]);
   });
 
-  test('leaves the other documents alone: exit 10', async () => {
+  test('does not stop the other documents: exit 10', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 403, on: SETUP });
     const path = write('two.yaml', `${document('chatty')}---\n${manifest('plain')}`);
@@ -201,7 +201,7 @@ describe('a chat that cannot be set up', () => {
     });
   });
 
-  test('402 stops the run with 6, and so does any failure with --fail-fast', async () => {
+  test('stops the run on a 402 (exit 6), and on any failure with --fail-fast', async () => {
     for (const [status, flags, code] of [
       [402, [], 6],
       [422, ['--fail-fast'], 1],
@@ -216,7 +216,7 @@ describe('a chat that cannot be set up', () => {
     }
   });
 
-  test('lost answers on both calls: each agent is installed once, and has one source', async () => {
+  test('is set up once, and each agent installed once, if responses to both calls are lost', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     await it.faults(
@@ -235,8 +235,8 @@ describe('a chat that cannot be set up', () => {
   });
 });
 
-describe('without the right to look', () => {
-  test('asked for later, it is set up once; from then on the state file knows its source', async () => {
+describe('a chat where the token may not list', () => {
+  test('is set up once when added later; then the state file knows its source', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
@@ -259,7 +259,7 @@ describe('without the right to look', () => {
     expect(readFileSync(join(it.env.HOME ?? '', '.local/state/partnerctl/state.jsonl'), 'utf8')).toBe(state);
   });
 
-  test('sources are remembered of a run that failed half-way', async () => {
+  test('is not set up again after a run that failed halfway', async () => {
     const it = await service();
     const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
     await it.faults({ kind: 'status', status: 422, on: SETUP, skip: 1, times: 1 });
@@ -272,7 +272,7 @@ describe('without the right to look', () => {
   });
 });
 
-describe('other services', () => {
+describe('a chat on a service that shows less', () => {
   /** Lists one space with one agent and nothing of its sources; the answer to setting one up is given. */
   async function listing(agent: object, source: object) {
     const server = await startFakeService(({ method, path }, response) => {
@@ -287,7 +287,7 @@ describe('other services', () => {
   }
   const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
 
-  test('where the list tells no source, the call is made once; what stays different is said', async () => {
+  test('is set up once if the list shows no source, and differences are reported', async () => {
     const { server, ran } = await listing(AGENT, { source_id: 's-7', routing_mode: 'agent_inbox' });
     const shown = (await ran('table')).stdout;
     expect(shown).toContain(
@@ -305,7 +305,7 @@ describe('other services', () => {
   });
 
   test.each([{ integrations: { api_chat: null } }, { source_id: null }, { api_chat_source: null }])(
-    'where the list says with %j that there is none, the state file is not believed',
+    'is set up again if the list says with %j that there is none',
     async (metadata) => {
       const { server, ran } = await listing({ ...AGENT, ...metadata }, { source_id: 's-7' });
       for (let run = 0; run < 2; run += 1) {
@@ -316,7 +316,7 @@ describe('other services', () => {
     },
   );
 
-  test('an answer without a source_id fails the document, with what came', async () => {
+  test('fails its document if the response has no source_id, and shows the response', async () => {
     const { ran } = await listing(AGENT, { ok: true });
     const failed = await ran('json');
     expect(failed.code).toBe(8);
@@ -327,7 +327,7 @@ describe('other services', () => {
     });
   });
 
-  test('an agent whose id the service never says has no chat, and it is said how to go on', async () => {
+  test('is not set up for an agent whose id the service never returns, and the hint says what to do', async () => {
     const { server, ran } = await listing({ agent_id: 'a9', name: 'Elsewhere', template_id: 'tmpl_x' }, {});
     const failed = await ran('json');
     expect(failed.code).toBe(8);
@@ -339,7 +339,7 @@ describe('other services', () => {
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  test('a chat that is asked for later makes no agent a new one, also where the service shows nothing of them', async () => {
+  test('added later does not install agents again, even if the service shows nothing of them', async () => {
     const server = await startFakeService(({ method }, response) =>
       method === 'POST' ? sendJson(response, { space_id: 's1' }) : sendJson(response, { detail: 'no' }, 403),
     );

@@ -32,7 +32,7 @@ async function listed(it: Service): Promise<readonly { readonly name: string; re
 const jobsOf = (result: Result | undefined): readonly JobAnswer[] => Object(result).cron;
 
 describe('agents[].cron', () => {
-  test('is created once the agents are there, and reported as cron create does', async () => {
+  test('is created after the agents, and reported as by cron create', async () => {
     const it = await service();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY], Sales: [DAILY], Quiet: [] }));
     const ran = await provision([path], it);
@@ -70,7 +70,7 @@ describe('agents[].cron', () => {
     expect(paths(await it.received()).filter((path) => path === LIST_JOBS)).toHaveLength(1);
   });
 
-  test('a repeat sends no write and is unchanged; so does one without the state file, which takes the jobs up', async () => {
+  test('is left alone by a repeat, and adopted by one without the state file', async () => {
     const it = await service();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
     const first = (await provision([path], it)).json<Answer>();
@@ -91,7 +91,7 @@ describe('agents[].cron', () => {
     expect(await listed(it)).toHaveLength(2);
   });
 
-  test('asked for later, a job is all that is posted, and the space counts as reused', async () => {
+  test('added later, is all that is posted, and the space counts as reused', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const directory = tempDirectory();
@@ -105,7 +105,7 @@ describe('agents[].cron', () => {
     expect(paths(await it.posts())).toEqual([POST_JOB]);
   });
 
-  test('the list of jobs is read once for a hundred documents, and not at all where no job is asked for', async () => {
+  test('costs one read of the job list for a hundred documents, and none without jobs', async () => {
     const it = await service();
     const many = Array.from({ length: 100 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
     const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it);
@@ -118,7 +118,7 @@ describe('agents[].cron', () => {
     expect(paths(await it.received()).some((path) => path.includes(CRON_JOBS))).toBe(false);
   });
 
-  test('--dry-run and --check show what would be created, and write nothing', async () => {
+  test('is planned by --dry-run and --check, which write nothing', async () => {
     const it = await service();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [HOURLY] }));
     const planned = { status: 'planned', cron_job_id: null, agent_id: null, key: null, name: 'daily' };
@@ -153,7 +153,7 @@ describe('agents[].cron', () => {
     expect((await listed(it)).map(({ name }) => name)).toEqual(['daily']);
   });
 
-  test('a dry run says which job would be in the way', async () => {
+  test('fails a dry run if a job with other content exists', async () => {
     const it = await service();
     await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], it);
     const other = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '0 10')] }));
@@ -164,7 +164,7 @@ describe('agents[].cron', () => {
 });
 
 describe('a job that cannot be created', () => {
-  test('with other content it is blocked: the document fails with 5, and what is done is told', async () => {
+  test('is blocked by a job with other content: exit 5, and the result shows what is done', async () => {
     const it = await service();
     await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], it);
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '30 9'), HOURLY] }));
@@ -193,7 +193,7 @@ describe('a job that cannot be created', () => {
     expect((await listed(it)).map(({ name }) => name)).toEqual(['daily', 'hourly']);
   });
 
-  test('a lost answer ends with 9, and the next run does not post it again until it is reconciled', async () => {
+  test('has an unknown outcome after a lost response (exit 9), and is not posted again until reconciled', async () => {
     const it = await service();
     await it.faults({ kind: 'reset', stage: 'after', on: POST_JOB, times: 1 });
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
@@ -219,7 +219,7 @@ describe('a job that cannot be created', () => {
     expect(await listed(it)).toHaveLength(2);
   });
 
-  test('a refusal names the job, leaves the other jobs and documents alone, and a repeat goes on', async () => {
+  test('does not stop the other jobs and documents, and a repeat creates it', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: POST_JOB, times: 1 });
     const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
@@ -245,7 +245,7 @@ describe('a job that cannot be created', () => {
     expect(await listed(it)).toHaveLength(3);
   });
 
-  test('several that fail are all named', async () => {
+  test('is named beside the others that fail', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: POST_JOB });
     const ran = await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }))], it);
@@ -260,7 +260,7 @@ describe('a job that cannot be created', () => {
     [429, ['failed', 'unknown']],
     // It is the answer to everything that follows.
     [402, ['unknown', 'failed']],
-  ])('a %i beside a lost answer does not hide that a job may have been created', async (status, statuses) => {
+  ])('may have been created, and a %i of another job does not hide that', async (status, statuses) => {
     const it = await service();
     await it.faults(
       { kind: 'reset', stage: 'after', on: POST_JOB, skip: statuses.indexOf('unknown'), times: 1 },
@@ -278,19 +278,7 @@ describe('a job that cannot be created', () => {
     expect(other?.status).toBe(status === 402 ? 'skipped' : 'created');
   });
 
-  test('two lost answers of one document and a refusal of another: it is said how to settle them', async () => {
-    const it = await service();
-    await it.faults(
-      { kind: 'reset', stage: 'after', on: POST_JOB, times: 2 },
-      { kind: 'status', status: 422, on: POST_JOB },
-    );
-    const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
-    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], it);
-    expect(ran.code).toBe(9);
-    expect(ran.error()).toMatchObject({ hint: expect.stringContaining('partnerctl cron reconcile') });
-  });
-
-  test('402 stops the run: the jobs and documents that follow are skipped', async () => {
+  test('stops the run on a 402: the following jobs and documents are skipped', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 402, on: POST_JOB });
     const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
@@ -304,7 +292,7 @@ describe('a job that cannot be created', () => {
     });
   });
 
-  test('where the state file cannot be written, no job is posted, while a run without jobs is only warned', async () => {
+  test('is not posted if the state file cannot be written, whereas a run without jobs only warns', async () => {
     const it = await service();
     const state = join(tempDirectory(), 'state.jsonl');
     mkdirSync(state);
@@ -326,7 +314,7 @@ describe('a job that cannot be created', () => {
     expect((await provision([write('plain.yaml', manifest('plain')), '--state', state], it)).code).toBe(0);
   });
 
-  test('a line of the state file that cannot be used is warned of once', async () => {
+  test('causes one warning for an unusable line of the state file', async () => {
     const it = await service();
     const state = write('state.jsonl', '<<<<<<< ours\n');
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
@@ -335,7 +323,7 @@ describe('a job that cannot be created', () => {
     expect(ran.stderr.match(/state\.jsonl:1 is left out/g)).toHaveLength(1);
   });
 
-  test('after a failed installation or chat its jobs are skipped', async () => {
+  test('is skipped after a failed installation or chat', async () => {
     const it = await service();
     const directory = tempDirectory();
     const [text, chat] = [scheduling('acme', { Support: [DAILY] }), ', chat: {}, cron:'];
@@ -348,7 +336,7 @@ describe('a job that cannot be created', () => {
     expect(await listed(it)).toEqual([]);
   });
 
-  test('a list that may not be read is said once; the state file alone guards', async () => {
+  test('is guarded by the state file alone if the list is forbidden, which is reported once', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 403, on: LIST_JOBS });
     const two = `${scheduling('one', { Support: [DAILY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
@@ -362,7 +350,7 @@ describe('a job that cannot be created', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('an agent whose id the service never says gets no job, and it is said how to go on', async () => {
+  test('is not created for an agent whose id the service never returns, and the hint says what to do', async () => {
     const server = await startFakeService(({ method, path }, response) => {
       if (method === 'POST') sendJson(response, { space_id: 's1' });
       else if (path.endsWith('/agents/')) sendJson(response, [{ agent_id: 'a9', name: 'Else', template_id: 'tmpl_x' }]);
@@ -395,7 +383,21 @@ describe('a job that cannot be created', () => {
   });
 });
 
-test('the schema of a manifest has the jobs', async () => {
-  const schema = (await run(['provision', '--schema'])).json<Record<string, object>>();
-  expect(JSON.stringify(schema)).toContain('"cron"');
+test('a job added later does not install agents again, even if the service shows nothing of them', async () => {
+  let posts = 0;
+  const server = await startFakeService(({ method, path }, response) => {
+    if (method === 'POST' && path.endsWith('/provision-space/')) posts += 1;
+    if (method === 'POST') sendJson(response, { space_id: 's1' });
+    else sendJson(response, { code: 'forbidden' }, 403);
+  });
+  const directory = tempDirectory();
+  const env = {
+    PARTNER_BASE_URL: server.baseUrl,
+    PARTNER_TOKEN: 'pat_x',
+    PARTNER_STATE: join(directory, 'state.jsonl'),
+  };
+  for (const jobs of [[], [DAILY]]) {
+    await run(['provision', write('a.yaml', scheduling('acme', { Support: jobs }), directory)], { env, random: hasty });
+    expect(posts).toBe(1);
+  }
 });

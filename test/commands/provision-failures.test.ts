@@ -4,12 +4,12 @@ import { run } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
-describe('failures', () => {
+describe('a failure', () => {
   const many = (count: number): string =>
     write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
   const POST = 'POST /automation/agent-templates/provision-space/$';
 
-  test('some failed: the rest is done, each error is in its result, exit 10', async () => {
+  test('of some documents leaves the rest done, with each error in its result: exit 10', async () => {
     const it = await service();
     const bad = manifest('bad').replace('tmpl_support', 'tmpl_nowhere');
     const path = write('three.yaml', `${manifest('one')}---\n${bad}---\n${manifest('two')}`);
@@ -29,7 +29,7 @@ describe('failures', () => {
     expect(await it.spaces()).toHaveLength(2);
   });
 
-  test('all failed: the run ends as the first of them did', async () => {
+  test('of all documents ends like the first one', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 401, on: POST });
     const ran = await provision([many(3)], it);
@@ -38,7 +38,7 @@ describe('failures', () => {
     expect(ran.error()).toMatchObject({ type: 'credentials', status: 401 });
   });
 
-  test('one document that failed is its own error', async () => {
+  test('of the only document is the error of the run', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 409, on: POST });
     const ran = await provision([many(1)], it);
@@ -46,7 +46,7 @@ describe('failures', () => {
     expect(ran.error()).toMatchObject({ type: 'refused', status: 409 });
   });
 
-  test('--fail-fast starts nothing more', async () => {
+  test('starts nothing more with --fail-fast', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: POST, times: 1 });
     const ran = await provision([many(5), '--fail-fast', '--concurrency', '1'], it);
@@ -55,7 +55,7 @@ describe('failures', () => {
     expect(await it.posts()).toHaveLength(1);
   });
 
-  test('402 stops the run and is never repeated', async () => {
+  test('with 402 stops the run and is never retried', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 402, on: POST, skip: 2 });
     const ran = await provision([many(6), '--concurrency', '1'], it);
@@ -65,7 +65,7 @@ describe('failures', () => {
     expect(await it.posts()).toHaveLength(3);
   });
 
-  test('402 at the first look sends no write', async () => {
+  test('with 402 at the first read sends no write', async () => {
     const it = await service();
     await it.set({ balance_usd: 0.99 });
     const ran = await provision([many(2)], it);
@@ -82,7 +82,7 @@ describe('failures', () => {
     ['a gateway page after it was processed', { kind: 'html', stage: 'after' }],
     ['an answer that is no JSON', { kind: 'garbage', stage: 'after' }],
     ['a 429', { kind: 'status', status: 429, retry_after: 0.01 }],
-  ])('%s: it looks before it repeats, and nothing is installed twice', async (_, fault) => {
+  ])('(%s) is retried after a read, and nothing is installed twice', async (_, fault) => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     await it.faults({ ...fault, on: POST, times: 2 });
@@ -96,7 +96,7 @@ describe('failures', () => {
     expect(results.flatMap(({ agents }) => agents).every(({ agent_id }) => agent_id !== null)).toBe(true);
   });
 
-  test('a look that ends with a 429 after other failures is repeated like one that ends with a 503', async () => {
+  test('of a read that ends with a 429 is retried like one that ends with a 503', async () => {
     const it = await service();
     const list = 'GET /automation/spaces/$';
     await it.faults(
@@ -109,7 +109,7 @@ describe('failures', () => {
     expect(ran.code).toBe(0);
   });
 
-  test('a look whose answers are cut is repeated as well', async () => {
+  test('of a read whose responses are cut is retried', async () => {
     const it = await service();
     await it.faults(
       { kind: 'reset', on: POST, times: 1 },
@@ -127,7 +127,7 @@ describe('failures', () => {
     ['a 402', { kind: 'status', status: 402 }, 6],
     ['a 401', { kind: 'status', status: 401 }, 3],
     ['an answer that is no JSON', { kind: 'garbage' }, 8],
-  ])('a lost answer, and then %s to every look: it is said that the outcome is open', async (_, fault, code) => {
+  ])('after a lost response, %s to every read, says that the outcome is open', async (_, fault, code) => {
     const it = await service();
     await it.faults(
       { kind: 'reset', stage: 'after', on: POST, times: 1 },
@@ -139,15 +139,15 @@ describe('failures', () => {
     expect(await it.posts()).toHaveLength(1);
   });
 
-  test('a lost answer, a look that came through, and then a refusal: nothing is open any more', async () => {
+  test('after a lost response and a read leaves nothing open', async () => {
     const it = await service();
     await it.faults({ kind: 'reset', on: POST, times: 1 }, { kind: 'status', status: 422, on: POST });
     const ran = await provision([many(1)], it);
     expect(ran.code).toBe(1);
-    expect(ran.error().hint).not.toContain('open whether');
+    expect(ran.error().hint).not.toContain('may or may not');
   });
 
-  test('a 408 to the POST is repeated as often as a 503, also where looks failed before', async () => {
+  test('with 408 of the POST is retried as often as a 503, even after failed reads', async () => {
     const it = await service();
     await it.faults(
       { kind: 'status', status: 408, on: POST, times: 4 },
@@ -158,7 +158,7 @@ describe('failures', () => {
     expect((await it.posts()).map(({ status }) => status)).toEqual([408, 408, 408, 408, 201]);
   });
 
-  test('a 429 holds back the other spaces as well', async () => {
+  test('with 429 holds back the other documents', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 429, retry_after: 0.3, on: POST, times: 1 });
     const started = performance.now();
@@ -168,7 +168,7 @@ describe('failures', () => {
     expect((await it.posts()).map(({ status }) => status)).toEqual([429, 201, 201, 201, 201]);
   });
 
-  test('a service that is never there: exit 8, and it is said that the outcome is open', async () => {
+  test('of every request ends with exit 8 and says to run it again', async () => {
     const it = await service();
     await it.faults({ kind: 'reset', on: POST });
     const ran = await provision([many(1), '--retries', '1'], it);
@@ -176,7 +176,7 @@ describe('failures', () => {
     expect(ran.error()).toMatchObject({ type: 'service', hint: expect.stringContaining('Run it again') });
   });
 
-  test('people see which failed and why', async () => {
+  test('is shown in the table with its reason', async () => {
     const it = await service();
     const bad = manifest('bad').replace('tmpl_support', 'tmpl_nowhere');
     const path = write('two.yaml', `${manifest('one')}---\n${bad}`);

@@ -17,7 +17,7 @@ agents:
 `;
 
 describe('provision', () => {
-  test('creates a space and its agents as the document says, field by field', async () => {
+  test('creates a space and its agents with every field of the document', async () => {
     const it = await service();
     const path = write('acme.yaml', ACME);
     const ran = await provision([path], it);
@@ -57,7 +57,7 @@ describe('provision', () => {
     expect(posts.map(({ body }) => body)).toEqual([parseYaml(ACME)]);
   });
 
-  test('a repeat sends no write, also without the state file, and also where agents are installed on every repeat', async () => {
+  test('sends no write when repeated, even without the state file', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const path = write('acme.yaml', ACME);
@@ -77,7 +77,7 @@ describe('provision', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('posts the missing agents only', async () => {
+  test('posts only the missing agents', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const directory = tempDirectory();
@@ -97,7 +97,7 @@ describe('provision', () => {
     expect(await it.agents(results[0]?.space_id ?? '')).toHaveLength(4);
   });
 
-  test('many documents, many files, directories and standard input, in the order given', async () => {
+  test('reads files, directories, and standard input in the order given', async () => {
     const it = await service();
     const directory = tempDirectory();
     mkdirSync(join(directory, 'customers', 'below'), { recursive: true });
@@ -119,7 +119,7 @@ describe('provision', () => {
     expect(await it.spaces()).toHaveLength(5);
   });
 
-  test('results stand in the order of the documents, whichever is through first', async () => {
+  test('lists results in the order of the documents, whichever is done first', async () => {
     const it = await service();
     await it.faults({ kind: 'delay', ms: 100, on: 'POST /automation/agent-templates', times: 1 });
     const path = write('many.yaml', ['a', 'b', 'c', 'd', 'e'].map((id) => manifest(id)).join('---\n'));
@@ -130,7 +130,7 @@ describe('provision', () => {
     expect(table.stderr).toBe('5 unchanged.\n');
   });
 
-  test('variables come from --var first, then from the environment, and never change the structure', async () => {
+  test('takes variables from --var before the environment, and never as structure', async () => {
     const it = await service();
     const text = 'external_space_id: "${ID}"\nspace: { name: "${NAME}", description: "${NOTE:-none}" }\n';
     const path = write('v.yaml', `${text}agents:\n  - { template_id: tmpl_support, name: "\${AGENT}" }\n`);
@@ -143,7 +143,7 @@ describe('provision', () => {
     expect(ran.json<Answer>().results[0]?.agents[0]?.name).toBe('a=b');
   });
 
-  test('an unset variable is an error with its place', async () => {
+  test('reports an unset variable at its position', async () => {
     const it = await service();
     const path = write('v.yaml', manifest('acme').replace('tmpl_support', '"${TEMPLATE}"'));
     const ran = await provision([path], it);
@@ -152,7 +152,7 @@ describe('provision', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('what was provisioned is in the state file before the command says so, in the names of hashes', async () => {
+  test('records ids and hashes in the state file, and no texts', async () => {
     const it = await service();
     const state = join(tempDirectory(), 'deep', 'state.jsonl');
     const ran = await provision([write('acme.yaml', ACME)], it, { env: { PARTNER_STATE: state } });
@@ -164,7 +164,7 @@ describe('provision', () => {
     expect(text).not.toContain(it.token);
   });
 
-  test('a state file that cannot be written is a warning, not an end', async () => {
+  test('only warns if the state file cannot be written', async () => {
     const it = await service();
     const blocked = join(write('file', ''), 'state.jsonl');
     const ran = await provision([write('acme.yaml', ACME), '--state', blocked], it);
@@ -172,7 +172,7 @@ describe('provision', () => {
     expect(await it.spaces()).toHaveLength(1);
   });
 
-  test('a file without a document is a mistake', async () => {
+  test('refuses a file without a document', async () => {
     const it = await service();
     const ran = await provision([write('empty.yaml', '# nothing yet\n')], it);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -180,7 +180,7 @@ describe('provision', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('ndjson gives one object a line, yaml the same document, tsv a row each', async () => {
+  test('has an ndjson, a yaml, and a tsv form', async () => {
     const it = await service();
     const path = write('acme.yaml', `${ACME}---\n${manifest('other')}`);
     const { results } = (await provision([path], it)).json<Answer>();
@@ -208,7 +208,7 @@ describe('provision', () => {
     );
   });
 
-  test('--schema is a JSON Schema, whatever the output', async () => {
+  test('prints the JSON Schema with --schema, whatever the output format', async () => {
     const ran = await run(['provision', '--schema', '-o', 'table']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toMatchObject({

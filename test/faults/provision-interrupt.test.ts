@@ -12,8 +12,8 @@ const documents = ['a', 'b', 'c', 'd'].map(
   (id) => `external_space_id: ${id}\nspace: { name: ${id} }\nagents: [${AGENT}]\n`,
 );
 
-describe('provisioning that is interrupted', () => {
-  it('finishes what was sent, starts nothing more, says what is done, and the next run does the rest', async () => {
+describe('an interrupted provision', () => {
+  it('finishes what was sent, starts nothing more, and is completed by the next run', async () => {
     const signals = handSignals();
     const service = await oddService({
       trouble: ({ method }, count) => {
@@ -35,7 +35,7 @@ describe('provisioning that is interrupted', () => {
     for (const id of ['a', 'b', 'c', 'd']) expect(service.agentNames(id)).toEqual(['Support']);
   });
 
-  it('brings the job that was sent to its end and sends no further one; the next run does the rest', async () => {
+  it('finishes the job that was sent, creates no other, and is completed by the next run', async () => {
     const signals = handSignals();
     const state = join(tempDirectory(), 'state.jsonl');
     const jobs: unknown[] = [];
@@ -79,7 +79,7 @@ describe('provisioning that is interrupted', () => {
   it.each([
     ['one', 9],
     ['two', 130],
-  ])('of %s documents, a lost answer before it is told with the way to settle it: exit %i', async (count, code) => {
+  ])('of %s documents still reports an earlier lost response and how to reconcile it: exit %i', async (count, code) => {
     const signals = handSignals();
     const agent = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
     let posts = 0;

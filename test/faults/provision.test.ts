@@ -83,22 +83,25 @@ const SHAPES: Record<string, Habits> = {
   },
 };
 
-describe('a service unlike any other', () => {
-  it.each(Object.entries(SHAPES))('%s: everything is there once, and a repeat writes nothing', async (_, habits) => {
-    const service = await oddService(habits);
-    const provision = machine([manifest('acme-1'), manifest('acme-2')].join('---\n'));
-    const first = await provision(service);
-    expectDone(service, first, ['acme-1', 'acme-2']);
-    expect(first.json<Provisioned>().summary).toMatchObject({ created: 2, failed: 0 });
-    expect(service.posts().length).toBe(2);
+describe('a service that answers with', () => {
+  it.each(Object.entries(SHAPES))(
+    '%s gets everything installed once, and no write from a repeat',
+    async (_, habits) => {
+      const service = await oddService(habits);
+      const provision = machine([manifest('acme-1'), manifest('acme-2')].join('---\n'));
+      const first = await provision(service);
+      expectDone(service, first, ['acme-1', 'acme-2']);
+      expect(first.json<Provisioned>().summary).toMatchObject({ created: 2, failed: 0 });
+      expect(service.posts().length).toBe(2);
 
-    const again = await provision(service);
-    expectDone(service, again, ['acme-1', 'acme-2']);
-    expect(again.json<Provisioned>().summary).toMatchObject({ unchanged: 2 });
-    expect(service.posts().length).toBe(2);
-  });
+      const again = await provision(service);
+      expectDone(service, again, ['acme-1', 'acme-2']);
+      expect(again.json<Provisioned>().summary).toMatchObject({ unchanged: 2 });
+      expect(service.posts().length).toBe(2);
+    },
+  );
 
-  it.each(Object.entries(SHAPES))('%s: only what is missing is installed', async (_, habits) => {
+  it.each(Object.entries(SHAPES))('%s gets only what is missing', async (_, habits) => {
     const service = await oddService(habits);
     await machine(manifest('acme-1', ['Support']))(service);
     const ran = await machine(manifest('acme-1'))(service);
@@ -106,7 +109,7 @@ describe('a service unlike any other', () => {
     expect(ran.json<Provisioned>().results[0]).toMatchObject({ status: 'reused' });
   });
 
-  it.each(Object.entries(SHAPES))('%s: a dry run says so and writes nothing', async (_, habits) => {
+  it.each(Object.entries(SHAPES))('%s gets no write from a dry run', async (_, habits) => {
     const service = await oddService(habits);
     await machine(manifest('acme-1', ['Support']))(service);
     const ran = await machine([manifest('acme-1'), manifest('acme-2')].join('---\n'))(service, '--dry-run');
@@ -116,9 +119,9 @@ describe('a service unlike any other', () => {
   });
 });
 
-describe('an answer that is lost after the write', () => {
+describe('a response that is lost after the write', () => {
   const lost: Trouble[] = ['reset after', 'cut after', '502 after', '303 after'];
-  it.each(lost)('%s: the space is looked at before anything is repeated', async (trouble) => {
+  it.each(lost)('(%s) is followed by a read before anything is repeated', async (trouble) => {
     const service = await oddService({
       trouble: ({ method }, count) => (method === 'POST' && count === 1 ? trouble : undefined),
     });
@@ -128,7 +131,7 @@ describe('an answer that is lost after the write', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it.each(lost)('%s, with reads that fail as well: still no agent twice', async (trouble) => {
+  it.each(lost)('(%s), and failing reads, install no agent twice', async (trouble) => {
     const service = await oddService({
       trouble: ({ method }, count) => {
         if (method === 'POST') return count === 1 ? trouble : undefined;
@@ -139,7 +142,7 @@ describe('an answer that is lost after the write', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('where the agents that came carry other names, nothing is guessed: exit 9, and nothing is posted again', async () => {
+  it('ends with exit 9 if the service renamed the installed agents, and nothing is posted again', async () => {
     const service = await oddService({
       ...renaming,
       hideTemplates: true,
@@ -152,7 +155,7 @@ describe('an answer that is lost after the write', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('and may no longer be looked at, nothing is posted again: exit 9', async () => {
+  it('ends with exit 9 if the list is then forbidden, and nothing is posted again', async () => {
     let lost = false;
     const service = await oddService({
       forbidden: ({ method }) => lost && method === 'GET',
@@ -168,7 +171,7 @@ describe('an answer that is lost after the write', () => {
     expect(service.agentNames('acme-1')).toEqual(AGENTS);
   });
 
-  it('a redirect of the POST is final', async () => {
+  it('because of a redirect is final', async () => {
     const service = await oddService({ trouble: ({ method }) => (method === 'POST' ? 307 : undefined) });
     const ran = await machine(manifest('acme-1'))(service);
     expect(ran.code).toBe(8);
@@ -176,7 +179,7 @@ describe('an answer that is lost after the write', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('a service that stays down after the write ends with exit 8, and the next run finishes', async () => {
+  it('from a service that stays down ends with exit 8, and the next run finishes', async () => {
     let down = false;
     const service = await oddService({
       trouble: ({ method }) => {
@@ -197,7 +200,7 @@ describe('an answer that is lost after the write', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('property: whatever goes wrong and however often, no agent is there twice, and the runs end with all there', async () => {
+  it('property: whatever goes wrong, no agent is installed twice, and repeated runs install all of them', async () => {
     const troubles = fc.array(
       fc.constantFrom<Trouble>(503, 429, 'reset', 'reset after', 'cut after', '502 after', '303 after', undefined),
       { minLength: 1, maxLength: 25 },
@@ -230,7 +233,7 @@ describe('an answer that is lost after the write', () => {
   });
 });
 
-describe('where nothing can be looked up', () => {
+describe('without a readable remote state', () => {
   it.each<[string, Habits]>([
     ['the token may not list', { forbidden: ({ method }) => method === 'GET' }],
     ['the token may not list agents', { forbidden: ({ path }) => path.includes('/agents/') }],
@@ -239,7 +242,7 @@ describe('where nothing can be looked up', () => {
       'the token may not list and the answer names no agents',
       { forbidden: ({ method }) => method === 'GET', answer: (space) => space },
     ],
-  ])('it posts, says so, and remembers: %s', async (_, habits) => {
+  ])('it posts with a notice, and a repeat posts nothing: %s', async (_, habits) => {
     const service = await oddService(habits);
     // A space of someone else, so that the listing is not empty.
     service.spaces.set('other', { id: 1, external_space_id: 'other', name: 'other', agents: [] });
@@ -254,7 +257,7 @@ describe('where nothing can be looked up', () => {
     expect(again.json<Provisioned>().results[0]).toMatchObject({ status: 'unchanged' });
   });
 
-  it('a dry run ends with the refusal', async () => {
+  it('a dry run fails with the 403', async () => {
     const service = await oddService({ forbidden: ({ method }) => method === 'GET' });
     const ran = await machine(manifest('acme-1'))(service, '--dry-run');
     expect(ran.code).toBe(3);
@@ -262,7 +265,7 @@ describe('where nothing can be looked up', () => {
   });
 });
 
-describe('agents under other names than they were asked for', () => {
+describe('agents that the service renames', () => {
   it.each<[string, Habits]>([
     ['told apart by their templates', renaming],
     [
@@ -274,7 +277,7 @@ describe('agents under other names than they were asked for', () => {
         }),
       },
     ],
-  ])('%s: an earlier run is remembered, and a repeat posts nothing', async (_, habits) => {
+  ])('(%s) are known from the state file, and a repeat posts nothing', async (_, habits) => {
     const service = await oddService(habits);
     const provision = machine(manifest('acme-1'));
     expect((await provision(service)).code).toBe(0);
@@ -284,7 +287,7 @@ describe('agents under other names than they were asked for', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('and not to be told apart: the repeat posts nothing, and says why', async () => {
+  it('and shows without templates end a repeat with exit 9 and no POST', async () => {
     const service = await oddService({ ...renaming, hideTemplates: true });
     const provision = machine(manifest('acme-1'));
     expect((await provision(service)).code).toBe(0);
@@ -294,8 +297,8 @@ describe('agents under other names than they were asked for', () => {
   });
 });
 
-describe('a listing that cannot be trusted', () => {
-  it('of two spaces with one external id: nothing is written', async () => {
+describe('a list', () => {
+  it('with two spaces of one external id prevents every write', async () => {
     const service = await oddService({
       envelope: (items, resource) =>
         resource === 'spaces' ? [...items, { space_id: 'twin', external_space_id: 'acme-1' }] : items,
@@ -307,7 +310,7 @@ describe('a listing that cannot be trusted', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('of one space on two pages, because others were created meanwhile: it is one space', async () => {
+  it('with one space on two pages counts it once', async () => {
     const service = await oddService({
       envelope: (items, resource) => (resource === 'spaces' ? [...items, ...items] : items),
     });
@@ -317,7 +320,7 @@ describe('a listing that cannot be trusted', () => {
   });
 
   it.each(['space', 'agent'] as const)(
-    'without the id of the %s: nothing is written, and it is no bug of ours',
+    'without the id of the %s prevents every write, and is not reported as a bug',
     async (nameless) => {
       const item: Habits['item'] = (resource, id, fields) =>
         resource === nameless ? fields : { [`${resource}_id`]: id, ...fields };
@@ -340,7 +343,7 @@ describe('a listing that cannot be trusted', () => {
     },
   );
 
-  it('of an unknown shape: nothing is written', async () => {
+  it('of an unknown shape prevents every write', async () => {
     const service = await oddService({ envelope: () => ({ workspaces: [] }) });
     const ran = await machine(manifest('acme-1'))(service);
     expect(ran.code).toBe(8);
@@ -352,7 +355,7 @@ describe('a listing that cannot be trusted', () => {
     ['has_more below data', (items, resource, next) => ({ data: { [resource]: items, has_more: next !== null } })],
     ['total', (items) => ({ results: items, total: 2 })],
     ['total_pages', (items) => ({ results: items, page: 1, total_pages: 2 })],
-  ])('of a part of the spaces, told by %s: nothing is written', async (_, envelope) => {
+  ])('that is incomplete according to %s prevents every write', async (_, envelope) => {
     const service = await oddService({ pageSize: 1, envelope });
     service.spaces.set('a', { id: 1, external_space_id: 'a', name: 'a', agents: [] });
     service.spaces.set('acme-1', { id: 2, external_space_id: 'acme-1', name: 'x', agents: [] });
@@ -362,38 +365,8 @@ describe('a listing that cannot be trusted', () => {
   });
 });
 
-describe('the end of a run', () => {
-  const documents = ['a', 'b', 'c', 'd', 'e', 'f'];
-  const many = documents.map((id) => manifest(id)).join('---\n');
-
-  it('402 stops it: what was not begun is skipped, exit 6', async () => {
-    const server = await startFakeService(({ method }, response) =>
-      method === 'GET' ? sendJson(response, []) : sendJson(response, { code: 'organization_balance_too_low' }, 402),
-    );
-    const ran = await machine(many)(server, '--concurrency', '1');
-    expect(ran.code).toBe(6);
-    expect(ran.json<Provisioned>().summary).toMatchObject({ failed: 1, skipped: 5 });
-    expect(server.requests.filter(({ method }) => method === 'POST').length).toBe(1);
-  });
-
-  it('one refusal leaves the others going: exit 10', async () => {
-    const service = await oddService({
-      trouble: ({ body }) => (body.includes('"external_space_id":"c"') ? 503 : undefined),
-    });
-    const ran = await machine(many)(service);
-    expect(ran.code).toBe(10);
-    expect(ran.json<Provisioned>().summary).toMatchObject({ created: 5, failed: 1 });
-    for (const id of documents) expect(service.agentNames(id)).toEqual(id === 'c' ? [] : AGENTS);
-  });
-
-  it('--fail-fast starts nothing after a failure', async () => {
-    const service = await oddService({ trouble: ({ method }) => (method === 'POST' ? 503 : undefined) });
-    const ran = await machine(many)(service, '--fail-fast', '--concurrency', '1');
-    expect(ran.json<Provisioned>().summary).toMatchObject({ failed: 1, skipped: 5 });
-    expect(ran.code).toBe(8);
-  });
-
-  it('a look that fails for good after a lost answer is not repeated: exit 8, and the outcome is open', async () => {
+describe('a read that fails', () => {
+  it('for good after a lost response is not repeated: exit 8, and the outcome is open', async () => {
     const { baseUrl, requests } = await startFakeService(({ method }, response, count) => {
       if (method === 'POST') return response.socket?.resetAndDestroy();
       return count === 1 ? sendJson(response, []) : response.writeHead(302, { location: '/elsewhere' }).end();
@@ -402,12 +375,5 @@ describe('the end of a run', () => {
     expect(ran.code).toBe(8);
     expect(ran.error().hint).toContain('may or may not have been provisioned');
     expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
-  });
-
-  it('a service that fails from the first look on: exit 8, and nothing was written', async () => {
-    const service = await oddService({ trouble: () => 503 });
-    const ran = await machine(many)(service);
-    expect(ran.code).toBe(8);
-    expect(service.posts()).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ describe('a listed agent', () => {
   });
 });
 
-describe('the answer to provisioning', () => {
+describe('the response to provisioning', () => {
   const agents = [{ agent_id: 'a', name: 'n', template_id: 't' }];
   it.each([
     ['flat', { space_id: 's', agents }],
@@ -40,9 +40,9 @@ describe('the answer to provisioning', () => {
     ['under result', { result: { space: { id: 's' }, agents } }],
     ['the space under data, nothing else', { data: { id: 's', agents } }],
   ])('is read: %s', (_, body) => {
-    const answer = readProvisionResponse(body);
-    expect(answer.space_id).toBe('s');
-    expect(answer.agents.map(({ agent_id }) => agent_id)).toEqual(['a']);
+    const response = readProvisionResponse(body);
+    expect(response.space_id).toBe('s');
+    expect(response.agents.map(({ agent_id }) => agent_id)).toEqual(['a']);
   });
 
   it('leaves out agents without an id', () => {
@@ -57,7 +57,7 @@ describe('the answer to provisioning', () => {
   });
 
   it.each([[{ success: false, space_id: 's', agents }], [{ error: 'no such template', space: { id: 's' } }]])(
-    'is refused where it speaks of a failure: %j',
+    'is refused if it reports a failure: %j',
     (body) => {
       expect(() => readProvisionResponse(body)).toThrow(ErrorInBody);
     },

@@ -15,7 +15,7 @@ function at(path: string): unknown {
 const variable = { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}$' };
 
 describe('the JSON Schema of a manifest', () => {
-  test('draft 7, closed, with what is required', () => {
+  test('is draft 7, allows no other keys, and names the required ones', () => {
     expect(at('$schema')).toBe('http://json-schema.org/draft-07/schema#');
     expect(at('required')).toEqual(['external_space_id', 'space', 'agents']);
     expect(at('properties.space.required')).toEqual(['name']);
@@ -29,7 +29,7 @@ describe('the JSON Schema of a manifest', () => {
     expect(() => JSON.stringify(manifestJsonSchema)).not.toThrow();
   });
 
-  test('every field has a title and a description', () => {
+  test('has a title and a description for every field', () => {
     const check = (schema: unknown): number => {
       if (!isRecord(schema)) return 0;
       expect(schema.title).toEqual(expect.any(String));
@@ -40,7 +40,7 @@ describe('the JSON Schema of a manifest', () => {
     expect(check(manifestJsonSchema)).toBe(22);
   });
 
-  test('a variable may stand for true, false, and fixed words', () => {
+  test('allows a variable in place of booleans and fixed values', () => {
     expect(at('properties.space.properties.is_org_wide.anyOf')).toEqual([{ type: 'boolean' }, variable]);
     expect(at('properties.agents.items.properties.api_chat_routing_mode.anyOf')).toEqual([
       { type: 'string', enum: ['agent_inbox', 'session_workflow'] },
@@ -55,7 +55,7 @@ describe('the JSON Schema of a manifest', () => {
     expect(['true', 'x${A}', '${1}', '$${A}'].some((text) => pattern.test(text))).toBe(false);
   });
 
-  test('ids without surrounding white space', () => {
+  test('refuses white space around ids', () => {
     const pattern = new RegExp(String(at('properties.external_space_id.pattern')), 'u');
     expect(['a', 'a b', '${A}'].every((text) => pattern.test(text))).toBe(true);
     expect(['', ' a', 'a ', 'a\nb'].some((text) => pattern.test(text))).toBe(false);

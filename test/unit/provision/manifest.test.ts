@@ -3,13 +3,13 @@ import { readManifests } from '../../../src/provision/manifest.ts';
 import { changed, problemLines, read, readAll, VALID } from '../../helpers/manifests.ts';
 
 describe('keys', () => {
-  test('an unknown key, with the one that was meant, which is then not missing, too', () => {
+  test('a mistyped key is reported once, with a suggestion', () => {
     const reading = read(changed('template_id:', 'templateId:'));
     expect(problemLines(reading)).toEqual(['a.yaml:5:5 unknown key "templateId"']);
     expect(reading.problems[0]?.hint).toBe('did you mean "template_id"?');
   });
 
-  test('every unknown key of a mapping, with what is known where nothing is near', () => {
+  test('every unknown key is reported; without a close match, the hint lists the valid keys', () => {
     const reading = read(changed('  name: Acme', '  name: Acme\n  colour: red\n  owner: me'));
     expect(problemLines(reading)).toEqual(['a.yaml:4:3 unknown key "colour"', 'a.yaml:5:3 unknown key "owner"']);
     expect(reading.problems[0]?.hint).toBe('valid keys: name, description, is_org_wide');
@@ -21,7 +21,7 @@ describe('keys', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
-  test('missing keys, at the beginning of what misses them', () => {
+  test('missing keys are reported where their mapping starts', () => {
     expect(problemLines(read('agents:\n  - name: x\nspace: {}\n'))).toEqual([
       'a.yaml:1:1 the key "external_space_id" is missing',
       'a.yaml:2:5 the key "template_id" is missing in "agents[0]"',
@@ -29,7 +29,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('a key given twice', () => {
+  test('a duplicate key is reported with the line of the first', () => {
     expect(problemLines(read(`${VALID}space: {name: Other}\n`))).toEqual([
       'a.yaml:7:1 duplicate key "space", first on line 2',
     ]);
@@ -43,7 +43,7 @@ describe('keys', () => {
     ['? [a]\n: x', 'a.yaml:7:3 a key must be text'],
     ['{a: b}: x', 'a.yaml:7:1 a key must be text'],
     ['${KEY}: x', 'a.yaml:7:1 variables can be used in values, not in keys'],
-  ])('a key that is not plain text: %s', (line, message) => {
+  ])('a key must be plain text: %s', (line, message) => {
     expect(problemLines(read(`${VALID}${line}\n`))).toEqual([message]);
   });
 });
@@ -112,7 +112,7 @@ describe('values', () => {
       '7:27 "agents[0].auto_create_api_chat" must be true or false, not empty',
       undefined,
     ],
-  ])('%s becomes %s', (from, to, message, hint) => {
+  ])('%s replaced by %s', (from, to, message, hint) => {
     const reading = read(changed(from, to));
     expect(problemLines(reading)).toEqual([`a.yaml:${message}`]);
     expect(reading.problems[0]?.hint).toBe(hint);
@@ -124,13 +124,13 @@ describe('values', () => {
     ['text\n', '"text"'],
     ['--- 5\n', '5'],
     ['--- ~\n', 'empty'],
-  ])('a document that is not a mapping: %j', (text, kind) => {
+  ])('a document must be a mapping: %j', (text, kind) => {
     expect(problemLines(read(text)).map((message) => message.replace(/^\S+ /, ''))).toEqual([
       `this document must be a mapping, not ${kind}`,
     ]);
   });
 
-  test('names may hold anything that is text', () => {
+  test('a name may be any text', () => {
     const name = '\u001b[1m\t\n日本語 \u202e👩‍👩‍👧 "\'#: ';
     const reading = read(changed('Support', JSON.stringify(name)));
     expect(problemLines(reading)).toEqual([]);
@@ -138,8 +138,8 @@ describe('values', () => {
   });
 });
 
-describe('what must differ', () => {
-  test('one space described twice, in another file', () => {
+describe('duplicates', () => {
+  test('a space described twice, in two files, is reported', () => {
     const reading = readAll([VALID, `# second\n${VALID}`]);
     expect(problemLines(reading)).toEqual([
       'b.yaml:2:20 the space "acme-001" is described twice, first at a.yaml:1:20',
@@ -147,7 +147,7 @@ describe('what must differ', () => {
     expect(reading.documents).toHaveLength(1);
   });
 
-  test('a message is safe to print, whatever files and keys are called', () => {
+  test('messages are safe to print, whatever files and keys are called', () => {
     const name = 'a\u001b[2J.yaml';
     const unknownKey = VALID.concat('"\\e[2J\u202e": 1\n').replace('acme', 'other');
     const sources = [VALID, VALID, unknownKey].map((text) => ({ name, text }));
@@ -157,14 +157,14 @@ describe('what must differ', () => {
     ]);
   });
 
-  test('two agents of one template and name', () => {
+  test('two agents with the same template and name are reported', () => {
     const reading = read(`${VALID}  - {template_id: tmpl_support, name: Support}\n`);
     expect(problemLines(reading)).toEqual([
       'a.yaml:7:39 this agent has the same template and name as the one at a.yaml:6:11',
     ]);
   });
 
-  test('a template may be installed twice under two names, and two templates under one name', () => {
+  test('agents may share a template or a name', () => {
     const agents = '  - {template_id: tmpl_support, name: B}\n  - {template_id: other, name: Support}\n';
     expect(problemLines(read(VALID + agents))).toEqual([]);
   });

@@ -50,12 +50,12 @@ function applied(manifest: Manifest, present: PresentSpace | undefined, showTemp
 }
 
 describe('the plan of a space', () => {
-  it('that is not there: it is created with all agents', () => {
+  it('creates a missing space with all its agents', () => {
     const plan = planProvision(wanting([{ name: 'Support', template_id: 'tmpl_a' }]), undefined);
     expect(plan).toMatchObject({ action: 'create', agents: [{ present: undefined }], differences: [] });
   });
 
-  it('with all its agents: nothing is done, whatever else is there', () => {
+  it('does nothing if all agents exist, whatever else exists', () => {
     const plan = planProvision(wanting([{ name: 'Support', template_id: 'tmpl_a' }]), {
       space_id: 's1',
       agents: [agent('a0', 'Sales', 'tmpl_b'), agent('a1', 'Support', 'tmpl_a')],
@@ -63,7 +63,7 @@ describe('the plan of a space', () => {
     expect(plan).toMatchObject({ action: 'none', agents: [{ present: { agent_id: 'a1' } }] });
   });
 
-  it('that lacks some: those are installed', () => {
+  it('installs the missing agents', () => {
     const manifest = wanting([
       { name: 'Support', template_id: 'tmpl_a' },
       { name: 'Sales', template_id: 'tmpl_b' },
@@ -81,7 +81,7 @@ describe('the plan of a space', () => {
     expect(plan.action).toBe('none');
   });
 
-  it('gives an exact match to the agent that it fits, not to the first that would do', () => {
+  it('pairs exact matches before agents that match by name alone', () => {
     const manifest = wanting([
       { name: 'Support', template_id: 'tmpl_a' },
       { name: 'Support', template_id: 'tmpl_b' },
@@ -93,7 +93,7 @@ describe('the plan of a space', () => {
     expect(plan.agents.map(({ present }) => present?.agent_id)).toEqual(['exact', 'unknown']);
   });
 
-  it('says what differs and is left as it is', () => {
+  it('lists the differences that it does not change', () => {
     const manifest = wanting([{ name: 'Support', template_id: 'tmpl_a' }], {
       name: 'Acme',
       description: 'new',
@@ -114,13 +114,13 @@ describe('the plan of a space', () => {
     ]);
   });
 
-  it('sees no difference in what the manifest or the service leaves open', () => {
+  it('sees no difference in what the manifest or the service leaves out', () => {
     const manifest = wanting([{ name: 'Support', template_id: 'tmpl_a' }], { name: 'Acme' });
     const plan = planProvision(manifest, { space_id: 's1', description: 'old', agents: [agent('a1', 'Support')] });
     expect(plan.differences).toEqual([]);
   });
 
-  it('property: what is there is never planned again, and an agent stands for one wanted agent only', () => {
+  it('property: an existing agent is never planned again, and is paired only once', () => {
     fc.assert(
       fc.property(manifests, presents, (manifest, present) => {
         const plan = planProvision(manifest, present);
@@ -138,7 +138,7 @@ describe('the plan of a space', () => {
     );
   });
 
-  it('property: once the plan is carried out, the next one is to do nothing', () => {
+  it('property: once a plan is carried out, the next one does nothing', () => {
     fc.assert(
       fc.property(
         manifests,
@@ -152,7 +152,7 @@ describe('the plan of a space', () => {
     );
   });
 
-  it('property: a part of the plan carried out and the rest planned again comes to each agent once', () => {
+  it('property: a plan carried out in part and planned again installs each agent once', () => {
     fc.assert(
       fc.property(manifests, fc.nat({ max: 4 }), (manifest, count) => {
         const part = wanting(manifest.agents.slice(0, Math.max(1, count)));

@@ -27,7 +27,7 @@ function result(status: DocumentStatus, error?: unknown): DocumentResult {
 const failed = (error: unknown): DocumentResult => result('failed', error);
 const down = new ServiceError('down', { why: 'one\ntwo', status: 503 });
 
-describe('how a run ends', () => {
+describe('the exit code of a run', () => {
   it.each<[string, DocumentResult[], unknown, number | undefined]>([
     ['all done', [result('created'), result('unchanged')], undefined, undefined],
     ['nothing to do', [], undefined, undefined],
@@ -35,9 +35,9 @@ describe('how a run ends', () => {
     ['some failed in a dry run', [result('planned'), failed(down)], undefined, 10],
     ['all failed alike', [failed(down), failed(down)], undefined, 8],
     ['the only one failed', [failed(new CredentialsError('no'))], undefined, 3],
-    ['one failed and the rest was not begun', [failed(down), result('skipped')], undefined, 8],
+    ['one failed and the rest was skipped', [failed(down), result('skipped')], undefined, 8],
     [
-      '402, whatever was done before',
+      '402, even if some were done before',
       [result('created'), failed(new BalanceError('low')), result('skipped')],
       undefined,
       6,
@@ -45,13 +45,13 @@ describe('how a run ends', () => {
     ['interrupted', [result('created'), result('skipped')], new InterruptedError('Interrupted.'), 130],
     ['terminated', [failed(down), result('skipped')], new InterruptedError('Interrupted.', 143), 143],
     ['interrupted after the last was done', [result('created')], new InterruptedError('Interrupted.'), undefined],
-    ['all failed by a mistake of the program', [failed(new TypeError('x')), failed(new TypeError('x'))], undefined, 1],
-    ['the only one failed by a mistake of the program', [failed(new TypeError('x'))], undefined, 1],
+    ['all failed because of a bug', [failed(new TypeError('x')), failed(new TypeError('x'))], undefined, 1],
+    ['the only one failed because of a bug', [failed(new TypeError('x'))], undefined, 1],
   ])('%s', (_, results, interruption, exit) => {
     expect(runFailure(results, interruption)?.exitCode).toBe(exit);
   });
 
-  it('names the failures with their places, but not without end', () => {
+  it('names the first ten failures with their sources', () => {
     const why = runFailure([result('created'), ...Array.from({ length: 30 }, () => failed(down))], undefined)?.info.why;
     expect(why).toContain('acme.yaml:1 (acme): down one; two');
     expect(why?.split('\n')).toHaveLength(11);
@@ -59,14 +59,14 @@ describe('how a run ends', () => {
   });
 });
 
-describe('the results in numbers and for scripts', () => {
-  it('are counted, and only what there is is told', () => {
+describe('results', () => {
+  it('are summarized without the statuses that do not occur', () => {
     const summary = summarize([result('created'), result('created'), result('failed')]);
     expect(summary).toEqual({ created: 2, reused: 0, unchanged: 0, planned: 0, failed: 1, skipped: 0 });
     expect(summaryText(summary)).toBe('2 created, 1 failed.');
   });
 
-  it('keep their fixed form', () => {
+  it('have a fixed JSON form', () => {
     expect(resultJson(result('created'))).toEqual({
       source: 'acme.yaml:1',
       external_space_id: 'acme',

@@ -41,7 +41,7 @@ describe('interpolate', () => {
     expect(faults).toMatchObject([{ at: 3, message }]);
   });
 
-  test('text without "${" stays as it is', () => {
+  test('property: text without "${" stays as it is', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         fc.pre(!text.includes('${'));
@@ -50,7 +50,7 @@ describe('interpolate', () => {
     );
   });
 
-  test('escaped text reads back as it was', () => {
+  test('property: escaped text reads back unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', ' ') }), (text) => {
         fc.pre(!/\$\$\{/.test(text));
@@ -66,7 +66,7 @@ describe('interpolate', () => {
 });
 
 describe('variables in a manifest', () => {
-  test('every fault at its own place', () => {
+  test('each fault is reported at its own position', () => {
     const text = VALID.replace('Acme', 'x ${A} y ${1x} z ${B}').replace('Support', '"\\t${C} ${PARTNER_TOKEN}"');
     const reading = read(text, { PARTNER_TOKEN: 'secret' });
     expect(problemLines(reading)).toEqual([
@@ -80,7 +80,7 @@ describe('variables in a manifest', () => {
     expect(reading.problems[0]?.excerpt).toBe('   3 |   name: x ${A} y ${1x} z ${B}\n     |           ^^^^');
   });
 
-  test('in block scalars, the right line and column', () => {
+  test('positions are right in block scalars', () => {
     const text = VALID.replace('Acme', () => 'A\n  description: | # ${NOT}\n    one\n    two ${A}\n\n    $${x} ${B}');
     expect(problemLines(read(text))).toEqual([
       'a.yaml:6:9 the variable A is not set',
@@ -90,20 +90,20 @@ describe('variables in a manifest', () => {
     expect(problemLines(read(folded))).toEqual(['a.yaml:6:9 the variable A is not set']);
   });
 
-  test('where escapes hide a "${", at the beginning of the value', () => {
+  test('a "${" hidden by escapes is reported at the start of the value', () => {
     expect(problemLines(read(VALID.replace('Acme', () => '"\\x24{A} ${B}"')))).toEqual([
       'a.yaml:3:9 the variable A is not set',
       'a.yaml:3:9 the variable B is not set',
     ]);
   });
 
-  test('nothing more is said of a value that could not be put in', () => {
+  test('a value with a fault has no further problems', () => {
     expect(
       problemLines(read(VALID.replace('acme-001', '${A}').replace('template_id: tmpl_support', 'template_id: ${B}'))),
     ).toEqual(['a.yaml:1:20 the variable A is not set', 'a.yaml:5:18 the variable B is not set']);
   });
 
-  test('what is put in counts for every check, and is not shown', () => {
+  test('values of variables are checked like any other, and never shown', () => {
     const text = VALID.replace('acme-001', '"${ID}"').replace('Support', 'S\n    api_chat_routing_mode: ${MODE}');
     const reading = read(text, { ID: '', MODE: 'session_workflo' });
     expect(JSON.stringify(reading)).not.toContain('did you mean');
@@ -120,7 +120,7 @@ describe('variables in a manifest', () => {
     ]);
   });
 
-  test('a variable alone and unquoted may stand for true or false', () => {
+  test('a variable alone and without quotes may stand for true or false', () => {
     const flag = (value: string) => VALID.replace('Acme', `A\n  is_org_wide: ${value}`);
     expect(read(flag('${F}'), { F: 'true' }).documents[0]?.manifest.space.is_org_wide).toBe(true);
     expect(read(flag('${F:-false}')).documents[0]?.manifest.space.is_org_wide).toBe(false);
@@ -137,13 +137,13 @@ describe('variables in a manifest', () => {
     }
   });
 
-  test('true, null and numbers put in where text is wanted stay text', () => {
+  test('a variable in place of text stays text, even if it looks like a number', () => {
     for (const value of ['true', 'null', '007', '~']) {
       expect(read(VALID.replace('Acme', '${V}'), { V: value }).documents[0]?.manifest.space.name).toBe(value);
     }
   });
 
-  test('whatever a variable holds, the structure stays, and the value arrives as it is', () => {
+  test('property: no value of a variable changes the structure, and each arrives unchanged', () => {
     const text = VALID.replace('Acme', '${V}')
       .replace('Support', '"a ${V} b"')
       .concat('  - {template_id: t, name: "x${V:-d}"}\n');

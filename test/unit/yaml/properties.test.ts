@@ -118,7 +118,7 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-describe('properties', () => {
+describe('property:', () => {
   test('a valid manifest reads back as it was written', () => {
     fc.assert(
       fc.property(manifests, fc.record({ flow: fc.boolean(), wrap: fc.boolean() }), (values, options) => {
@@ -129,7 +129,7 @@ describe('properties', () => {
     );
   });
 
-  test('any single mistake is found, in the document that holds it, and the others are read', () => {
+  test('any single mistake is reported in its own document, and the others are read', () => {
     fc.assert(
       fc.property(manifests, fc.nat(), changes, (values, at, change) => {
         const index = at % values.length;
@@ -153,7 +153,7 @@ describe('properties', () => {
     );
   });
 
-  test('any text at all is read without an exception, and problems stand within it', () => {
+  test('any text is read without an exception, and its problems are inside it', () => {
     const marks = fc.constantFrom(
       ...'-?:,[]{}#&*!|>\'"%@`\\ \n\t~$'.split(''),
       ...[
@@ -199,7 +199,7 @@ describe('properties', () => {
     );
   });
 
-  test('so is any valid text with something cut out, put in, or said twice; without a problem, it is what YAML says', () => {
+  test('an edited valid text has problems, or reads as the yaml package reads it', () => {
     const edit = fc.record({
       from: fc.nat(),
       length: fc.nat(12),

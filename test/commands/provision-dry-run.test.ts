@@ -4,7 +4,7 @@ import { manifest, service, write } from '../helpers/service.ts';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
-describe('looking without doing', () => {
+describe('--check and --dry-run', () => {
   test('--check needs no service and no token', async () => {
     const path = write('acme.yaml', manifest('acme-001'));
     const ran = await run(['provision', path, '--check', '-o', 'json']);
@@ -14,13 +14,13 @@ describe('looking without doing', () => {
     expect(results[0]).toMatchObject({ external_space_id: 'acme-001', space_id: null, status: 'planned' });
   });
 
-  test('--check sends nothing even where a service is configured', async () => {
+  test('--check sends nothing even if a service is configured', async () => {
     const it = await service();
     expect((await provision([write('acme.yaml', manifest('acme-001')), '--check'], it)).code).toBe(0);
     expect(await it.received()).toEqual([]);
   });
 
-  test('--dry-run shows what would be created, reused, left alone, and what differs, and sends no write', async () => {
+  test('--dry-run shows what would be created, reused, and left alone, and what differs, without a write', async () => {
     const it = await service();
     await it.partner('POST', PROVISION, { body: provisionBody('same') });
     await it.partner('POST', PROVISION, { body: provisionBody('lacks') });
@@ -59,7 +59,7 @@ describe('looking without doing', () => {
     expect(table.stderr).toBe('1 unchanged, 2 planned.\n');
   });
 
-  test('--dry-run fails where the token may not look', async () => {
+  test('--dry-run fails if the token may not list', async () => {
     const it = await service();
     const env = await it.envFor(['spaces.provision', 'agents.read']);
     const ran = await provision([write('acme.yaml', manifest('acme-001')), '--dry-run'], it, { env });
@@ -69,9 +69,9 @@ describe('looking without doing', () => {
   });
 });
 
-describe('without the right to look', () => {
+describe('a token that may not list', () => {
   test.each([[['spaces.provision']], [['spaces.provision', 'spaces.read']], [['spaces.provision', 'agents.read']]])(
-    'with %j it posts, says so once, and the state file keeps a repeat from posting',
+    'but has %j posts with one notice, and the state file keeps a repeat from posting',
     async (scopes) => {
       const it = await service();
       await it.set({ agents_on_repeat: 'install' });
@@ -91,7 +91,7 @@ describe('without the right to look', () => {
     },
   );
 
-  test('a new agent in the document posts that agent alone', async () => {
+  test('posts only the new agent of a changed document', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const env = await it.envFor(['spaces.provision']);
