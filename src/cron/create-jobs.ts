@@ -15,7 +15,7 @@ import { JOB_RECORDS } from './job-records.ts';
 import { openJobLedger } from './ledger.ts';
 import { outcomeError } from './outcome-error.ts';
 
-/** A job to be created, and where it stands in the input. */
+/** A job to create, and where it is in the input. */
 export interface WantedJob {
   readonly index: number;
   readonly source: string | undefined;
@@ -24,29 +24,29 @@ export interface WantedJob {
 
 type JobName = Pick<CronJob, 'name'>;
 
-/** Creates one job, at most once. A failure is in the result; nothing is thrown. */
+/** Creates one job, at most once. Failures are results; it does not throw. */
 export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
 
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
-/** Says what an interruption waits for while a job is on its way. */
-async function announced(context: Context, posting: Promise<string>): Promise<string> {
+/** Tells the user what Ctrl-C waits for while the request is in flight. */
+async function explainInterrupt(context: Context, posting: Promise<string>): Promise<string> {
   const { interrupt } = context.signals;
-  const say = (): void => {
+  const explain = (): void => {
     void context.notice(
-      'The request for the job has left; its answer is waited for a moment, so that its id is not lost. After another Ctrl-C, `partnerctl cron reconcile` finds out what became of it.',
+      'The request was sent. Waiting briefly for the response, so that the id of the job is not lost. If you press Ctrl-C again, run `partnerctl cron reconcile` to find out whether the job exists.',
     );
   };
-  interrupt.addEventListener('abort', say, { once: true });
+  interrupt.addEventListener('abort', explain, { once: true });
   try {
     return await posting;
   } finally {
-    interrupt.removeEventListener('abort', say);
+    interrupt.removeEventListener('abort', explain);
   }
 }
 
-/** What guarding creations needs, for all the jobs of a command. */
-async function guardParts(
+/** What `createOnce` needs, shared by all jobs of a command. */
+async function openGuard(
   context: Context,
   http: Http,
   wanted: readonly JobName[],
@@ -59,9 +59,7 @@ async function guardParts(
     wanted,
     clock,
     onUnavailable: (error) =>
-      context.warn(
-        `which jobs the service has cannot be read (${error.message}) The state file alone guards against creating one twice.`,
-      ),
+      context.warn(`The list of jobs cannot be read: ${error.message} Only the state file prevents duplicates.`),
   });
   return {
     origin: http.baseUrl,
@@ -72,26 +70,26 @@ async function guardParts(
     owner: await thisProcess(),
     hasEnded,
     find,
-    post: (job, timeoutMs) => announced(context, createCronJob(http, job, timeoutMs)),
+    post: (job, timeoutMs) => explainInterrupt(context, createCronJob(http, job, timeoutMs)),
     remainingMs: () => http.remainingMs(),
     abortSignal,
   };
 }
 
-/** Whether the next job would be answered in the same way. */
+/** Whether every further job would fail the same way. */
 function endsRun(error: unknown): boolean {
   return isBalanceTooLow(error) || isTokenRejected(error);
 }
 
-async function before(wanted: WantedJob, http: Http, context: Context): Promise<CronResult> {
+async function startResult(wanted: WantedJob, http: Http, context: Context): Promise<CronResult> {
   const { agent_id, name } = wanted.job;
   return await initialResult({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, context.clock.now());
 }
 
 /**
- * Opens what it takes to create jobs, for all those of a command: the service's list is read once.
- * @param names of all the jobs that may follow
- * @param said the lines of the state file that were warned of already
+ * Prepares the creation of all jobs of a command. The service's list is read at most once.
+ * @param names the names of all jobs that may be created
+ * @param said the numbers of the state file's lines that the user was already warned about
  */
 export async function openJobCreator(
   context: Context,
@@ -100,28 +98,28 @@ export async function openJobCreator(
   options: CreateOnceOptions,
   said?: Set<number>,
 ): Promise<CreateJob> {
-  const parts = await guardParts(context, http, names, said);
+  const parts = await openGuard(context, http, names, said);
   return async (wanted) => {
     const { job } = wanted;
-    const nothing = await before(wanted, http, context);
+    const initial = await startResult(wanted, http, context);
     try {
       const outcome = await createOnce(job, parts, options);
       return {
-        ...nothing,
+        ...initial,
         status: outcome.status,
         cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
         differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
         error: outcomeError(outcome, { job, flags: context.flags }),
       };
     } catch (error) {
-      return { ...nothing, status: 'failed', error };
+      return { ...initial, status: 'failed', error };
     }
   };
 }
 
 /**
- * Creates jobs, each at most once, some at a time, and yields each result as it is there. Failures are results; nothing
- * is thrown. Once it has begun it goes on to the end, also when nobody reads the results any more.
+ * Creates jobs, each at most once and several at a time, and yields each result when it is known. Failures are results; it
+ * does not throw. Once started it runs to the end, even when nobody reads the results anymore.
  */
 export async function* createJobs(
   context: Context,
@@ -133,11 +131,11 @@ export async function* createJobs(
   const create = await openJobCreator(context, http, names, options);
   let stopped = false;
 
-  async function one(each: WantedJob): Promise<CronResult> {
-    if (stopped || context.signals.interrupt.aborted) return await before(each, http, context);
+  async function createOne(each: WantedJob): Promise<CronResult> {
+    if (stopped || context.signals.interrupt.aborted) return await startResult(each, http, context);
     const result = await create(each);
     stopped ||= endsRun(result.error);
     return result;
   }
-  yield* mapConcurrent(wanted, AT_ONCE, one);
+  yield* mapConcurrent(wanted, CONCURRENCY, createOne);
 }

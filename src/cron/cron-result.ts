@@ -14,11 +14,11 @@ interface ShownJob extends Omit<CronJob, 'agent_id'> {
   readonly agent_id: string | null;
 }
 
-/** What became of one job of a command. */
+/** The result of one job of a command. */
 export interface CronResult {
-  /** Its number in the input, from 0. */
+  /** Its position in the input, starting at 0. */
   readonly index: number;
-  /** Where it stands in a file: `jobs.yaml:3`. */
+  /** Where it is in a file: `jobs.yaml:3`. */
   readonly source: string | undefined;
   readonly job: ShownJob;
   /** Null where the agent is not known. */
@@ -57,9 +57,9 @@ export async function initialResult(
   };
 }
 
-/** The fixed form in which scripts see a result. */
+/** A result as `cron create -o json` prints it. */
 export function cronResultJson(result: CronResult): object {
-  const { source, job, key, description: words, next_runs, status, cron_job_id, differences, error } = result;
+  const { source, job, key, description, next_runs, status, cron_job_id, differences, error } = result;
   return {
     ...(source !== undefined && { source }),
     cron_job_id,
@@ -67,7 +67,7 @@ export function cronResultJson(result: CronResult): object {
     agent_id: job.agent_id,
     name: job.name,
     schedule: toWireSchedule(job.schedule),
-    in_words: words,
+    in_words: description,
     key,
     next_runs,
     ...(differences.length > 0 && { differences }),
@@ -83,7 +83,7 @@ function countByStatus(results: readonly CronResult[]): Summary {
   return summary;
 }
 
-/** What became of all jobs, in words: `2 created, 1 blocked.` */
+/** The results in one sentence: `2 created, 1 blocked.` */
 export function summarizeJobs(results: readonly CronResult[]): string {
   const parts = Object.entries(countByStatus(results)).map(([status, count]) => `${count} ${status}`);
   return `${parts.join(', ')}.`;
@@ -95,8 +95,8 @@ function outcomeOf({ status, error }: CronResult): 'done' | 'failed' | 'skipped'
 }
 
 /**
- * How a command ends that did not create all of its jobs.
- * @param interruption the reason of the interrupt signal, where it was given
+ * The error of a command that did not create all of its jobs.
+ * @param interruption the reason of the interrupt signal, if there was one
  */
 export function jobsFailure(results: readonly CronResult[], interruption: unknown): PartnerctlError | undefined {
   const items = results.map((result) => ({
@@ -104,12 +104,12 @@ export function jobsFailure(results: readonly CronResult[], interruption: unknow
     outcome: outcomeOf(result),
     error: result.error,
   }));
-  const words = {
+  const messages = {
     noun: 'jobs',
     summary: summarizeJobs(results),
     details: countByStatus(results),
-    resumeHint: 'Run it again with --ensure to go on: what is there stays as it is.',
-    fixHint: 'Mend the cause and run it again with --ensure: what is there stays as it is.',
+    resumeHint: 'Run it again with --ensure to continue: existing jobs are left as they are.',
+    fixHint: 'Fix the cause and run it again with --ensure: existing jobs are left as they are.',
   };
-  return batchFailure(items, words, interruption);
+  return batchFailure(items, messages, interruption);
 }

@@ -14,6 +14,13 @@ import { type CronSchedule, parseExpression, parseFields } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
 
+/** Which agent a job is for: by id, or by name within a space. */
+export interface AgentInput {
+  readonly agent: AgentReference;
+  /** As typed; required when the agent is given by name. */
+  readonly space: string | undefined;
+}
+
 /** One job as typed on the command line. */
 export interface JobInput extends AgentInput {
   readonly name: string;
@@ -23,21 +30,19 @@ export interface JobInput extends AgentInput {
 
 const FIELD_FLAGS = ['minute', 'hour', 'day-of-week'] as const;
 
-function required(words: Args, flag: string): string {
-  const value = words.value(flag);
-  if (value?.trim()) return value;
-  throw new UsageError(value === undefined ? `--${flag} is missing.` : `--${flag} is empty.`, {
-    hint: 'Or describe the jobs in a file and give it with -f.',
-  });
+function required(args: Args, flag: string): string {
+  const value = args.required(flag, 'Or describe the jobs in a file: -f jobs.yaml');
+  if (value.trim()) return value;
+  throw new UsageError(`--${flag} is empty.`);
 }
 
-/** `--agent`, with `--space` where it is a name. @throws UsageError */
-export function agentInput(words: Args): AgentInput {
-  const agent = parseAgentReference(required(words, 'agent'));
-  const space = words.value('space');
+/** Reads `--agent`, and `--space` when the agent is given by name. @throws UsageError */
+export function parseAgentInput(args: Args): AgentInput {
+  const agent = parseAgentReference(required(args, 'agent'));
+  const space = args.value('space');
   if (agent.by === 'name' && !space) {
-    throw new UsageError('An agent is found by its name only within a space.', {
-      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or name the agent by its agent_id.',
+    throw new UsageError('--agent name:<name> needs --space.', {
+      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
     });
   }
   if (agent.by === 'id' && space !== undefined) {
@@ -46,70 +51,61 @@ export function agentInput(words: Args): AgentInput {
   return { agent, space };
 }
 
-function fieldsOf(words: Args) {
-  const expression = words.value('schedule');
-  const given = FIELD_FLAGS.filter((flag) => words.value(flag) !== undefined);
+function parseScheduleFlags(args: Args) {
+  const expression = args.value('schedule');
+  const given = FIELD_FLAGS.filter((flag) => args.value(flag) !== undefined);
   if (expression !== undefined && given.length > 0) {
     throw new UsageError(`--schedule and --${given[0]} exclude each other.`);
   }
   if (expression !== undefined) return parseExpression(expression);
   if (given.length === 0) {
-    throw new UsageError('There is no schedule.', {
-      hint: "Give --schedule '0 9 * * 1-5', or --minute and --hour, and --day-of-week where it is not every day.",
+    throw new UsageError('--schedule is missing.', {
+      hint: "Add --schedule '0 9 * * 1-5', or --minute and --hour (and --day-of-week, unless it is every day).",
     });
   }
   return parseFields({
-    minute: words.value('minute'),
-    hour: words.value('hour'),
-    day_of_week: words.value('day-of-week'),
+    minute: args.value('minute'),
+    hour: args.value('hour'),
+    day_of_week: args.value('day-of-week'),
   });
 }
 
-/** What is wrong with a schedule, said of the flag that it was given with. */
-function scheduleMistake(error: ScheduleError, words: Args): UsageError {
-  const inExpression = words.value('schedule') !== undefined && error.field !== 'timezone';
+/** Names the flag with the invalid schedule. */
+function toUsageError(error: ScheduleError, args: Args): UsageError {
+  const inExpression = args.value('schedule') !== undefined && error.field !== 'timezone';
   const flag = inExpression ? 'schedule' : error.field.replaceAll('_', '-');
-  const isOfField = inExpression && error.field !== 'schedule';
-  const said = isOfField ? error.message : error.message.replace(/^[\w ]+: /, '');
+  const message = inExpression && error.field !== 'schedule' ? error.message : error.detail;
   const hint = error.hint && error.hint.charAt(0).toUpperCase() + error.hint.slice(1);
-  return new UsageError(`--${flag}: ${said}`, { hint, cause: error });
+  return new UsageError(`--${flag}: ${message}`, { hint, cause: error });
 }
 
-/** The schedule that the flags say. @throws UsageError that says which field is wrong, and what is allowed */
-function scheduleInput(words: Args): CronSchedule {
+function parseSchedule(args: Args): CronSchedule {
   try {
-    return { ...fieldsOf(words), timezone: parseTimezone(words.value('timezone') ?? 'UTC') };
+    return { ...parseScheduleFlags(args), timezone: parseTimezone(args.value('timezone') ?? 'UTC') };
   } catch (error) {
-    if (error instanceof ScheduleError) throw scheduleMistake(error, words);
+    if (error instanceof ScheduleError) throw toUsageError(error, args);
     throw error;
   }
 }
 
-function nameInput(words: Args): string {
-  const name = required(words, 'name');
-  const fault = identifierProblem(name);
-  if (fault === undefined) return name;
-  throw new UsageError(`--name ${fault}.`, { hint: 'A job is known by its name, so it is taken as it stands.' });
+function parseName(args: Args): string {
+  const name = required(args, 'name');
+  const problem = identifierProblem(name);
+  if (problem === undefined) return name;
+  throw new UsageError(`--name ${problem}.`);
 }
 
-/** A job out of the words typed. @throws UsageError */
-export function jobInput(words: Args): JobInput {
+/** Reads the flags that describe one job. @throws UsageError that names the flag and what it accepts */
+export function parseJobInput(args: Args): JobInput {
   return {
-    ...agentInput(words),
-    name: nameInput(words),
-    instructions: parseTextArgument('--instructions', required(words, 'instructions')),
-    schedule: scheduleInput(words),
+    ...parseAgentInput(args),
+    name: parseName(args),
+    instructions: parseTextArgument('--instructions', required(args, 'instructions')),
+    schedule: parseSchedule(args),
   };
 }
 
-/** Which agent a job is for: by id, or by name within a space. */
-export interface AgentInput {
-  readonly agent: AgentReference;
-  /** As typed; needed for a name. */
-  readonly space: string | undefined;
-}
-
-/** Looks agents up, each reference once. */
+/** Looks agents up, each reference only once. */
 export class AgentFinder {
   private readonly http: Http;
   private readonly spaces = new Map<string, Promise<string>>();
@@ -119,7 +115,7 @@ export class AgentFinder {
     this.http = http;
   }
 
-  /** The agent's id. @throws NotFoundError, UsageError as `findSpaceId` and `findAgentId` do */
+  /** The agent's id. @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do */
   async find({ agent, space = '' }: AgentInput): Promise<string> {
     if (agent.by === 'id') return agent.value;
     const spaceId = this.spaces.get(space) ?? resolveSpaceId(this.http, parseReference(space));

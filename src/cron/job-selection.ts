@@ -1,7 +1,7 @@
 import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 import { type KeyHistory, keyHistory } from '../state/once-records.ts';
-import { type AgentInput, agentInput } from './job-input.ts';
+import { type AgentInput, parseAgentInput } from './job-input.ts';
 import type { JobRecord, JobSnapshot } from './job-records.ts';
 
 /** How a job is named whose record is meant: by its key, or by agent and name. */
@@ -17,17 +17,17 @@ export const SELECTION_FLAGS = [
 ] as const;
 
 /** @param key as typed, where it was given. @throws UsageError unless the job is named in one way */
-export function parseSelection(words: Args, key: string | undefined): Selection {
-  const named = words.value('agent') !== undefined || words.value('name') !== undefined;
+export function parseSelection(args: Args, key: string | undefined): Selection {
+  const named = args.value('agent') !== undefined || args.value('name') !== undefined;
   if (key && named) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
   if (key) return { key };
   if (!named)
     throw new UsageError('No job is named.', {
       hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.',
     });
-  const name = words.value('name');
+  const name = args.value('name');
   if (!name) throw new UsageError('--name is missing.');
-  return { ...agentInput(words), name };
+  return { ...parseAgentInput(args), name };
 }
 
 /** What the state file says of a selected job. */

@@ -7,8 +7,7 @@ import type { Problem } from '../yaml/problem.ts';
 import { readYaml, type YamlDocument } from '../yaml/read.ts';
 import { choice, identifier } from '../yaml/schema.ts';
 import type { YamlSource } from '../yaml/source-text.ts';
-import { reviewName, reviewSchedule, reviewTimezone, toSchedule } from './check-job.ts';
-import { jobEntries, timezone } from './job-schema.ts';
+import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-document.ts';
 import type { CronSchedule } from './schedule.ts';
 
 const owner = {
@@ -16,14 +15,14 @@ const owner = {
     identifier('Agent', 'The agent that does the job: its agent_id, or name:<name> with a space.'),
   ),
   space: v.exactOptional(
-    identifier('Space', 'Where an agent is looked up by name: a space_id, ext:<external_space_id> or name:<name>.'),
+    identifier('Space', 'The space of an agent given by name: a space_id, ext:<external_space_id> or name:<name>.'),
   ),
 };
 
 const jobSchema = v.pipe(
   v.strictObject({
     ...owner,
-    agent_id: v.exactOptional(identifier('Agent id', 'The same as agent, for an agent_id.')),
+    agent_id: v.exactOptional(identifier('Agent id', 'The agent that does the job, by its agent_id.')),
     ...jobEntries,
   }),
   v.title('Cron job'),
@@ -40,10 +39,10 @@ const jobList = v.pipe(
 const group = v.pipe(
   v.strictObject({ ...owner, timezone: v.exactOptional(timezone), jobs: jobList }),
   v.title('Jobs with defaults'),
-  v.description('Jobs, and what holds for those of them that do not say otherwise.'),
+  v.description('Jobs, with defaults for the agent, the space, and the time zone.'),
 );
 
-/** A mapping is a single job where anything in it can only be one's. */
+/** A mapping is a single job when it has a key that only a job can have. */
 function isSingle(value: object): boolean {
   return !('jobs' in value) && ['name', 'instructions', 'schedule', 'agent_id'].some((key) => key in value);
 }
@@ -54,135 +53,73 @@ const jobsSchema = v.pipe(
     return typeof value === 'object' && value !== null && !isSingle(value) ? group : jobSchema;
   }),
   v.title('partnerctl cron jobs'),
-  v.description('Jobs that agents do again and again. ${NAME} and ${NAME:-default} put in environment variables.'),
+  v.description('Scheduled jobs of agents. ${NAME} and ${NAME:-default} insert environment variables.'),
 );
 
 type Job = v.InferOutput<typeof jobSchema>;
 type Group = v.InferOutput<typeof group>;
 
-/** A job of a file, ready to be created once its agent has been looked up. */
+/** A job of a file, ready to be created when its agent has been looked up. */
 export interface FileJob {
   /** File and line where the job begins: `jobs.yaml:3`. */
   readonly source: string;
   /** An agent_id, or `name:<name>`. */
   readonly agent: string;
-  /** A space_id, `ext:<external_space_id>` or `name:<name>`; there wherever the agent is given by name. */
+  /** A space_id, `ext:<external_space_id>` or `name:<name>`; set when the agent is given by name. */
   readonly space: string | undefined;
   readonly name: string;
   readonly instructions: string;
   readonly schedule: CronSchedule;
 }
 
-function jobPaths(document: YamlDocument<unknown>): Path[] {
-  const root = document.get([]);
-  if (Array.isArray(root)) return [...root.keys()].map((index) => [index]);
-  if (typeof root !== 'object' || root === null) return [];
-  const jobs = document.get(['jobs']);
-  if (Array.isArray(jobs)) return [...jobs.keys()].map((index) => ['jobs', index]);
-  return isSingle(root) ? [[]] : [];
+interface JobsDocument {
+  readonly jobs: readonly { readonly job: Job; readonly path: Path }[];
+  readonly defaults: Partial<Group>;
 }
 
-/** The text of a job's key, or of the same key beside the list of jobs. */
-function textAt(document: YamlDocument<unknown>, path: Path, key: string): { text: string; path: Path } | undefined {
-  const places = [[...path, key], ...(path[0] === 'jobs' ? [[key]] : [])];
-  for (const place of places) {
-    const text = document.get(place);
-    if (typeof text === 'string' && text !== '') return { text, path: place };
-  }
-  return undefined;
+function jobsIn(value: Job | Job[] | Group): JobsDocument {
+  if (Array.isArray(value)) return { jobs: value.map((job, index) => ({ job, path: [index] })), defaults: {} };
+  if (!('jobs' in value)) return { jobs: [{ job: value, path: [] }], defaults: {} };
+  return { jobs: value.jobs.map((job, index) => ({ job, path: ['jobs', index] })), defaults: value };
 }
 
-function keysOf(document: YamlDocument<unknown>, path: Path): string[] {
-  const holder = document.get(path);
-  return typeof holder === 'object' && holder !== null ? Object.keys(holder) : [];
+/** The agent of a job and where it is written: in the job itself, or beside the list of jobs. */
+function findAgent(job: Job, path: Path, defaults: Partial<Group>): { agent: string; at: Path } | undefined {
+  if (job.agent_id !== undefined) return { agent: job.agent_id, at: [...path, 'agent_id'] };
+  if (job.agent !== undefined) return { agent: job.agent, at: [...path, 'agent'] };
+  return defaults.agent === undefined ? undefined : { agent: defaults.agent, at: ['agent'] };
 }
 
-/** Checks by whom a job is done. @returns what tells the agent apart, as far as it can be told. */
-function reviewAgent(document: YamlDocument<unknown>, path: Path): string | undefined {
-  const keys = keysOf(document, path);
-  const byId = keys.includes('agent_id');
-  const byReference = keys.includes('agent');
-  if (byId && byReference) {
-    const message = 'the agent is given twice, as "agent" and as "agent_id"';
-    document.report([...path, 'agent_id'], message, 'leave one of them out');
-    return undefined;
-  }
-  const inherits = path[0] === 'jobs' && keysOf(document, []).includes('agent');
-  if (!byId && !byReference && !inherits) {
-    const within = path.length > 0 ? ` in ${describePath(path)}` : '';
-    document.report(path, `the key "agent" is missing${within}`);
-    return undefined;
-  }
-  const agent = textAt(document, path, byId ? 'agent_id' : 'agent');
-  if (!agent) return undefined;
-  if (parseReference(agent.text).by === 'id') return JSON.stringify([agent.text]);
-  return byId ? refuseId(document, agent) : reviewReference(document, path, agent);
-}
-
-function refuseId(document: YamlDocument<unknown>, agent: { readonly text: string; readonly path: Path }): undefined {
-  document.report(
-    agent.path,
-    `${describePath(agent.path)} must be an agent_id`,
-    'write it under "agent" to look it up',
-  );
-}
-
-function reviewReference(
+/** Checks the agent of a job. @returns a text that is the same for jobs of the same agent; undefined after a problem */
+function checkAgent(
   document: YamlDocument<unknown>,
-  path: Path,
-  agent: { readonly text: string; readonly path: Path },
+  { job, path }: JobsDocument['jobs'][number],
+  defaults: Partial<Group>,
 ): string | undefined {
-  const { by, value } = parseReference(agent.text);
-  if (by !== 'name' || value === '') {
-    document.report(agent.path, `${describePath(agent.path)} must be an agent_id, or "name:" and the agent's name`);
-    return undefined;
-  }
-  const space = textAt(document, path, 'space');
-  if (space) return JSON.stringify([agent.text, space.text]);
-  if (!keysOf(document, path).includes('space')) {
-    const hint = 'name the space with "space": a space_id, ext:<external_space_id> or name:<name>';
-    document.report(agent.path, `an agent is looked up by name in a space, and none is given`, hint);
-  }
-  return undefined;
-}
-
-/**
- * Reads and checks files of jobs. A document is one job, a list of jobs, or `{ jobs: […] }` with `agent`, `space` and
- * `timezone` beside it for the jobs that do not name their own.
- * @param lookup the value of a variable that a file puts in; undefined where it is not set
- * @returns the jobs of valid documents in order, and everything that is wrong, ordered by source, line and column.
- *   Nothing may be sent while there is a problem.
- */
-export function readJobsFile(
-  sources: readonly YamlSource[],
-  lookup: (name: string) => string | undefined,
-): { jobs: FileJob[]; problems: Problem[] } {
-  const names = new Map<string, string>();
-  const places: string[][] = [];
-  const review = (document: YamlDocument<unknown>): void => {
-    const paths = jobPaths(document);
-    places.push(paths.map((path) => document.fileAndLine(path)));
-    reviewTimezone(document, ['timezone']);
-    for (const path of paths) {
-      const agent = reviewAgent(document, path);
-      reviewSchedule(document, path);
-      if (agent !== undefined) reviewName(document, path, agent, names);
-    }
+  const refuse = (at: Path, problem: string, hint?: string): undefined => {
+    document.report(at, problem, hint);
   };
-  const { documents, problems } = readYaml(sources, { schema: jobsSchema, lookup, review });
-  const jobs = documents.flatMap(({ value }, index) => {
-    const { list, defaults } = spread(value);
-    return list.map((job, at) => readyJob(job, defaults, places[index]?.[at] ?? ''));
-  });
-  return { jobs, problems };
+  const found = findAgent(job, path, defaults);
+  if (!found) return refuse(path, `the key "agent" is missing${path.length > 0 ? ` in ${describePath(path)}` : ''}`);
+  if (job.agent_id !== undefined && job.agent !== undefined) {
+    return refuse(found.at, 'the agent is given twice, as "agent" and as "agent_id"', 'remove one of them');
+  }
+  const { agent, at } = found;
+  const { by, value } = parseReference(agent);
+  if (by === 'id') return JSON.stringify([agent]);
+  if (job.agent_id !== undefined) {
+    return refuse(at, `${describePath(at)} must be an agent_id`, 'write it under "agent" to look it up by name');
+  }
+  if (by !== 'name' || value === '') {
+    return refuse(at, `${describePath(at)} must be an agent_id, or "name:" and the agent's name`);
+  }
+  const space = job.space ?? defaults.space;
+  if (space !== undefined) return JSON.stringify([agent, space]);
+  const hint = 'add "space": a space_id, ext:<external_space_id> or name:<name>';
+  return refuse(at, 'an agent can be given by name only together with its space', hint);
 }
 
-function spread(value: Job | Job[] | Group): { list: readonly Job[]; defaults: Partial<Group> } {
-  if (Array.isArray(value)) return { list: value, defaults: {} };
-  return 'jobs' in value ? { list: value.jobs, defaults: value } : { list: [value], defaults: {} };
-}
-
-function readyJob(job: Job, defaults: Partial<Group>, source: string): FileJob {
+function toFileJob(job: Job, defaults: Partial<Group>, source: string): FileJob {
   return {
     source,
     agent: job.agent_id ?? job.agent ?? defaults.agent ?? '',
@@ -193,7 +130,38 @@ function readyJob(job: Job, defaults: Partial<Group>, source: string): FileJob {
   };
 }
 
-/** The JSON Schema of a file of jobs, for editors; made from the definition that validates. */
+/**
+ * Reads and checks files of jobs. A document is one job, a list of jobs, or `{ jobs: […] }` with `agent`, `space` and
+ * `timezone` as defaults beside the list.
+ * @param lookup the value of an environment variable that a file refers to; undefined when it is not set
+ * @returns the jobs of valid documents in order, and all problems, ordered by source, line, and column. Nothing may be
+ *   sent when there is a problem.
+ */
+export function readJobsFile(
+  sources: readonly YamlSource[],
+  lookup: (name: string) => string | undefined,
+): { jobs: FileJob[]; problems: Problem[] } {
+  const names = new Map<string, string>();
+  const jobSources: string[][] = [];
+  const review = (document: YamlDocument<Job | Job[] | Group>): void => {
+    const { jobs, defaults } = jobsIn(document.value);
+    jobSources.push(jobs.map(({ path }) => document.fileAndLine(path)));
+    checkTimezone(document, ['timezone']);
+    for (const each of jobs) {
+      const agent = checkAgent(document, each, defaults);
+      checkSchedule(document, each.path);
+      if (agent !== undefined) checkUniqueName(document, each.path, agent, names);
+    }
+  };
+  const { documents, problems } = readYaml(sources, { schema: jobsSchema, lookup, review });
+  const jobs = documents.flatMap(({ value }, index) => {
+    const { jobs, defaults } = jobsIn(value);
+    return jobs.map(({ job }, at) => toFileJob(job, defaults, jobSources[index]?.[at] ?? ''));
+  });
+  return { jobs, problems };
+}
+
+/** The JSON Schema of a file of jobs, for editors. */
 export function cronJobsJsonSchema(): object {
   return jsonSchema(jobsSchema);
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/source.ts';
-import { agentJobSchema } from '../cron/job-schema.ts';
+import { agentJobSchema } from '../cron/job-document.ts';
 import { identifier, nonBlankText } from '../yaml/schema.ts';
 
 const ROUTING =

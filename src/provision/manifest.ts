@@ -1,5 +1,5 @@
-import { reviewName, reviewSchedule, toSchedule } from '../cron/check-job.ts';
 import type { CronJob } from '../cron/job.ts';
+import { checkSchedule, checkUniqueName, toSchedule } from '../cron/job-document.ts';
 import type { Problem } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
 import { readYaml, type YamlDocument } from '../yaml/read.ts';
@@ -45,8 +45,8 @@ function reviewJobs(document: YamlDocument<Manifest>): void {
     const names = new Map<string, string>();
     for (const number of cron.keys()) {
       const path = ['agents', index, 'cron', number];
-      reviewSchedule(document, path);
-      reviewName(document, path, '', names);
+      checkSchedule(document, path);
+      checkUniqueName(document, path, '', names);
     }
   }
 }

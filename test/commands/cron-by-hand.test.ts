@@ -143,7 +143,7 @@ describe('cron adopt', () => {
       [[id, '--key', 'k', ...named], 2, 'The job is named twice'],
       [[id, '--key', 'nope', '--yes'], 4, 'The state file knows no job with the key nope.'],
       [[id, '--agent', it.agent], 2, '--name is missing.'],
-      [[id, '--agent', 'name:Support', '--name', 'x'], 2, 'only within a space'],
+      [[id, '--agent', 'name:Support', '--name', 'x'], 2, '--agent name:<name> needs --space'],
       [[], 2, 'cron_job_id'],
       [['', ...named, '--yes'], 2, 'is not an id of a job'],
       [[`${id} `, ...named, '--yes'], 2, 'is not an id of a job'],

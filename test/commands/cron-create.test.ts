@@ -48,7 +48,7 @@ describe('cron create', () => {
     expect(again.json()).toMatchObject({ status: 'blocked', cron_job_id: expect.stringMatching(/^cron_/) });
     expect(again.error()).toMatchObject({
       type: 'duplicate',
-      hint: 'With --ensure a job that is there already is a success.',
+      hint: 'Add --ensure to accept a job that already exists.',
       details: { reason: 'same' },
     });
     const ensured = await it.create(['--ensure', '-o', 'json']);
@@ -77,8 +77,8 @@ describe('cron create', () => {
       expect(ran.error()).toMatchObject({ type: 'duplicate', hint: expect.stringContaining('partnerctl cron forget') });
     }
     const shown = await it.cron([...words, '0 10 * * *']);
-    expect(shown.stderr).toContain('hour: "9" there, "10" asked for\n');
-    expect(shown.stderr).toContain('instructions: other ones\n');
+    expect(shown.stderr).toContain('hour differs: the service has "9", the new job has "10"\n');
+    expect(shown.stderr).toContain('instructions differ from the recorded ones');
     expect(await it.jobs()).toHaveLength(1);
   });
 
@@ -218,7 +218,7 @@ describe('mistakes: exit 2, and nothing is sent', () => {
     ['no agent', without('--agent'), '--agent is missing.'],
     ['no name', without('--name'), '--name is missing.'],
     ['no instructions', without('--instructions'), '--instructions is missing.'],
-    ['no schedule', without('--schedule'), 'There is no schedule.'],
+    ['no schedule', without('--schedule'), '--schedule is missing.'],
     ['a blank name', [...without('--name'), '--name', ' '], '--name is empty.'],
     [
       'a name with a space before it',
@@ -235,11 +235,7 @@ describe('mistakes: exit 2, and nothing is sent', () => {
       [...JOB('a'), '--name', 'a\u001bb'],
       '--name must not contain control characters',
     ],
-    [
-      'an agent by name without a space',
-      [...JOB('name:Support')],
-      'An agent is found by its name only within a space.',
-    ],
+    ['an agent by name without a space', [...JOB('name:Support')], '--agent name:<name> needs --space.'],
     ['a space for an agent_id', [...JOB('a'), '--space', 'ext:acme'], '--space goes with --agent name:<name>'],
     ['two schedules', [...JOB('a'), '--minute', '0'], '--schedule and --minute exclude each other.'],
     [
@@ -380,7 +376,7 @@ jobs:
       undefined,
     ]);
     expect(ran.stderr).toContain('1 blocked, 2 created.');
-    expect(ran.stderr).toContain('jobs.yaml:5 "daily": The job "daily" of the agent');
+    expect(ran.stderr).toContain('jobs.yaml:5 "daily": Job "daily" of agent');
   });
 
   test('of several jobs whose outcome is unknown it says, once, how they are settled', async () => {

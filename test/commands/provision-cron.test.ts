@@ -185,7 +185,7 @@ describe('a job that cannot be created', () => {
             },
             { status: 'created' },
           ],
-          error: { type: 'duplicate', message: expect.stringContaining('The job "daily" of the agent agt_') },
+          error: { type: 'duplicate', message: expect.stringContaining('Job "daily" of agent agt_') },
         },
       ],
     });
@@ -343,7 +343,7 @@ describe('a job that cannot be created', () => {
     const path = write('two.yaml', two);
     const first = await provision([path], it);
     expect(first.code).toBe(0);
-    expect(first.stderr.match(/The state file alone guards/g)).toHaveLength(1);
+    expect(first.stderr.match(/Only the state file prevents duplicates/g)).toHaveLength(1);
     await it.forget();
     const again = await provision([path], it);
     expect(again).toMatchObject({ code: 0, stderr: '' });
@@ -370,7 +370,7 @@ describe('a job that cannot be created', () => {
   test.each([
     ['{ name: a, instructions: x, schedule: 0 9 1 * * }', 'day of the month'],
     ["{ name: a, instructions: x, schedule: '0 9 * * *', timezone: Europe/Berln }", 'Berln'],
-    [`${HOURLY}, ${HOURLY}`, 'this agent has a job "hourly" already'],
+    [`${HOURLY}, ${HOURLY}`, 'this agent already has a job "hourly"'],
     ['{ name: a, schedule: 0 9 * * * }', 'instructions'],
     ['{ name: a, instructions: x, schedule: 0 9 * * *, when: x }', 'unknown key "when"'],
   ])('%s is a mistake, and nothing is sent', async (job, message) => {

@@ -193,7 +193,7 @@ describe('a job whose answer is lost, by', () => {
     const lost = await run(cron.create('daily'), { signals });
     front.meet(undefined);
     expect(lost.code).toBe(9);
-    expect(lost.stderr).toContain('its answer is waited for a moment');
+    expect(lost.stderr).toContain('Waiting briefly for the response');
     expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown' });
     expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
     const ids = await cron.idsOf('daily');
@@ -430,7 +430,7 @@ describe('the list of the service', () => {
     front.meetList((response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body));
     const created = await run(cron.create('daily'));
     expect(created.code).toBe(0);
-    expect(created.stderr.match(/The state file alone guards/g)).toHaveLength(1);
+    expect(created.stderr.match(/Only the state file prevents duplicates/g)).toHaveLength(1);
     expect((await run(cron.create('daily'))).code).toBe(5);
     expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
     expect(front.posts()).toHaveLength(1);

@@ -184,7 +184,7 @@ describe('a list of which only the first page can be read', () => {
     meetFirst(service, { id: 9, agent_id: 'a1', name: 'other' });
     const created = await run(service, CREATE);
     expect(created.json()).toMatchObject({ status: 'created', cron_job_id: '1' });
-    expect(created.stderr).toContain('The state file alone guards');
+    expect(created.stderr).toContain('Only the state file prevents duplicates');
   });
 
   it('does not prove that a job which the file knows is gone', async () => {

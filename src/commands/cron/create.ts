@@ -2,7 +2,7 @@ import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import type { WantedJob } from '../../cron/create-jobs.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
-import { type JobInput, jobInput } from '../../cron/job-input.ts';
+import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
 import { UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
@@ -104,7 +104,7 @@ export default command<Input>({
     const modes = { ensure: words.isSet('ensure'), dryRun: words.isSet('dry-run') };
     const typed = JOB_FLAGS.filter((flag) => words.value(flag) !== undefined);
     if (words.isSet('schema')) return { from: 'schema', ...modes };
-    if (files.length === 0) return { from: { job: jobInput(words) }, ...modes };
+    if (files.length === 0) return { from: { job: parseJobInput(words) }, ...modes };
     if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} exclude each other.`);
     return { from: { files }, ...modes };
   },

@@ -188,7 +188,7 @@ describe('what is wrong', () => {
     ['0 9 * * mon-fri', '@daily', '4:11 invalid YAML: Plain value cannot start with', 'put quotes around the value'],
     ['Report', '" Report"', '2:7 "name" must not start or end with white space', ''],
     ['agent: agent_1\n', '', '1:1 the key "agent" is missing', ''],
-    ['agent: agent_1', 'agent: name:Support', '1:8 an agent is looked up by name in a space, and none is given', ''],
+    ['agent: agent_1', 'agent: name:Support', '1:8 an agent can be given by name only together with its space', ''],
     ['agent: agent_1', 'agent_id: name:Support', '1:11 "agent_id" must be an agent_id', 'write it under "agent"'],
     ['agent: agent_1', 'agent: ext:Support', '1:8 "agent" must be an agent_id, or "name:"', ''],
     ['agent: agent_1', 'agent: "name:"\nspace: s', '1:8 "agent" must be an agent_id, or "name:"', ''],
@@ -203,7 +203,7 @@ describe('what is wrong', () => {
 
   test('a timezone given twice, also where both say the same', () => {
     const text = changed('0 9 * * mon-fri', '{ minute: 0, hour: 9, timezone: UTC }\ntimezone: UTC');
-    expect(said(read(text))).toEqual(['a.yaml:5:11 the timezone is given twice, first at a.yaml:4:43']);
+    expect(said(read(text))).toEqual(['a.yaml:5:11 the time zone is given twice, first at a.yaml:4:43']);
   });
 
   test('a bad timezone beside the jobs is reported once', () => {
@@ -219,10 +219,10 @@ describe('what is wrong', () => {
       changed('0 9 * * mon-fri', '{ minute: "${SECRET}", hour: 9 }').concat('timezone: ${SECRET}\n'),
     );
     expect(said(reading)).toEqual([
-      'a.yaml:4:11 "schedule": what SECRET holds cannot be read as a schedule',
-      'b.yaml:2:7 this agent has a job "Report" already, at a.yaml:2:7',
-      'b.yaml:4:21 "schedule.minute": what SECRET holds cannot be read as a minute',
-      'b.yaml:5:11 "timezone": what SECRET holds cannot be read as a timezone',
+      'a.yaml:4:11 "schedule": the value of SECRET is not a valid schedule',
+      'b.yaml:2:7 this agent already has a job "Report", at a.yaml:2:7',
+      'b.yaml:4:21 "schedule.minute": the value of SECRET is not a valid minute',
+      'b.yaml:5:11 "timezone": the value of SECRET is not a valid timezone',
     ]);
     expect(JSON.stringify(reading)).not.toContain('hunter2');
   });
@@ -234,10 +234,10 @@ describe('what is wrong', () => {
       `${changed('agent: agent_1', 'agent_id: agent_1')}---\n${changed('agent: agent_1', named)}---\n${changed('agent: agent_1', named.replace('acme', 'other'))}`,
     );
     expect(said(reading)).toEqual([
-      'b.yaml:2:7 this agent has a job "Report" already, at a.yaml:2:7',
-      'b.yaml:8:7 this agent has a job "Report" already, at a.yaml:8:7',
+      'b.yaml:2:7 this agent already has a job "Report", at a.yaml:2:7',
+      'b.yaml:8:7 this agent already has a job "Report", at a.yaml:8:7',
     ]);
-    expect(reading.problems[0]?.hint).toBe('give each job of an agent a name of its own');
+    expect(reading.problems[0]?.hint).toBe('give each job of an agent its own name');
   });
 
   test.each([

@@ -52,6 +52,6 @@ describe('cron jobs of an agent', () => {
     const reading = read(
       `${jobs}  - template_id: other\n    name: Other\n    cron: [{ name: A, instructions: x, schedule: "@daily" }]\n`,
     );
-    expect(problemLines(reading)).toEqual(['a.yaml:9:17 this agent has a job "A" already, at a.yaml:8:17']);
+    expect(problemLines(reading)).toEqual(['a.yaml:9:17 this agent already has a job "A", at a.yaml:8:17']);
   });
 });

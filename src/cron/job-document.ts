@@ -1,0 +1,193 @@
+import * as v from 'valibot';
+import type { Path } from '../yaml/document-value.ts';
+import { describePath } from '../yaml/issue-message.ts';
+import { quoted } from '../yaml/quote.ts';
+import type { YamlDocument } from '../yaml/read.ts';
+import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
+import { describeAllowedValues, FIELD_NAMES, parseField } from './cron-field.ts';
+import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
+import { ScheduleError, TITLES } from './schedule-error.ts';
+import { parseTimezone } from './time-zone.ts';
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const wholeNumber = v.pipe(v.number(), v.integer('must be a whole number'));
+
+function cronField(title: string, description: string) {
+  return v.pipe(
+    choice([v.string(), wholeNumber], (value) => (typeof value === 'number' ? wholeNumber : v.string())),
+    v.title(title),
+    v.description(description),
+  );
+}
+
+const fields = {
+  minute: cronField('Minute', 'Minutes of the hour, 0 to 59: *, lists, ranges and steps.'),
+  hour: cronField('Hour', 'Hours of the day, 0 to 23: *, lists, ranges and steps.'),
+  day_of_week: v.exactOptional(
+    cronField(
+      'Day of the week',
+      'Days, 0 to 6 (0 and 7 are Sunday) or sun to sat: *, lists, ranges and steps. Default: every day.',
+    ),
+  ),
+};
+
+export const timezone = v.pipe(
+  v.string(),
+  v.title('Timezone'),
+  v.description('The IANA name of the time zone of the schedule. Default: UTC.'),
+);
+
+const expression = v.pipe(
+  v.string(),
+  v.title('Cron expression'),
+  v.description(
+    'Five fields: minute, hour, day of the month, month, day of the week. The day of the month and the month must be *.',
+  ),
+);
+
+const byFields = v.pipe(
+  v.strictObject({ ...fields, timezone: v.exactOptional(timezone) }),
+  v.title('Fields'),
+  v.description('The fields one by one.'),
+);
+
+/** A schedule as the service takes it (spec §2). */
+const wireSchedule = v.pipe(
+  v.strictObject({
+    type: v.pipe(v.picklist(['cron']), v.title('Type'), v.description('The type of the schedule.')),
+    data: v.pipe(v.strictObject(fields), v.title('Fields'), v.description('The fields one by one.')),
+    timezone: v.exactOptional(timezone),
+  }),
+  v.title('Schedule of the service'),
+  v.description('A schedule as the service takes it.'),
+);
+
+const noSchedule = v.never('must be text, such as "0 9 * * 1-5", or a mapping of minute, hour and day_of_week');
+
+/** Whether the fields of a schedule are under `data`, as the service takes them. */
+function isWireSchedule(schedule: Readonly<Record<string, unknown>>): boolean {
+  return 'data' in schedule || 'type' in schedule;
+}
+
+const schedule = v.pipe(
+  choice([expression, byFields, wireSchedule], (value) => {
+    if (typeof value === 'string') return expression;
+    if (!isMapping(value)) return noSchedule;
+    return isWireSchedule(value) ? wireSchedule : byFields;
+  }),
+  v.title('Schedule'),
+  v.description('When the job runs.'),
+);
+
+/** The keys of a job, without its agent. */
+export const jobEntries = {
+  name: identifier('Job name', 'The name of the job, unique per agent.'),
+  instructions: nonBlankText('Instructions', 'What the agent does on each run.'),
+  schedule,
+  timezone: v.exactOptional(timezone),
+};
+
+/** A job of an agent in a manifest. */
+export const agentJobSchema = v.pipe(
+  v.strictObject(jobEntries),
+  v.title('Cron job'),
+  v.description('A scheduled job of the agent. It is created after the agent is installed.'),
+);
+
+export type GivenJob = v.InferOutput<typeof agentJobSchema>;
+export type GivenSchedule = GivenJob['schedule'];
+
+/** Reports an invalid value. A value from an environment variable may be a secret, so it is not shown. */
+function reportError(document: YamlDocument<unknown>, path: Path, error: ScheduleError): void {
+  const variables = document.variables(path);
+  const { message, detail, field, hint, offset = 0, length = 0 } = error;
+  if (variables.length === 0) {
+    const text = path.at(-1) === field ? `${describePath(path)} ${detail}` : `${describePath(path)}: ${message}`;
+    document.report(path, text, hint, [offset, offset + length]);
+    return;
+  }
+  const allowed = field === 'timezone' || field === 'schedule' ? undefined : describeAllowedValues(field);
+  document.report(
+    path,
+    `${describePath(path)}: the value of ${variables.join(' and ')} is not a valid ${TITLES[field]}`,
+    allowed,
+  );
+}
+
+function check(document: YamlDocument<unknown>, path: Path, parse: (text: string) => unknown): void {
+  const value = document.get(path);
+  if (typeof value !== 'string' && !Number.isSafeInteger(value)) return;
+  try {
+    parse(String(value));
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+    reportError(document, path, error);
+  }
+}
+
+/** Checks a time zone in a document, if there is one. */
+export function checkTimezone(document: YamlDocument<unknown>, path: Path): void {
+  if (typeof document.get(path) === 'string') check(document, path, parseTimezone);
+}
+
+/**
+ * Checks what the schema cannot: the cron fields and the time zone of a job.
+ * @param path the path of the job
+ */
+export function checkSchedule(document: YamlDocument<unknown>, path: Path): void {
+  const own = [...path, 'timezone'];
+  checkTimezone(document, own);
+  const at = [...path, 'schedule'];
+  const schedule = document.get(at);
+  if (typeof schedule === 'string') check(document, at, parseExpression);
+  if (!isMapping(schedule)) return;
+  const holder = isWireSchedule(schedule) ? [...at, 'data'] : at;
+  for (const field of FIELD_NAMES) check(document, [...holder, field], (text) => parseField(field, text));
+  const inner = [...at, 'timezone'];
+  checkTimezone(document, inner);
+  if (document.get(own) !== undefined && document.get(inner) !== undefined) {
+    document.report(own, `the time zone is given twice, first at ${document.location(inner)}`, 'remove one of them');
+  }
+}
+
+/** Refuses a second job of the same agent and name. @param places the locations of earlier names, by agent and name */
+export function checkUniqueName(
+  document: YamlDocument<unknown>,
+  path: Path,
+  agent: string,
+  places: Map<string, string>,
+): void {
+  const at = [...path, 'name'];
+  const name = document.get(at);
+  if (typeof name !== 'string' || name === '') return;
+  const key = JSON.stringify([agent, name]);
+  const first = places.get(key);
+  if (first === undefined) places.set(key, document.location(at));
+  else {
+    const job = document.variables(at).length > 0 ? 'job of this name' : `job ${quoted(name)}`;
+    document.report(at, `this agent already has a ${job}, at ${first}`, 'give each job of an agent its own name');
+  }
+}
+
+function parseGivenFields(given: Exclude<GivenSchedule, string>): CronFields {
+  const { minute, hour, day_of_week } = 'data' in given ? given.data : given;
+  const text = (value: string | number | undefined) => (value === undefined ? undefined : String(value));
+  return parseFields({ minute: text(minute), hour: text(hour), day_of_week: text(day_of_week) });
+}
+
+/**
+ * The schedule of a job in a file.
+ * @param defaultTimezone used when the job has no time zone; UTC without it
+ * @throws ScheduleError; never for a job in a document without problems
+ */
+export function toSchedule(
+  { schedule, timezone }: Pick<GivenJob, 'schedule' | 'timezone'>,
+  defaultTimezone = 'UTC',
+): CronSchedule {
+  const isText = typeof schedule === 'string';
+  const zone = timezone ?? (isText ? undefined : schedule.timezone) ?? defaultTimezone;
+  return { ...(isText ? parseExpression(schedule) : parseGivenFields(schedule)), timezone: parseTimezone(zone) };
+}
