@@ -4,7 +4,7 @@ import type { GlobalFlags } from '../config/flags.ts';
 import type { Profiles } from '../config/profiles.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
-import type { StateLocation } from '../state/location.ts';
+import type { StateLocation } from '../state/state-file.ts';
 import type { Environment, Io } from './io.ts';
 
 /** Signals that end a command. */

@@ -154,14 +154,14 @@ function createStatePaths(
   flag: string | undefined,
 ): Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePath'> {
   async function stateLocation() {
-    const location = await import('../state/location.ts');
+    const location = await import('../state/state-file.ts');
     return location.stateLocation({ flag, env, platform, home });
   }
   return {
     stateLocation,
     statePath: async () => (await stateLocation()).path,
     async privateDirectory() {
-      const location = await import('../state/location.ts');
+      const location = await import('../state/state-file.ts');
       const byDefault = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
       return dirname(location.stateLocation(byDefault).path);
     },

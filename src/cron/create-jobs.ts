@@ -4,7 +4,7 @@ import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isTokenRejected } from '../errors.ts';
 import { toLogRecord } from '../state/ledger.ts';
-import { hasEnded, thisProcess } from '../state/owner.ts';
+import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
@@ -67,7 +67,7 @@ async function openGuard(
     writeRecovery: (record) => writeRecovery(statePath, toLogRecord(record, JOB_RECORDS)),
     clock,
     newId: randomRecordId,
-    owner: await thisProcess(),
+    owner: await describeThisProcess(),
     hasEnded,
     find,
     post: (job, timeoutMs) => explainInterrupt(context, createCronJob(http, job, timeoutMs)),

@@ -1,13 +1,13 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode, explained, notRegularFile, recordTooLong, shortWrite } from './file-error.ts';
+import { errorCode, explainFileError, notRegularFileError, recordTooLongError, shortWriteError } from './file-error.ts';
 import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
 
-/** Syncs a directory, so that the names in it survive a power cut. Where a system cannot, there is nothing to do. */
+/** Syncs a directory, so that the names in it survive a power failure. Systems that cannot sync directories are ignored. */
 async function syncDirectory(path: string): Promise<void> {
   try {
     const directory = await open(path, O_RDONLY);
@@ -22,9 +22,9 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * Makes a directory and those above it that are missing. (The recursive mode of `mkdir` reports a read-only file
- * system as a missing one.)
- * @returns the directories that were made, outermost first.
+ * Creates a directory and its missing parents. (The recursive mode of `mkdir` reports a read-only file system as a missing
+ * directory.)
+ * @returns the directories that were created, outermost first
  */
 async function makeDirectories(path: string): Promise<readonly string[]> {
   try {
@@ -54,13 +54,13 @@ async function openToAppend(path: string): Promise<{ file: FileHandle; made: rea
   return { file: await open(path, flags, 0o600), made };
 }
 
-/** Opens a regular file to append to it, with its name on disk. */
-async function openNamed(path: string): Promise<FileHandle> {
+/** Opens a regular file to append to it, and makes sure that its directory entry is on disk. */
+async function openDurably(path: string): Promise<FileHandle> {
   const { file, made } = await openToAppend(path);
   try {
     const status = await file.stat();
-    if (!status.isFile()) throw notRegularFile(path, 'written');
-    // An empty file may be new, made by this process or by one that has not synced its name yet.
+    if (!status.isFile()) throw notRegularFileError(path, 'written');
+    // An empty file may have been created just now, by this process or by one that has not synced the directory yet.
     if (status.size === 0) {
       for (const entry of [...made, await realpath(path)]) await syncDirectory(dirname(entry));
     }
@@ -72,37 +72,36 @@ async function openNamed(path: string): Promise<FileHandle> {
 }
 
 /**
- * Makes sure that records can be appended, as far as that can be known before there is one: the file and its directory
- * are made when missing.
- * @throws LocalError when none can be
+ * Makes sure that records can be appended, as far as that can be known without appending one. Creates the file and its
+ * directory when missing.
+ * @throws LocalError when they cannot
  */
-export async function prepareLog(path: string): Promise<void> {
+export async function ensureWritable(path: string): Promise<void> {
   try {
-    const file = await openNamed(path);
+    const file = await openDurably(path);
     await file.close();
   } catch (error) {
-    throw await explained(error, path, 'written');
+    throw await explainFileError(error, path, 'written');
   }
 }
 
-/** The one write. It is not repeated when it falls short: a second one could land behind another process's record. */
+/** Writes once. A short write is not continued: the rest could land after another process's record. */
 async function writeOnce(file: FileHandle, path: string, bytes: Buffer): Promise<void> {
   const { bytesWritten } = await file.write(bytes, 0, bytes.length, null);
-  if (bytesWritten !== bytes.length) throw shortWrite(path, bytesWritten, bytes.length);
+  if (bytesWritten !== bytes.length) throw shortWriteError(path, bytesWritten, bytes.length);
 }
 
 /**
- * Appends one record to the log and resolves once it is on disk. The file and its directory are made when missing
- * (0600, 0700); a symbolic link is followed; nothing that is in the file is ever changed.
- * Any number of processes may append at once.
- * @throws LocalError when it cannot be written. The record is then to be taken as not recorded.
+ * Appends one record to the log and resolves once it is on disk. Creates the file (0600) and its directory (0700) when
+ * missing, follows a symbolic link, and never changes what is in the file. Any number of processes may append at once.
+ * @throws LocalError when it cannot be written; part or all of the record may be in the file all the same
  */
 export async function appendRecord<Fields extends NewRecord>(path: string, record: Fields): Promise<void> {
-  // The newline in front ends whatever torn line a killed writer may have left.
+  // The leading newline ends a torn line that a killed writer may have left.
   const bytes = Buffer.from(`\n${encodeRecord(record)}\n`);
-  if (bytes.length - 2 > MAX_LINE_BYTES) throw recordTooLong(path, bytes.length - 2, MAX_LINE_BYTES);
+  if (bytes.length - 2 > MAX_LINE_BYTES) throw recordTooLongError(path, bytes.length - 2, MAX_LINE_BYTES);
   try {
-    const file = await openNamed(path);
+    const file = await openDurably(path);
     try {
       await writeOnce(file, path, bytes);
       await file.sync();
@@ -110,6 +109,6 @@ export async function appendRecord<Fields extends NewRecord>(path: string, recor
       await file.close();
     }
   } catch (error) {
-    throw await explained(error, path, 'written');
+    throw await explainFileError(error, path, 'written');
   }
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { explained } from './file-error.ts';
+import { explainFileError } from './file-error.ts';
 import { decodeLine, type LogRecord } from './record.ts';
 
 /** One memory page: the kernel completes such a write even if the process is killed during it. */
@@ -49,13 +49,13 @@ export async function openCheckpointFile(statePath: string, key: string): Promis
           await file.write(page, 0, FILE_BYTES, 0);
           return true;
         } catch (error) {
-          throw await explained(error, path, 'written');
+          throw await explainFileError(error, path, 'written');
         }
       },
       close: () => file.close(),
     };
   } catch (error) {
-    throw await explained(error, path, 'written');
+    throw await explainFileError(error, path, 'written');
   }
 }
 
@@ -69,7 +69,7 @@ export async function readCheckpointFile(statePath: string, key: string): Promis
     return decoded.kind === 'record' ? decoded.record : undefined;
   } catch (error) {
     if (isMissing(error)) return undefined;
-    throw await explained(error, path, 'read');
+    throw await explainFileError(error, path, 'read');
   }
 }
 
@@ -79,6 +79,6 @@ export async function countCheckpointFiles(statePath: string): Promise<number> {
     return (await readdir(directoryOf(statePath))).length;
   } catch (error) {
     if (isMissing(error)) return 0;
-    throw await explained(error, directoryOf(statePath), 'read');
+    throw await explainFileError(error, directoryOf(statePath), 'read');
   }
 }

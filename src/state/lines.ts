@@ -5,17 +5,17 @@ const RETURN = 0x0d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** Whole lines of a file. `bytes` is valid only until the next block is asked for. */
+/** Complete lines of a file. `bytes` is valid only until the next block is requested. */
 export interface Block {
   readonly kind: 'lines';
-  /** The number of its first line, counted from 1. */
+  /** The number of its first line, from 1. */
   readonly line: number;
   readonly bytes: Buffer;
-  /** Whether it is a last line without its end: torn, or being written at this moment. */
+  /** Whether it is a last line without a line end: torn, or being written at this moment. */
   readonly isOpen: boolean;
 }
 
-/** A line that has more bytes than allowed; its content is skipped. */
+/** A line longer than allowed; its content is skipped. */
 export interface TooLong {
   readonly kind: 'tooLong';
   readonly line: number;
@@ -23,7 +23,7 @@ export interface TooLong {
 
 export interface Line {
   readonly line: number;
-  /** Without its line end. Valid only until the next block. */
+  /** Without the line end. Valid only until the next block. */
   readonly bytes: Buffer;
 }
 
@@ -33,27 +33,26 @@ function countNewlines(bytes: Buffer): number {
   return count;
 }
 
-/** How far a file was read: where its first line that was not begins. */
-export interface Place {
+/** How far a file was read: the start of its first unread line. */
+export interface FilePosition {
   offset: number;
-  /** The number of that line, counted from 1. */
+  /** The number of that line, from 1. */
   line: number;
 }
 
-/** The beginning of a file. */
-export function beginning(): Place {
+export function startOfFile(): FilePosition {
   return { offset: 0, line: 1 };
 }
 
 /**
- * Reads a file to its end in blocks of whole lines, in constant memory.
- * @param maxLine the bytes that a line may have before its newline.
- * @param place where to begin; it is moved on past every line that has its end
+ * Reads a file to its end in blocks of complete lines, in constant memory.
+ * @param maxLine the most bytes that a line may have before its newline
+ * @param place where to start; it is advanced past every line that has its line end
  */
-export async function* blocksOf(
+export async function* readBlocks(
   file: FileHandle,
   maxLine: number,
-  place: Place = beginning(),
+  place: FilePosition = startOfFile(),
 ): AsyncGenerator<Block | TooLong, void, void> {
   const buffer = Buffer.allocUnsafe(maxLine + '\n'.length);
   let held = 0;
@@ -94,8 +93,8 @@ export async function* blocksOf(
   if (held > 0) yield { kind: 'lines', line, bytes: buffer.subarray(0, held), isOpen: true };
 }
 
-/** Whether a stretch of the block contains one of the texts. To be asked for stretches in rising order. */
-function searcher(block: Buffer, texts: readonly string[]): (start: number, end: number) => boolean {
+/** Returns a check for whether a range of the block contains one of the texts. Ranges must be checked in ascending order. */
+function createSearcher(block: Buffer, texts: readonly string[]): (start: number, end: number) => boolean {
   const searches = texts.map((text) => {
     const wanted = Buffer.from(text);
     return { wanted, next: block.indexOf(wanted) };
@@ -110,12 +109,12 @@ function searcher(block: Buffer, texts: readonly string[]): (start: number, end:
 }
 
 /**
- * The lines of a block that are not blank.
- * @param containing leaves out the lines that look like records and contain none of these texts.
+ * The lines of a block that are not empty.
+ * @param containing leaves out lines that look like records and contain none of these texts
  */
-export function* linesOf(block: Block, containing?: readonly string[]): Generator<Line, void, void> {
+export function* splitLines(block: Block, containing?: readonly string[]): Generator<Line, void, void> {
   const { bytes } = block;
-  const contains = containing && searcher(bytes, containing);
+  const contains = containing && createSearcher(bytes, containing);
   let line = block.line;
   for (let start = 0; start < bytes.length; line += 1) {
     const newline = bytes.indexOf(NEWLINE, start);

@@ -2,16 +2,16 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { appendRecord } from './append.ts';
-import { errorCode, explained, notRegularFile } from './file-error.ts';
-import { beginning, blocksOf, type Line, linesOf, type Place } from './lines.ts';
+import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
+import { type FilePosition, type Line, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { decodeLine, type LogRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
-/** What a line of the file holds. `line` counts from 1, as editors do. */
+/** What a line of the log holds. Lines are numbered from 1, as in editors. */
 export type LogEntry =
   | { readonly kind: 'record'; readonly line: number; readonly record: LogRecord }
-  /** The same record as on an earlier line, as a merge of two copies leaves it. It counts once. */
+  /** The same record as on an earlier line, as merging two copies leaves it. It counts once. */
   | { readonly kind: 'duplicate'; readonly line: number }
-  /** A sound record in a format that a later version of this program writes. */
+  /** An intact record in a format of a newer version of this program. */
   | { readonly kind: 'newer'; readonly line: number; readonly version: number; readonly text: string }
   | { readonly kind: 'damaged'; readonly line: number; readonly why: string };
 
@@ -41,12 +41,11 @@ export function unusableLine(entry: StoreEntry): UnusableLine | undefined {
 
 export interface ReadOptions {
   /**
-   * Only lines that contain one of these texts (see `fieldText`) are read; the others cost next to nothing.
-   * Lines that do not even begin and end like a record are still reported as damaged, but damage in the midst
-   * of a skipped line is not seen.
+   * Only lines that contain one of these texts (see `fieldText`) are decoded; the others cost next to nothing. Lines that do
+   * not start and end like a record are still reported as damaged, but damage inside a skipped line is not seen.
    */
   readonly containing?: readonly string[] | undefined;
-  /** Waits until a record that is being written is there; 2 ms by default. */
+  /** Waits for a record that is being written; 2 ms by default. */
   readonly written?: () => Promise<void>;
 }
 
@@ -70,13 +69,13 @@ interface Cursor {
   inode: number | undefined;
   /** The bytes just before `place`. */
   before: Buffer;
-  place: Place;
+  place: FilePosition;
   /** The checksums read so far. */
   sums: Set<string>;
 }
 
 function newCursor(inode?: number): Cursor {
-  return { inode, before: Buffer.alloc(0), place: beginning(), sums: new Set() };
+  return { inode, before: Buffer.alloc(0), place: startOfFile(), sums: new Set() };
 }
 
 async function bytesBefore(file: FileHandle, offset: number): Promise<Buffer> {
@@ -111,12 +110,12 @@ async function* entriesOf(
   cursor: Cursor,
   isPatient: boolean,
 ): AsyncGenerator<LogEntry, boolean> {
-  for await (const block of blocksOf(file, MAX_LINE_BYTES + '\r'.length, cursor.place)) {
+  for await (const block of readBlocks(file, MAX_LINE_BYTES + '\r'.length, cursor.place)) {
     if (block.kind === 'tooLong') {
       yield { kind: 'damaged', line: block.line, why: `longer than ${MAX_LINE_BYTES} bytes` };
       continue;
     }
-    for (const line of linesOf(block, containing)) {
+    for (const line of splitLines(block, containing)) {
       const entry = entryOf(line, cursor.sums);
       if (entry.kind === 'damaged' && block.isOpen && isPatient) return true;
       yield entry;
@@ -125,7 +124,7 @@ async function* entriesOf(
   return false;
 }
 
-async function* readFrom(
+async function* readFromCursor(
   path: string,
   { containing }: ReadOptions,
   cursor: Cursor,
@@ -136,7 +135,7 @@ async function* readFrom(
     if (file === undefined) return false;
     try {
       const status = await file.stat();
-      if (!status.isFile() && !status.isDirectory()) throw notRegularFile(path, 'read');
+      if (!status.isFile() && !status.isDirectory()) throw notRegularFileError(path, 'read');
       if (status.isFile() && !(await isSameFile(file, status, cursor))) {
         if (cursor.inode !== undefined) yield { kind: 'restart' };
         Object.assign(cursor, newCursor(status.ino));
@@ -149,12 +148,12 @@ async function* readFrom(
       await file.close();
     }
   } catch (error) {
-    throw await explained(error, path, 'read');
+    throw await explainFileError(error, path, 'read');
   }
 }
 
 /** The one write of a record is seen half done only for a moment. */
-async function writtenSoon(): Promise<void> {
+async function waitForWrite(): Promise<void> {
   await setTimeout(2);
 }
 
@@ -171,10 +170,10 @@ function logReader(path: string, options: ReadOptions): () => AsyncGenerator<Sto
   return async function* readNew() {
     const wasFirst = isFirst;
     isFirst = false;
-    const wasLeftOut = yield* readFrom(path, options, cursor, true);
+    const wasLeftOut = yield* readFromCursor(path, options, cursor, true);
     if (!wasLeftOut || !wasFirst) return;
-    await (options.written ?? writtenSoon)();
-    yield* readFrom(path, options, cursor, false);
+    await (options.written ?? waitForWrite)();
+    yield* readFromCursor(path, options, cursor, false);
   };
 }
 

@@ -11,24 +11,24 @@ async function textOf(read: Promise<string>): Promise<string> {
   }
 }
 
-/** A process as the kernel shows it: its state, and when it began; nothing where there is no such process, or no /proc. */
-async function look(pid: number): Promise<{ readonly state?: string; readonly started?: string }> {
+/** The state and start time of a process; empty when there is no such process, or no /proc. */
+async function readProcess(pid: number): Promise<{ readonly state?: string; readonly started?: string }> {
   const stat = await textOf(readFile(`/proc/${pid}/stat`, 'utf8'));
-  // The name, in brackets, may hold spaces and brackets of its own.
+  // The process name, in parentheses, may itself contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, started] = [fields[0], fields[19]];
   return state && started ? { state, started } : {};
 }
 
-/** This process, in words that another one can check later. Nothing in them tells a person where it ran. */
-export async function thisProcess(): Promise<Owner> {
+/** This process, described so that another one can check on it later. Does not reveal where it ran. */
+export async function describeThisProcess(): Promise<Owner> {
   const boot = await textOf(readFile('/proc/sys/kernel/random/boot_id', 'utf8'));
   const processes = await textOf(readlink('/proc/self/ns/pid'));
   const machine = hash('sha256', JSON.stringify([hostname(), boot.trim(), processes]), 'hex').slice(0, 16);
-  return { machine, pid: process.pid, started: (await look(process.pid)).started ?? null };
+  return { machine, pid: process.pid, started: (await readProcess(process.pid)).started ?? null };
 }
 
-function exists(pid: number): boolean {
+function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -39,14 +39,15 @@ function exists(pid: number): boolean {
 
 /**
  * Whether the process that made a reservation is gone.
- * @returns undefined where it cannot be told from here: it ran on another machine, in another container, or before a restart
+ * @returns undefined when this machine cannot tell: the process ran on another machine, in another container, or before a
+ *   reboot
  */
 export async function hasEnded(owner: Owner): Promise<boolean | undefined> {
-  const self = await thisProcess();
+  const self = await describeThisProcess();
   if (owner.machine !== self.machine) return undefined;
-  if (!exists(owner.pid)) return true;
-  const { state, started } = await look(owner.pid);
-  // A zombie is dead, though its number is still taken.
+  if (!processExists(owner.pid)) return true;
+  const { state, started } = await readProcess(owner.pid);
+  // A zombie is dead, though its pid is still taken.
   if (state === 'Z' || state === 'X') return true;
   return owner.started !== null && started !== undefined && started !== owner.started;
 }

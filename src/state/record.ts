@@ -2,23 +2,23 @@ import { isUtf8 } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 
-/** The version of the format that this program writes. Records of a higher one are reported, not read. */
+/** The version of the format that this program writes. Records of a higher version are reported, not read. */
 const VERSION = 1;
 
-/** The longest line that is read or written, in bytes without its line end. */
+/** The longest line that is read or written, in bytes without the line end. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
-/** What every record has: its kind, the moment it was made (ISO 8601), and a random id of its own. */
+/** What every record has: its type, when it was made (ISO 8601), and a random id. */
 export interface RecordHead {
   readonly type: string;
   readonly at: string;
   readonly id: string;
 }
 
-/** A record to be written. `v` and `sum` are the format's own fields. */
+/** A record to write. `v` and `sum` are fields of the format itself. */
 export type NewRecord = RecordHead & { readonly v?: never; readonly sum?: never };
 
-/** A record as it was read: its head is checked, its other fields are whatever was written. */
+/** A record as read: its head has been checked, its other fields may hold anything. */
 export type LogRecord = RecordHead & JsonObject;
 
 export type DecodedLine =
@@ -26,7 +26,7 @@ export type DecodedLine =
   | { readonly kind: 'newer'; readonly version: number; readonly sum: string }
   | { readonly kind: 'damaged'; readonly why: string };
 
-/** Where the moment and the random id of a new record come from. */
+/** Where the time and the random id of a new record come from. */
 export interface Stamp {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -47,18 +47,18 @@ export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(isText);
 }
 
-/** 64 random bits in hex: enough that no two records of a file share an id. */
+/** 64 random bits in hexadecimal: enough that no two records of a file share an id. */
 export function randomRecordId(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** The head of a new record of the given kind. */
+/** The head of a new record of the given type. */
 export function recordHead(type: string, { now, newId }: Stamp): RecordHead {
   return { type, at: new Date(now()).toISOString(), id: newId() };
 }
 
-// The checksum closes the line and covers every byte before it. No version of the format may move it:
-// it is what tells a record of a newer version from a damaged one.
+// The checksum ends the line and covers every byte before it. No version of the format may move it: it is how a record of a
+// newer version is told from a damaged one.
 const SUM_START = ',"sum":"';
 const SUM_END = '"}';
 const SUM_DIGITS = 16;
@@ -69,7 +69,7 @@ function checksum(covered: Uint8Array | string): string {
 }
 
 /**
- * A record as the one line that stands for it in the file, without line ends.
+ * A record as one line of the file, without the line end.
  * @returns `{"v":1,"type":…,"at":…,"id":…,…,"sum":"<16 hex digits>"}`
  */
 export function encodeRecord<Fields extends NewRecord>(record: Fields): string {
@@ -79,20 +79,20 @@ export function encodeRecord<Fields extends NewRecord>(record: Fields): string {
 }
 
 /**
- * The exact text by which a record that has this field can be found in the file before it is parsed.
- * A line may contain it for other reasons; a record whose field has that value always does.
+ * The text by which a record with this field can be found in the file before it is parsed. A record whose field has this
+ * value always contains it; other lines may, too.
  */
 export function fieldText(name: string, value: string): string {
   return fieldsText({ [name]: value });
 }
 
-/** The same for fields that are written one after the other. */
+/** The same for fields that are written next to each other. */
 export function fieldsText(fields: Readonly<Record<string, string>>): string {
   return JSON.stringify(fields).slice(1, -1);
 }
 
-/** The line's own checksum when it is the right one, otherwise undefined. */
-function soundSum(line: Buffer): string | undefined {
+/** The line's checksum if it is valid, otherwise undefined. */
+function validChecksum(line: Buffer): string | undefined {
   const start = line.length - SUM_BYTES;
   if (start <= 0) return undefined;
   const tail = line.toString('latin1', start);
@@ -101,7 +101,7 @@ function soundSum(line: Buffer): string | undefined {
   return sum === checksum(line.subarray(0, start)) ? sum : undefined;
 }
 
-function parsed(line: Buffer): unknown {
+function parseJson(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString('utf8'));
   } catch {
@@ -113,11 +113,11 @@ function damaged(why: string): DecodedLine {
   return { kind: 'damaged', why };
 }
 
-/** Why a line without a right checksum is not a record, as far as the line itself tells. */
-function damageOf(line: Buffer): string {
+/** Why a line without a valid checksum is not a record, as far as the line itself shows. */
+function describeDamage(line: Buffer): string {
   if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line.toString('latin1', 0, 8))) return 'a merge conflict marker';
   if (!isUtf8(line)) return 'not valid UTF-8';
-  const value = parsed(line);
+  const value = parseJson(line);
   if (value === undefined) return 'not a whole record: cut short, or overwritten';
   if (!isJsonObject(value) || !('sum' in value)) return 'not a record: it carries no checksum';
   return 'changed after it was written: its checksum does not match';
@@ -128,15 +128,15 @@ function isRecord(value: JsonObject): value is LogRecord {
 }
 
 /**
- * Reads one line of the file.
- * @param line its bytes without the line end; not blank.
+ * Decodes one line of the file.
+ * @param line its bytes without the line end; not empty
  */
 export function decodeLine(line: Buffer): DecodedLine {
-  const sum = soundSum(line);
-  if (sum === undefined) return damaged(damageOf(line));
-  // A right checksum proves the bytes, not that a program of ours wrote them.
+  const sum = validChecksum(line);
+  if (sum === undefined) return damaged(describeDamage(line));
+  // A valid checksum proves that the bytes are intact, not that this program wrote them.
   if (!isUtf8(line)) return damaged('not valid UTF-8');
-  const value = parsed(line);
+  const value = parseJson(line);
   if (!isJsonObject(value)) return damaged('not a record, though its checksum matches');
   const { v: version, sum: _sum, ...record } = value;
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) {

@@ -4,10 +4,10 @@ import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import type { UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
-import { prepareLog } from '../state/append.ts';
+import { ensureWritable } from '../state/append.ts';
 import { openLedger } from '../state/ledger.ts';
 import { fileStore } from '../state/log.ts';
-import { hasEnded, thisProcess } from '../state/owner.ts';
+import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import {
   filenameIndex,
@@ -62,11 +62,11 @@ async function openDeps(
     ledger,
     clock: context.clock,
     newId: randomRecordId,
-    owner: await thisProcess(),
+    owner: await describeThisProcess(),
     hasEnded,
     async post(body) {
       // Without it, a file would be sent almost whole only to find that this cannot be recorded.
-      preparing ??= prepareLog(path);
+      preparing ??= ensureWritable(path);
       await preparing;
       return await createUpload(http, kind, body);
     },

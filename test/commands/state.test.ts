@@ -97,7 +97,7 @@ describe('state path', () => {
     const directory = tempDirectory();
     const inFile = join(write('file', ''), 'state.jsonl');
     for (const [path, problem, exists] of [
-      [directory, 'A directory is in its place.', true],
+      [directory, 'It is a directory.', true],
       [inFile, 'A part of its path is a file, not a directory.', false],
     ] as const) {
       const plain = await run(['state', 'path', '--state', path]);
@@ -308,7 +308,7 @@ describe('state verify', () => {
 
 describe('what is no state file', () => {
   const places: readonly (readonly [what: string, make: () => string, why: string])[] = [
-    ['a directory', tempDirectory, 'A directory is in its place.'],
+    ['a directory', tempDirectory, 'It is a directory.'],
     [
       'a pipe',
       () => {
@@ -316,9 +316,9 @@ describe('what is no state file', () => {
         execFileSync('mkfifo', [path]);
         return path;
       },
-      'It is a device, a pipe or a socket.',
+      'It is a device, a pipe, or a socket.',
     ],
-    ['a device', () => '/dev/null', 'It is a device, a pipe or a socket.'],
+    ['a device', () => '/dev/null', 'It is a device, a pipe, or a socket.'],
     [
       'a link that leads nowhere',
       () => {
@@ -326,7 +326,7 @@ describe('what is no state file', () => {
         symlinkSync(join(dirname(path), 'missing', 'state.jsonl'), path);
         return path;
       },
-      'It is a symbolic link to a place that does not exist.',
+      'It is a symbolic link to a path that does not exist.',
     ],
     [
       'a link to itself',
@@ -335,7 +335,7 @@ describe('what is no state file', () => {
         symlinkSync(path, path);
         return path;
       },
-      'Its symbolic links lead in a circle.',
+      'Its symbolic links form a loop.',
     ],
   ];
 

@@ -75,21 +75,21 @@ describe('a state file that cannot be written: nothing is posted, as', () => {
     const at = await place();
     mkdirSync(at.path);
     const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
-    await expectStopped(at, ran, 'A directory is in its place');
+    await expectStopped(at, ran, 'It is a directory');
   });
 
   it('it is a pipe', async () => {
     const at = await place();
     execFileSync('mkfifo', [at.path]);
     const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
-    await expectStopped(at, ran, 'a device, a pipe or a socket');
+    await expectStopped(at, ran, 'a device, a pipe, or a socket');
   });
 
   it('a link leads to a full device', async () => {
     const at = await place();
     execFileSync('ln', ['-s', '/dev/full', at.path]);
     const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
-    await expectStopped(at, ran, 'a device, a pipe or a socket');
+    await expectStopped(at, ran, 'a device, a pipe, or a socket');
   });
 
   it('it has reached the largest size allowed', async () => {
@@ -99,7 +99,7 @@ describe('a state file that cannot be written: nothing is posted, as', () => {
       .create('daily', '--state', at.path)
       .map((word) => `'${word}'`)
       .join(' ')}`;
-    await expectStopped(at, await shell(line, { env: at.it.env }), 'bytes fitted');
+    await expectStopped(at, await shell(line, { env: at.it.env }), 'bytes were written');
   });
 
   it.skipIf(MOUNTS === undefined)('the disk is full, or read-only (needs mounts of its own)', async () => {
@@ -226,7 +226,7 @@ describe('a job that was made, and cannot be recorded any more', () => {
     const [id = ''] = await at.cron.idsOf('daily');
     expect(ran.code).toBe(1);
     expect(ran.json()).toMatchObject({ cron_job_id: id, status: 'created' });
-    expect(ran.stderr).toContain('A directory is in its place');
+    expect(ran.stderr).toContain('It is a directory');
     rmSync(at.path, { recursive: true });
     renameSync(aside, at.path);
     const env = { PARTNER_TOKEN: at.it.token };

@@ -2,7 +2,7 @@ import { command } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { findStateFile, isTaken, isWritable } from '../../state/presence.ts';
+import { findStateFile, isPathTaken, isWritable } from '../../state/state-file.ts';
 
 /** What is at the place, and why it cannot serve as the state file where it cannot. */
 async function look(path: string) {
@@ -12,7 +12,7 @@ async function look(path: string) {
     return { exists, bytes: file?.bytes ?? null, writable: await isWritable(path, exists), problem: null };
   } catch (error) {
     if (!(error instanceof LocalError)) throw error;
-    return { exists: await isTaken(path), bytes: null, writable: false, problem: error.info.why ?? error.message };
+    return { exists: await isPathTaken(path), bytes: null, writable: false, problem: error.info.why ?? error.message };
   }
 }
 

@@ -2,8 +2,8 @@ import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import { readLog, unusableLine } from '../../state/log.ts';
-import { findStateFile } from '../../state/presence.ts';
 import type { LogRecord } from '../../state/record.ts';
+import { findStateFile } from '../../state/state-file.ts';
 
 interface Shown {
   readonly line: number;

@@ -4,7 +4,7 @@ import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
 import { readLog, type UnusableLine, unusableLine } from '../../state/log.ts';
-import { findStateFile } from '../../state/presence.ts';
+import { findStateFile } from '../../state/state-file.ts';
 
 /** What a state file holds, with the numbers of the lines that are not ordinary records. */
 interface Audit {

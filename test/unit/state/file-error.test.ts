@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LocalError } from '../../../src/errors.ts';
 import { appendRecord } from '../../../src/state/append.ts';
-import { explained } from '../../../src/state/file-error.ts';
+import { explainFileError } from '../../../src/state/file-error.ts';
 import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
 import { builtChild, said } from './program.ts';
 
@@ -39,7 +39,7 @@ describe('a state file that cannot be used', () => {
     const directory = await temporaryDirectory();
     const written = await failure(appendRecord(directory, record));
     expect(written.message).toBe(`The state file could not be written: ${directory}`);
-    expect(written.why).toContain('A directory is in its place');
+    expect(written.why).toContain('It is a directory');
     expect(written.hint).toContain('--state');
     expect(await failure(entries(directory))).toMatchObject({
       message: `The state file could not be read: ${directory}`,
@@ -61,8 +61,8 @@ describe('a state file that cannot be used', () => {
     const [nowhere, circle] = [join(directory, 'nowhere'), join(directory, 'circle')];
     await symlink(join(directory, 'missing', 'state.jsonl'), nowhere);
     await symlink(circle, circle);
-    expect((await failure(appendRecord(nowhere, record))).why).toContain('symbolic link to a place that does not');
-    expect((await failure(appendRecord(circle, record))).why).toContain('circle');
+    expect((await failure(appendRecord(nowhere, record))).why).toContain('symbolic link to a path that does not');
+    expect((await failure(appendRecord(circle, record))).why).toContain('loop');
     expect(await entries(nowhere)).toEqual([]);
   });
 
@@ -70,8 +70,8 @@ describe('a state file that cannot be used', () => {
     const pipe = join(await temporaryDirectory(), 'pipe');
     execFileSync('mkfifo', [pipe]);
     for (const path of [pipe, '/dev/null', '/dev/full']) {
-      expect((await failure(appendRecord(path, record))).why).toContain('device, a pipe or a socket');
-      expect((await failure(entries(path))).why).toContain('device, a pipe or a socket');
+      expect((await failure(appendRecord(path, record))).why).toContain('device, a pipe, or a socket');
+      expect((await failure(entries(path))).why).toContain('device, a pipe, or a socket');
     }
   });
 
@@ -119,7 +119,7 @@ describe('a state file that cannot be used', () => {
       'fill',
       path,
     ]);
-    expect(JSON.parse(first).details.why).toMatch(/^Only \d+ of the record's \d+ bytes fitted/);
+    expect(JSON.parse(first).details.why).toMatch(/^Only \d+ of the record's \d+ bytes were written/);
     expect(JSON.parse(second).details).toMatchObject({ code: 'EFBIG' });
     expect((await stat(path)).size).toBe(1024);
     await appendRecord(path, record);
@@ -164,7 +164,7 @@ describe('what the file system threw', () => {
     ['EIO', 'The disk reported an error'],
     ['EWHATEVER', 'EWHATEVER: it failed'],
   ])('is explained: %s', async (code, why) => {
-    const error = await explained(thrown(code), '/state.jsonl', 'written');
+    const error = await explainFileError(thrown(code), '/state.jsonl', 'written');
     expect(error).toBeInstanceOf(LocalError);
     expect(error).toMatchObject({
       info: { why: expect.stringContaining(why), hint: expect.stringContaining('--state') },
@@ -173,6 +173,6 @@ describe('what the file system threw', () => {
 
   it('stays as it is when it is a bug', async () => {
     const bug = new TypeError('not a function');
-    expect(await explained(bug, '/state.jsonl', 'read')).toBe(bug);
+    expect(await explainFileError(bug, '/state.jsonl', 'read')).toBe(bug);
   });
 });

@@ -2,7 +2,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { blocksOf, linesOf } from '../../../src/state/lines.ts';
+import { readBlocks, splitLines } from '../../../src/state/lines.ts';
 import { temporaryDirectory } from './files.ts';
 
 interface ReadLine {
@@ -15,9 +15,10 @@ async function readLines(path: string, maxLine: number, containing?: readonly st
   const file = await open(path);
   try {
     const all: ReadLine[] = [];
-    for await (const block of blocksOf(file, maxLine)) {
+    for await (const block of readBlocks(file, maxLine)) {
       if (block.kind === 'tooLong') all.push({ line: block.line, text: null });
-      else for (const { line, bytes } of linesOf(block, containing)) all.push({ line, text: bytes.toString('latin1') });
+      else
+        for (const { line, bytes } of splitLines(block, containing)) all.push({ line, text: bytes.toString('latin1') });
     }
     return all;
   } finally {
@@ -25,8 +26,8 @@ async function readLines(path: string, maxLine: number, containing?: readonly st
   }
 }
 
-/** The same, the plain way. */
-function splitLines(content: string, maxLine: number): ReadLine[] {
+/** The same in the simplest way. */
+function expectedLines(content: string, maxLine: number): ReadLine[] {
   return content
     .split('\n')
     .map((text, index) => ({ line: index + 1, text: text.length > maxLine ? null : text.replace(/\r$/, '') }))
@@ -42,7 +43,7 @@ describe('lines of a file', () => {
     await fc.assert(
       fc.asyncProperty(content, fc.integer({ min: 1, max: 30 }), async (bytes, maxLine) => {
         await writeFile(path, bytes, 'latin1');
-        expect(await readLines(path, maxLine)).toEqual(splitLines(bytes, maxLine));
+        expect(await readLines(path, maxLine)).toEqual(expectedLines(bytes, maxLine));
       }),
       { numRuns: 300 },
     );
@@ -56,7 +57,7 @@ describe('lines of a file', () => {
     await fc.assert(
       fc.asyncProperty(content, texts, fc.integer({ min: 1, max: 30 }), async (bytes, containing, maxLine) => {
         await writeFile(path, bytes, 'latin1');
-        const wanted = splitLines(bytes, maxLine).filter(
+        const wanted = expectedLines(bytes, maxLine).filter(
           ({ text }) => text === null || !/^\{.*\}$/s.test(text) || containing.some((part) => text.includes(part)),
         );
         expect(await readLines(path, maxLine, containing)).toEqual(wanted);

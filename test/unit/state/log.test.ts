@@ -2,7 +2,7 @@ import { appendFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { appendRecord, prepareLog } from '../../../src/state/append.ts';
+import { appendRecord, ensureWritable } from '../../../src/state/append.ts';
 import { readLog } from '../../../src/state/log.ts';
 import { fieldText, MAX_LINE_BYTES } from '../../../src/state/record.ts';
 import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
@@ -13,7 +13,7 @@ describe('preparing', () => {
   it('makes an empty file and its directories for this user alone', async () => {
     const directory = join(await temporaryDirectory(), 'made', 'deep');
     const path = join(directory, 'state.jsonl');
-    await prepareLog(path);
+    await ensureWritable(path);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
     expect(await text(path)).toBe('');
@@ -24,7 +24,7 @@ describe('preparing', () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await appendRecord(path, { ...head, id: '1' });
     const before = await text(path);
-    await prepareLog(path);
+    await ensureWritable(path);
     expect(await text(path)).toBe(before);
   });
 
@@ -35,7 +35,7 @@ describe('preparing', () => {
     for (const path of [dangling, directory, '/dev/null']) {
       const refusal = await appendRecord(path, { ...head, id: '1' }).catch((error) => error);
       expect(refusal).toMatchObject({ type: 'local', message: `The state file could not be written: ${path}` });
-      await expect(prepareLog(path)).rejects.toMatchObject({
+      await expect(ensureWritable(path)).rejects.toMatchObject({
         message: refusal.message,
         info: { why: refusal.info.why },
       });
