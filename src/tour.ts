@@ -13,145 +13,130 @@ agents:
     api_chat_routing_mode: session_workflow
 `;
 
-interface Step {
-  readonly says: string;
-  /** The command line as a person would type it; `$SOURCE` stands for what `keep` kept. */
-  readonly line: string;
-  readonly words: readonly string[];
-  /** The variable that keeps what the command answers. */
-  readonly keep?: string;
-  /** How it is to end where that is not well. */
-  readonly ends?: Ending;
-}
-
-interface Ending {
-  readonly code: number;
-  /** What that code means. */
-  readonly means: string;
-}
-
-function step(says: string, words: readonly string[]): Step {
-  const shown = words.map((word) => (/^[\w.:$/-]+$/.test(word) ? word : `'${word}'`));
-  return { says, words, line: `partnerctl ${shown.join(' ')}` };
-}
-
-function kept(says: string, name: string, words: readonly string[]): Step {
-  const { line, ...rest } = step(says, words);
-  return { ...rest, line: `${name}=$(${line})`, keep: name };
-}
-
-function ending(ends: Ending, says: string, words: readonly string[]): Step {
-  return { ...step(says, words), ends };
-}
-
-const FAQ = `# Questions that come often
+const FAQ = `# Frequently asked questions
 
 Invoices are sent on the first day of the month.
 `;
 
-const JOB = [
+interface Step {
+  readonly comment: string;
+  /** The arguments; `$SOURCE` stands for the variable that an earlier step saved. */
+  readonly args: readonly string[];
+  /** The variable that saves the output, as `NAME=$(…)` does in a shell. */
+  readonly saveAs?: string;
+  /** The exit code, when it is not 0, and what it means. */
+  readonly exit?: { readonly code: number; readonly meaning: string };
+}
+
+const CREATE_JOB = [
   ['cron', 'create', '--agent', 'name:Support', '--space', 'ext:acme-001', '--name', 'daily'],
-  ['--instructions', 'Sum up the day.', '--schedule', '0 18 * * 1-5', '--timezone', 'Europe/Berlin'],
+  ['--instructions', 'Summarize the day.', '--schedule', '0 18 * * 1-5', '--timezone', 'Europe/Berlin'],
 ].flat();
 
-/** The tour: what is said before each command, and its words. */
+const SESSION = ['--source', '$SOURCE', '--session', 'ticket-42'];
+
 const STEPS: readonly Step[] = [
-  step('Check the manifest; nothing is sent.', ['provision', 'acme.yaml', '--check']),
-  step('Show what would be done.', ['provision', 'acme.yaml', '--dry-run']),
-  step('Create the space and install its agent.', ['provision', 'acme.yaml']),
-  step('Run it again: everything is there, so nothing is posted.', ['provision', 'acme.yaml']),
-  step('The spaces that the token reaches.', ['spaces', 'list']),
-  step('The agents of the space, found by your own id for it.', ['agents', 'list', 'ext:acme-001']),
-  kept("The agent's API chat source: made, or found.", 'SOURCE', [
-    'chat',
-    'setup',
-    'ext:acme-001',
-    'name:Support',
-    '--query',
-    'source_id',
-  ]),
-  step('Send a message and wait for the reply.', [
-    'chat',
-    'send',
-    '--source',
-    '$SOURCE',
-    '--session',
-    'ticket-42',
-    '--wait',
-    'My invoice is missing.',
-  ]),
-  step('The conversation so far.', ['chat', 'tail', '--source', '$SOURCE', '--session', 'ticket-42', '--no-follow']),
-  step('Upload a file; agents refer to it by its id.', ['upload', 'faq.md', '--as', 'document']),
-  step('The same again is known, and skipped.', ['upload', 'faq.md', '--as', 'document']),
-  step('Schedule a job: on weekdays at six.', JOB),
-  ending({ code: 5, means: 'the job exists, and nothing was posted' }, 'The same again makes no second job.', JOB),
-  step('With --ensure a job that is there already is a success.', [...JOB, '--ensure']),
-  step('The jobs, joined with what the state file knows.', ['cron', 'list']),
+  { comment: 'Check the manifest; nothing is sent.', args: ['provision', 'acme.yaml', '--check'] },
+  { comment: 'Show what would be done.', args: ['provision', 'acme.yaml', '--dry-run'] },
+  { comment: 'Create the space and install its agent.', args: ['provision', 'acme.yaml'] },
+  { comment: 'Run it again: everything exists, so nothing is posted.', args: ['provision', 'acme.yaml'] },
+  { comment: 'List the spaces that the token can see.', args: ['spaces', 'list'] },
+  { comment: 'List the agents of the space, by your own id for it.', args: ['agents', 'list', 'ext:acme-001'] },
+  {
+    comment: "Create or find the agent's API chat source.",
+    args: ['chat', 'setup', 'ext:acme-001', 'name:Support', '--query', 'source_id'],
+    saveAs: 'SOURCE',
+  },
+  {
+    comment: 'Send a message and wait for the reply.',
+    args: ['chat', 'send', ...SESSION, '--wait', 'My invoice is missing.'],
+  },
+  { comment: 'Show the conversation so far.', args: ['chat', 'tail', ...SESSION, '--no-follow'] },
+  { comment: 'Upload a file; agents refer to it by its id.', args: ['upload', 'faq.md', '--as', 'document'] },
+  { comment: 'Upload it again: it is known and skipped.', args: ['upload', 'faq.md', '--as', 'document'] },
+  { comment: 'Schedule a job: on weekdays at six.', args: CREATE_JOB },
+  {
+    comment: 'Schedule it again: no second job is created.',
+    args: CREATE_JOB,
+    exit: { code: 5, meaning: 'the job exists, and nothing was posted' },
+  },
+  { comment: 'With --ensure, an existing job is a success.', args: [...CREATE_JOB, '--ensure'] },
+  { comment: 'List the jobs, together with what the state file knows.', args: ['cron', 'list'] },
 ];
+
+/** The command line of a step as a person would type it. */
+function commandLine({ args, saveAs }: Step): string {
+  const quoted = args.map((arg) => (/^[\w.:$/-]+$/.test(arg) ? arg : `'${arg}'`));
+  const line = `partnerctl ${quoted.join(' ')}`;
+  return saveAs === undefined ? line : `${saveAs}=$(${line})`;
+}
 
 const PROGRAM = fileURLToPath(new URL('../bin/partnerctl.js', import.meta.url));
 
-interface Place {
+interface RunOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Capture the output instead of showing it. */
+  readonly capture?: boolean;
+  /** The expected exit code; 0 by default. */
+  readonly exitCode?: number;
 }
 
 /**
- * Runs one process with our own input and errors.
- * @returns what it wrote, where that is kept; otherwise it goes to our own output
- * @throws Error when it does not end as it should
+ * Runs a Node.js program with our own input and errors.
+ * @returns its output if it is captured, otherwise an empty text
+ * @throws Error when it exits with another code than the expected one
  */
-async function run(
-  args: readonly string[],
-  { cwd, env }: Place,
-  { keep = false, code: wanted = 0 } = {},
-): Promise<string> {
-  const child = spawn(process.execPath, args, { cwd, env, stdio: ['inherit', keep ? 'pipe' : 'inherit', 'inherit'] });
-  let written = '';
+async function run(args: readonly string[], options: RunOptions): Promise<string> {
+  const { cwd, env, capture = false, exitCode = 0 } = options;
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env,
+    stdio: ['inherit', capture ? 'pipe' : 'inherit', 'inherit'],
+  });
+  let output = '';
   child.stdout?.on('data', (chunk: unknown) => {
-    written += String(chunk);
+    output += String(chunk);
   });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  if (code !== wanted) throw new Error(`${args.slice(1).join(' ')} ended with ${code}, not with ${wanted}`);
-  return written.trim();
+  if (code !== exitCode) throw new Error(`${args.slice(1).join(' ')} exited with ${code}, not with ${exitCode}.`);
+  return output.trim();
 }
 
-/** The steps themselves, inside `sandbox run`: every one is a real command that makes real requests. */
-async function steps(): Promise<void> {
+/** Runs the steps inside `sandbox run`: each is a real command that makes real requests. */
+async function runSteps(): Promise<void> {
   const variables = new Map<string, string>();
-  for (const { says, line, words, keep, ends } of STEPS) {
-    process.stdout.write(`\n# ${says}\n$ ${line}\n`);
-    const given = words.map((word) => (word.startsWith('$') ? (variables.get(word.slice(1)) ?? word) : word));
-    const env = { ...process.env, PARTNER_OUTPUT: keep === undefined ? 'table' : 'tsv' };
-    const place = { cwd: process.cwd(), env };
-    const answer = await run([PROGRAM, ...given], place, {
-      keep: keep !== undefined,
-      ...(ends && { code: ends.code }),
-    });
-    if (ends) process.stdout.write(`# It ended with ${ends.code}: ${ends.means}.\n`);
-    if (keep !== undefined) variables.set(keep, answer);
+  for (const step of STEPS) {
+    const { comment, saveAs, exit } = step;
+    process.stdout.write(`\n# ${comment}\n$ ${commandLine(step)}\n`);
+    const args = step.args.map((arg) => (arg.startsWith('$') ? (variables.get(arg.slice(1)) ?? arg) : arg));
+    const capture = saveAs !== undefined;
+    const env = { ...process.env, PARTNER_OUTPUT: capture ? 'tsv' : 'table' };
+    const output = await run([PROGRAM, ...args], { cwd: process.cwd(), env, capture, exitCode: exit?.code ?? 0 });
+    if (exit) process.stdout.write(`# Exit code ${exit.code}: ${exit.meaning}.\n`);
+    if (saveAs !== undefined) variables.set(saveAs, output);
   }
   process.stdout.write(
-    '\nAll of it went to a sandbox on this machine, which is gone now. `partnerctl sandbox start` keeps one running.\n',
+    '\nAll requests went to a sandbox on this machine, which is gone now. `partnerctl sandbox start` runs one until you stop it.\n',
   );
 }
 
-/** `npm start`: the main job against a sandbox of its own, in a directory of its own. */
-async function tour(): Promise<void> {
+/** `npm start`: the main job against a sandbox and in a directory of its own. */
+async function runTour(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-tour-'));
   try {
     await writeFile(join(directory, 'acme.yaml'), MANIFEST);
     await writeFile(join(directory, 'faq.md'), FAQ);
     process.stdout.write(`acme.yaml:\n\n${MANIFEST.replace(/^/gm, '  ').trimEnd()}\n`);
-    const own = { PARTNER_CONFIG_DIR: join(directory, 'config'), PARTNER_PROFILE: '' };
-    const inside = [PROGRAM, 'sandbox', 'run', '--', process.execPath, fileURLToPath(import.meta.url), 'steps'];
-    await run(inside, { cwd: directory, env: { ...process.env, ...own } });
+    const env = { ...process.env, PARTNER_CONFIG_DIR: join(directory, 'config'), PARTNER_PROFILE: '' };
+    const steps = [process.execPath, fileURLToPath(import.meta.url), 'steps'];
+    await run([PROGRAM, 'sandbox', 'run', '--', ...steps], { cwd: directory, env });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-await (process.argv[2] === 'steps' ? steps() : tour());
+await (process.argv[2] === 'steps' ? runSteps() : runTour());

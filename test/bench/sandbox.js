@@ -20,7 +20,7 @@ export async function peakMemory(args, env) {
   return Number(kib) / 1024;
 }
 
-/** Starts `sandbox start` and gives what it prints, with a way to end it. */
+/** Runs `sandbox start`. @returns the environment for commands, and a client for its admin API */
 export async function startSandbox(dataDir) {
   const data = dataDir === undefined ? [] : ['--data', dataDir];
   const child = spawn(process.execPath, [PROGRAM, 'sandbox', 'start', '-o', 'json', '--quiet', ...data], {
@@ -28,19 +28,19 @@ export async function startSandbox(dataDir) {
   });
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   const { base_url, token, admin_url, admin_key } = JSON.parse(line);
-  const ask = async (path, init) => {
+  const request = async (path, init) => {
     const headers = { authorization: `Bearer ${admin_key}`, 'content-type': 'application/json' };
     const response = await fetch(admin_url + path, { headers, ...init });
-    if (!response.ok) throw new Error(`The sandbox answered ${response.status}: ${await response.text()}`);
+    if (!response.ok) throw new Error(`The sandbox responded with ${response.status}: ${await response.text()}`);
     return response;
   };
   return {
     env: { PARTNER_BASE_URL: base_url, PARTNER_TOKEN: token },
-    /** Calls the admin API. */
-    admin: (path, body) => ask(path, { method: 'POST', body: JSON.stringify(body) }),
-    /** Reads from it. */
-    read: async (path) => (await ask(path)).json(),
-    /** Its own peak memory in MiB; undefined where the system does not tell. */
+    /** Posts to the admin API. */
+    admin: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
+    /** Reads from the admin API and parses the JSON. */
+    read: async (path) => (await request(path)).json(),
+    /** Its own peak memory in MiB; undefined on systems other than Linux. */
     peakMiB() {
       if (process.platform !== 'linux') return undefined;
       const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'));

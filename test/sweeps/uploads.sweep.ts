@@ -18,14 +18,14 @@ const startChild = prepareChildSandboxes();
 
 const MIB = 1024 * 1024;
 
-/** The most memory that a process has had so far, in MiB. */
+/** The peak memory of a process so far, in MiB. */
 async function peakMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'the memory of the sandbox does not depend on the size of what comes',
+  'the memory of the sandbox does not depend on the size of uploads',
   async () => {
     const directory = await temporaryDirectory();
     const child = await startChild(join(directory, 'data'));
@@ -38,13 +38,15 @@ test.skipIf(process.platform !== 'linux')(
       for (let sent = 0; sent < mebibytes; sent += 1) yield block;
       yield Buffer.from(FORM_END);
     }
-    const answers = await Promise.all([streamForm(on, ATTACHMENTS, body(512)), streamForm(on, DOCUMENTS, body(256))]);
-    expect(answers.map(({ status, json }) => [status, json.bytes])).toEqual([
+    const responses = await Promise.all([streamForm(on, ATTACHMENTS, body(512)), streamForm(on, DOCUMENTS, body(256))]);
+    expect(responses.map(({ status, json }) => [status, json.bytes])).toEqual([
       [201, 512 * MIB],
       [201, 256 * MIB],
     ]);
     const headers = { authorization: `Bearer ${child.adminKey}` };
-    const content = await fetch(`${child.adminUrl}/uploads/${answers[0].json.file_attachment_id}/content`, { headers });
+    const content = await fetch(`${child.adminUrl}/uploads/${responses[0].json.file_attachment_id}/content`, {
+      headers,
+    });
     let read = 0;
     for await (const chunk of content.body ?? []) read += chunk.length;
     expect(read).toBe(512 * MIB);
@@ -52,7 +54,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test('500 uploads over lines that break are there once each where they were answered', async () => {
+test('of 500 uploads over failing connections each acknowledged one is stored exactly once', async () => {
   const directory = await temporaryDirectory();
   const on = connectToChild(await startChild(join(directory, 'data')));
   const rules = [
@@ -63,23 +65,23 @@ test('500 uploads over lines that break are there once each where they were answ
   ];
   expect((await on.admin('PUT', '/faults', { rules, seed: 7 })).status).toBe(200);
   const lost: string[] = [];
-  const answered: string[] = [];
+  const acknowledged: string[] = [];
   const send = async (number: number): Promise<void> => {
     const content = `file ${number} `.repeat(6_000);
-    const answer = await postForm(on, ATTACHMENTS, fileForm(content)).catch(() => undefined);
-    if (answer?.status === 201) answered.push(sha256(content));
+    const response = await postForm(on, ATTACHMENTS, fileForm(content)).catch(() => undefined);
+    if (response?.status === 201) acknowledged.push(sha256(content));
     else lost.push(sha256(content));
   };
   for (let number = 0; number < 500; number += 10) {
     await Promise.all(Array.from({ length: 10 }, (_, index) => send(number + index)));
   }
   const { uploads } = (await on.admin('GET', '/uploads')).json;
-  const there: string[] = uploads.map((each: { sha256: string }) => each.sha256);
-  expect(new Set(there).size).toBe(there.length);
-  for (const sum of answered) expect(there).toContain(sum);
-  const carriedOut = there.filter((sum) => lost.includes(sum));
+  const stored: string[] = uploads.map((each: { sha256: string }) => each.sha256);
+  expect(new Set(stored).size).toBe(stored.length);
+  for (const sum of acknowledged) expect(stored).toContain(sum);
+  const processed = stored.filter((sum) => lost.includes(sum));
   const { requests } = (await on.admin('GET', '/requests')).json;
-  const after = requests.filter(({ fault }: { fault: string | null }) => fault === 'reset/after');
-  expect(after.length).toBeGreaterThan(0);
-  expect([carriedOut.length, there.length]).toEqual([after.length, answered.length + after.length]);
+  const lostResponses = requests.filter(({ fault }: { fault: string | null }) => fault === 'reset/after');
+  expect(lostResponses.length).toBeGreaterThan(0);
+  expect([processed.length, stored.length]).toEqual([lostResponses.length, acknowledged.length + lostResponses.length]);
 });
