@@ -2,20 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestError } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
-import { settingsAdmin, tokenAdmin } from './admin/access.ts';
-import { chatAdmin } from './admin/chat.ts';
-import { clockAdmin } from './admin/clock.ts';
-import { cronAdmin, dataAdmin, uploadAdmin } from './admin/data.ts';
-import { faultAdmin } from './admin/faults.ts';
-import { requireAdminKey, requireScope, requireToken } from './auth.ts';
+import { addSettingsAdmin, addTokenAdmin } from './admin/access.ts';
+import { addChatAdmin } from './admin/chat.ts';
+import { addClockAdmin } from './admin/clock.ts';
+import { addCronAdmin, addDataAdmin, addUploadAdmin } from './admin/data.ts';
+import { addFaultAdmin } from './admin/faults.ts';
+import { requireAdminKey, requireToken } from './auth.ts';
 import { injectFaults, isAlreadySent } from './fault-middleware.ts';
 import { Problem, problemBody } from './problem.ts';
-import { chatRoutes } from './routes/chat.ts';
-import { cronJobRoutes } from './routes/cron-jobs.ts';
-import { provisioningRoutes } from './routes/provisioning.ts';
-import { spaceRoutes } from './routes/spaces.ts';
-import { uploadRoutes } from './routes/uploads.ts';
-import { commonHeaders, createId, type Route, type Service, type ServiceEnv, timestamp } from './service.ts';
+import { addChatRoutes } from './routes/chat.ts';
+import { addCronJobRoutes } from './routes/cron-jobs.ts';
+import { addProvisioningRoutes } from './routes/provisioning.ts';
+import { addSpaceRoutes } from './routes/spaces.ts';
+import { addUploadRoutes } from './routes/uploads.ts';
+import { commonHeaders, createId, type Service, type ServiceApp, type ServiceEnv, timestamp } from './service.ts';
 
 const VALID_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -62,18 +62,17 @@ function waitForDisk({ store }: Service): MiddlewareHandler<ServiceEnv> {
   };
 }
 
-/** Adds routes, and a 405 with Allow for every other method on their paths. */
-function addRoutes(app: Hono<ServiceEnv>, prefix: string, routes: readonly Route[]): void {
-  const methodsByPath = new Map<string, string[]>();
-  for (const { method, path, scope, handle } of routes) {
-    const fullPath = `${prefix}${path}`;
-    if (scope) app.on(method, fullPath, requireScope(scope));
-    app.on(method, fullPath, handle);
-    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
-    methodsByPath.set(fullPath, [...(methodsByPath.get(fullPath) ?? []), ...methods]);
+/** Adds a 405 with Allow for every other method on the paths of the app. */
+function refuseOtherMethods(app: ServiceApp): void {
+  const methodsByPath = new Map<string, Set<string>>();
+  for (const { path, method } of app.routes) {
+    if (method === 'ALL') continue;
+    const methods = methodsByPath.get(path) ?? new Set();
+    methodsByPath.set(path, methods.add(method));
+    if (method === 'GET') methods.add('HEAD');
   }
   for (const [path, methods] of methodsByPath) {
-    const allowed = methods.join(', ');
+    const allowed = [...methods].join(', ');
     app.all(path, (c) => {
       const message = `${c.req.method} is not allowed here. Use ${allowed}.`;
       throw new Problem(405, 'method_not_allowed', message, { headers: { Allow: allowed } });
@@ -98,24 +97,18 @@ export function answerUnroutable(error: unknown): Response {
 }
 
 /** The partner API (spec §4) and the admin API as one app. Paths are exact: `/spaces` is not `/spaces/`. */
-export function createApp(service: Service): Hono<ServiceEnv> {
+export function createApp(service: Service): ServiceApp {
   const app = new Hono<ServiceEnv>();
   app.use(setCommonHeaders(service));
   app.use('/v1/*', logRequest(service), injectFaults(service), addLatency(service), requireToken(service));
   app.use('/v1/*', waitForDisk(service));
   app.use('/_sandbox/*', requireAdminKey(service), waitForDisk(service));
-  const partnerRoutes = [spaceRoutes, provisioningRoutes, chatRoutes, cronJobRoutes, uploadRoutes];
-  const adminRoutes = [tokenAdmin, settingsAdmin, faultAdmin, dataAdmin, chatAdmin, cronAdmin, uploadAdmin, clockAdmin];
-  addRoutes(
-    app,
-    '/v1',
-    partnerRoutes.flatMap((routes) => routes(service)),
-  );
-  addRoutes(
-    app,
-    '/_sandbox',
-    adminRoutes.flatMap((routes) => routes(service)),
-  );
+  const partnerApi = [addSpaceRoutes, addProvisioningRoutes, addChatRoutes, addCronJobRoutes, addUploadRoutes];
+  for (const addRoutes of partnerApi) addRoutes(app.basePath('/v1'), service);
+  const accessAdmin = [addTokenAdmin, addSettingsAdmin, addFaultAdmin];
+  const contentAdmin = [addDataAdmin, addChatAdmin, addCronAdmin, addUploadAdmin, addClockAdmin];
+  for (const addRoutes of [...accessAdmin, ...contentAdmin]) addRoutes(app.basePath('/_sandbox'), service);
+  refuseOtherMethods(app);
   app.notFound((c) => {
     throw new Problem(404, 'not_found', `There is nothing at ${c.req.path}.`);
   });

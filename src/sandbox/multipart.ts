@@ -14,6 +14,8 @@ const MAX_OVERHEAD = 64 * 1024;
 
 const MAX_FIELDS = 100;
 
+const FILE_REQUIRED = 'must be a file, with a filename';
+
 type ReceivedForm = Pick<Upload, 'filename' | 'content_type' | 'fields'> & StoredBytes;
 
 interface UploadTarget {
@@ -106,9 +108,10 @@ class FormReceiver {
         reject(invalidInput([{ path: '', message }]));
       });
       this.#parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
-        if (valueTruncated) reject(tooLarge('The fields are', MAX_OVERHEAD));
-        else if (name === FILE_FIELD)
-          reject(invalidInput([{ path: name, message: 'must be a file, with a filename' }]));
+        // The types of the library leave out that a part may have no name.
+        if (name === undefined) reject(malformed('a field has no name'));
+        else if (valueTruncated) reject(tooLarge('The fields are', MAX_OVERHEAD));
+        else if (name === FILE_FIELD) reject(invalidInput([{ path: name, message: FILE_REQUIRED }]));
         else this.#fields.push([unescapeName(name), value]);
       });
       this.#parser.on('file', (name, body, filename, _encoding, content_type) => {

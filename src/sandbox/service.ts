@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
-import type { Context } from 'hono';
+import type { Context, Hono } from 'hono';
 import type { AgentRunner } from './agents/agent-runner.ts';
 import type { CronRunner } from './agents/cron-runner.ts';
 import type { FaultInjector, HistoryQuirk } from './faults.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Scope, Token } from './store/changes.ts';
+import type { Token } from './store/changes.ts';
 import type { Store } from './store/store.ts';
 
 /** What the handlers of one running sandbox share. */
@@ -44,13 +44,7 @@ export interface ServiceEnv {
 
 export type ServiceContext = Context<ServiceEnv>;
 
-/** One endpoint: its path below `/v1` or `/_sandbox`, the scope that a partner token needs, and its handler. */
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly scope?: Scope;
-  handle(c: ServiceContext): Response | Promise<Response>;
-}
+export type ServiceApp = Hono<ServiceEnv>;
 
 /** A new identifier: the prefix, an underscore, and 80 random bits in hexadecimal. */
 export function createId(prefix: string): string {

@@ -71,6 +71,6 @@ export function issueChatToken(
 }
 
 /** A token as the admin API shows it, without the hash of its secret. */
-export function toPublicToken({ token_id, scopes, allowed_ip_cidrs, source_id, created_at }: Token) {
-  return { token_id, scopes, allowed_ip_cidrs, source_id, created_at };
+export function toPublicToken({ secret_sha256: _, ...token }: Token) {
+  return token;
 }

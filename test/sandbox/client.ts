@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { ChildSandbox } from './child-process.ts';
@@ -94,4 +95,38 @@ export function provisionBody(externalId: string, more: Record<string, unknown> 
     ],
     ...more,
   };
+}
+
+/** A bare connection to a sandbox. */
+export interface RawConnection {
+  readonly socket: Socket;
+  /** Everything that came back, and how the connection ended: `ended`, `closed`, or the code of the error. */
+  readonly whole: Promise<{ text: string; end: string }>;
+  /** The first of what comes back. */
+  first(): Promise<string>;
+}
+
+/** Opens a connection that is closed when the test ends, and writes to it. */
+export function openConnection({ sandbox }: Pick<TestSandbox, 'sandbox'>, request: string): RawConnection {
+  const { hostname, port } = new URL(sandbox.baseUrl);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  let end = 'closed';
+  socket.on('data', (data) => {
+    text += data;
+  });
+  socket.on('end', () => {
+    end = 'ended';
+  });
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    end = error.code ?? 'error';
+  });
+  const whole = new Promise<{ text: string; end: string }>((resolve) => {
+    socket.on('close', () => resolve({ text, end }));
+  });
+  onTestFinished(() => void socket.destroy());
+  socket.write(request);
+  const first = (): Promise<string> =>
+    text ? Promise.resolve(text) : new Promise((resolve) => socket.once('data', (data) => resolve(String(data))));
+  return { socket, whole, first };
 }

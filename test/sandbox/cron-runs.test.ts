@@ -79,13 +79,6 @@ describe('a run', () => {
     expect((await on.admin('GET', '/clock')).json.now).toBe('2026-01-01T01:00:00.000Z');
   });
 
-  test('takes place for each of two identical jobs', async () => {
-    const { create, runs, clock } = await startAt('2026-01-01T00:00:00Z');
-    const jobs = [await create('0 12 *'), await create('0 12 *')];
-    await clock({ advance: '1d' });
-    for (const job of jobs) expect(await runs(job)).toEqual(['2026-01-01T12:00:00.000Z']);
-  });
-
   test("is skipped when a caller's message has its external id, and the next one takes place", async () => {
     const { create, runs, clock, chat } = await startAt('2026-01-01T00:00:00Z');
     const job = await create('0 * *');

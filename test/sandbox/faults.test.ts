@@ -1,9 +1,8 @@
-import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createRequestMatcher, type Fault, FaultInjector } from '../../src/sandbox/faults.ts';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
-import { PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
+import { openConnection, PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
 import { waitForLoggedRequest } from './uploads.ts';
 
 type Rule = FaultPlan['rules'][number];
@@ -22,27 +21,10 @@ async function countSpaces({ partner }: TestSandbox): Promise<number> {
   return (await partner('GET', SPACES)).json.count;
 }
 
-/** Sends a GET on a bare socket. @returns what comes back before the connection ends, and how it ends */
-function exchange({ sandbox, token }: TestSandbox, path: string): Promise<{ text: string; end: string }> {
-  const { hostname, port } = new URL(sandbox.baseUrl);
-  return new Promise((resolve) => {
-    let text = '';
-    let end = 'closed';
-    const socket = connect(Number(port), hostname, () => {
-      socket.write(`GET /v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-    });
-    socket.setEncoding('utf8');
-    socket.on('data', (data) => {
-      text += data;
-    });
-    socket.on('end', () => {
-      end = 'ended';
-    });
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      end = error.code ?? 'error';
-    });
-    socket.on('close', () => resolve({ text, end }));
-  });
+/** Sends a GET on a bare connection. @returns what comes back, and how the connection ends */
+function exchange(on: TestSandbox, path: string): Promise<{ text: string; end: string }> {
+  const headers = `Host: x\r\nAuthorization: Bearer ${on.token}\r\n`;
+  return openConnection(on, `GET /v1${path} HTTP/1.1\r\n${headers}\r\n`).whole;
 }
 
 /** The status and the fault of every logged request. */

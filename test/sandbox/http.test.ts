@@ -1,19 +1,15 @@
-import { connect, type Socket } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { call, PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
+import {
+  call,
+  openConnection,
+  PROVISION,
+  provisionBody,
+  SPACES,
+  startTestSandbox,
+  type TestSandbox,
+} from './client.ts';
 import { waitForLoggedRequest } from './uploads.ts';
-
-/** Opens a bare socket to a sandbox and writes to it. */
-function openSocket({ sandbox }: TestSandbox, text: string): { socket: Socket; response: () => Promise<string> } {
-  const { hostname, port } = new URL(sandbox.baseUrl);
-  const socket = connect(Number(port), hostname);
-  onTestFinished(() => {
-    socket.destroy();
-  });
-  socket.write(text);
-  return { socket, response: () => new Promise((resolve) => socket.once('data', (data) => resolve(String(data)))) };
-}
 
 describe('paths and methods', () => {
   test.each([
@@ -61,8 +57,8 @@ describe('paths and methods', () => {
   });
 
   test('a request with an invalid Host header is 400 in the one error shape', async () => {
-    const { response } = openSocket(await startTestSandbox(), 'GET /v1/ HTTP/1.1\r\nHost: a b\r\n\r\n');
-    const text = await response();
+    const { first } = openConnection(await startTestSandbox(), 'GET /v1/ HTTP/1.1\r\nHost: a b\r\n\r\n');
+    const text = await first();
     expect(text).toMatch(/^HTTP\/1\.1 400 /);
     expect(text).toContain('{"error":{"code":"bad_request"');
   });
@@ -100,19 +96,19 @@ describe('JSON bodies', () => {
 
   function startPost(on: TestSandbox, headers: string) {
     const common = `Host: x\r\nAuthorization: Bearer ${on.token}\r\nContent-Type: application/json\r\n`;
-    return openSocket(on, `POST /v1${PROVISION} HTTP/1.1\r\n${common}${headers}\r\n\r\n`);
+    return openConnection(on, `POST /v1${PROVISION} HTTP/1.1\r\n${common}${headers}\r\n\r\n`);
   }
 
   test('a declared length over 1 MiB is 413 before any of the body arrives', async () => {
-    const { response } = startPost(await startTestSandbox(), `Content-Length: ${1024 * 1024 + 1}`);
-    expect(await response()).toMatch(/^HTTP\/1\.1 413 /);
+    const { first } = startPost(await startTestSandbox(), `Content-Length: ${1024 * 1024 + 1}`);
+    expect(await first()).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test('a streamed body is 413 as soon as it is over 1 MiB', async () => {
-    const { socket, response } = startPost(await startTestSandbox(), 'Transfer-Encoding: chunked');
+    const { socket, first } = startPost(await startTestSandbox(), 'Transfer-Encoding: chunked');
     // The body never ends: the response must not wait for it.
     for (let sent = 0; sent <= 16; sent += 1) socket.write(`10000\r\n${'x'.repeat(0x10000)}\r\n`);
-    expect(await response()).toMatch(/^HTTP\/1\.1 413 /);
+    expect(await first()).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test('a body that the caller cuts short is 400, not a crash', async () => {

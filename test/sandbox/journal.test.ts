@@ -65,13 +65,6 @@ test('concurrent changes share a sync, and each is durable only after its own', 
   expect(syncs.mock.calls.length).toBeLessThan(10);
 });
 
-test('without changes nothing is written', async () => {
-  const { journal, syncs } = await createJournal();
-  await journal.durable();
-  await journal.close();
-  expect(syncs).not.toHaveBeenCalled();
-});
-
 test('close writes what is queued; after it nothing can be appended', async () => {
   const { journal, changes } = await createJournal();
   journal.append([change(1)]);

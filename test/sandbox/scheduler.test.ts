@@ -195,14 +195,6 @@ describe('scheduled tasks', () => {
     expect(await on.runs(job)).toEqual(['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z']);
   });
 
-  test("run on the machine's own timers", async () => {
-    const on = await startTestSandbox();
-    const chat = await createChat(on);
-    await on.admin('PATCH', '/clock', { advance: '1d' });
-    await chat.send('Hello');
-    await expect.poll(() => chat.history()).toHaveLength(2);
-  });
-
   test('of all sessions and jobs run in the order of their moments', async () => {
     const script = [{ pattern: 'slow', replies: [{ text: 'late', delay_ms: 5_400_000 }] }];
     const on = await startTestSandbox({ ...manualClock(START), script });

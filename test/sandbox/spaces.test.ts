@@ -136,13 +136,6 @@ describe('provisioning a space', () => {
     const { status, json } = await partner('POST', PROVISION, { raw: JSON.stringify(body) });
     expect([status, json.error.fields]).toEqual([422, [field]]);
   });
-
-  test('takes a template that was added on the admin API', async () => {
-    const { partner, admin } = await startTestSandbox();
-    await admin('POST', '/templates', { template_id: 'tmpl_new', name: 'New' });
-    const agents = [{ template_id: 'tmpl_new', name: 'N' }];
-    expect((await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) })).status).toBe(201);
-  });
 });
 
 describe("the list of a space's agents", () => {
@@ -200,14 +193,6 @@ describe('the list of spaces', () => {
     const second = await call('GET', first.json.next, { token });
     const back = await call('GET', second.json.previous, { token });
     expect(back.json.results).toEqual(first.json.results);
-  });
-
-  test('without a page_size in the request has pages of the size in the settings', async () => {
-    const { partner, admin } = await startTestSandbox();
-    await admin('POST', '/spaces', { count: 5, prefix: 'ext' });
-    await admin('PATCH', '/settings', { page_size: 3 });
-    expect((await partner('GET', SPACES)).json.results).toHaveLength(3);
-    expect((await partner('GET', `${SPACES}?page_size=4`)).json.results).toHaveLength(4);
   });
 
   test('shows spaces that are created during a walk at its end', async () => {

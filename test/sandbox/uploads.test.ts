@@ -193,6 +193,7 @@ describe('a form', () => {
     ['with two files', `${FILE}\r\n${FILE}`, 422, 'file must be there once'],
     ['with the file in another field', `${partHead('; name="data"; filename="a"')}x`, 422, 'data must not be a file'],
     ['with a file in an unnamed field', `${partHead('; filename="a"')}x`, 422, 'must not be a file'],
+    ['with an unnamed field', `${partHead('')}x`, 400, 'a field has no name'],
     ['with text in the file field', `${partHead('; name="file"')}x`, 422, 'file must be a file'],
     ['with a file without a name', `${partHead('; name="file"; filename=""')}x`, 422, 'file must have a filename'],
     ['with a part without headers', `--${BOUNDARY}\r\n\r\nx`, 422, 'file is required'],

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { request } from 'undici';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
-import type { ApiResponse, TestSandbox } from './client.ts';
+import { type ApiResponse, openConnection, type RawConnection, type TestSandbox } from './client.ts';
 
 export const DOCUMENTS = '/automation/documents/';
 export const ATTACHMENTS = '/automation/file-attachments/';
@@ -97,47 +96,12 @@ export async function uploadedFiles(dataDir: string): Promise<string[]> {
   return names.includes('sandbox-uploads') ? (await readdir(join(dataDir, 'sandbox-uploads'))).sort() : [];
 }
 
-/** A POST on a bare socket. */
-export interface RawPost {
-  readonly socket: Socket;
-  /** Everything that came back, and how the connection ended. */
-  readonly whole: Promise<{ text: string; end: string }>;
-  /** The first of what comes back. */
-  first(): Promise<string>;
-}
-
-/** Sends the head of a request and the start of its body. */
-export function rawPost(
-  { sandbox, token }: TestSandbox,
-  path: string,
-  headers: string,
-  body: Uint8Array | string = '',
-): RawPost {
-  const { hostname, port } = new URL(sandbox.baseUrl);
-  const socket = connect(Number(port), hostname);
-  let text = '';
-  let end = 'closed';
-  socket.on('data', (data) => {
-    text += data;
-  });
-  socket.on('end', () => {
-    end = 'ended';
-  });
-  socket.on('error', (error: NodeJS.ErrnoException) => {
-    end = error.code ?? 'error';
-  });
-  const whole = new Promise<{ text: string; end: string }>((resolve) => {
-    socket.on('close', () => resolve({ text, end }));
-  });
-  onTestFinished(() => {
-    socket.destroy();
-  });
-  const head = `POST /v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: ${MULTIPART}\r\n`;
-  socket.write(`${head}${headers}\r\n\r\n`);
-  socket.write(body);
-  const first = (): Promise<string> =>
-    text ? Promise.resolve(text) : new Promise((resolve) => socket.once('data', (data) => resolve(String(data))));
-  return { socket, whole, first };
+/** Sends the head of a POST and the start of its body on a bare connection. */
+export function rawPost(on: TestSandbox, path: string, headers: string, body: Uint8Array | string = ''): RawConnection {
+  const common = `Host: x\r\nAuthorization: Bearer ${on.token}\r\nContent-Type: ${MULTIPART}\r\n`;
+  const connection = openConnection(on, `POST /v1${path} HTTP/1.1\r\n${common}${headers}\r\n\r\n`);
+  connection.socket.write(body);
+  return connection;
 }
 
 /** Resolves once the newest logged request satisfies the test. */

@@ -2,67 +2,43 @@ import * as v from 'valibot';
 import { Problem } from '../problem.ts';
 import { readBody } from '../request-body.ts';
 import { requireSource } from '../routes/lookup.ts';
-import type { Route, Service } from '../service.ts';
+import type { Service, ServiceApp } from '../service.ts';
 import { settingsPatchSchema, settingsSchema } from '../settings.ts';
 import { issueChatToken, issueToken, newChatTokenSchema, newTokenSchema, toPublicToken } from '../tokens.ts';
 
 /** Partner and API chat tokens. The response that issues a token is the only one that shows its secret. */
-export function tokenAdmin(service: Service): Route[] {
+export function addTokenAdmin(app: ServiceApp, service: Service): void {
   const { store } = service;
-  return [
-    {
-      method: 'POST',
-      path: '/tokens',
-      handle: async (c) => {
-        const { token, secret } = issueToken(service, await readBody(c, newTokenSchema));
-        return c.json({ ...toPublicToken(token), token: secret }, 201);
-      },
-    },
-    {
-      method: 'POST',
-      path: '/chat-tokens',
-      handle: async (c) => {
-        const wanted = await readBody(c, newChatTokenSchema);
-        requireSource(service, wanted.source_id);
-        const { token, secret } = issueChatToken(service, wanted);
-        return c.json({ ...toPublicToken(token), token: secret }, 201);
-      },
-    },
-    {
-      method: 'GET',
-      path: '/tokens',
-      handle: (c) => c.json({ tokens: [...store.world.tokens.values()].map(toPublicToken) }),
-    },
-    {
-      method: 'DELETE',
-      path: '/tokens/:token_id',
-      handle: (c) => {
-        const token_id = c.req.param('token_id') ?? '';
-        if (!store.world.tokens.has(token_id)) {
-          throw new Problem(404, 'token_not_found', `There is no token ${token_id}.`);
-        }
-        store.commit({ kind: 'token_deleted', token_id });
-        return c.body(null, 204);
-      },
-    },
-  ];
+  app.get('/tokens', (c) => c.json({ tokens: [...store.world.tokens.values()].map(toPublicToken) }));
+  app.post('/tokens', async (c) => {
+    const { token, secret } = issueToken(service, await readBody(c, newTokenSchema));
+    return c.json({ ...toPublicToken(token), token: secret }, 201);
+  });
+  app.post('/chat-tokens', async (c) => {
+    const wanted = await readBody(c, newChatTokenSchema);
+    requireSource(service, wanted.source_id);
+    const { token, secret } = issueChatToken(service, wanted);
+    return c.json({ ...toPublicToken(token), token: secret }, 201);
+  });
+  app.delete('/tokens/:token_id', (c) => {
+    const token_id = c.req.param('token_id');
+    if (!store.world.tokens.has(token_id)) {
+      throw new Problem(404, 'token_not_found', `There is no token ${token_id}.`);
+    }
+    store.commit({ kind: 'token_deleted', token_id });
+    return c.body(null, 204);
+  });
 }
 
 /** The service's settings: balance, rate limit, page size, and so on. A PATCH changes the fields it names. */
-export function settingsAdmin({ store, limiter }: Service): Route[] {
-  return [
-    { method: 'GET', path: '/settings', handle: (c) => c.json(store.world.settings) },
-    {
-      method: 'PATCH',
-      path: '/settings',
-      handle: async (c) => {
-        const patch = await readBody(c, settingsPatchSchema);
-        const settings = v.parse(settingsSchema, { ...store.world.settings, ...patch });
-        store.commit({ kind: 'settings', settings });
-        // What was used under the former limit does not count under the new one.
-        if ('rate_limit' in patch) limiter.clear();
-        return c.json(settings);
-      },
-    },
-  ];
+export function addSettingsAdmin(app: ServiceApp, { store, limiter }: Service): void {
+  app.get('/settings', (c) => c.json(store.world.settings));
+  app.patch('/settings', async (c) => {
+    const patch = await readBody(c, settingsPatchSchema);
+    const settings = v.parse(settingsSchema, { ...store.world.settings, ...patch });
+    store.commit({ kind: 'settings', settings });
+    // What was used under the former limit does not count under the new one.
+    if ('rate_limit' in patch) limiter.clear();
+    return c.json(settings);
+  });
 }

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { scriptSchema } from '../agents/reply-script.ts';
 import { readBody } from '../request-body.ts';
 import { requireSource } from '../routes/lookup.ts';
-import type { Route, Service } from '../service.ts';
+import type { Service, ServiceApp } from '../service.ts';
 import { messageRoleSchema } from '../store/changes.ts';
 import { closedObject, messageText, sessionId } from '../validation.ts';
 
@@ -27,30 +27,20 @@ const injectionSchema = v.pipe(
 );
 
 /** How agents reply, and messages put straight into a session. */
-export function chatAdmin(service: Service): Route[] {
+export function addChatAdmin(app: ServiceApp, service: Service): void {
   const { store, agents } = service;
-  return [
-    { method: 'GET', path: '/script', handle: (c) => c.json({ rules: store.world.script }) },
-    {
-      method: 'PUT',
-      path: '/script',
-      handle: async (c) => {
-        const { rules } = await readBody(c, closedObject({ rules: scriptSchema }));
-        store.commit({ kind: 'script', script: rules });
-        return c.json({ rules });
-      },
-    },
-    {
-      method: 'POST',
-      path: '/messages',
-      handle: async (c) => {
-        const body = await readBody(c, injectionSchema, { maxBytes: MAX_BODY_BYTES });
-        const { source_id, session_id, role, text } = body;
-        const count = body.count ?? 1;
-        const textOf = (number: number): string => (body.count ? text.replaceAll('{n}', String(number)) : text);
-        const ids = agents.inject(requireSource(service, source_id), { session_id, role, count }, textOf);
-        return c.json({ created: count, ...ids }, 201);
-      },
-    },
-  ];
+  app.get('/script', (c) => c.json({ rules: store.world.script }));
+  app.put('/script', async (c) => {
+    const { rules } = await readBody(c, closedObject({ rules: scriptSchema }));
+    store.commit({ kind: 'script', script: rules });
+    return c.json({ rules });
+  });
+  app.post('/messages', async (c) => {
+    const body = await readBody(c, injectionSchema, { maxBytes: MAX_BODY_BYTES });
+    const { source_id, session_id, role, text } = body;
+    const count = body.count ?? 1;
+    const textOf = (number: number): string => (body.count ? text.replaceAll('{n}', String(number)) : text);
+    const ids = agents.inject(requireSource(service, source_id), { session_id, role, count }, textOf);
+    return c.json({ created: count, ...ids }, 201);
+  });
 }

@@ -2,7 +2,7 @@ import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import { invalidInput } from '../problem.ts';
 import { readBody } from '../request-body.ts';
-import { type Route, type Service, timestamp } from '../service.ts';
+import { type Service, type ServiceApp, timestamp } from '../service.ts';
 import { closedObject } from '../validation.ts';
 
 /** A larger step is more likely a slip, and every run on the way is carried out. */
@@ -50,21 +50,15 @@ function targetOf({ set, advance }: v.InferOutput<typeof changeSchema>, now: num
  * (`set`) or by a duration (`advance`); the response comes when everything that was due on the way has happened. The clock
  * never goes back, except to the machine's when the service is reset.
  */
-export function clockAdmin(service: Service): Route[] {
+export function addClockAdmin(app: ServiceApp, service: Service): void {
   const { scheduler } = service;
   const show = () => ({ now: timestamp(service), frozen: scheduler.isFrozen });
-  return [
-    { method: 'GET', path: '/clock', handle: (c) => c.json(show()) },
-    {
-      method: 'PATCH',
-      path: '/clock',
-      handle: async (c) => {
-        const change = await readBody(c, changeSchema);
-        const isMove = change.set !== undefined || change.advance !== undefined;
-        const target = isMove ? (now: number) => targetOf(change, now) : undefined;
-        await scheduler.change({ frozen: change.frozen, target });
-        return c.json(show());
-      },
-    },
-  ];
+  app.get('/clock', (c) => c.json(show()));
+  app.patch('/clock', async (c) => {
+    const change = await readBody(c, changeSchema);
+    const isMove = change.set !== undefined || change.advance !== undefined;
+    const target = isMove ? (now: number) => targetOf(change, now) : undefined;
+    await scheduler.change({ frozen: change.frozen, target });
+    return c.json(show());
+  });
 }

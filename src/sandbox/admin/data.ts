@@ -5,8 +5,8 @@ import { Problem } from '../problem.ts';
 import { readBody } from '../request-body.ts';
 import { toPublicCronJob } from '../routes/cron-jobs.ts';
 import { toPublicUpload } from '../routes/uploads.ts';
-import { createId, type Route, type Service, timestamp } from '../service.ts';
-import type { CronJob, Space } from '../store/changes.ts';
+import { createId, type Service, type ServiceApp, timestamp } from '../service.ts';
+import type { Space } from '../store/changes.ts';
 import { closedObject, nonBlankText } from '../validation.ts';
 
 const newTemplateSchema = closedObject({ template_id: nonBlankText(255), name: nonBlankText(255) });
@@ -48,90 +48,60 @@ async function reset(service: Service, keepTokens: boolean): Promise<void> {
 }
 
 /** Templates, spaces in bulk, and the reset to an empty service. */
-export function dataAdmin(service: Service): Route[] {
+export function addDataAdmin(app: ServiceApp, service: Service): void {
   const { store } = service;
-  return [
-    { method: 'GET', path: '/templates', handle: (c) => c.json({ templates: [...store.world.templates.values()] }) },
-    {
-      method: 'POST',
-      path: '/templates',
-      handle: async (c) => {
-        const template = await readBody(c, newTemplateSchema);
-        const { template_id, name } = template;
-        if (store.world.templates.has(template_id)) {
-          throw new Problem(409, 'template_exists', `The template ${template_id} already exists.`);
-        }
-        store.commit({ kind: 'template', template: { template_id, name } });
-        return c.json({ template_id, name }, 201);
-      },
-    },
-    {
-      method: 'POST',
-      path: '/spaces',
-      handle: async (c) => {
-        const { count, prefix } = await readBody(c, bulkSchema);
-        return c.json({ created: createSpaces(service, count, prefix) }, 201);
-      },
-    },
-    {
-      method: 'POST',
-      path: '/reset',
-      handle: async (c) => {
-        const { keep_tokens } = await readBody(c, resetSchema);
-        await reset(service, keep_tokens);
-        return c.body(null, 204);
-      },
-    },
-  ];
+  app.get('/templates', (c) => c.json({ templates: [...store.world.templates.values()] }));
+  app.post('/templates', async (c) => {
+    const { template_id, name } = await readBody(c, newTemplateSchema);
+    if (store.world.templates.has(template_id)) {
+      throw new Problem(409, 'template_exists', `The template ${template_id} already exists.`);
+    }
+    store.commit({ kind: 'template', template: { template_id, name } });
+    return c.json({ template_id, name }, 201);
+  });
+  app.post('/spaces', async (c) => {
+    const { count, prefix } = await readBody(c, bulkSchema);
+    return c.json({ created: createSpaces(service, count, prefix) }, 201);
+  });
+  app.post('/reset', async (c) => {
+    const { keep_tokens } = await readBody(c, resetSchema);
+    await reset(service, keep_tokens);
+    return c.body(null, 204);
+  });
 }
 
-/** A job with the session of its runs; before the first run its agent may have no source. */
-function toAdminCronJob(service: Service, job: CronJob) {
-  const source_id = service.store.world.sourceOf(job.agent_id)?.source_id ?? null;
-  return { ...toPublicCronJob(service, job), source_id, session_id: sessionOf(job) };
-}
-
-/** All scheduled jobs, and the deletion of one, for which the partner API has no call. */
-export function cronAdmin(service: Service): Route[] {
+/** All scheduled jobs with the sessions of their runs, and the deletion of one, for which the partner API has no call. */
+export function addCronAdmin(app: ServiceApp, service: Service): void {
   const { cronJobs } = service.store.world;
-  return [
-    {
-      method: 'GET',
-      path: '/cron-jobs',
-      handle: (c) => c.json({ cron_jobs: [...cronJobs.values()].map((job) => toAdminCronJob(service, job)) }),
-    },
-    {
-      method: 'DELETE',
-      path: '/cron-jobs/:cron_job_id',
-      handle: (c) => {
-        const cron_job_id = c.req.param('cron_job_id') ?? '';
-        const job = cronJobs.get(cron_job_id);
-        if (!job) throw new Problem(404, 'cron_job_not_found', `There is no cron job ${cron_job_id}.`);
-        service.cron.remove(job);
-        return c.body(null, 204);
-      },
-    },
-  ];
+  app.get('/cron-jobs', (c) => {
+    const jobs = [...cronJobs.values()].map((job) => {
+      // Before the first run the agent may have no source.
+      const source_id = service.store.world.sourceOf(job.agent_id)?.source_id ?? null;
+      return { ...toPublicCronJob(service, job), source_id, session_id: sessionOf(job) };
+    });
+    return c.json({ cron_jobs: jobs });
+  });
+  app.delete('/cron-jobs/:cron_job_id', (c) => {
+    const cron_job_id = c.req.param('cron_job_id');
+    const job = cronJobs.get(cron_job_id);
+    if (!job) throw new Problem(404, 'cron_job_not_found', `There is no cron job ${cron_job_id}.`);
+    service.cron.remove(job);
+    return c.body(null, 204);
+  });
 }
 
 /** All uploads, and their bytes, for which the partner API has no call. */
-export function uploadAdmin({ store }: Service): Route[] {
+export function addUploadAdmin(app: ServiceApp, { store }: Service): void {
   const { uploads } = store.world;
-  return [
-    { method: 'GET', path: '/uploads', handle: (c) => c.json({ uploads: [...uploads.values()].map(toPublicUpload) }) },
-    {
-      method: 'GET',
-      path: '/uploads/:upload_id/content',
-      handle: async (c) => {
-        const upload_id = c.req.param('upload_id') ?? '';
-        const upload = uploads.get(upload_id);
-        if (!upload) throw new Problem(404, 'upload_not_found', `There is no upload ${upload_id}.`);
-        // Not the caller's own type: a browser must not execute what was uploaded.
-        const headers = { 'Content-Type': 'application/octet-stream', 'Content-Length': String(upload.bytes) };
-        if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-        const file = await store.files.open(upload_id);
-        return c.body(ReadableStream.from(file.createReadStream()), 200, headers);
-      },
-    },
-  ];
+  app.get('/uploads', (c) => c.json({ uploads: [...uploads.values()].map(toPublicUpload) }));
+  app.get('/uploads/:upload_id/content', async (c) => {
+    const upload_id = c.req.param('upload_id');
+    const upload = uploads.get(upload_id);
+    if (!upload) throw new Problem(404, 'upload_not_found', `There is no upload ${upload_id}.`);
+    // Not the caller's own type: a browser must not execute what was uploaded.
+    const headers = { 'Content-Type': 'application/octet-stream', 'Content-Length': String(upload.bytes) };
+    if (c.req.method === 'HEAD') return c.body(null, 200, headers);
+    const file = await store.files.open(upload_id);
+    return c.body(ReadableStream.from(file.createReadStream()), 200, headers);
+  });
 }

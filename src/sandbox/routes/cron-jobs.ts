@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { cronFieldProblem, isTimezone } from '../agents/cron-schedule.ts';
+import { requireScope } from '../auth.ts';
 import { pageOf } from '../paging.ts';
 import { readBody } from '../request-body.ts';
-import type { Route, Service } from '../service.ts';
+import type { Service, ServiceApp } from '../service.ts';
 import type { CronJob } from '../store/changes.ts';
 import { closedObject, nonBlankText, quote } from '../validation.ts';
 import { requireAgent } from './lookup.ts';
@@ -38,47 +39,25 @@ const bodySchema = closedObject({
 
 /** A job as the service shows it. */
 export function toPublicCronJob({ store, cron }: Service, job: CronJob) {
-  const { cron_job_id, agent_id, name, instructions, schedule, created_at } = job;
-  const last_run_at = store.world.lastRuns.get(cron_job_id) ?? null;
-  return {
-    cron_job_id,
-    agent_id,
-    name,
-    instructions,
-    schedule,
-    created_at,
-    last_run_at,
-    next_run_at: cron.nextRunAt(job),
-  };
+  const last_run_at = store.world.lastRuns.get(job.cron_job_id) ?? null;
+  return { ...job, last_run_at, next_run_at: cron.nextRunAt(job) };
 }
 
 /**
  * POST and GET /automation/partner-cron-jobs/ (spec §4.5, endpoints 9 and 10). Creation is not idempotent: the same body
  * again creates another job. The list has all jobs of the organization, or those of the `agent_id` in the query.
  */
-export function cronJobRoutes(service: Service): Route[] {
-  return [
-    {
-      method: 'POST',
-      path: PATH,
-      scope: 'cron_jobs.write',
-      handle: async (c) => {
-        const wanted = await readBody(c, bodySchema);
-        requireAgent(service, wanted.agent_id);
-        return c.json(toPublicCronJob(service, service.cron.create(wanted)), 201);
-      },
-    },
-    {
-      method: 'GET',
-      path: PATH,
-      scope: 'cron_jobs.read',
-      handle: (c) => {
-        const all = [...service.store.world.cronJobs.values()];
-        const agent_id = c.req.query('agent_id');
-        const jobs = agent_id === undefined ? all : all.filter((job) => job.agent_id === agent_id);
-        const toPublic = (job: CronJob) => toPublicCronJob(service, job);
-        return c.json(pageOf(service, c, jobs, toPublic, agent_id === undefined ? {} : { agent_id }));
-      },
-    },
-  ];
+export function addCronJobRoutes(app: ServiceApp, service: Service): void {
+  app.post(PATH, requireScope('cron_jobs.write'), async (c) => {
+    const wanted = await readBody(c, bodySchema);
+    requireAgent(service, wanted.agent_id);
+    return c.json(toPublicCronJob(service, service.cron.create(wanted)), 201);
+  });
+  app.get(PATH, requireScope('cron_jobs.read'), (c) => {
+    const all = [...service.store.world.cronJobs.values()];
+    const agent_id = c.req.query('agent_id');
+    const jobs = agent_id === undefined ? all : all.filter((job) => job.agent_id === agent_id);
+    const toPublic = (job: CronJob) => toPublicCronJob(service, job);
+    return c.json(pageOf(service, c, jobs, toPublic, agent_id === undefined ? {} : { agent_id }));
+  });
 }

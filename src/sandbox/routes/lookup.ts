@@ -10,11 +10,11 @@ export function requireSpace({ store }: Service, spaceId: string): Space {
   throw new Problem(404, 'space_not_found', `There is no space ${quote(spaceId)}.`);
 }
 
-/** @throws Problem 404 when there is no such agent, or it is not in the space that was named */
-export function requireAgent({ store }: Service, agentId: string, space?: Space): Agent {
+/** @throws Problem 404 when there is no such agent, or it is not in the space that is named */
+export function requireAgent({ store }: Service, agentId: string, spaceId?: string): Agent {
   const agent = store.world.agents.get(agentId);
-  if (agent && (!space || agent.space_id === space.space_id)) return agent;
-  const where = space ? ` in the space ${quote(space.space_id)}` : '';
+  if (agent && (spaceId === undefined || agent.space_id === spaceId)) return agent;
+  const where = spaceId === undefined ? '' : ` in the space ${quote(spaceId)}`;
   throw new Problem(404, 'agent_not_found', `There is no agent ${quote(agentId)}${where}.`);
 }
 

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { ensureChatSource } from '../agents/chat-source.ts';
+import { requireScope } from '../auth.ts';
 import { readBody } from '../request-body.ts';
-import { createId, type Route, type Service, timestamp } from '../service.ts';
+import { createId, type Service, type ServiceApp, timestamp } from '../service.ts';
 import { type Agent, routingModeSchema, type Space } from '../store/changes.ts';
 import { closedObject, nonBlankText, quote } from '../validation.ts';
-import { toPublicAgent, toPublicSpace } from './spaces.ts';
+import { toPublicAgent } from './spaces.ts';
 
 /** The body of spec §4.1. The spec leaves defaults open: here descriptions are optional, and flags are false. */
 function bodySchema({ store }: Service) {
@@ -73,22 +74,15 @@ function ensureAgent(
  * space is reused unchanged. There is no await between the changes of a request, so they reach the disk together or not
  * at all.
  */
-export function provisioningRoutes(service: Service): Route[] {
+export function addProvisioningRoutes(app: ServiceApp, service: Service): void {
   const schema = bodySchema(service);
-  return [
-    {
-      method: 'POST',
-      path: '/automation/agent-templates/provision-space/',
-      scope: 'spaces.provision',
-      handle: async (c) => {
-        const wanted = await readBody(c, schema);
-        const { space, created } = ensureSpace(service, wanted);
-        const agents = wanted.agents.map((each) => {
-          const installed = ensureAgent(service, space, each);
-          return { ...toPublicAgent(service, installed.agent), created: installed.created };
-        });
-        return c.json({ created, space: toPublicSpace(space), agents }, created ? 201 : 200);
-      },
-    },
-  ];
+  app.post('/automation/agent-templates/provision-space/', requireScope('spaces.provision'), async (c) => {
+    const wanted = await readBody(c, schema);
+    const { space, created } = ensureSpace(service, wanted);
+    const agents = wanted.agents.map((each) => {
+      const installed = ensureAgent(service, space, each);
+      return { ...toPublicAgent(service, installed.agent), created: installed.created };
+    });
+    return c.json({ created, space, agents }, created ? 201 : 200);
+  });
 }

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import { requireScope } from '../auth.ts';
 import { isMultipart, receiveForm } from '../multipart.ts';
 import { pageOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { isJson, readBody } from '../request-body.ts';
-import { createId, type Route, type Service, type ServiceContext, timestamp } from '../service.ts';
+import { createId, type Service, type ServiceApp, type ServiceContext, timestamp } from '../service.ts';
 import type { Scope, Upload, UploadKind } from '../store/changes.ts';
 import { closedObject, nonBlankText } from '../validation.ts';
 
@@ -103,30 +104,26 @@ async function create(service: Service, c: ServiceContext, endpoint: UploadEndpo
   return c.json(toPublicUpload(upload), 201);
 }
 
-function show({ store }: Service, c: ServiceContext, { as }: UploadEndpoint): Response {
-  const id = c.req.param('id') ?? '';
-  const upload = store.world.uploads.get(id);
-  if (upload?.as === as) return c.json(toPublicUpload(upload));
-  throw new Problem(404, `${as}_not_found`, `There is no ${as.replace('_', ' ')} ${id}.`);
-}
-
 /**
  * POST and GET /automation/documents/ and /automation/file-attachments/ (spec §4, endpoints 7 and 8), and GET of one of
  * them by its id. The spec leaves them open (§4.7): here the file comes as the form field `file`, other fields are stored
  * as given, and a document may also be JSON, `{name, content}`. Creation is not idempotent: the same file again creates
  * another one.
  */
-export function uploadRoutes(service: Service): Route[] {
-  return ENDPOINTS.flatMap((endpoint): Route[] => {
-    const { path, read, write, as } = endpoint;
-    const list = (c: ServiceContext): Response => {
-      const uploads = [...service.store.world.uploads.values()].filter((upload) => upload.as === as);
-      return c.json(pageOf(service, c, uploads, toPublicUpload));
-    };
-    return [
-      { method: 'POST', path, scope: write, handle: (c) => create(service, c, endpoint) },
-      { method: 'GET', path, scope: read, handle: list },
-      { method: 'GET', path: `${path}:id/`, scope: read, handle: (c) => show(service, c, endpoint) },
-    ];
-  });
+export function addUploadRoutes(app: ServiceApp, service: Service): void {
+  const { uploads } = service.store.world;
+  for (const endpoint of ENDPOINTS) {
+    const { as, path, read, write } = endpoint;
+    app.post(path, requireScope(write), (c) => create(service, c, endpoint));
+    app.get(path, requireScope(read), (c) => {
+      const ofKind = [...uploads.values()].filter((upload) => upload.as === as);
+      return c.json(pageOf(service, c, ofKind, toPublicUpload));
+    });
+    app.get(`${path}:id/`, requireScope(read), (c) => {
+      const id = c.req.param('id') ?? '';
+      const upload = uploads.get(id);
+      if (upload?.as === as) return c.json(toPublicUpload(upload));
+      throw new Problem(404, `${as}_not_found`, `There is no ${as.replace('_', ' ')} ${id}.`);
+    });
+  }
 }
