@@ -38,7 +38,7 @@ const builtinRequire = {
 };
 
 const BASE = /\/src\/(errors|clock|cli\/(io|signals)|output\/stream-sink)\.ts$/;
-const CORE = /\/src\/(main\.ts|cli\/(registry|parse|args|command-tree|help-topics|command|service|run-command|create-context|input)\.ts|api\/(?!undici|chat|find-agent|provisioning|map-concurrent)|contract\/(?!messages|chat-source|provisioning)|config\/|commands\/(spaces|agents)\/|output\/(command-result|color|progress|redact|sanitize|render|trace|cells|formats\/(events|json|stringify-json|sequence|tsv))\.ts)/;
+const CORE = /\/src\/(main\.ts|cli\/(registry|parse|args|command-tree|help-topics|trace|command|service|run-command|create-context|input)\.ts|api\/(?!undici|chat|find-agent|provisioning|map-concurrent)|contract\/(?!messages|chat-source|provisioning)|config\/|commands\/(spaces|agents)\/|output\/(command-result|color|progress|redact|sanitize|render|cells|formats\/(events|json|stringify-json|sequence|tsv))\.ts)/;
 
 const program = {
   input: { cli: 'src/cli/start.ts' },

@@ -1,13 +1,13 @@
+import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Safety } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
-import type { Manifest } from '../provision/manifest-schema.ts';
 import type { Http } from './http.ts';
 
 /**
  * Creates or reuses a space and installs agents in it (spec §4.1).
  * @param safety `idempotent` as in the spec, or `once` for a caller that reads before it repeats
  */
-export async function provisionSpace(http: Http, manifest: Manifest, safety: Safety): Promise<ProvisionResponse> {
+export async function provisionSpace(http: Http, manifest: JsonObject, safety: Safety): Promise<ProvisionResponse> {
   const response = await http.call(OPERATIONS.provisionSpace, { json: manifest, safety });
   const result = response.read(readProvisionResponse);
   // HTTP's 201 means something new; what the body says explicitly wins.

@@ -9,8 +9,8 @@ import { proxyFor } from '../config/proxy.ts';
 import { crossServiceToken, resolveService, type ServiceSettings } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
 import { CredentialsError } from '../errors.ts';
-import { createTracer, type TraceOutput } from '../output/trace.ts';
 import type { Environment, Io } from './io.ts';
+import { createTracer, type TraceOutput } from './trace.ts';
 
 /** What a connection needs from the context. */
 export interface ServiceParts {

@@ -1,5 +1,5 @@
 import type { TraceEvent } from '../api/http.ts';
-import { redactHeaders } from './redact.ts';
+import { redactHeaders } from '../output/redact.ts';
 
 export type TraceLevel = 'silent' | 'verbose' | 'debug';
 
