@@ -7,7 +7,7 @@ import { BalanceError, CredentialsError, NotFoundError, ServiceError, ShapeError
 import { readCheckpoints, TailCheckpoint } from '../../src/state/checkpoint.ts';
 import { randomRecordId } from '../../src/state/record.ts';
 import { fastClock, tempDirectory } from '../helpers/run.ts';
-import { type Asked, historyServer, partsFor, until, words } from './history-server.ts';
+import { followDeps, type HistoryRequest, historyServer, summarize, until } from './history-server.ts';
 
 function options(start: FollowStart = { from: 'start' }, changes: Partial<FollowOptions> = {}): FollowOptions {
   return { source_id: 'src', sessions: [{ session_id: 's', start }], follow: true, ...changes };
@@ -30,31 +30,31 @@ describe('where following begins', () => {
   ])('%s', async (_, start, expected) => {
     const server = await historyServer();
     server.add('s', 4);
-    const read = follow(partsFor(server.baseUrl), options(start, { follow: false }));
-    expect(words(await until(read.events, isEnd))).toEqual([...expected, 'end:caught-up']);
-    const { events } = follow(partsFor(server.baseUrl), options(start));
-    if (expected.length > 0) expect(words(await until(events, isMessage('s-3')))).toEqual(expected);
-    else void server.seen(() => server.asked.length === 4).then(() => server.add('s', 1));
+    const read = follow(followDeps(server.baseUrl), options(start, { follow: false }));
+    expect(summarize(await until(read.events, isEnd))).toEqual([...expected, 'end:caught-up']);
+    const { events } = follow(followDeps(server.baseUrl), options(start));
+    if (expected.length > 0) expect(summarize(await until(events, isMessage('s-3')))).toEqual(expected);
+    else void server.nextRequest(() => server.requests.length === 4).then(() => server.add('s', 1));
     if (expected.length > 0) server.add('s', 1);
-    expect(words(await until(events, isMessage('s-4')))).toEqual(['+s-4']);
+    expect(summarize(await until(events, isMessage('s-4')))).toEqual(['+s-4']);
     await events.return();
   });
 
   it('asks for what the contract names', async () => {
     const server = await historyServer();
     await until(
-      follow(partsFor(server.baseUrl), options({ from: 'after', message_id: 'm&1' }, { follow: false })).events,
+      follow(followDeps(server.baseUrl), options({ from: 'after', message_id: 'm&1' }, { follow: false })).events,
       isEnd,
     );
-    const [first] = server.asked;
+    const [first] = server.requests;
     expect(first?.url.pathname).toBe('/v1/integrations/api-chat/history/');
     expect(Object.fromEntries(first?.url.searchParams ?? [])).toEqual({
       source_id: 'src',
       session_id: 's',
       after_message_id: 'm&1',
     });
-    await until(follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false })).events, isEnd);
-    expect(server.asked[1]?.url.searchParams.has('after_message_id')).toBe(false);
+    await until(follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: false })).events, isEnd);
+    expect(server.requests[1]?.url.searchParams.has('after_message_id')).toBe(false);
   });
 });
 
@@ -69,13 +69,13 @@ describe('pages', () => {
       json(200, { results, next: results.length < 10 ? null : next.pathname + next.search });
     });
     const all = Array.from({ length: 25 }, (_, index) => `+s-${index}`);
-    const linked = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
-    expect(words(await until(linked.events, isEnd))).toEqual([...all, 'end:caught-up']);
+    const linked = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: false }));
+    expect(summarize(await until(linked.events, isEnd))).toEqual([...all, 'end:caught-up']);
     server.behave(({ json }, wellBehaved) =>
       json(200, { results: wellBehaved().slice(0, 10), has_more: wellBehaved().length > 10 }),
     );
-    const unlinked = follow(partsFor(server.baseUrl), options({ from: 'last', count: 25 }, { follow: false }));
-    expect(words(await until(unlinked.events, isEnd))).toEqual([...all, 'end:caught-up']);
+    const unlinked = follow(followDeps(server.baseUrl), options({ from: 'last', count: 25 }, { follow: false }));
+    expect(summarize(await until(unlinked.events, isEnd))).toEqual([...all, 'end:caught-up']);
   });
 
   it('are read on after a failure in their midst, without showing anything again', async () => {
@@ -93,8 +93,8 @@ describe('pages', () => {
       next.searchParams.set('after_message_id', results.at(-1)?.message_id ?? '');
       json(200, { results, next: results.length < 10 ? null : next.pathname + next.search });
     });
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
-    const shown = words(await until(events, isEnd)).filter((word) => word.startsWith('+'));
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: false }));
+    const shown = summarize(await until(events, isEnd)).filter((word) => word.startsWith('+'));
     expect(shown).toEqual(Array.from({ length: 30 }, (_, index) => `+s-${index}`));
   });
 
@@ -104,10 +104,10 @@ describe('pages', () => {
     server.behave(({ json, url }, wellBehaved) =>
       json(200, { results: wellBehaved(), next: url.pathname + url.search }),
     );
-    const { events } = follow(partsFor(server.baseUrl), options());
-    expect(words(await until(events, isMessage('s-2')))).toEqual(['+s-0', '+s-1', '+s-2']);
+    const { events } = follow(followDeps(server.baseUrl), options());
+    expect(summarize(await until(events, isMessage('s-2')))).toEqual(['+s-0', '+s-1', '+s-2']);
     server.add('s', 1);
-    expect(words(await until(events, isMessage('s-3')))).toContain('+s-3');
+    expect(summarize(await until(events, isMessage('s-3')))).toContain('+s-3');
     await events.return();
   });
 
@@ -120,8 +120,8 @@ describe('pages', () => {
         const results = habit === 'heeds' ? wellBehaved() : server.sessions.get('s');
         json(200, { results, next: url.pathname + url.search });
       });
-      const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
-      expect(words(await until(events, isEnd))).toEqual(['+s-0', '+s-1', '+s-2', 'end:caught-up']);
+      const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: false }));
+      expect(summarize(await until(events, isEnd))).toEqual(['+s-0', '+s-1', '+s-2', 'end:caught-up']);
     },
   );
 });
@@ -130,23 +130,23 @@ describe('a line that is lost', () => {
   it('is said once, tried again, and said to be back with what was missed', async () => {
     const server = await historyServer();
     server.add('s', 1);
-    const { events } = follow(partsFor(server.baseUrl), options());
+    const { events } = follow(followDeps(server.baseUrl), options());
     await until(events, isMessage('s-0'));
     await server.stop();
     const lost = await until(events, ({ kind }) => kind === 'outage-started');
-    expect(words(lost)).toEqual(['outage-started']);
+    expect(summarize(lost)).toEqual(['outage-started']);
     server.add('s', 3);
     const more = until(events, ({ kind }) => kind === 'outage-ended');
     await server.restart();
     const back = await more;
-    expect(words(back)).toEqual(['+s-1', '+s-2', '+s-3', 'outage-ended']);
+    expect(summarize(back)).toEqual(['+s-1', '+s-2', '+s-3', 'outage-ended']);
     expect(back.at(-1)).toMatchObject({ missed: 3, outageMs: expect.any(Number) });
     await events.return();
   });
 
   it('is not worth a word when it is a single reset, an error, a cut body, or an unreadable one', async () => {
     const server = await historyServer();
-    const faults: ((asked: Asked) => void)[] = [
+    const faults: ((request: HistoryRequest) => void)[] = [
       ({ request }) => request.socket.destroy(),
       ({ json }) => json(503, { detail: 'later' }),
       ({ response, request }) => {
@@ -157,15 +157,15 @@ describe('a line that is lost', () => {
       ({ json }) => json(429, {}, { 'retry-after': '1' }),
     ];
     let polls = 0;
-    server.behave((asked, wellBehaved) => {
+    server.behave((request, wellBehaved) => {
       const fault = polls % 2 === 0 ? faults[(polls / 2) % faults.length] : undefined;
       polls += 1;
       server.add('s', 1);
-      if (fault) fault(asked);
-      else asked.json(200, wellBehaved());
+      if (fault) fault(request);
+      else request.json(200, wellBehaved());
     });
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { intervalMs: 200 }));
-    const shown = words(await until(events, isMessage('s-29')));
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { intervalMs: 200 }));
+    const shown = summarize(await until(events, isMessage('s-29')));
     expect(shown).toEqual(Array.from({ length: 30 }, (_, index) => `+s-${index}`));
     await events.return();
   });
@@ -173,7 +173,7 @@ describe('a line that is lost', () => {
   it('ends with exit 8 when it is longer than allowed', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(503, { detail: 'down for maintenance' }));
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { maxOutageMs: 8000 }));
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { maxOutageMs: 8000 }));
     const pulled: FollowEvent[] = [];
     const ended = until(events, (event) => {
       pulled.push(event);
@@ -184,11 +184,11 @@ describe('a line that is lost', () => {
       exitCode: 8,
       info: { status: 503, why: expect.stringContaining('down for maintenance') },
     });
-    expect(words(pulled)).toEqual(['outage-started']);
-    expect(server.asked.length).toBeGreaterThan(3);
+    expect(summarize(pulled)).toEqual(['outage-started']);
+    expect(server.requests.length).toBeGreaterThan(3);
   });
 
-  it.each<[string, (asked: Asked) => void]>([
+  it.each<[string, (request: HistoryRequest) => void]>([
     ['a page that is not JSON', ({ response }) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
     ['a shape', ({ json }) => json(200, { results: [{ text: 'without an id' }] })],
     ['a redirect', ({ response }) => response.writeHead(302, { location: 'https://elsewhere.test/' }).end()],
@@ -197,13 +197,13 @@ describe('a line that is lost', () => {
   ])('is what %s means once the session has been read', async (_, fault) => {
     const server = await historyServer();
     server.add('s', 3);
-    const { events } = follow(partsFor(server.baseUrl), options());
+    const { events } = follow(followDeps(server.baseUrl), options());
     await until(events, isMessage('s-2'));
     server.behave(fault);
-    expect(words(await until(events, ({ kind }) => kind === 'outage-started'))).toEqual(['outage-started']);
+    expect(summarize(await until(events, ({ kind }) => kind === 'outage-started'))).toEqual(['outage-started']);
     server.behave(undefined);
     server.add('s', 1);
-    expect(words(await until(events, ({ kind }) => kind === 'outage-ended'))).toEqual(['+s-3', 'outage-ended']);
+    expect(summarize(await until(events, ({ kind }) => kind === 'outage-ended'))).toEqual(['+s-3', 'outage-ended']);
     await events.return();
   });
 
@@ -215,9 +215,9 @@ describe('a line that is lost', () => {
       if (stalls > 0) stalls -= 1;
       else json(200, wellBehaved());
     });
-    const parts = partsFor(server.baseUrl, systemClock);
+    const parts = followDeps(server.baseUrl, systemClock);
     const { events } = follow(parts, options({ from: 'start' }, { pollTimeoutMs: 200 }));
-    const shown = words(await until(events, isMessage('s-0')));
+    const shown = summarize(await until(events, isMessage('s-0')));
     // On a busy machine so short a limit may strike again, until the line is called lost.
     expect(shown.filter((word) => word.startsWith('+'))).toEqual(['+s-0']);
     await events.return();
@@ -232,43 +232,45 @@ describe('what does not pass', () => {
   ])('ends it at once: %i', async (status, kind, exitCode) => {
     const server = await historyServer();
     server.add('s', 1);
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 10 }));
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 10 }));
     await until(events, isMessage('s-0'));
     server.behave(({ json }) => json(status, { code: 'no', message: 'No.' }));
     const ended = until(events, () => false);
     await expect(ended).rejects.toThrow(kind);
     await expect(ended).rejects.toMatchObject({ exitCode, info: { status } });
-    expect(server.asked.length).toBeLessThanOrEqual(5);
+    expect(server.requests.length).toBeLessThanOrEqual(5);
   });
 
   it('is a shape that stays unknown', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(200, { results: [{ text: 'without an id' }] }));
-    const { events } = follow(partsFor(server.baseUrl), options());
+    const { events } = follow(followDeps(server.baseUrl), options());
     await expect(until(events, () => false)).rejects.toThrow(ShapeError);
-    expect(server.asked).toHaveLength(3);
+    expect(server.requests).toHaveLength(3);
   });
 
   it('is a redirect', async () => {
     const server = await historyServer();
     server.behave(({ response }) => response.writeHead(302, { location: 'https://elsewhere.test/' }).end());
-    await expect(until(follow(partsFor(server.baseUrl), options()).events, () => false)).rejects.toThrow(/redirects/);
-    expect(server.asked).toHaveLength(1);
+    await expect(until(follow(followDeps(server.baseUrl), options()).events, () => false)).rejects.toThrow(/redirects/);
+    expect(server.requests).toHaveLength(1);
   });
 
   it('is a source that the service does not know', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { code: 'source_not_found' }));
-    await expect(until(follow(partsFor(server.baseUrl), options()).events, () => false)).rejects.toThrow(NotFoundError);
-    expect(server.asked).toHaveLength(1);
+    await expect(until(follow(followDeps(server.baseUrl), options()).events, () => false)).rejects.toThrow(
+      NotFoundError,
+    );
+    expect(server.requests).toHaveLength(1);
   });
 
   it('is a message to begin behind that the service does not know', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { code: 'unknown_message' }));
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'after', message_id: 'gone' }));
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'after', message_id: 'gone' }));
     await expect(until(events, () => false)).rejects.toThrow(NotFoundError);
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -278,10 +280,10 @@ describe('a session that the service does not know yet', () => {
     server.behave(({ json }, wellBehaved) =>
       server.sessions.has('s') ? json(200, wellBehaved()) : json(404, { code: 'session_not_found' }),
     );
-    const read = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
-    expect(words(await until(read.events, isEnd))).toEqual(['unknown-session', 'end:caught-up']);
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 0 }));
-    void server.seen(() => server.asked.length === 3).then(() => server.add('s', 1));
+    const read = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: false }));
+    expect(summarize(await until(read.events, isEnd))).toEqual(['unknown-session', 'end:caught-up']);
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 0 }));
+    void server.nextRequest(() => server.requests.length === 3).then(() => server.add('s', 1));
     const told = await until(events, isMessage('s-0'));
     expect(told.at(-1)).toMatchObject({ kind: 'message', isBacklog: false });
     await events.return();
@@ -303,10 +305,13 @@ describe('a service that ignores cursors', () => {
       next.searchParams.set('at', String(end));
       json(200, { results: entries.slice(at, end), next: end < entries.length ? next.pathname + next.search : null });
     });
-    const { events } = follow(partsFor(server.baseUrl, fastClock()), options({ from: 'start' }, { timeoutMs: 12_000 }));
-    const shown = words(await until(events, isEnd));
+    const { events } = follow(
+      followDeps(server.baseUrl, fastClock()),
+      options({ from: 'start' }, { timeoutMs: 12_000 }),
+    );
+    const shown = summarize(await until(events, isEnd));
     expect(shown).toEqual([...entries.map(({ message_id }) => `+${message_id}`), 'end:timeout']);
-    expect(server.asked.length).toBeLessThan(isPaged ? 120 : 24);
+    expect(server.requests.length).toBeLessThan(isPaged ? 120 : 24);
   });
 
   it('and always promises more is not asked without a pause', async () => {
@@ -317,10 +322,13 @@ describe('a service that ignores cursors', () => {
       const results = ['a', 'b'].map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
       json(200, { results: turn % 2 === 0 ? results : results.reverse(), has_more: true });
     });
-    const { events } = follow(partsFor(server.baseUrl, fastClock()), options({ from: 'start' }, { timeoutMs: 6_000 }));
-    const shown = words(await until(events, isEnd));
+    const { events } = follow(
+      followDeps(server.baseUrl, fastClock()),
+      options({ from: 'start' }, { timeoutMs: 6_000 }),
+    );
+    const shown = summarize(await until(events, isEnd));
     expect(shown.filter((word) => word.startsWith('+'))).toHaveLength(2);
-    expect(server.asked.length).toBeLessThan(30);
+    expect(server.requests.length).toBeLessThan(30);
   });
 });
 
@@ -333,12 +341,12 @@ describe('a service that is particular about cursors', () => {
       if (after !== undefined && newest < (server.sessions.get('s')?.length ?? 0) - 2) json(status, {});
       else json(200, wellBehaved());
     });
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 2 }));
-    expect(words(await until(events, isMessage('s-2')))).toEqual(['+s-1', '+s-2']);
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 2 }));
+    expect(summarize(await until(events, isMessage('s-2')))).toEqual(['+s-1', '+s-2']);
     server.add('s', 1);
-    expect(words(await until(events, isMessage('s-3')))).toEqual(['+s-3']);
+    expect(summarize(await until(events, isMessage('s-3')))).toEqual(['+s-3']);
     server.add('s', 1);
-    expect(words(await until(events, isMessage('s-4')))).toEqual(['+s-4']);
+    expect(summarize(await until(events, isMessage('s-4')))).toEqual(['+s-4']);
     await events.return();
   });
 });
@@ -349,18 +357,24 @@ describe('the end', () => {
     server.add('s', 1, 'user');
     server.add('s', 1);
     const wanted = options({ from: 'after', message_id: 's-0' }, { until: { replies: 1 }, expectsReply: true });
-    expect(words(await until(follow(partsFor(server.baseUrl), wanted).events, isEnd))).toEqual(['+s-1', 'end:replied']);
+    expect(summarize(await until(follow(followDeps(server.baseUrl), wanted).events, isEnd))).toEqual([
+      '+s-1',
+      'end:replied',
+    ]);
   });
 
   it('is so many replies, and not those that were there in the beginning', async () => {
     const server = await historyServer();
     server.add('s', 2);
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 1 }, { until: { replies: 2 } }));
+    const { events } = follow(
+      followDeps(server.baseUrl),
+      options({ from: 'last', count: 1 }, { until: { replies: 2 } }),
+    );
     await until(events, isMessage('s-1'));
     server.add('s', 1);
     server.add('s', 1, 'user');
     server.add('s', 2);
-    expect(words(await until(events, isEnd))).toEqual(['+s-2', '+s-3', '+s-4', 'end:replied']);
+    expect(summarize(await until(events, isEnd))).toEqual(['+s-2', '+s-3', '+s-4', 'end:replied']);
   });
 
   it('is a reply that comes right after what was there has been read', async () => {
@@ -369,10 +383,10 @@ describe('the end', () => {
     server.behave(({ json }, wellBehaved) => {
       json(200, wellBehaved());
       // The service says when it came to exist: that tells it from a part of the history that was cut off.
-      if (server.asked.length === 1) server.add('s', 1, 'assistant', new Date());
+      if (server.requests.length === 1) server.add('s', 1, 'assistant', new Date());
     });
     const wanted = options({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 5_000 });
-    expect(words(await until(follow(partsFor(server.baseUrl), wanted).events, isEnd))).toEqual([
+    expect(summarize(await until(follow(followDeps(server.baseUrl), wanted).events, isEnd))).toEqual([
       '+s-1',
       '+s-2',
       'end:replied',
@@ -392,57 +406,57 @@ describe('the end', () => {
       { from: 'after', message_id: 's-0' },
       { until: { replies: 100, settleMs: 3000 }, expectsReply: true },
     );
-    const parts = partsFor(server.baseUrl);
+    const parts = followDeps(server.baseUrl);
     const started = parts.clock.now();
-    expect(words(await until(follow(parts, wanted).events, isEnd))).toEqual(['+s-1', '+s-2', 'end:replied']);
+    expect(summarize(await until(follow(parts, wanted).events, isEnd))).toEqual(['+s-1', '+s-2', 'end:replied']);
     expect(parts.clock.now() - started).toBeGreaterThanOrEqual(3000);
   });
 
   it('is the time limit, also while a poll hangs', async () => {
     const server = await historyServer();
-    const idle = follow(partsFor(server.baseUrl), options({ from: 'start' }, { timeoutMs: 2000 }));
-    expect(words(await until(idle.events, isEnd))).toEqual(['end:timeout']);
+    const idle = follow(followDeps(server.baseUrl), options({ from: 'start' }, { timeoutMs: 2000 }));
+    expect(summarize(await until(idle.events, isEnd))).toEqual(['end:timeout']);
     server.behave(() => undefined);
-    const hanging = follow(partsFor(server.baseUrl, systemClock), options({ from: 'start' }, { timeoutMs: 200 }));
+    const hanging = follow(followDeps(server.baseUrl, systemClock), options({ from: 'start' }, { timeoutMs: 200 }));
     const started = Date.now();
-    expect(words(await until(hanging.events, isEnd))).toEqual(['end:timeout']);
+    expect(summarize(await until(hanging.events, isEnd))).toEqual(['end:timeout']);
     expect(Date.now() - started).toBeLessThan(10_000);
   });
 
   it('is the interrupt: while it waits, while a poll hangs, and before it began', async () => {
     const server = await historyServer();
     server.add('s', 1);
-    const idle = partsFor(server.baseUrl, systemClock);
+    const idle = followDeps(server.baseUrl, systemClock);
     const first = follow(idle, options());
     await until(first.events, isMessage('s-0'));
     const end = until(first.events, isEnd);
     idle.stop();
-    expect(words(await end)).toEqual(['end:interrupted']);
+    expect(summarize(await end)).toEqual(['end:interrupted']);
 
     server.behave(() => undefined);
-    const hanging = partsFor(server.baseUrl, systemClock);
+    const hanging = followDeps(server.baseUrl, systemClock);
     const second = until(follow(hanging, options()).events, isEnd);
-    const { request } = await server.seen(() => true);
+    const { request } = await server.nextRequest(() => true);
     const closed = new Promise<void>((resolve) => request.socket.on('close', () => resolve()));
     hanging.stop();
-    expect(words(await second)).toEqual(['end:interrupted']);
+    expect(summarize(await second)).toEqual(['end:interrupted']);
     await closed;
 
-    const over = partsFor(server.baseUrl);
+    const over = followDeps(server.baseUrl);
     over.stop();
-    expect(words(await until(follow(over, options()).events, isEnd))).toEqual(['end:interrupted']);
+    expect(summarize(await until(follow(over, options()).events, isEnd))).toEqual(['end:interrupted']);
   });
 
   it('leaves no poll behind when nobody pulls any more', async () => {
     const server = await historyServer();
     server.add('a', 1);
-    const hanging = server.seen(({ session }) => session === 'b');
+    const hanging = server.nextRequest(({ session }) => session === 'b');
     server.behave(({ session, json }, wellBehaved) => {
       // Only then is there a poll that could be left behind.
       if (session === 'a') void hanging.then(() => json(200, wellBehaved()));
     });
     const sessions = ['a', 'b'].map((session_id) => ({ session_id, start: { from: 'start' } as const }));
-    const parts = partsFor(server.baseUrl, systemClock);
+    const parts = followDeps(server.baseUrl, systemClock);
     for await (const event of follow(parts, { ...options(), sessions }).events) {
       if (event.kind === 'message') break;
     }
@@ -454,23 +468,23 @@ describe('the end', () => {
 describe('the pace', () => {
   it('is fast after something was sent, however long it was idle', async () => {
     const server = await historyServer();
-    const parts = partsFor(server.baseUrl);
+    const parts = followDeps(server.baseUrl);
     const { now } = parts.clock;
     const follower = follow(parts, options({ from: 'start' }, {}));
     const shown = until(follower.events, isMessage('s-0'));
     const isIdleSince = now();
-    await server.seen(() => now() - isIdleSince > 600_000);
+    await server.nextRequest(() => now() - isIdleSince > 600_000);
     follower.expectReply('s');
     server.add('s', 1);
     const started = now();
-    expect(words(await shown)).toEqual(['+s-0']);
+    expect(summarize(await shown)).toEqual(['+s-0']);
     expect(now() - started).toBeLessThan(1500);
     await follower.events.return();
   });
 
   it('heeds what the service asks for', async () => {
     const server = await historyServer();
-    const parts = partsFor(server.baseUrl);
+    const parts = followDeps(server.baseUrl);
     const times: number[] = [];
     server.behave(({ json }, wellBehaved) => {
       times.push(parts.clock.now());
@@ -504,13 +518,13 @@ describe('the pace', () => {
         return systemClock.sleep(ms, signal);
       },
     };
-    const { events } = follow(partsFor(server.baseUrl, clock), options({ from: 'start' }, { intervalMs: 7_200_000 }));
+    const { events } = follow(followDeps(server.baseUrl, clock), options({ from: 'start' }, { intervalMs: 7_200_000 }));
     const shown = until(events, isMessage('s-0'));
-    await (during === 'nap' ? napping : server.seen(() => true));
+    await (during === 'nap' ? napping : server.nextRequest(() => true));
     server.add('s', 1);
     offset += 3_600_000;
-    expect(words(await shown)).toEqual(['+s-0']);
-    expect(server.asked).toHaveLength(2);
+    expect(summarize(await shown)).toEqual(['+s-0']);
+    expect(server.requests).toHaveLength(2);
     await events.return();
   });
 });
@@ -535,7 +549,7 @@ describe('everything at once', () => {
       server.add('s', run % 9);
       const place = (await readCheckpoints(path, of, ['s'])).get('s');
       const start: FollowStart = place ? { from: 'after', ...place } : { from: 'start' };
-      const parts = partsFor(server.baseUrl);
+      const parts = followDeps(server.baseUrl);
       const memory = new TailCheckpoint(
         { path, clock: parts.clock, newId: randomRecordId, onError: () => expect.fail() },
         of,
@@ -590,7 +604,7 @@ describe('everything at once', () => {
       }
     });
     const sessions = names.map((session_id) => ({ session_id, start: { from: 'start' } as const }));
-    const { events } = follow(partsFor(server.baseUrl), { ...options(), sessions });
+    const { events } = follow(followDeps(server.baseUrl), { ...options(), sessions });
     const shown = new Map<string, string[]>(names.map((name) => [name, []]));
     let count = 0;
     for await (const event of events) {

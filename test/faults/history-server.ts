@@ -1,11 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { Http } from '../../src/api/http.ts';
 import { createTransport } from '../../src/api/transport.ts';
 import type { FollowDeps, FollowEvent } from '../../src/chat/types.ts';
-
 import type { Clock } from '../../src/clock.ts';
+import { type FakeRequest, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
 import { findClosedPort } from '../helpers/tcp-server.ts';
 
@@ -16,8 +15,8 @@ interface Entry {
   readonly created_at?: string;
 }
 
-/** One history request, and what a test may do with it. */
-export interface Asked {
+/** A history request, and what a test can do with it. */
+export interface HistoryRequest {
   readonly session: string;
   readonly after: string | undefined;
   readonly url: URL;
@@ -26,72 +25,54 @@ export interface Asked {
   readonly json: (status: number, body: unknown, headers?: Record<string, string>) => void;
 }
 
+/** @param wellBehaved returns the messages after the cursor */
+type HistoryHandler = (request: HistoryRequest, wellBehaved: () => readonly Entry[]) => void;
+
 export interface HistoryServer {
   readonly baseUrl: string;
-  readonly asked: Asked[];
+  readonly requests: HistoryRequest[];
   readonly sessions: Map<string, Entry[]>;
-  /** Adds messages to a session, of long ago and each a millisecond after the one before, or of a moment. */
+  /** Adds messages to a session: a millisecond apart and long ago, or with the given timestamp. */
   add(session: string, count: number, role?: Entry['role'], at?: Date): void;
-  /** What answers in place of the well-behaved history; undefined for that. */
-  behave(handler: ((asked: Asked, wellBehaved: () => readonly Entry[]) => void) | undefined): void;
-  /** Resolves when a request has come that fits. */
-  seen(fits: (asked: Asked) => boolean): Promise<Asked>;
+  /** Replaces the well-behaved history; undefined restores it. */
+  behave(handler: HistoryHandler | undefined): void;
+  /** Resolves with the next request that matches. */
+  nextRequest(matches: (request: HistoryRequest) => boolean): Promise<HistoryRequest>;
   stop(): Promise<void>;
-  /** Begins to listen again at the same address. */
+  /** Listens again at the same address. */
   restart(): Promise<void>;
 }
 
 const T0 = Date.UTC(2026, 0, 1);
 
-/** A history service on a loopback port, made to behave as badly as a test likes. */
+/** Starts a history service that tests can make behave as badly as they like. */
 export async function historyServer(): Promise<HistoryServer> {
   const sessions = new Map<string, Entry[]>();
-  const asked: Asked[] = [];
-  const waiting: { fits: (asked: Asked) => boolean; resolve: (asked: Asked) => void }[] = [];
-  const sockets = new Set<Socket>();
-  let handler: ((asked: Asked, wellBehaved: () => readonly Entry[]) => void) | undefined;
+  const requests: HistoryRequest[] = [];
+  const waiting = new Set<(request: HistoryRequest) => void>();
+  const answer: HistoryHandler = ({ json }, wellBehaved) => json(200, { results: wellBehaved(), next: null });
+  let handler: HistoryHandler = answer;
   let total = 0;
-
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://localhost');
-    const session = url.searchParams.get('session_id') ?? '';
-    const after = url.searchParams.get('after_message_id') ?? undefined;
-    const json: Asked['json'] = (status, body, headers = {}) => {
-      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
-    };
-    const one: Asked = { session, after, url, request, response, json };
-    asked.push(one);
-    const wellBehaved = (): readonly Entry[] => {
+  // Nobody else is given this port between `stop` and `restart`.
+  const port = await findClosedPort();
+  const onHeaders = ({ path, query, incoming }: FakeRequest, response: ServerResponse): void => {
+    const session = query.get('session_id') ?? '';
+    const after = query.get('after_message_id') ?? undefined;
+    const json: HistoryRequest['json'] = (status, body, headers) => sendJson(response, body, status, headers);
+    const url = new URL(path, 'http://localhost');
+    const request: HistoryRequest = { session, after, url, request: incoming, response, json };
+    requests.push(request);
+    handler(request, () => {
       const entries = sessions.get(session) ?? [];
       return entries.slice(entries.findIndex(({ message_id }) => message_id === after) + 1);
-    };
-    if (handler) handler(one, wellBehaved);
-    else json(200, { results: wellBehaved(), next: null });
-    for (const wait of [...waiting]) {
-      if (!wait.fits(one)) continue;
-      waiting.splice(waiting.indexOf(wait), 1);
-      wait.resolve(one);
-    }
-  });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
-  const stop = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
     });
-  // One that nobody else is given between `stop` and `restart`.
-  const port = await findClosedPort();
-  await listen(port);
-  onTestFinished(() => (server.listening ? stop() : undefined));
+    for (const resolve of waiting) resolve(request);
+  };
+  const { baseUrl, stop, restart } = await startFakeService({ onHeaders }, { port });
 
   return {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    asked,
+    baseUrl,
+    requests,
     sessions,
     add(session, count, role = 'assistant', at) {
       const entries = sessions.get(session) ?? [];
@@ -102,20 +83,28 @@ export async function historyServer(): Promise<HistoryServer> {
         entries.push({ message_id: `${session}-${entries.length}`, role, text: `text ${entries.length}`, created_at });
       }
     },
-    behave(next) {
+    behave(next = answer) {
       handler = next;
     },
-    seen: (fits) => new Promise((resolve) => waiting.push({ fits, resolve })),
+    nextRequest: (matches) =>
+      new Promise((resolve) => {
+        const check = (request: HistoryRequest): void => {
+          if (!matches(request)) return;
+          waiting.delete(check);
+          resolve(request);
+        };
+        waiting.add(check);
+      }),
     stop,
-    restart: () => listen(port),
+    restart,
   };
 }
 
 /**
- * What following needs, with real HTTP. No time passes while an answer is awaited: how long that takes on a busy machine
- * must not count as quiet, as an outage, or as a machine that slept.
+ * The dependencies of `follow`, with real HTTP. By default no time passes while a response is awaited, so that a busy test
+ * machine does not look like quiet, an outage, or a machine that slept.
  */
-export function partsFor(baseUrl: string, clock: Clock = fastClock()): FollowDeps & { stop(): void } {
+export function followDeps(baseUrl: string, clock: Clock = fastClock()): FollowDeps & { stop(): void } {
   const control = new AbortController();
   const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: undefined });
   onTestFinished(() => transport.close());
@@ -135,25 +124,25 @@ export function partsFor(baseUrl: string, clock: Clock = fastClock()): FollowDep
   return { http, clock, random: Math.random, interrupt: control.signal, stop: () => control.abort() };
 }
 
-/** The events as short words: `+id` for a message, else their kind. That all was read is left out. */
-export function words(events: readonly FollowEvent[]): string[] {
-  const told = events.filter(({ kind }) => kind !== 'caught-up');
-  return told.map((event) => {
+/** Summarizes events: `+id` for a message, otherwise the kind. `caught-up` is left out. */
+export function summarize(events: readonly FollowEvent[]): string[] {
+  const shown = events.filter(({ kind }) => kind !== 'caught-up');
+  return shown.map((event) => {
     if (event.kind === 'message') return `+${event.message.message_id}`;
     return event.kind === 'end' ? `end:${event.reason}` : event.kind;
   });
 }
 
-/** Pulls events until one fits, that one included. */
+/** Reads events up to the first one that matches. */
 export async function until(
   events: AsyncGenerator<FollowEvent, void, void>,
-  fits: (event: FollowEvent) => boolean,
+  matches: (event: FollowEvent) => boolean,
 ): Promise<FollowEvent[]> {
   const pulled: FollowEvent[] = [];
   for (;;) {
     const { value, done } = await events.next();
     if (done) return pulled;
     pulled.push(value);
-    if (fits(value)) return pulled;
+    if (matches(value)) return pulled;
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { follow } from '../../src/chat/follow.ts';
 import type { FollowEvent, FollowOptions, FollowStart } from '../../src/chat/types.ts';
 import { ShapeError } from '../../src/errors.ts';
-import { type HistoryServer, historyServer, partsFor, until, words } from './history-server.ts';
+import { followDeps, type HistoryServer, historyServer, summarize, until } from './history-server.ts';
 
 function options(start: FollowStart = { from: 'start' }, changes: Partial<FollowOptions> = {}): FollowOptions {
   return { source_id: 'src', sessions: [{ session_id: 's', start }], follow: true, ...changes };
@@ -13,7 +13,7 @@ const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `+s-${from + index}`);
 
 async function read(server: HistoryServer, start: FollowStart): Promise<FollowEvent[]> {
-  return until(follow(partsFor(server.baseUrl), options(start, { follow: false })).events, isEnd);
+  return until(follow(followDeps(server.baseUrl), options(start, { follow: false })).events, isEnd);
 }
 
 describe('a history that begins with the newest', () => {
@@ -28,16 +28,16 @@ describe('a history that begins with the newest', () => {
   it('and shows no way on may hide what is older: that is said, and not where as many as were asked for came', async () => {
     const server = await newestFirst(12, 5);
     const all = await read(server, { from: 'start' });
-    expect(words(all)).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
+    expect(summarize(all)).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
     expect(all).toContainEqual({ kind: 'gap', session_id: 's', evidence: expect.stringContaining('sent 5 messages') });
-    expect(words(await read(server, { from: 'last', count: 8 }))).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
-    expect(words(await read(server, { from: 'last', count: 5 }))).toEqual([...ids(7, 11), 'end:caught-up']);
+    expect(summarize(await read(server, { from: 'last', count: 8 }))).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
+    expect(summarize(await read(server, { from: 'last', count: 5 }))).toEqual([...ids(7, 11), 'end:caught-up']);
   });
 
   it.each([{ next: null }, { has_more: false }, { total: 5 }])(
     'is whole where the service says so: %j',
     async (more) => {
-      expect(words(await read(await newestFirst(5, 5, more), { from: 'start' }))).toEqual([
+      expect(summarize(await read(await newestFirst(5, 5, more), { from: 'start' }))).toEqual([
         ...ids(0, 4),
         'end:caught-up',
       ]);
@@ -46,10 +46,10 @@ describe('a history that begins with the newest', () => {
 
   it('may hide what came in a burst', async () => {
     const server = await newestFirst(3, 20);
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 3 }));
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 3 }));
     await until(events, ({ kind }) => kind === 'caught-up');
     server.add('s', 30);
-    expect(words(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(13, 32), 'gap']);
+    expect(summarize(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(13, 32), 'gap']);
     await events.return();
   });
 
@@ -66,14 +66,14 @@ describe('a history that begins with the newest', () => {
       });
       const shown: FollowEvent[] = [];
       const reading = async (): Promise<void> => {
-        const { events } = follow(partsFor(server.baseUrl), options(begin, { follow: false }));
+        const { events } = follow(followDeps(server.baseUrl), options(begin, { follow: false }));
         for await (const event of events) shown.push(event);
       };
       await expect(reading()).rejects.toThrow(ShapeError);
-      expect(words(shown)).toEqual(ids(first, last));
-      expect(words(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(first, last), 'end:caught-up']);
-      const { events } = follow(partsFor(server.baseUrl), options(begin));
-      expect(words(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(first, last), 'gap']);
+      expect(summarize(shown)).toEqual(ids(first, last));
+      expect(summarize(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(first, last), 'end:caught-up']);
+      const { events } = follow(followDeps(server.baseUrl), options(begin));
+      expect(summarize(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(first, last), 'gap']);
       await events.return();
     },
   );
@@ -86,9 +86,9 @@ describe('a history that begins with the newest', () => {
       const rest = all.slice(all.findIndex(({ message_id }) => message_id === after) + 1);
       json(200, { results: rest.slice(0, 3), has_more: rest.length > 3 });
     });
-    const { events } = follow(partsFor(server.baseUrl), options());
+    const { events } = follow(followDeps(server.baseUrl), options());
     const shown = await until(events, ({ kind }) => kind === 'caught-up' || kind === 'gap');
-    expect(words(shown).toSorted()).toEqual(ids(0, 7));
+    expect(summarize(shown).toSorted()).toEqual(ids(0, 7));
     await events.return();
   });
 
@@ -111,11 +111,11 @@ describe('a history that begins with the newest', () => {
         json(200, { results: all.slice(skip, skip + most), next });
       });
       const begin: FollowStart = { from: 'after', message_id: 's-4' };
-      expect(words(await read(server, begin))).toEqual(['+s-5', 'end:caught-up']);
-      const { events } = follow(partsFor(server.baseUrl), options(begin, { until: { replies: 2 } }));
+      expect(summarize(await read(server, begin))).toEqual(['+s-5', 'end:caught-up']);
+      const { events } = follow(followDeps(server.baseUrl), options(begin, { until: { replies: 2 } }));
       await until(events, ({ kind }) => kind === 'caught-up');
       server.add('s', 1, 'assistant', new Date(Date.UTC(2026, 0, 1, 1)));
-      expect(words(await until(events, isEnd))).toEqual(['+s-6', 'end:replied']);
+      expect(summarize(await until(events, isEnd))).toEqual(['+s-6', 'end:replied']);
     },
   );
 
@@ -134,7 +134,7 @@ describe('a history that begins with the newest', () => {
       const next = skip + most < all.length ? `?skip=${skip + most}` : null;
       json(200, { results: all.slice(skip, skip + most), next });
     });
-    const shown = words(await read(server, { from: 'after', message_id: 's-5' }));
+    const shown = summarize(await read(server, { from: 'after', message_id: 's-5' }));
     expect(shown).toEqual(expect.arrayContaining(ids(6, 11)));
   });
 
@@ -158,12 +158,12 @@ describe('a history that begins with the newest', () => {
       sizes.push(results.length);
       json(200, { results, next: skip + 10 < wellBehaved().length ? next.pathname + next.search : null });
     });
-    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
+    expect(summarize(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
     expect(sizes).toEqual([10, 10, 5, 0]);
     failures = 2;
-    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
+    expect(summarize(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
     failures = 2;
-    expect(words(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(22, 24), 'end:caught-up']);
+    expect(summarize(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(22, 24), 'end:caught-up']);
   });
 });
 
@@ -178,20 +178,20 @@ describe('a total that is larger than what came', () => {
   it('is a failure where all was asked for, once what came is out', async () => {
     const server = await stating(9);
     const pulled: FollowEvent[] = [];
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'start' }, { follow: false }));
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: false }));
     const reading = until(events, (event) => {
       pulled.push(event);
       return isEnd(event);
     });
     await expect(reading).rejects.toMatchObject({ exitCode: 8, info: { why: expect.stringContaining('9 messages') } });
-    expect(words(pulled)).toEqual(ids(0, 6));
+    expect(summarize(pulled)).toEqual(ids(0, 6));
   });
 
   it('is said while following, and nothing is where it was reached page after page', async () => {
-    const { events } = follow(partsFor((await stating(9)).baseUrl), options());
-    expect(words(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(0, 6), 'gap']);
+    const { events } = follow(followDeps((await stating(9)).baseUrl), options());
+    expect(summarize(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(0, 6), 'gap']);
     await events.return();
-    expect(words(await read(await stating(7), { from: 'start' }))).toEqual([...ids(0, 6), 'end:caught-up']);
+    expect(summarize(await read(await stating(7), { from: 'start' }))).toEqual([...ids(0, 6), 'end:caught-up']);
   });
 });
 
@@ -205,9 +205,9 @@ describe('a history that is cut without a word', () => {
 
   it('is read to its end before the last of it are shown', async () => {
     const server = await cut(25, 4);
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 3 }));
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 3 }));
     const first = await until(events, ({ kind }) => kind === 'caught-up');
-    expect(words(first)).toEqual(ids(22, 24));
+    expect(summarize(first)).toEqual(ids(22, 24));
     server.add('s', 1);
     expect(await until(events, ({ kind }) => kind === 'message')).toMatchObject([{ isBacklog: false }]);
     await events.return();
@@ -216,10 +216,10 @@ describe('a history that is cut without a word', () => {
   it('has no new reply on its later pages', async () => {
     const server = await cut(25, 4);
     const wanted = options({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 20_000 });
-    const { events } = follow(partsFor(server.baseUrl), wanted);
-    expect(words(await until(events, ({ kind }) => kind === 'caught-up'))).toEqual(['+s-24']);
+    const { events } = follow(followDeps(server.baseUrl), wanted);
+    expect(summarize(await until(events, ({ kind }) => kind === 'caught-up'))).toEqual(['+s-24']);
     server.add('s', 1);
-    expect(words(await until(events, isEnd))).toEqual(['+s-25', 'end:replied']);
+    expect(summarize(await until(events, isEnd))).toEqual(['+s-25', 'end:replied']);
   });
 });
 
@@ -232,7 +232,7 @@ it('a history in which people repeat themselves is read whole, page after page',
       const rest = entries.slice(from);
       json(200, { results: rest.slice(0, 2), ...(rest.length > 2 && flag) });
     });
-    expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, 11), 'end:caught-up']);
+    expect(summarize(await read(server, { from: 'start' }))).toEqual([...ids(0, 11), 'end:caught-up']);
   }
 });
 
@@ -240,10 +240,10 @@ describe('a session that the service does not know', () => {
   it('is said to be so, once, with and without following', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { detail: 'Not found.' }));
-    expect(words(await read(server, { from: 'start' }))).toEqual(['unknown-session', 'end:caught-up']);
-    const { events } = follow(partsFor(server.baseUrl), options({ from: 'last', count: 2 }, { timeoutMs: 9_000 }));
-    expect(words(await until(events, isEnd))).toEqual(['unknown-session', 'end:timeout']);
-    expect(server.asked.length).toBeGreaterThan(3);
+    expect(summarize(await read(server, { from: 'start' }))).toEqual(['unknown-session', 'end:caught-up']);
+    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 2 }, { timeoutMs: 9_000 }));
+    expect(summarize(await until(events, isEnd))).toEqual(['unknown-session', 'end:timeout']);
+    expect(server.requests.length).toBeGreaterThan(3);
   });
 });
 
@@ -265,8 +265,8 @@ it.each([
     const more = way === 'links' ? { next: isMore ? next.pathname + next.search : null } : { has_more: isMore };
     json(200, { results: rest.slice(0, 2), ...more });
   });
-  expect(words(await read(server, { from: 'start' }))).toEqual([...ids(0, pages * 2 - 1), 'end:caught-up']);
-  expect(server.asked).toHaveLength(pages + 1);
+  expect(summarize(await read(server, { from: 'start' }))).toEqual([...ids(0, pages * 2 - 1), 'end:caught-up']);
+  expect(server.requests).toHaveLength(pages + 1);
 });
 
 it('a history of which a further page fails loses nothing where a tail goes on', async () => {
@@ -286,6 +286,6 @@ it('a history of which a further page fails loses nothing where a tail goes on',
     json(200, { results: wellBehaved().slice(skip, skip + 2), next: isMore ? next.pathname + next.search : null });
   });
   const begin: FollowStart = { from: 'after', message_id: 's-4', recent: ['s-1', 's-2', 's-3'] };
-  const shown = words(await read(server, begin));
+  const shown = summarize(await read(server, begin));
   expect(shown.filter((word) => word.startsWith('+'))).toEqual(ids(5, 11));
 });
