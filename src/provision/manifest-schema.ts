@@ -4,20 +4,20 @@ import { agentJobSchema } from '../cron/job-document.ts';
 import { identifier, nonBlankText } from '../yaml/schema.ts';
 
 const ROUTING =
-  'agent_inbox: they enter the inbox of the agent, which can handle several related ones in one thread. ' +
-  'session_workflow: each one starts a workflow run of its own.';
+  'agent_inbox: into the inbox of the agent, which can handle related messages in one thread. ' +
+  'session_workflow: each message starts a workflow run of its own.';
 
 /** What `chat setup` takes as flags (spec §4.2). */
 const chat = v.pipe(
   v.strictObject({
     name: v.exactOptional(
-      nonBlankText('API chat name', `The display name of a new source. Without it: ${CHAT_DEFAULTS.name}.`),
+      nonBlankText('API chat name', `The display name of a new source. Default: ${CHAT_DEFAULTS.name}.`),
     ),
     reply_capable: v.exactOptional(
       v.pipe(
         v.boolean(),
-        v.title('Gives replies'),
-        v.description(`Whether a new source gives replies. Without it: ${CHAT_DEFAULTS.reply_capable}.`),
+        v.title('Reply capable'),
+        v.description(`Whether the agent replies through a new source. Default: ${CHAT_DEFAULTS.reply_capable}.`),
       ),
     ),
     routing_mode: v.exactOptional(
@@ -25,15 +25,15 @@ const chat = v.pipe(
         v.picklist(ROUTING_MODES),
         v.title('Routing mode'),
         v.description(
-          `How a new source routes messages. ${ROUTING} Without it: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
+          `How a new source routes messages. ${ROUTING} Default: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
         ),
       ),
     ),
   }),
   v.title('API chat'),
   v.description(
-    'Sets up the API chat source of the agent once the agent is installed. An agent has one source, and one that is ' +
-      'there stays as it is. Each field may be left out; {} takes the defaults.',
+    'Sets up the API chat source of the agent after its installation. An agent has one source; an existing one is not ' +
+      'changed. Every field is optional; {} takes the defaults.',
   ),
 );
 
@@ -57,14 +57,14 @@ const agent = v.pipe(
     ),
     chat: v.exactOptional(chat),
     cron: v.exactOptional(
-      v.pipe(v.array(agentJobSchema), v.title('Cron jobs'), v.description('What the agent does again and again.')),
+      v.pipe(v.array(agentJobSchema), v.title('Cron jobs'), v.description('Jobs that the agent runs on a schedule.')),
     ),
   }),
   v.forward(
     v.check(
       ({ chat: asked, api_chat_routing_mode: automatic }) =>
         asked?.routing_mode === undefined || automatic === undefined || asked.routing_mode === automatic,
-      'must be what "api_chat_routing_mode" says: the agent has one source',
+      'must be the same as "api_chat_routing_mode": an agent has one source',
     ),
     ['chat', 'routing_mode'],
   ),
@@ -77,7 +77,7 @@ export const manifestSchema = v.pipe(
   v.strictObject({
     external_space_id: identifier(
       'External space id',
-      'Your own stable identifier of the space. The same one again reuses the space.',
+      'Your own stable identifier of the space. A space with this identifier is reused.',
     ),
     space: v.pipe(
       v.strictObject({
@@ -104,7 +104,9 @@ export const manifestSchema = v.pipe(
     ),
   }),
   v.title('partnerctl manifest'),
-  v.description('A customer workspace and its agents. ${NAME} and ${NAME:-default} put in environment variables.'),
+  v.description(
+    'A customer workspace and its agents. ${NAME} and ${NAME:-default} are replaced by environment variables.',
+  ),
 );
 
 export type Manifest = v.InferOutput<typeof manifestSchema>;

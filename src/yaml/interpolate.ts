@@ -3,7 +3,7 @@ import { quoted } from './quote.ts';
 export type Lookup = (name: string) => string | undefined;
 
 /** A `${…}` that has no value. */
-export interface InterpolationFault {
+interface InterpolationFault {
   /** Index of its `$` in the text. */
   readonly at: number;
   readonly length: number;

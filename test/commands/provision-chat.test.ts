@@ -135,7 +135,7 @@ describe('agents[].chat', () => {
     ['chat: true', '"agents[0].chat" must be a mapping'],
     [
       'api_chat_routing_mode: agent_inbox, chat: { routing_mode: session_workflow }',
-      '"agents[0].chat.routing_mode" must be what "api_chat_routing_mode" says',
+      '"agents[0].chat.routing_mode" must be the same as "api_chat_routing_mode"',
     ],
   ])('%s is a mistake, and nothing is sent for any document', async (chat, message) => {
     const it = await service();
