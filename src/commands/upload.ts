@@ -26,21 +26,21 @@ const COLUMNS: readonly Column<UploadResult>[] = [
   { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim' },
 ];
 
-function fieldOf(text: string): readonly [string, string] {
+function parseField(text: string): readonly [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError(`--field takes name=value, not ${JSON.stringify(text)}.`);
   const name = text.slice(0, at);
-  if (name === FILE_FIELD) throw new UsageError(`--field ${FILE_FIELD} is the field that holds the file itself.`);
+  if (name === FILE_FIELD) throw new UsageError(`--field ${FILE_FIELD} is the field of the file itself.`);
   return [name, text.slice(at + 1)];
 }
 
-function contentTypeOf(words: Args): string | undefined {
-  const type = words.value('content-type');
+function parseContentType(args: Args): string | undefined {
+  const type = args.value('content-type');
   if (type === undefined || /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;[\t\x20-\x7e]*)?$/.test(type)) return type;
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(type)}.`);
 }
 
-/** What is uploaded decides which of these flags mean something. */
+/** What each flag goes with. */
 const GOES_WITH = {
   recursive: 'directories',
   include: 'directories',
@@ -59,76 +59,76 @@ const TAKES: Readonly<Record<SourceInput['from'], readonly SourceFlag[]>> = {
   text: ['name'],
 };
 
-function refuseOtherFlags(words: Args, from: SourceInput['from']): void {
+function refuseOtherFlags(args: Args, from: SourceInput['from']): void {
   const given: SourceFlag[] = [
-    ...(['recursive'] as const).filter((flag) => words.isSet(flag)),
-    ...(['include', 'exclude', 'field'] as const).filter((flag) => words.values(flag).length > 0),
-    ...(['content-type', 'filename', 'name'] as const).filter((flag) => words.value(flag) !== undefined),
+    ...(['recursive'] as const).filter((flag) => args.isSet(flag)),
+    ...(['include', 'exclude', 'field'] as const).filter((flag) => args.values(flag).length > 0),
+    ...(['content-type', 'filename', 'name'] as const).filter((flag) => args.value(flag) !== undefined),
   ];
   const other = given.find((flag) => !TAKES[from].includes(flag));
   if (other !== undefined) throw new UsageError(`--${other} goes with ${GOES_WITH[other]}.`);
 }
 
-function textInput(words: Args, text: string, as: UploadKind): SourceInput {
-  refuseOtherFlags(words, 'text');
-  const name = words.value('name');
-  if (as !== 'document') throw new UsageError('--text makes a document; add --as document.');
-  if (text === '') throw new UsageError('--text is empty.', { hint: 'Is a shell variable in it unset?' });
-  if (!name) throw new UsageError('--text needs the name of the document: --name <name>.');
-  if (words.positionals.length > 0) throw new UsageError('--text and files exclude each other.');
+function parseTextInput(args: Args, text: string, as: UploadKind): SourceInput {
+  refuseOtherFlags(args, 'text');
+  const name = args.value('name');
+  if (as !== 'document') throw new UsageError('--text needs --as document.');
+  if (text === '') throw new UsageError('--text is empty.', { hint: 'Check whether a shell variable in it is unset.' });
+  if (!name) throw new UsageError('--text needs --name <name>.');
+  if (args.positionals.length > 0) throw new UsageError('--text and files exclude each other.');
   return { from: 'text', name, text: parseTextArgument('--text', text) };
 }
 
-function stdinInput(words: Args): SourceInput {
-  refuseOtherFlags(words, 'stdin');
-  const filename = words.value('filename');
-  if (words.positionals.length > 1) throw new UsageError('Standard input is uploaded alone.');
-  if (!filename) throw new UsageError('Standard input has no name.', { hint: 'Give it one with --filename.' });
-  return { from: 'stdin', filename, ...formOf(words) };
+function parseStdinInput(args: Args): SourceInput {
+  refuseOtherFlags(args, 'stdin');
+  const filename = args.value('filename');
+  if (args.positionals.length > 1) throw new UsageError('Standard input (-) cannot be uploaded together with files.');
+  if (!filename) throw new UsageError('Standard input (-) needs --filename <name>.');
+  return { from: 'stdin', filename, ...parseForm(args) };
 }
 
-function patternsOf(words: Args, flag: 'include' | 'exclude'): readonly string[] {
-  const patterns = words.values(flag);
-  // A slash at the end only says that a directory is meant.
+function parsePatterns(args: Args, flag: 'include' | 'exclude'): readonly string[] {
+  const patterns = args.values(flag);
   const nothing = patterns.find((pattern) => pattern === '' || pattern === '/');
   if (nothing === undefined) return patterns;
   throw new UsageError(`--${flag} takes a pattern such as *.pdf, not ${JSON.stringify(nothing)}.`);
 }
 
-function filesInput(words: Args): SourceInput {
-  refuseOtherFlags(words, 'files');
-  if (words.positionals.length === 0) {
-    throw new UsageError('No file is named.', {
+function parseFilesInput(args: Args): SourceInput {
+  refuseOtherFlags(args, 'files');
+  if (args.positionals.length === 0) {
+    throw new UsageError('No file is given.', {
       hint: 'Give files, directories with --recursive, or - for standard input.',
     });
   }
-  const [include, exclude] = [patternsOf(words, 'include'), patternsOf(words, 'exclude')];
-  const recursive = words.isSet('recursive');
+  const [include, exclude] = [parsePatterns(args, 'include'), parsePatterns(args, 'exclude')];
+  const recursive = args.isSet('recursive');
   if (!recursive && include.length + exclude.length > 0) {
-    throw new UsageError('--include and --exclude choose among the files of directories; add --recursive.');
+    throw new UsageError('--include and --exclude need --recursive.');
   }
-  return { from: 'files', words: words.positionals, recursive, include, exclude, ...formOf(words) };
+  return { from: 'files', paths: args.positionals, recursive, include, exclude, ...parseForm(args) };
 }
 
-function formOf(words: Args) {
-  return { fields: words.values('field').map(fieldOf), contentType: contentTypeOf(words) };
+function parseForm(args: Args) {
+  return { fields: args.values('field').map(parseField), contentType: parseContentType(args) };
 }
 
-function sourceInput(words: Args, as: UploadKind): SourceInput {
-  const text = words.value('text');
-  if (text !== undefined) return textInput(words, text, as);
-  return words.positionals.includes('-') ? stdinInput(words) : filesInput(words);
+function parseSource(args: Args, as: UploadKind): SourceInput {
+  const text = args.value('text');
+  if (text !== undefined) return parseTextInput(args, text, as);
+  return args.positionals.includes('-') ? parseStdinInput(args) : parseFilesInput(args);
 }
 
-const KEPT = 'What was skipped keeps the fields and the type that it was uploaded with; --force uploads it anew.';
+const UNCHANGED =
+  'Skipped files keep the fields and the type that they were uploaded with. To upload them again, add --force.';
 
-/** Whether more is said of the files than they say themselves. */
-function describesFiles(source: SourceInput): boolean {
+/** Whether flags set fields or a type for the files. */
+function hasFormFlags(source: SourceInput): boolean {
   return source.from !== 'text' && (source.fields.length > 0 || source.contentType !== undefined);
 }
 
-/** What standard input holds; undefined where it is not read. */
-function onStdin(source: SourceInput): 'file' | 'text' | undefined {
+/** What is read from standard input, if anything. */
+function readsFromStdin(source: SourceInput): 'file' | 'text' | undefined {
   if (source.from === 'stdin') return 'file';
   return source.from === 'text' && source.text.from === 'stdin' ? 'text' : undefined;
 }
@@ -139,9 +139,9 @@ async function upload(context: Context, { source, options }: Input): Promise<Com
     import('../upload/upload-files.ts'),
     import('../upload/progress.ts'),
   ]);
-  const awaited = onStdin(source);
+  const awaited = readsFromStdin(source);
   if (awaited !== undefined) refuseTokenOnStdin(context.flags, awaited);
-  // Standard input cannot be read again: without a token it is left as it is.
+  // Check the token before reading standard input, which cannot be read again.
   const early = awaited === undefined ? undefined : await context.http();
   const opened = await openSources(context, source);
   async function* results(): AsyncGenerator<UploadResult> {
@@ -153,14 +153,14 @@ async function upload(context: Context, { source, options }: Input): Promise<Com
         isAnySkipped ||= result.status === 'skipped';
         yield result;
       }
-      if (isAnySkipped && describesFiles(source)) await context.notice(KEPT);
+      if (isAnySkipped && hasFormFlags(source)) await context.notice(UNCHANGED);
     } finally {
       watch.close();
       await opened.close();
     }
   }
   return batchResult(results(), COLUMNS, {
-    empty: 'There is nothing to upload.',
+    empty: 'Nothing to upload.',
     json: uploadResultJson,
     summary: summarizeUploads,
     failure: (all) => uploadFailure(all, options.force, context.signals.interrupt.reason),
@@ -169,28 +169,28 @@ async function upload(context: Context, { source, options }: Input): Promise<Com
 
 export default command<Input>({
   description:
-    'Uploads files as attachments or documents, each once: what was uploaded is known by its content and name, and skipped. A file whose answer was lost is not sent again unless you say so.',
+    'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown.',
   args: [{ usage: '[file...]', description: 'files, directories with --recursive, or - for standard input' }],
   flags: [
     { usage: '--as <kind>', description: 'what they become', choices: KINDS, default: 'attachment' },
     { usage: '-r, --recursive', description: 'upload everything below directories' },
     {
       usage: '--include <pattern>',
-      description: 'of the files of directories, only these; a pattern without / means the name; may be repeated',
+      description: 'only these files of directories; a pattern without / matches the file name; repeatable',
       repeatable: true,
     },
-    { usage: '--exclude <pattern>', description: 'and not these; may be repeated', repeatable: true },
-    { usage: '--filename <name>', description: 'the name of what comes from standard input' },
-    { usage: '--content-type <type>', description: 'the type of all files (by the name of each, by default)' },
-    { usage: '--field <name=value>', description: 'a further field of the form; may be repeated', repeatable: true },
+    { usage: '--exclude <pattern>', description: 'not these files or directories; repeatable', repeatable: true },
+    { usage: '--filename <name>', description: 'the name of the file from standard input' },
+    { usage: '--content-type <type>', description: 'the type of all files (default: from each file name)' },
+    { usage: '--field <name=value>', description: 'an additional form field; repeatable', repeatable: true },
     {
       usage: '--text <text|@file|->',
-      description: 'a document with this text, in place of files; with --as document and --name',
+      description: 'a document with this text, instead of files; needs --as document and --name',
     },
-    { usage: '--name <name>', description: 'the name of the document that --text makes' },
+    { usage: '--name <name>', description: 'the name of the document with --text' },
     { usage: '--concurrency <n>', description: 'how many files at a time, 1 to 32', default: '4' },
-    { usage: '--force', description: 'upload also what was uploaded before, or may have been' },
-    { usage: '--retry-unknown', description: 'upload again what may have been uploaded, though no answer said so' },
+    { usage: '--force', description: 'also upload files that were, or may have been, uploaded before' },
+    { usage: '--retry-unknown', description: 'upload files again whose earlier upload has an unknown outcome' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
   ],
   examples: [
@@ -201,24 +201,24 @@ export default command<Input>({
     },
     {
       line: "partnerctl upload manuals/ --recursive --exclude .git --query '[].[file,id]'",
-      does: 'the id of each file; what was uploaded is not sent again',
+      does: 'the id of each file; uploaded files are not sent again',
     },
-    { line: 'partnerctl upload - --filename acme.sql < acme.sql', does: 'standard input, under a name' },
+    { line: 'partnerctl upload - --filename acme.sql < acme.sql', does: 'standard input, with a file name' },
     {
       line: "partnerctl upload --as document --name faq.md --text 'Opening hours: 9 to 5'",
-      does: 'a document out of a text',
+      does: 'a document from a text',
     },
   ],
-  parse(words) {
-    const as = KINDS.find((kind) => kind === words.value('as')) ?? 'attachment';
+  parse(args) {
+    const as = KINDS.find((kind) => kind === args.value('as')) ?? 'attachment';
     return {
-      source: sourceInput(words, as),
+      source: parseSource(args, as),
       options: {
         as,
-        concurrency: words.count('concurrency', { min: 1, max: 32, fallback: 4 }),
-        force: words.isSet('force'),
-        retryUnknown: words.isSet('retry-unknown'),
-        dryRun: words.isSet('dry-run'),
+        concurrency: args.count('concurrency', { min: 1, max: 32, fallback: 4 }),
+        force: args.isSet('force'),
+        retryUnknown: args.isSet('retry-unknown'),
+        dryRun: args.isSet('dry-run'),
       },
     };
   },

@@ -6,40 +6,41 @@ import { InputError } from '../errors.ts';
 import type { FileFacts } from './upload-records.ts';
 
 export interface FindOptions {
-  /** Whether directories are gone through, with all that is below them. */
+  /** Whether to include everything below directories. */
   readonly recursive: boolean;
-  /** Patterns of files below a directory that are taken (all, where there are none), and that are left out. */
+  /** Patterns of files below a directory to include (all, if empty) and to exclude. */
   readonly include: readonly string[];
   readonly exclude: readonly string[];
 }
 
-/** A file as it was found. */
+/** A file that exists and can be read. */
 export interface FoundFile extends FileFacts {
-  /** The path as the person would write it. */
+  /** The path as the user would write it. */
   readonly label: string;
   readonly filename: string;
 }
 
-/** Why something cannot be uploaded. */
-interface Complaint {
+/** Why a file cannot be uploaded. */
+interface Problem {
   readonly file: string;
   readonly why: string;
 }
 
-/** Asked of paths below the directory that is gone through, with / between their parts. */
-interface Choice {
-  /** Whether any pattern was given. */
-  readonly isChoosing: boolean;
-  /** Of files. */
-  isTaken(path: string): boolean;
-  /** Of files, and of directories with all that is in them. */
-  isLeftOut(path: string): boolean;
+/** Decides about paths relative to the searched directory, with / as the separator. */
+interface Filter {
+  /** Whether there is any pattern. */
+  readonly hasPatterns: boolean;
+  /** For files. */
+  isIncluded(path: string): boolean;
+  /** For files, and for directories with everything in them. */
+  isExcluded(path: string): boolean;
 }
 
-async function choice({ include, exclude }: FindOptions): Promise<Choice> {
-  if (include.length + exclude.length === 0) return { isChoosing: false, isTaken: () => true, isLeftOut: () => false };
+async function createFilter({ include, exclude }: FindOptions): Promise<Filter> {
+  if (include.length + exclude.length === 0)
+    return { hasPatterns: false, isIncluded: () => true, isExcluded: () => false };
   const { default: picomatch } = await import('picomatch');
-  // As everywhere: one without a slash means the name, wherever it is, and one in front only says that it begins there.
+  // As in .gitignore: a pattern without a slash matches the name in any directory, and a leading slash anchors it.
   const matches = (patterns: readonly string[]): ((path: string) => boolean) => {
     const tests = patterns.map((pattern) =>
       picomatch(pattern.replace(/^\//, ''), { dot: true, basename: !pattern.includes('/') }),
@@ -47,34 +48,34 @@ async function choice({ include, exclude }: FindOptions): Promise<Choice> {
     return (path) => tests.some((test) => test(path));
   };
   return {
-    isChoosing: true,
-    isTaken: include.length === 0 ? () => true : matches(include),
-    isLeftOut: matches(exclude.map((pattern) => pattern.replace(/\/$/, ''))),
+    hasPatterns: true,
+    isIncluded: include.length === 0 ? () => true : matches(include),
+    isExcluded: matches(exclude.map((pattern) => pattern.replace(/\/$/, ''))),
   };
 }
 
-function whyNoFile(entry: { isFIFO(): boolean; isSocket(): boolean; isDirectory(): boolean }): string {
-  if (entry.isDirectory()) return 'it is a directory; --recursive uploads what is in it';
+function describeNonFile(entry: { isFIFO(): boolean; isSocket(): boolean; isDirectory(): boolean }): string {
+  if (entry.isDirectory()) return 'it is a directory; add --recursive to upload the files in it';
   if (entry.isFIFO()) return 'it is a pipe (FIFO), not a file';
   return entry.isSocket() ? 'it is a socket, not a file' : 'it is a device, not a file';
 }
 
-/** @param isListed whether a directory names it, so that it is there */
-async function look(path: string, isListed: boolean): Promise<FoundFile | Complaint> {
+/** @param isListed whether a directory lists it, so that it exists */
+async function inspect(path: string, isListed: boolean): Promise<FoundFile | Problem> {
   try {
     const status = await stat(path, { bigint: true });
-    if (!status.isFile()) return { file: path, why: whyNoFile(status) };
+    if (!status.isFile()) return { file: path, why: describeNonFile(status) };
     await access(path, constants.R_OK);
     if (status.size > BigInt(Number.MAX_SAFE_INTEGER)) return { file: path, why: 'it is too large' };
     const facts = { bytes: Number(status.size), inode: status.ino, modified: status.mtimeNs, changed: status.ctimeNs };
     return { label: path, filename: basename(path), path: await realpath(path), ...facts };
   } catch (error) {
-    return { file: path, why: await reasonOf(path, error, isListed) };
+    return { file: path, why: await describeProblem(path, error, isListed) };
   }
 }
 
-/** What Node puts in the place of bytes of a name that are not UTF-8. */
-const REPLACED = '\ufffd';
+/** Node.js puts this in place of bytes that are not UTF-8. */
+const REPLACEMENT = '\ufffd';
 
 async function isLink(path: string): Promise<boolean> {
   try {
@@ -84,66 +85,64 @@ async function isLink(path: string): Promise<boolean> {
   }
 }
 
-async function reasonOf(path: string, error: unknown, isListed: boolean): Promise<string> {
-  if (path === '') return 'it is no file name';
+async function describeProblem(path: string, error: unknown, isListed: boolean): Promise<string> {
+  if (path === '') return 'it is not a file name';
   const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
   if (!isMissing) return describeFileError(error);
-  if (await isLink(path)) return 'it is a link to something that is not there';
-  if (!path.includes(REPLACED)) return describeFileError(error);
-  return isListed
-    ? 'its name is not UTF-8; --exclude leaves it out'
-    : 'its name is not UTF-8, or there is no such file';
+  if (await isLink(path)) return 'it is a broken symbolic link';
+  if (!path.includes(REPLACEMENT)) return describeFileError(error);
+  return isListed ? 'its name is not UTF-8; skip it with --exclude' : 'its name is not UTF-8, or it does not exist';
 }
 
-/** What a directory holds that is no directory. */
+/** An entry of a directory that is not a directory itself. */
 interface Entry {
   readonly path: string;
   readonly isLink: boolean;
 }
 
-/** Everything below a directory, by name, and the directories that cannot be read. */
-async function* below(directory: string, isLeftOut: (path: string) => boolean): AsyncGenerator<Entry | Complaint> {
+/** Everything below a directory, sorted by name, and the directories that cannot be read. */
+async function* walk(directory: string, isExcluded: (path: string) => boolean): AsyncGenerator<Entry | Problem> {
   let entries: Dirent[];
   try {
     entries = await readdir(directory, { withFileTypes: true });
   } catch (error) {
-    yield { file: directory, why: await reasonOf(directory, error, true) };
+    yield { file: directory, why: await describeProblem(directory, error, true) };
     return;
   }
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(directory, entry.name);
-    if (isLeftOut(path)) continue;
-    if (entry.isDirectory()) yield* below(path, isLeftOut);
+    if (isExcluded(path)) continue;
+    if (entry.isDirectory()) yield* walk(path, isExcluded);
     else yield { path, isLink: entry.isSymbolicLink() };
   }
 }
 
-/** Links to directories are not followed: they may lead in a circle. */
-async function lookBelow({ path, isLink }: Entry): Promise<FoundFile | Complaint> {
-  if (!isLink || !(await isDirectory(path))) return await look(path, true);
-  return { file: path, why: 'it is a link to a directory, which is not followed; --exclude leaves it out' };
+/** Symbolic links to directories are not followed: they could form a cycle. */
+async function inspectEntry({ path, isLink }: Entry): Promise<FoundFile | Problem> {
+  if (!isLink || !(await isDirectory(path))) return await inspect(path, true);
+  return { file: path, why: 'it is a symbolic link to a directory, which is not followed; skip it with --exclude' };
 }
 
-/** Files that are looked at together: one after the other, a slow disk would be waited for each time. */
-const AT_ONCE = 32;
+/** How many files are inspected at a time, so that a slow disk is not waited for one by one. */
+const CONCURRENCY = 32;
 
 async function findBelow(
   directory: string,
-  { isChoosing, isTaken, isLeftOut }: Choice,
-): Promise<(FoundFile | Complaint)[]> {
-  const entries: (Entry | Complaint)[] = [];
-  const within = (path: string): string => relative(directory, path).split(sep).join('/');
-  for await (const entry of below(directory, (path) => isLeftOut(within(path)))) {
-    if ('why' in entry || isTaken(within(entry.path))) entries.push(entry);
+  { hasPatterns, isIncluded, isExcluded }: Filter,
+): Promise<(FoundFile | Problem)[]> {
+  const entries: (Entry | Problem)[] = [];
+  const relativePath = (path: string): string => relative(directory, path).split(sep).join('/');
+  for await (const entry of walk(directory, (path) => isExcluded(relativePath(path)))) {
+    if ('why' in entry || isIncluded(relativePath(entry.path))) entries.push(entry);
   }
-  const found: (FoundFile | Complaint)[] = [];
-  for (let at = 0; at < entries.length; at += AT_ONCE) {
-    const some = entries.slice(at, at + AT_ONCE);
-    found.push(...(await Promise.all(some.map((entry) => ('why' in entry ? entry : lookBelow(entry))))));
+  const found: (FoundFile | Problem)[] = [];
+  for (let at = 0; at < entries.length; at += CONCURRENCY) {
+    const batch = entries.slice(at, at + CONCURRENCY);
+    found.push(...(await Promise.all(batch.map((entry) => ('why' in entry ? entry : inspectEntry(entry))))));
   }
   return found.length > 0
     ? found
-    : [{ file: directory, why: `it holds no file${isChoosing ? ' that is asked for' : ''}` }];
+    : [{ file: directory, why: hasPatterns ? 'it contains no matching file' : 'it contains no file' }];
 }
 
 async function isDirectory(path: string): Promise<boolean> {
@@ -155,32 +154,32 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 /**
- * The files that are meant by the words typed, each once. All of them are looked at before anything is sent.
- * @param words paths as they were typed
- * @throws InputError that names everything that cannot be uploaded
+ * Finds the files to upload, each once, and checks that all of them can be read.
+ * @param paths as typed
+ * @throws InputError that names every file that cannot be uploaded
  */
-export async function findFiles(words: readonly string[], options: FindOptions): Promise<readonly FoundFile[]> {
-  const chosen = await choice(options);
+export async function findFiles(paths: readonly string[], options: FindOptions): Promise<readonly FoundFile[]> {
+  const filter = await createFilter(options);
   const files = new Map<string, FoundFile>();
-  const complaints: Complaint[] = [];
-  for (const word of words) {
-    const goesThrough = options.recursive && (await isDirectory(word));
-    for (const found of goesThrough ? await findBelow(word, chosen) : [await look(word, false)]) {
-      if ('why' in found) complaints.push(found);
+  const problems: Problem[] = [];
+  for (const path of paths) {
+    const isSearched = options.recursive && (await isDirectory(path));
+    for (const found of isSearched ? await findBelow(path, filter) : [await inspect(path, false)]) {
+      if ('why' in found) problems.push(found);
       else {
-        // Under another name it is another upload.
+        // The same file under another name is another upload.
         const key = JSON.stringify([found.path, found.filename]);
         if (!files.has(key)) files.set(key, found);
       }
     }
   }
-  if (complaints.length === 0) return [...files.values()];
+  if (problems.length === 0) return [...files.values()];
   throw new InputError(
-    complaints.length === 1 ? 'A file cannot be uploaded.' : `${complaints.length} files cannot be uploaded.`,
+    problems.length === 1 ? 'A file cannot be uploaded.' : `${problems.length} files cannot be uploaded.`,
     {
-      why: complaints.map(({ file, why }) => `${file === '' ? '""' : file}: ${why}`).join('\n'),
+      why: problems.map(({ file, why }) => `${file === '' ? '""' : file}: ${why}`).join('\n'),
       hint: 'Nothing was sent.',
-      details: { problems: complaints },
+      details: { problems },
     },
   );
 }

@@ -12,26 +12,26 @@ import { fileForm, readFileContent, readOpenFile, textSource, type UploadSource 
 
 interface FormInput {
   readonly fields: readonly (readonly [string, string])[];
-  /** For all files; by their names where it is undefined. */
+  /** For all files; undefined derives it from each file name. */
   readonly contentType: string | undefined;
 }
 
-/** What is to be uploaded, as typed. */
+/** What to upload, as typed. */
 export type SourceInput =
-  | ({ readonly from: 'files'; readonly words: readonly string[] } & FindOptions & FormInput)
+  | ({ readonly from: 'files'; readonly paths: readonly string[] } & FindOptions & FormInput)
   | ({ readonly from: 'stdin'; readonly filename: string } & FormInput)
   | { readonly from: 'text'; readonly name: string; readonly text: TextSource };
 
 export interface OpenedSources {
   readonly sources: readonly UploadSource[];
-  /** Removes what was kept for a while. */
+  /** Removes temporary files. */
   close(): Promise<void>;
 }
 
 const UNKNOWN_TYPE = 'application/octet-stream';
 
-/** Puts files into forms: all of one command alike. */
-async function formsOf({ fields, contentType }: FormInput) {
+/** Creates a function that adds the form to a file. */
+async function createFormBuilder({ fields, contentType }: FormInput) {
   const types = contentType === undefined ? (await import('mime')).default : undefined;
   return (file: Omit<UploadSource, 'form'>): UploadSource => {
     const { filename, bytes } = file;
@@ -40,53 +40,53 @@ async function formsOf({ fields, contentType }: FormInput) {
   };
 }
 
-async function awaitStdin({ io, notice, progress }: Context): Promise<void> {
-  if (io.stdin.isTTY) await notice('Reading standard input; Ctrl-D ends it.');
+async function announceStdin({ io, notice, progress }: Context): Promise<void> {
+  if (io.stdin.isTTY) await notice('Reading standard input. Press Ctrl-D to finish.');
   else progress.start('Reading standard input');
 }
 
 /**
- * Everything that is to be uploaded, looked at before anything is sent.
- * @throws InputError that names what cannot be uploaded; LocalError where standard input cannot be kept
+ * Opens everything that will be uploaded before anything is sent.
+ * @throws InputError that names what cannot be uploaded; LocalError when standard input cannot be stored
  */
 export async function openSources(context: Context, input: SourceInput): Promise<OpenedSources> {
   const nothing = async (): Promise<void> => undefined;
   if (input.from === 'text') {
-    if (input.text.from === 'stdin') await awaitStdin(context);
+    if (input.text.from === 'stdin') await announceStdin(context);
     const text = await readText(input.text, 'The text', context.io.stdin, context.abortSignal);
     return { sources: [textSource(input.name, text)], close: nothing };
   }
   if (input.from === 'stdin') {
-    await awaitStdin(context);
+    await announceStdin(context);
     const { file, facts, remove } = await spoolStdin(context.io.stdin, context.abortSignal);
-    const inForm = await formsOf(input);
+    const withForm = await createFormBuilder(input);
     const content: UploadSource['content'] = (over) => readOpenFile(file, facts, over);
-    const source = inForm({ label: '-', filename: input.filename, bytes: facts.bytes, stamp: null, content });
+    const source = withForm({ label: '-', filename: input.filename, bytes: facts.bytes, stamp: null, content });
     return { sources: [source], close: remove };
   }
-  context.progress.start('Looking at the files');
-  const found = await findFiles(input.words, input);
-  const inForm = await formsOf(input);
+  context.progress.start('Checking the files');
+  const found = await findFiles(input.paths, input);
+  const withForm = await createFormBuilder(input);
   const sources = found.map((file) => {
     const content: UploadSource['content'] = (over) => readFileContent(file, over);
-    return inForm({ label: file.label, filename: file.filename, bytes: file.bytes, stamp: fileStamp(file), content });
+    return withForm({ label: file.label, filename: file.filename, bytes: file.bytes, stamp: fileStamp(file), content });
   });
   return { sources, close: nothing };
 }
 
-/** Standard input, kept on disk so that it can be sent more than once. */
-export interface Spooled {
+/** Standard input, stored on disk so that it can be sent more than once. */
+export interface SpooledFile {
   readonly file: FileHandle;
   readonly facts: FileFacts;
   remove(): Promise<void>;
 }
 
 /**
- * Writes standard input to a temporary file that nobody else can read. Memory does not depend on how much comes.
- * @param signal ends the wait, with its own reason
- * @throws LocalError when it cannot be written; nothing is left behind then
+ * Writes standard input to a temporary file that nobody else can read, in constant memory.
+ * @param signal ends the wait, and its reason is thrown
+ * @throws LocalError when it cannot be written; the file is then removed
  */
-export async function spoolStdin(stdin: Readable, signal: AbortSignal): Promise<Spooled> {
+export async function spoolStdin(stdin: Readable, signal: AbortSignal): Promise<SpooledFile> {
   let remove = async (): Promise<void> => undefined;
   try {
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-upload-'));
@@ -98,7 +98,7 @@ export async function spoolStdin(stdin: Readable, signal: AbortSignal): Promise<
       await file.close();
       await unlink();
     };
-    // An open file needs no name, and what has none is gone with this process, however that ends. Windows keeps the name.
+    // An unlinked open file disappears with this process, however it ends. Windows cannot unlink it yet.
     await unlink().catch(() => undefined);
     await writeFile(file, readStdin(stdin, signal));
     const { size, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
@@ -106,9 +106,9 @@ export async function spoolStdin(stdin: Readable, signal: AbortSignal): Promise<
   } catch (error) {
     await remove();
     if (signal.aborted) throw signal.reason;
-    throw new LocalError('Standard input could not be kept in a temporary file.', {
+    throw new LocalError('Standard input could not be written to a temporary file.', {
       why: error instanceof Error ? error.message : String(error),
-      hint: `Nothing was sent. If ${tmpdir()} is full or missing, name another directory with TMPDIR.`,
+      hint: `Nothing was sent. If ${tmpdir()} is full or missing, set TMPDIR to another directory.`,
       cause: error,
     });
   }

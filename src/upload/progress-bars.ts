@@ -3,27 +3,27 @@ import prettyBytes from 'pretty-bytes';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { displayWidth, graphemes, truncate } from '../output/width.ts';
 
-/** How one file gets on. */
+/** The progress of one file. */
 export interface Transfer {
   readonly label: string;
   readonly bytes: number;
-  /** Taken by the connection so far. */
+  /** Bytes taken by the connection so far. */
   readonly sent: number;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
 }
 
-const LONGEST_LABEL = 28;
-/** What a name needs for the files to be told apart. */
-const LABEL = 16;
+const MAX_LABEL = 28;
+/** The least width that tells file names apart. */
+const MIN_LABEL = 16;
 
-/** What stands before the first line, the spinner, and the last column, which makes some terminals wrap. */
-const AROUND = 3;
+/** The spinner before the first line, and the last column, which makes some terminals wrap. */
+const MARGIN = 3;
 const INDENT = '  ';
 
 /**
- * What there is room for, the most first. Columns of the facts at their longest: `1000 kB of 1000 kB, 1000 kB/s,
- * 59 min left`, and less than that.
+ * Layouts, widest first. `facts` is the maximum width of the facts: `1000 kB of 1000 kB, 1000 kB/s, 59 min left`, or the first
+ * one or two of them.
  */
 const SHAPES = [
   { facts: 43, shown: 3, bar: 20 },
@@ -36,17 +36,17 @@ const NARROWEST = { facts: 18, shown: 1, bar: 0 } as const;
 interface Layout {
   readonly room: number;
   readonly label: number;
-  /** 0 where there is no room for one. */
+  /** 0 when there is no room for a bar. */
   readonly bar: number;
-  /** How many of the facts there is room for. */
+  /** How many facts fit. */
   readonly shown: number;
 }
 
 function layoutOf(columns: number): Layout {
-  const room = Math.max(1, columns - AROUND);
-  const fits = SHAPES.find(({ facts, bar }) => facts + bar + LABEL + 2 <= room);
+  const room = Math.max(1, columns - MARGIN);
+  const fits = SHAPES.find(({ facts, bar }) => facts + bar + MIN_LABEL + 2 <= room);
   const { facts, shown, bar } = fits ?? NARROWEST;
-  return { room, shown, bar, label: Math.min(LONGEST_LABEL, Math.max(1, room - facts - bar - 2)) };
+  return { room, shown, bar, label: Math.min(MAX_LABEL, Math.max(1, room - facts - bar - 2)) };
 }
 
 function bar(share: number, width: number): string {
@@ -58,8 +58,8 @@ function bar(share: number, width: number): string {
   });
 }
 
-/** A name in so many columns. A path is cut at its front: what tells files apart stands at its end. */
-function labelIn(width: number, label: string): string {
+/** A name in a given width. Long paths lose their beginning: their end tells files apart. */
+function fitLabel(width: number, label: string): string {
   const clean = sanitizeLine(label);
   let used = displayWidth(clean);
   if (used <= width) return clean + ' '.repeat(width - used);
@@ -82,12 +82,12 @@ function line({ label, bytes, sent, startedAt }: Transfer, layout: Layout, now: 
   const left = sent === 0 || share === 1 ? '' : timeLeft((bytes - sent) / rate);
   const facts = [`${prettyBytes(sent)} of ${prettyBytes(bytes)}`, `${prettyBytes(rate)}/s`, left];
   const shown = facts.slice(0, layout.shown).filter((fact) => fact !== '');
-  const parts = [labelIn(layout.label, label), bar(share, layout.bar), shown.join(', ')];
+  const parts = [fitLabel(layout.label, label), bar(share, layout.bar), shown.join(', ')];
   return truncate(parts.filter((part) => part !== '').join(' '), layout.room);
 }
 
 /**
- * A bar for each file in flight, after one for all. No line is wider than the terminal, whatever the names are. Pure.
+ * A line for all files, then one for each file in flight. No line is wider than the terminal.
  * @param columns of the terminal
  * @param now milliseconds since the epoch
  */

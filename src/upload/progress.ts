@@ -5,7 +5,7 @@ import type { UploadSource } from './upload-source.ts';
 
 const EVERY_MS = 100;
 
-/** Shows people how the files get on, until it is closed: a bar for each one in flight, and one for all. */
+/** Shows the progress until it is closed: a bar for each file in flight, and one for all. */
 export function showProgress(
   { progress, clock, io }: Pick<Context, 'progress' | 'clock' | 'io'>,
   sources: readonly UploadSource[],
@@ -24,7 +24,7 @@ export function showProgress(
     return formatTransfers(all, [...inFlight.values()], io.stderr.columns, clock.now());
   }
 
-  // On a beat of its own: the rate falls also while nothing is taken, and the last news is never left out.
+  // On a timer, because the rate also falls while nothing is sent.
   async function keepShowing(): Promise<void> {
     const { formatTransfers } = await import('./progress-bars.ts');
     while (!closed.signal.aborted) {
@@ -50,7 +50,7 @@ export function showProgress(
     finished(source, isSent) {
       inFlight.delete(source);
       finished += 1;
-      // What need not be sent, or could not be, would make the rate and the time left look better than they are.
+      // Files that were not sent must not count for the rate and the remaining time.
       if (isSent) doneBytes += source.bytes;
       else bytes -= source.bytes;
     },

@@ -28,12 +28,12 @@ export interface RunOptions extends UploadOptions {
   readonly dryRun: boolean;
 }
 
-/** Told how the files get on. */
+/** Receives the progress of the files. */
 export interface UploadProgress {
   started(source: UploadSource): void;
-  /** How many bytes of it were taken so far; begins again at 0 with every attempt. */
+  /** @param bytes taken by the connection so far; starts again at 0 with every attempt */
   advanced(source: UploadSource, bytes: number): void;
-  /** @param isSent whether the service has it by this run */
+  /** @param isSent whether this run uploaded it */
   finished(source: UploadSource, isSent: boolean): void;
 }
 
@@ -51,7 +51,7 @@ async function openDeps(
     isWanted: (record) => !('snapshot' in record) || filenames.has(record.snapshot.filename),
     indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),
     async onUnusable({ line, why }) {
-      if (!warned.has(line)) await context.warn(`${path}:${line} is left out: ${why}`);
+      if (!warned.has(line)) await context.warn(`${path}:${line} is ignored: ${why}`);
       warned.add(line);
     },
   });
@@ -107,12 +107,12 @@ export async function* uploadFiles(
 
   const isTimeUp = (): boolean => context.abortSignal.aborted && !interrupt.aborted;
 
-  /** What keeps the files from being begun whose turn comes now. */
-  function whyOver(): PartnerctlError | undefined {
-    if (interrupt.aborted) return new InterruptedError('Interrupted before it was begun.');
+  /** Why no further file is started; undefined while files are. */
+  function stopReason(): PartnerctlError | undefined {
+    if (interrupt.aborted) return new InterruptedError('Interrupted before it was started.');
     const reason = stopped ?? (isTimeUp() ? context.abortSignal.reason : undefined);
     return reason instanceof PartnerctlError
-      ? new RunFailure(`It was not begun. ${reason.message}`, reason, { details: null })
+      ? new RunFailure(`It was not started. ${reason.message}`, reason, { details: null })
       : undefined;
   }
 
@@ -123,7 +123,7 @@ export async function* uploadFiles(
   }
 
   async function one(source: UploadSource, index: number, hash?: string): Promise<UploadResult> {
-    const over = whyOver();
+    const over = stopReason();
     if (over) return { ...withoutOutcome(source, index, as, over), wasNotStarted: !isTimeUp() };
     watch.started(source);
     let isSent = false;
@@ -155,7 +155,7 @@ export async function* uploadFiles(
     index: number,
     give: (result: UploadResult) => void,
   ): Promise<UploadResult | undefined> {
-    if (namesakes.get(kindOf(source)) === 1 || whyOver()) return await one(source, index);
+    if (namesakes.get(kindOf(source)) === 1 || stopReason()) return await one(source, index);
     // What cannot be read says so when its turn comes.
     const hash = await identify(source, deps).catch(() => undefined);
     const turn = () => one(source, index, hash);

@@ -10,44 +10,44 @@ import {
 import { batchFailure } from '../output/batch-failure.ts';
 import type { UploadOutcome } from './upload-once.ts';
 
-/** What became of one file. */
+/** The result of one file. */
 export interface UploadResult {
   readonly index: number;
-  /** As the person named it. */
+  /** As the user named it. */
   readonly file: string;
   readonly as: UploadKind;
   readonly id: string | null;
   readonly bytes: number;
   readonly sha256: string | null;
   readonly status: 'uploaded' | 'skipped' | 'failed' | 'unknown' | 'planned';
-  /** Whether it was not begun because of Ctrl-C, or of a 401 or 402 to another file. Where the time was up, it failed. */
+  /** Whether it was not started because of Ctrl-C, or because another file got a 401 or 402. After a timeout it counts as failed. */
   readonly wasNotStarted?: boolean;
   readonly error: unknown;
 }
 
-/** The fixed form in which scripts see a result. */
+/** A result as `upload -o json` prints it. */
 export function uploadResultJson({ file, as, id, bytes, sha256, status, error }: UploadResult): object {
   return { file, as, id, bytes, sha256, status, error: error === undefined ? null : toErrorObject(error) };
 }
 
 function unknownFailure(file: string, { since, error }: { since: string; error?: unknown }): unknown {
   const hint =
-    'Check at the service whether it is there. If not, the same command with --retry-unknown uploads it again, which may make it twice.';
+    'Check at the service whether it exists. If not, run the command again with --retry-unknown, which may create it twice.';
   if (error instanceof PartnerctlError) {
     const { cause } = error;
-    // What stands in the way for good, a redirect for one, will do so after any look.
-    const lasting = cause instanceof PartnerctlError && cause.info.permanent ? `${cause.info.hint}\n` : '';
-    const facts = { ...error.info, why: error.info.why ?? error.message, hint: lasting + hint, cause: error };
-    return new OutcomeUnknownError(`${file} may have been uploaded.`, facts);
+    // A permanent cause, such as a redirect, will still be there after the check.
+    const permanentHint = cause instanceof PartnerctlError && cause.info.permanent ? `${cause.info.hint}\n` : '';
+    const info = { ...error.info, why: error.info.why ?? error.message, hint: permanentHint + hint, cause: error };
+    return new OutcomeUnknownError(`${file} may have been uploaded.`, info);
   }
-  return new OutcomeUnknownError(`${file} may have been uploaded before.`, {
-    why: `It was sent at ${since}, and how that ended was never recorded, or is not known.`,
+  return new OutcomeUnknownError(`${file} may have been uploaded by an earlier run.`, {
+    why: `It was sent at ${since}, and the outcome was not recorded or is unknown.`,
     hint,
     cause: error,
   });
 }
 
-/** What there is to report of an outcome; undefined where all is as it should be. */
+/** The error to report for an outcome; undefined when there is none. */
 export function outcomeError(file: string, outcome: UploadOutcome): unknown {
   if (outcome.status === 'unknown') return unknownFailure(file, outcome);
   if (outcome.status === 'failed') {
@@ -57,12 +57,12 @@ export function outcomeError(file: string, outcome: UploadOutcome): unknown {
   }
   if (outcome.status !== 'uploaded' || outcome.unrecorded === undefined) return undefined;
   const { unrecorded, id } = outcome;
-  return new LocalError(`${file} was uploaded as ${id}, and this could not be recorded.`, {
+  return new LocalError(`${file} was uploaded as ${id}, but this could not be recorded.`, {
     why:
       unrecorded instanceof PartnerctlError
         ? `${unrecorded.message}\n${unrecorded.info.why ?? ''}`
         : String(unrecorded),
-    hint: 'Keep the id: the next run does not know it, and may upload the file again.',
+    hint: 'Keep the id: the next run may upload the file again.',
     details: { id },
     cause: unrecorded,
   });
@@ -76,12 +76,12 @@ function countByStatus(results: readonly UploadResult[]): Summary {
   return summary;
 }
 
-/** Whether nothing failed about the file itself. */
+/** Whether the file was interrupted or not started, rather than failing itself. */
 function isUnfinished({ wasNotStarted: isLeftOut, error }: UploadResult): boolean {
   return isLeftOut === true || error instanceof InterruptedError;
 }
 
-/** What became of all files, in words: `2 uploaded, 1 failed.` */
+/** The results in one sentence: `2 uploaded, 1 failed.` */
 export function summarizeUploads(results: readonly UploadResult[]): string {
   const { failed, ...others } = countByStatus(results);
   const unfinished = results.filter(isUnfinished).length;
@@ -90,12 +90,12 @@ export function summarizeUploads(results: readonly UploadResult[]): string {
   return `${parts.join(', ')}.`;
 }
 
-/** What is to be said in place of how many failed, where that would not be all. */
-function specialMessage(results: readonly UploadResult[]): string | undefined {
+/** The message when "n of m files failed" would not be the whole truth. */
+function describeMixedResults(results: readonly UploadResult[]): string | undefined {
   const all = results.length;
   const left = results.filter(isUnfinished).length;
   const { unknown, failed } = countByStatus(results);
-  const [lost, unbegun] = [failed - left, left === 0 ? '' : `, ${left} were not begun`];
+  const [lost, unbegun] = [failed - left, left === 0 ? '' : `, ${left} were not started`];
   const unrecorded = results.filter(({ status, error }) => status === 'uploaded' && error !== undefined).length;
   if (unrecorded > 0 && unknown + failed === 0) return `${unrecorded} of ${all} files could not be recorded.`;
   if (unknown === 0) return left === 0 ? undefined : `${lost} of ${all} files failed${unbegun}.`;
@@ -104,9 +104,9 @@ function specialMessage(results: readonly UploadResult[]): string | undefined {
 }
 
 /**
- * How a command ends that did not upload all of its files.
- * @param force whether what had been uploaded was uploaded anew: a repeat would do that again
- * @param interruption the reason of the interrupt signal, where it was given
+ * The error of a command that did not upload all of its files.
+ * @param force whether --force was given: a repeated run would then upload everything again
+ * @param interruption the reason of the interrupt signal, if there was one
  */
 export function uploadFailure(
   results: readonly UploadResult[],
@@ -118,17 +118,17 @@ export function uploadFailure(
     const outcome = isUnfinished(result) ? 'skipped' : error === undefined ? 'done' : 'failed';
     return { label, outcome, error } as const;
   });
-  const words = {
+  const messages = {
     noun: 'files',
-    message: specialMessage(results),
+    message: describeMixedResults(results),
     summary: summarizeUploads(results),
     details: countByStatus(results),
     resumeHint: force
-      ? 'Run it again for those that are missing: with --force every file that is named goes up anew.'
-      : 'Run it again to go on: what is uploaded is not sent again.',
+      ? 'Run it again with only the missing files: --force uploads every named file again.'
+      : 'Run it again to continue: uploaded files are not sent again.',
     fixHint: force
-      ? 'Once the cause is mended, run it again for these: with --force every file that is named goes up anew.'
-      : 'Run it again once the cause is mended: what is uploaded is not sent again.',
+      ? 'Fix the cause and run it again with only these files: --force uploads every named file again.'
+      : 'Fix the cause and run it again: uploaded files are not sent again.',
   };
-  return batchFailure(items, words, interruption);
+  return batchFailure(items, messages, interruption);
 }

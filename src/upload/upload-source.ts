@@ -6,108 +6,109 @@ import { FILE_FIELD } from '../contract/uploads.ts';
 import { LocalError } from '../errors.ts';
 import type { FileFacts } from './upload-records.ts';
 
-/** What is uploaded: a file, or a text in a JSON document. */
+/** Something to upload: a file, or a text in a JSON document. */
 export interface UploadSource {
-  /** As the person named it. */
+  /** As the user named it. */
   readonly label: string;
-  /** As the service is told it. */
+  /** The name sent to the service. */
   readonly filename: string;
-  /** Of the file or the text itself. */
+  /** The size of the file or the text. */
   readonly bytes: number;
-  /** See `fileStamp`; null for what is no file that stays. */
+  /** See `fileStamp`; null for anything but a file that stays. */
   readonly stamp: string | null;
-  /** The content in order. @throws LocalError when it cannot be read, or is not what it was when it was looked at */
+  /** The content in order. @throws LocalError when it cannot be read, or changed since it was inspected */
   content(over: AbortSignal): AsyncIterable<Buffer>;
-  /** Made anew whenever it is asked for: the forms of all files at once would fill the memory. */
+  /** Creates the form on each call: the forms of all files at once would need too much memory. */
   form(): BodyForm;
 }
 
-/** How the content stands in the request: what goes before and after it, and how it is written there. */
+/** How the content is wrapped in the request: what goes before and after it, and how it is encoded. */
 export interface BodyForm {
   readonly contentType: string;
-  /** Of the content as it stands there. */
+  /** The size of the encoded content. */
   readonly bytes: number;
   encode(chunk: Buffer): Buffer;
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
 }
 
-/** Large enough that what a chunk costs beside its bytes is little. */
+/** Large enough that the overhead per chunk does not matter. */
 const CHUNK_BYTES = 512 * 1024;
 const NOTHING = new Uint8Array();
 
 function changed({ path }: FileFacts): LocalError {
-  return new LocalError(`${path} changed after it was looked at.`, {
-    why: 'What the service would have got may be neither the old file nor the new one, so its end was not sent.',
+  return new LocalError(`${path} changed while it was being uploaded.`, {
+    why: 'The upload was not completed: it would have mixed the old content with the new.',
     hint: 'Wait until nothing writes to the file.',
   });
 }
 
-/** Its size and times are what they were, and yet its content is longer or shorter. */
-function missized({ path }: FileFacts): LocalError {
-  return new LocalError(`${path} does not hold as many bytes as its size says.`, {
-    why: 'It may be made up by the system whenever it is read, as what is below /proc is. It was not completed.',
-    hint: 'Give its content as standard input: partnerctl upload - --filename <name>.',
+/** The file did not change, but its content is longer or shorter than its size. */
+function sizeMismatch({ path }: FileFacts): LocalError {
+  return new LocalError(`The content of ${path} does not match its size.`, {
+    why: 'The system may generate it on every read, as for files below /proc. The upload was not completed.',
+    hint: 'Pipe its content to standard input: partnerctl upload - --filename <name>',
   });
 }
 
-async function refuseChanged(file: FileHandle, looked: FileFacts): Promise<void> {
+async function refuseChanged(file: FileHandle, inspected: FileFacts): Promise<void> {
   const { size, mtimeNs, ino } = await file.stat({ bigint: true });
-  if (size !== BigInt(looked.bytes) || mtimeNs !== looked.modified || ino !== looked.inode) throw changed(looked);
+  if (size !== BigInt(inspected.bytes) || mtimeNs !== inspected.modified || ino !== inspected.inode)
+    throw changed(inspected);
 }
 
-/** The next bytes of a file, in a buffer of their own: the connection may still hold those before. */
-async function chunkAt(at: number, file: FileHandle, looked: FileFacts): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, looked.bytes - at));
+/** The next bytes of a file, in a new buffer: the connection may still use the previous one. */
+async function chunkAt(at: number, file: FileHandle, inspected: FileFacts): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, inspected.bytes - at));
   const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
   if (bytesRead === 0 && buffer.length > 0) {
-    await refuseChanged(file, looked);
-    throw missized(looked);
+    await refuseChanged(file, inspected);
+    throw sizeMismatch(inspected);
   }
   return buffer.subarray(0, bytesRead);
 }
 
-async function refuseMore(file: FileHandle, looked: FileFacts): Promise<void> {
-  const { bytesRead } = await file.read(Buffer.allocUnsafe(1), 0, 1, looked.bytes);
-  await refuseChanged(file, looked);
-  if (bytesRead > 0) throw missized(looked);
+async function refuseMore(file: FileHandle, inspected: FileFacts): Promise<void> {
+  const { bytesRead } = await file.read(Buffer.allocUnsafe(1), 0, 1, inspected.bytes);
+  await refuseChanged(file, inspected);
+  if (bytesRead > 0) throw sizeMismatch(inspected);
 }
 
 /**
  * The bytes of an open file, in constant memory.
- * @param looked the file as it was when it was looked at
- * @param over ends the reading early, and without an error
- * @throws LocalError when it changed since it was looked at, or is not as long as its size says
+ * @param inspected the file as it was before the upload
+ * @param over stops the reading early, without an error
+ * @throws LocalError when it changed since, or its content does not match its size
  */
-export async function* readOpenFile(file: FileHandle, looked: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readOpenFile(file: FileHandle, inspected: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
   let next: Promise<Buffer> | undefined;
   try {
-    await refuseChanged(file, looked);
-    next = chunkAt(0, file, looked);
-    for (let at = 0; at < looked.bytes && !over.aborted; ) {
+    await refuseChanged(file, inspected);
+    next = chunkAt(0, file, inspected);
+    for (let at = 0; at < inspected.bytes && !over.aborted; ) {
       const chunk = await next;
       at += chunk.length;
-      // It is read while this one is hashed and sent, and its failure is not heard of before its turn.
-      next = chunkAt(at, file, looked);
+      // Read ahead while this chunk is hashed and sent. An error is thrown when its turn comes.
+      next = chunkAt(at, file, inspected);
       next.catch(() => undefined);
       yield chunk;
     }
-    if (!over.aborted) await refuseMore(file, looked);
+    if (!over.aborted) await refuseMore(file, inspected);
   } finally {
     await next?.catch(() => undefined);
   }
 }
 
 /** As `openContent`, of a file by its path. @throws LocalError also when it cannot be read */
-export async function* readFileContent(looked: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readFileContent(inspected: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
   let file: FileHandle;
   try {
-    file = await open(looked.path);
+    file = await open(inspected.path);
   } catch (error) {
-    throw new LocalError(`${looked.path} cannot be read.`, { why: describeFileError(error), cause: error });
+    throw new LocalError(`${inspected.path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
   try {
-    yield* readOpenFile(file, looked, over);
+    yield* readOpenFile(file, inspected, over);
   } finally {
     await file.close();
   }
@@ -115,9 +116,7 @@ export async function* readFileContent(looked: FileFacts, over: AbortSignal): As
 
 /**
  * A file in a multipart body (spec §4, endpoints 7 and 8, which leave the fields open).
- * @param bytes of the file
- * @param contentType of the file
- * @param fields that go before it
+ * @param fields sent before the file
  */
 export function fileForm(
   filename: string,
@@ -155,7 +154,7 @@ export function textSource(name: string, text: string): UploadSource {
   };
 }
 
-/** The sha256 of a source's content, in hexadecimal. @throws what its content throws, and the signal's reason once it is over */
+/** The SHA-256 of a source's content, in hexadecimal. @throws what its content throws, and the signal's reason when aborted */
 export async function hashContent(source: UploadSource, over: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of source.content(over)) hash.update(chunk);
@@ -164,9 +163,9 @@ export async function hashContent(source: UploadSource, over: AbortSignal): Prom
 }
 
 export interface BodyHooks {
-  /** Told of every part of the content that the connection took, in bytes. */
+  /** Called with the number of content bytes that the connection has taken so far. */
   readonly onProgress: (bytes: number) => void;
-  /** Everything but the last bytes was sent. What it throws keeps them from being sent. */
+  /** Called when everything but the last bytes was sent. If it throws, they are not sent. */
   readonly beforeLastBytes: (sha256: string, over: AbortSignal) => Promise<void>;
 }
 
@@ -184,7 +183,7 @@ export function createBody(
       const hash = createHash('sha256');
       let sent = 0;
       onProgress(0);
-      // With the first of the content: a small file goes with the headers, before a service can answer to those alone.
+      // Sent together with the first chunk: a small file then leaves with the headers.
       let before = head;
       for await (const chunk of content(over)) {
         hash.update(chunk);
@@ -202,7 +201,7 @@ export function createBody(
   };
 }
 
-/** What goes before and after the bytes of a file in a multipart body. */
+/** The parts of a multipart body around the bytes of a file. */
 export interface MultipartFrame {
   readonly contentType: string;
   readonly head: Uint8Array;
@@ -210,18 +209,18 @@ export interface MultipartFrame {
 }
 
 export interface MultipartParts {
-  /** Fields that go before the file, in order. */
+  /** Fields sent before the file, in order. */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** The name of the field that holds the file. */
+  /** The name of the form field with the file. */
   readonly field: string;
   readonly filename: string;
   readonly contentType: string;
-  /** In no part of the body: random. Letters, digits and hyphens. */
+  /** Random, so that it does not occur in the body. Letters, digits, and hyphens. */
   readonly boundary: string;
 }
 
-/** As browsers do: quotes and line breaks are percent-encoded, everything else stays as it is, in UTF-8. */
-function escapedName(name: string): string {
+/** Encodes a name as browsers do: quotes and line breaks are percent-encoded, everything else is UTF-8. */
+function encodeName(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }
 
@@ -230,9 +229,9 @@ export function multipartFrame({ fields, field, filename, contentType, boundary 
   const encoder = new TextEncoder();
   const parts = fields.map(
     ([name, value]) =>
-      `--${boundary}\r\nContent-Disposition: form-data; name="${escapedName(name)}"\r\n\r\n${value}\r\n`,
+      `--${boundary}\r\nContent-Disposition: form-data; name="${encodeName(name)}"\r\n\r\n${value}\r\n`,
   );
-  const disposition = `form-data; name="${escapedName(field)}"; filename="${escapedName(filename)}"`;
+  const disposition = `form-data; name="${encodeName(field)}"; filename="${encodeName(filename)}"`;
   const file = `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${contentType}\r\n\r\n`;
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,

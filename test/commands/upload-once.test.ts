@@ -70,7 +70,7 @@ describe('upload', () => {
     expect(statuses(await it.upload(['-', '--filename', '../../x'], 'piped'))).toEqual(['skipped']);
   });
 
-  it('makes a document out of a text', async () => {
+  it('makes a document from a text', async () => {
     const it = await uploadsInJson();
     const text = 'Opening hours: "9" to 5\n日本語 🎉 \u2028';
     const ran = await it.upload(['--as', 'document', '--name', 'faq.md', '--text', text]);
@@ -115,7 +115,7 @@ describe('upload', () => {
     await it.upload([path]);
     const again = await it.upload([path, '--field', 'kind=manual']);
     expect(statuses(again)).toEqual(['skipped']);
-    expect(again.stderr).toMatch(/keeps the fields .* --force uploads it anew/);
+    expect(again.stderr).toMatch(/Skipped files keep the fields .* add --force/);
     expect((await it.upload([path])).stderr).toBe('');
     expect((await it.upload([write('b.txt', 'two'), '--field', 'kind=manual'])).stderr).toBe('');
   });

@@ -94,7 +94,7 @@ describe('upload', () => {
     ]);
   });
 
-  test('a document out of a text goes as JSON, and once', async () => {
+  test('a document from a text goes as JSON, and once', async () => {
     const it = await uploads();
     const text = 'Opening hours:\n"9 to 5" \u2028 日本 \\ \u0000';
     const words = ['--as', 'document', '--name', 'faq "1".md', '--text', text, '-o', 'json'];
@@ -183,29 +183,29 @@ describe('upload', () => {
   });
 
   test.each([
-    [[], /No file is named/],
+    [[], /No file is given/],
     [['x', '--as', 'picture'], /--as/],
     [['x', '--concurrency', '0'], /--concurrency/],
     [['x', '--concurrency', '33'], /--concurrency/],
     [['x', '--concurrency', 'many'], /--concurrency/],
     [['x', '--field', 'novalue'], /--field takes name=value/],
     [['x', '--field', '=v'], /--field takes name=value/],
-    [['x', '--field', 'file=v'], /holds the file itself/],
+    [['x', '--field', 'file=v'], /is the field of the file itself/],
     [['x', '--content-type', 'pdf'], /--content-type takes a type/],
     [['x', '--content-type', 'a/b\r\nX: y'], /--content-type takes a type/],
     [['x', '--filename', 'y'], /--filename goes with standard input/],
     [['x', '--name', 'y'], /--name goes with --text/],
-    [['x', '--include', '*'], /add --recursive/],
-    [['x', '--exclude', '*'], /add --recursive/],
+    [['x', '--include', '*'], /need --recursive/],
+    [['x', '--exclude', '*'], /need --recursive/],
     [['x', '-r', '--include', ''], /--include takes a pattern/],
     [['x', '-r', '--include', '*', '--exclude', ''], /--exclude takes a pattern/],
     [['x', '-r', '--exclude', '/'], /--exclude takes a pattern/],
-    [['-'], /Give it one with --filename|Standard input has no name/],
-    [['-', '--filename', ''], /Standard input has no name/],
-    [['-', 'x', '--filename', 'y'], /Standard input is uploaded alone/],
-    [['--text', 'x', '--name', 'y'], /add --as document/],
+    [['-'], /needs --filename/],
+    [['-', '--filename', ''], /needs --filename/],
+    [['-', 'x', '--filename', 'y'], /cannot be uploaded together with files/],
+    [['--text', 'x', '--name', 'y'], /--text needs --as document/],
     [['--text', 'caf\ufffd', '--name', 'y', '--as', 'document'], /--text is not UTF-8.*@<file>/],
-    [['--text', 'x', '--as', 'document'], /--text needs the name/],
+    [['--text', 'x', '--as', 'document'], /--text needs --name/],
     [['--text', '', '--name', 'y', '--as', 'document'], /--text is empty/],
     [['--text', 'x', '--as', 'document', '--name', 'y', 'z'], /exclude each other/],
     [['--text', 'x', '--as', 'document', '--name', 'y', '--field', 'a=b'], /--field goes with files/],
@@ -464,7 +464,7 @@ describe('failures', () => {
     expect(lost.error().hint).toContain('--retry-unknown');
     const blocked = await it.upload([file, '-o', 'json']);
     expect(blocked.code).toBe(9);
-    expect(blocked.error().message).toContain('may have been uploaded before');
+    expect(blocked.error().message).toContain('may have been uploaded by an earlier run');
     expect(await it.kept()).toHaveLength(1);
     const retried = await it.upload([file, '--retry-unknown', '-o', 'json']);
     expect(retried.json()).toMatchObject([{ status: 'uploaded' }]);
@@ -518,7 +518,7 @@ describe('failures', () => {
     );
     const ran = await it.upload([...files, '-o', 'json']);
     expect(ran.code).toBe(0);
-    expect(ran.stderr.match(/is left out/g)).toHaveLength(1);
+    expect(ran.stderr.match(/is ignored/g)).toHaveLength(1);
     expect(ran.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['skipped', 'uploaded']);
   });
 
@@ -545,7 +545,7 @@ describe('failures', () => {
     expect(ran.code).toBe(130);
     expect(await it.kept()).toHaveLength(1);
     expect(ran.json<UploadAnswer[]>()[0]).toMatchObject({ status: 'uploaded' });
-    expect(ran.error().hint).toContain('Run it again to go on');
+    expect(ran.error().hint).toContain('Run it again to continue');
   });
 
   test('a token that may not upload', async () => {

@@ -150,8 +150,10 @@ describe('an early refusal of a large file stops the sending, and is reported as
     expect(server.requests).toHaveLength(1);
     expect(ran.json()).toMatchObject([
       { error: { message: expect.stringMatching(/^The organization's/) } },
-      { error: { type: 'balance_too_low', message: expect.stringMatching(/^It was not begun\. The organization's/) } },
-      { error: { type: 'balance_too_low', message: expect.stringMatching(/^It was not begun\./) } },
+      {
+        error: { type: 'balance_too_low', message: expect.stringMatching(/^It was not started\. The organization's/) },
+      },
+      { error: { type: 'balance_too_low', message: expect.stringMatching(/^It was not started\./) } },
     ]);
   });
 });
@@ -566,7 +568,7 @@ it('a file that is written to while it is sent is not completed', async () => {
   const { upload, records } = uploader(server.baseUrl);
   const ran = await upload([path]);
   expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 1, type: 'local' });
-  expect(ran.error().message).toContain('changed after it was looked at');
+  expect(ran.error().message).toContain('changed while it was being uploaded');
   expect(server.requests.map((request) => request.isWhole())).toEqual([false]);
   expect(await records()).toEqual([]);
 });

@@ -62,7 +62,7 @@ describe('what is named and is no file is refused by name:', () => {
 
   it('a directory, without --recursive', async () => {
     expect(await complaints([tree('docs/a.txt')])).toEqual([
-      expect.stringMatching(/: it is a directory; --recursive uploads what is in it$/),
+      expect.stringMatching(/: it is a directory; add --recursive to upload the files in it$/),
     ]);
   });
 
@@ -71,7 +71,7 @@ describe('what is named and is no file is refused by name:', () => {
     symlinkSync('nowhere', join(directory, 'dangling'));
     expect(await complaints([join(directory, 'none'), join(directory, 'dangling')])).toEqual([
       'none: there is no such file or directory',
-      'dangling: it is a link to something that is not there',
+      'dangling: it is a broken symbolic link',
     ]);
   });
 
@@ -92,7 +92,7 @@ describe('what is named and is no file is refused by name:', () => {
   });
 
   it('nothing at all', async () => {
-    expect(await complaints([''])).toEqual(['"": it is no file name']);
+    expect(await complaints([''])).toEqual(['"": it is not a file name']);
   });
 
   // The file system of macOS takes no such name.
@@ -100,11 +100,11 @@ describe('what is named and is no file is refused by name:', () => {
     const directory = tree('a.txt');
     const name = Buffer.concat([Buffer.from(`${directory}/b`), Buffer.from([0xff])]);
     writeFileSync(name, 'b');
-    const why = 'b\ufffd: its name is not UTF-8; --exclude leaves it out';
+    const why = 'b\ufffd: its name is not UTF-8; skip it with --exclude';
     expect(await complaints([directory], RECURSIVE)).toEqual([why]);
     expect(await names([directory], { ...RECURSIVE, exclude: ['b?'] })).toEqual(['a.txt']);
     expect(await complaints([join(directory, 'b\ufffd')])).toEqual([
-      'b\ufffd: its name is not UTF-8, or there is no such file',
+      'b\ufffd: its name is not UTF-8, or it does not exist',
     ]);
     rmSync(name);
     mkdirSync(name);
@@ -112,7 +112,7 @@ describe('what is named and is no file is refused by name:', () => {
   });
 
   it('a directory with nothing in it', async () => {
-    expect(await complaints([tempDirectory()], RECURSIVE)).toEqual([expect.stringMatching(/it holds no file$/)]);
+    expect(await complaints([tempDirectory()], RECURSIVE)).toEqual([expect.stringMatching(/it contains no file$/)]);
   });
 
   it('all of them at once, those in directories too, though the others are in order', async () => {
@@ -121,7 +121,7 @@ describe('what is named and is no file is refused by name:', () => {
     symlinkSync('nowhere', join(directory, 'docs', 'dangling'));
     const words = [join(directory, 'docs'), join(directory, 'b.txt'), join(directory, 'none')];
     expect(await complaints(words, RECURSIVE)).toEqual([
-      'dangling: it is a link to something that is not there',
+      'dangling: it is a broken symbolic link',
       'pipe: it is a pipe (FIFO), not a file',
       'none: there is no such file or directory',
     ]);
@@ -248,7 +248,7 @@ describe('of the files of a directory', () => {
   it('none is an error, not nothing', async () => {
     const directory = tree(...FILES);
     expect(await complaints([directory], { ...RECURSIVE, include: ['*.doc'] })).toEqual([
-      `${basename(directory)}: it holds no file that is asked for`,
+      `${basename(directory)}: it contains no matching file`,
     ]);
   });
 
@@ -267,7 +267,7 @@ describe('of the files of a directory', () => {
     const directory = tree('docs/a.txt');
     symlinkSync('..', join(directory, 'docs', 'up'));
     expect(await complaints([directory], RECURSIVE)).toEqual([
-      expect.stringMatching(/^up: it is a link to a directory/),
+      expect.stringMatching(/^up: it is a symbolic link to a directory/),
     ]);
     const [found] = await findFiles([join(directory, 'docs')], { ...RECURSIVE, exclude: ['up'] });
     expect(found?.filename).toBe('a.txt');

@@ -91,7 +91,7 @@ describe('what there is to report of a file', () => {
     const error = found(outcomeError("it's here.txt", outcome));
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error.message).toContain("it's here.txt");
-    expect(error.info.hint).toContain('the same command with --retry-unknown');
+    expect(error.info.hint).toContain('run the command again with --retry-unknown');
     // A line made of the file's name alone would leave out what it is uploaded as, its fields and its type.
     expect(error.info.hint).not.toContain('partnerctl');
   });
@@ -114,7 +114,7 @@ describe('all files', () => {
   const REFUSED = new RefusedError('No.', { status: 422 });
   const UNKNOWN = new OutcomeUnknownError('It may be there.');
   const EMPTY = new BalanceError('Empty.', { status: 402, hint: 'Top up.' });
-  const LEFT: UploadResult = { ...failed(new RefusedError('It was not begun.')), wasNotStarted: true };
+  const LEFT: UploadResult = { ...failed(new RefusedError('It was not started.')), wasNotStarted: true };
   const SKIPPED: UploadResult = { ...UPLOADED, status: 'skipped' };
 
   it.each<[string, UploadResult[], number | undefined]>([
@@ -143,7 +143,7 @@ describe('all files', () => {
 
   it('are not advised to be sent again where that would send all of them', () => {
     expect(uploadFailure([UPLOADED, failed(REFUSED)], true, undefined)?.info.hint).toMatch(
-      /again for these: with --force/,
+      /again with only these files: --force/,
     );
     expect(uploadFailure([UPLOADED, failed(REFUSED)], false, undefined)?.info.hint).not.toMatch(/--force/);
   });
@@ -152,7 +152,7 @@ describe('all files', () => {
     const refused = (hint: string) => failed(new RefusedError('No.', { hint }));
     const advice = (...results: UploadResult[]) => uploadFailure(results, false, undefined)?.info.hint?.split('\n')[0];
     expect(advice(refused('Smaller!'), refused('Smaller!'), UPLOADED)).toBe('Smaller!');
-    expect(advice(refused('Smaller!'), refused('Larger!'), UPLOADED)).toMatch(/^Run it again/);
+    expect(advice(refused('Smaller!'), refused('Larger!'), UPLOADED)).toMatch(/^Fix the cause and run it again/);
   });
 
   it('are not called failed where nobody knows', () => {
@@ -169,9 +169,9 @@ describe('all files', () => {
 
   it('say what was there before the balance was too low, and what was not begun', () => {
     const end = uploadFailure([UPLOADED, failed(EMPTY), LEFT, LEFT], false, undefined);
-    expect(end?.message).toBe('Empty. 1 of 4 files failed, 2 were not begun.');
+    expect(end?.message).toBe('Empty. 1 of 4 files failed, 2 were not started.');
     expect(end?.info).toMatchObject({ status: 402, details: { uploaded: 1, failed: 3 } });
-    expect(end?.info.hint).toMatch(/^Top up\.\nRun it again once/);
+    expect(end?.info.hint).toMatch(/^Top up\.\nFix the cause and run it again/);
     expect(uploadFailure([failed(EMPTY), LEFT], false, undefined)).toBe(EMPTY);
   });
 

@@ -195,7 +195,7 @@ describe('a file that is not what it was when it was looked at is not completed:
       throw new Error('A part of it was sent.');
     });
     expect(error).toBeInstanceOf(LocalError);
-    expect(error).toMatchObject({ message: `${path} changed after it was looked at.` });
+    expect(error).toMatchObject({ message: `${path} changed while it was being uploaded.` });
   });
 
   it.each(CHANGES)('%s, while it is read', async (_, change) => {
@@ -203,7 +203,7 @@ describe('a file that is not what it was when it was looked at is not completed:
     const source = await fileSource(path);
     const error = await refusal(source, () => change(path));
     expect(error).toBeInstanceOf(LocalError);
-    expect(error).toMatchObject({ message: `${path} changed after it was looked at.` });
+    expect(error).toMatchObject({ message: `${path} changed while it was being uploaded.` });
   });
 
   it('another one is in its place, of the same length and time', async () => {
@@ -238,8 +238,8 @@ describe('a file that is not what it was when it was looked at is not completed:
     const source = await fileSource(path);
     const error = await refusal(source, () => undefined);
     expect(error).toBeInstanceOf(LocalError);
-    expect(error).toMatchObject({ message: `${path} does not hold as many bytes as its size says.` });
-    await expect(hashContent(source, GOING_ON)).rejects.toThrow('as its size says');
+    expect(error).toMatchObject({ message: `The content of ${path} does not match its size.` });
+    await expect(hashContent(source, GOING_ON)).rejects.toThrow('does not match its size');
   });
 
   it('but one that is replaced or removed while it is open is what it was', async () => {
