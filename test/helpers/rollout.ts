@@ -3,7 +3,7 @@ import { start } from '../e2e/program.ts';
 import { manifest, type Service } from './service.ts';
 
 /*
- * One roll-out of many spaces against a service that fails in every way it can, and installs agents again on every POST.
+ * Provisioning many spaces on a service that fails in every way, and installs agents again on every POST.
  */
 
 const AGENTS = ['Support', 'Sales'];
@@ -22,8 +22,8 @@ export function scheduledManifest(count: number): string {
   return rolloutManifest(count).replaceAll(/(- \{ template_id: .*) \}$/gm, `$1${more}`);
 }
 
-/** Failures before and after the request was processed; about a fifth of all requests meet one. */
-function weather(seed: number): object {
+/** Failures before and after the request is processed, for about a fifth of all requests. */
+function faultRules(seed: number): object {
   const rates = [
     { kind: 'status', status: 503, rate: 0.04 },
     { kind: 'status', status: 503, stage: 'after', rate: 0.04 },
@@ -36,15 +36,15 @@ function weather(seed: number): object {
   return { rules: rates, seed };
 }
 
-/** Makes a service that installs agents again on every repeat, with bad weather. */
-export async function badService(it: Service, seed: number): Promise<void> {
+/** Makes the service fail at random, and install agents again on every repeat. */
+export async function injectFaults(it: Service, seed: number): Promise<void> {
   await it.set({ agents_on_repeat: 'install' });
-  const set = await it.admin('PUT', '/faults', weather(seed));
+  const set = await it.admin('PUT', '/faults', faultRules(seed));
   expect(set.status).toBe(200);
 }
 
-/** Every space is there once, and every agent once in it. */
-export async function expectWhole(it: Service, count: number): Promise<void> {
+/** Expects each space once, with each agent once in it. */
+export async function expectEachSpaceOnce(it: Service, count: number): Promise<void> {
   await it.faults();
   const spaces = await it.spaces();
   expect(spaces.map(({ external_space_id }) => external_space_id).toSorted()).toEqual(
@@ -61,15 +61,15 @@ export async function expectWhole(it: Service, count: number): Promise<void> {
   );
 }
 
-/** Every agent has a source and each of its jobs, and none of them twice. */
-export async function expectScheduled(it: Service, count: number): Promise<void> {
+/** Expects each agent to have a source and each of its jobs once. */
+export async function expectEachJobOnce(it: Service, count: number): Promise<void> {
   const spaces = await it.spaces();
   const agents = (await Promise.all(spaces.map(({ space_id }) => it.agents(space_id)))).flat();
   expect(agents).toHaveLength(count * AGENTS.length);
   for (const agent of agents) {
     expect(agent).toMatchObject({ integrations: { api_chat: { source_id: expect.any(String) } } });
   }
-  // Beside the way that faults are on.
+  // Faults do not affect the admin routes.
   const { json } = await it.admin('GET', '/cron-jobs');
   const made: readonly { agent_id: string; name: string }[] = json.cron_jobs;
   expect(made.map(({ agent_id, name }) => `${agent_id} ${name}`).toSorted()).toEqual(
@@ -80,11 +80,12 @@ export async function expectScheduled(it: Service, count: number): Promise<void>
 interface Ran {
   readonly exitCode: number | undefined;
   readonly summary: Record<string, number>;
-  /** The results that hold an error, so that a failed run tells why. */
+  /** The errors of the results, to show why a run failed. */
   readonly failures: readonly object[];
-  /** The ids of the jobs, and how many may have been created. */
+  /** The ids of the jobs. */
   readonly jobs: readonly string[];
-  readonly openJobs: number;
+  /** How many jobs may or may not have been created. */
+  readonly unknownJobs: number;
   readonly stderr: string;
 }
 
@@ -97,13 +98,13 @@ interface Answer {
 }
 
 /**
- * One run of the program to its end. Weather may take every attempt of the very first look: such a run writes nothing and
- * ends with 8, and is run again as its user would.
+ * Runs the program to its end. Faults may hit every attempt of the first read: such a run writes nothing, ends with exit 8,
+ * and is repeated, as its user would.
  */
-export async function rollOut(it: Service, path: string, looksLeft = 2): Promise<Ran> {
+export async function runProvision(it: Service, path: string, retriesLeft = 2): Promise<Ran> {
   const { exitCode, stdout, stderr } = await start(['provision', path, '-o', 'json'], { env: it.env });
-  if (exitCode === 8 && stdout === '' && looksLeft > 0) return rollOut(it, path, looksLeft - 1);
-  if (stdout === '') return { exitCode, stderr, summary: {}, failures: [], jobs: [], openJobs: 0 };
+  if (exitCode === 8 && stdout === '' && retriesLeft > 0) return runProvision(it, path, retriesLeft - 1);
+  if (stdout === '') return { exitCode, stderr, summary: {}, failures: [], jobs: [], unknownJobs: 0 };
   const { results, summary }: Answer = JSON.parse(stdout);
   const jobs = results.flatMap(({ cron }) => cron);
   return {
@@ -112,14 +113,14 @@ export async function rollOut(it: Service, path: string, looksLeft = 2): Promise
     summary,
     failures: results.flatMap(({ error }) => error ?? []),
     jobs: jobs.flatMap(({ cron_job_id }) => cron_job_id ?? []),
-    openJobs: jobs.filter(({ status }) => status === 'unknown').length,
+    unknownJobs: jobs.filter(({ status }) => status === 'unknown').length,
   };
 }
 
-/** Runs it again in good weather: nothing is left to do, and nothing is written. */
-export async function expectSettled(it: Service, path: string, count: number): Promise<void> {
+/** Runs it again without faults: nothing is left to do, and nothing is written. */
+export async function expectRepeatWritesNothing(it: Service, path: string, count: number): Promise<void> {
   await it.forget();
-  const again = await rollOut(it, path);
+  const again = await runProvision(it, path);
   expect(again).toMatchObject({ exitCode: 0, stderr: '', summary: { unchanged: count, created: 0, reused: 0 } });
   expect(await it.posts()).toEqual([]);
 }
@@ -140,8 +141,8 @@ export async function killAfter(it: Service, path: string, requests: number): Pr
   return (await child).signal === 'SIGKILL';
 }
 
-/** Settles in good weather the jobs whose outcome is open, as a run that ended so says. */
-export async function settleJobs(it: Service): Promise<void> {
+/** Reconciles the jobs of unknown outcome, as the run advises. */
+export async function reconcileJobs(it: Service): Promise<void> {
   await it.faults();
   const words = ['cron', 'reconcile', '--assume-not-created', '--grace', '100ms'];
   const { exitCode, stderr } = await start(words, { env: it.env });
