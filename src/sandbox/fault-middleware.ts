@@ -6,6 +6,10 @@ import { type Fault, type HistoryQuirk, isHistoryQuirk } from './faults.ts';
 import { Problem, problemBody } from './problem.ts';
 import { commonHeaders, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
 
+const JSON_TYPE = 'application/json';
+
+const HTML_TYPE = 'text/html; charset=utf-8';
+
 const GATEWAY_PAGE = `<!DOCTYPE html>
 <html><head><title>502 Bad Gateway</title></head>
 <body><center><h1>502 Bad Gateway</h1></center><hr><center>gateway</center></body></html>
@@ -44,8 +48,14 @@ function sendHead(c: ServiceContext, status: number, headers: Record<string, str
   c.env.outgoing.writeHead(status, headers);
 }
 
+interface Replacement {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
 /** A response of our own: one made by the context would inherit headers from the true response. */
-function createResponse(service: Service, c: ServiceContext, status: number, type: string, body: string): Response {
+function createResponse(service: Service, c: ServiceContext, { status, type, body }: Replacement): Response {
   const headers = { ...commonHeaders(service, c.get('requestId')), 'Content-Type': type };
   return new Response(body, { status, headers });
 }
@@ -69,7 +79,7 @@ async function resetConnection(c: ServiceContext, atBytes: number | undefined): 
 async function stall(service: Service, c: ServiceContext, send: 'nothing' | 'headers'): Promise<Response> {
   if (send === 'headers') {
     const headers = commonHeaders(service, c.get('requestId'));
-    sendHead(c, 200, { ...headers, 'Content-Type': 'application/json', 'Content-Length': 1024 });
+    sendHead(c, 200, { ...headers, 'Content-Type': JSON_TYPE, 'Content-Length': 1024 });
     c.env.outgoing.flushHeaders();
   }
   await waitForClientToLeave(c);
@@ -90,7 +100,7 @@ function createErrorResponse(service: Service, c: ServiceContext, fault: Fault &
   const { status, retry_after } = fault;
   const problem = new Problem(status, ERROR_CODES[status] ?? 'injected_fault', `An injected fault: status ${status}.`);
   const body = JSON.stringify(problemBody(problem, c.get('requestId')));
-  const response = createResponse(service, c, status, 'application/json', body);
+  const response = createResponse(service, c, { status, type: JSON_TYPE, body });
   if (retry_after !== undefined) response.headers.set('Retry-After', String(retry_after));
   return response;
 }
@@ -114,9 +124,9 @@ async function perform(
       await sleep(fault.ms, undefined, { signal: service.closing });
       return undefined;
     case 'html':
-      return createResponse(service, c, fault.status, 'text/html; charset=utf-8', GATEWAY_PAGE);
+      return createResponse(service, c, { status: fault.status, type: HTML_TYPE, body: GATEWAY_PAGE });
     case 'garbage':
-      return createResponse(service, c, 200, 'application/json', '\u0000not json{');
+      return createResponse(service, c, { status: 200, type: JSON_TYPE, body: '\u0000not json{' });
   }
 }
 

@@ -114,7 +114,7 @@ class FormReceiver {
         else if (name === FILE_FIELD) reject(invalidInput([{ path: name, message: FILE_REQUIRED }]));
         else this.#fields.push([unescapeName(name), value]);
       });
-      this.#parser.on('file', (name, body, filename, _encoding, content_type) => {
+      this.#parser.on('file', (...[name, body, filename, , content_type]) => {
         const problem = fileProblem(name, filename);
         if (problem) reject(invalidInput([problem]));
         else this.#store(body, { filename: unescapeName(filename), content_type }, reject);

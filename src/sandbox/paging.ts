@@ -9,6 +9,13 @@ interface Page<Item> {
   readonly results: Item[];
 }
 
+interface PageOptions<Item, Public> {
+  /** How the service shows an item. */
+  readonly toPublic: (item: Item) => Public;
+  /** The query parameters that chose the items, to repeat in the URLs of the neighboring pages. */
+  readonly filter?: Readonly<{ [parameter: string]: string }>;
+}
+
 function toCursor(index: number): string {
   return Buffer.from(`from:${index}`).toString('base64url');
 }
@@ -36,15 +43,12 @@ export function pageSizeOf(service: Service, c: ServiceContext): number {
  * Answers a list request with one page. The spec (§4.7) leaves lists open; this service pages by an opaque cursor and gives
  * the neighboring pages as absolute URLs.
  * @param items in a stable order; new ones join at the end
- * @param toPublic how the service shows an item
- * @param filter the query parameters that chose the items, to repeat in the URLs of the neighboring pages
  */
 export function pageOf<Item, Public>(
   service: Service,
   c: ServiceContext,
   items: Iterable<Item>,
-  toPublic: (item: Item) => Public,
-  filter: Readonly<{ [parameter: string]: string }> = {},
+  { toPublic, filter = {} }: PageOptions<Item, Public>,
 ): Page<Public> {
   const all = [...items];
   const size = pageSizeOf(service, c);

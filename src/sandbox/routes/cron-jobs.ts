@@ -58,6 +58,7 @@ export function addCronJobRoutes(app: ServiceApp, service: Service): void {
     const agent_id = c.req.query('agent_id');
     const jobs = agent_id === undefined ? all : all.filter((job) => job.agent_id === agent_id);
     const toPublic = (job: CronJob) => toPublicCronJob(service, job);
-    return c.json(pageOf(service, c, jobs, toPublic, agent_id === undefined ? {} : { agent_id }));
+    const filter = agent_id === undefined ? {} : { agent_id };
+    return c.json(pageOf(service, c, jobs, { toPublic, filter }));
   });
 }

@@ -16,10 +16,11 @@ export function toPublicAgent({ store }: Service, agent: Agent) {
 export function addSpaceRoutes(app: ServiceApp, service: Service): void {
   const { world } = service.store;
   app.get('/automation/spaces/', requireScope('spaces.read'), (c) =>
-    c.json(pageOf(service, c, world.spaces.values(), (space) => space)),
+    c.json(pageOf(service, c, world.spaces.values(), { toPublic: (space) => space })),
   );
   app.get('/automation/spaces/:space_id/agents/', requireScope('agents.read'), (c) => {
     const { space_id } = requireSpace(service, c.req.param('space_id'));
-    return c.json(pageOf(service, c, world.agentsOf(space_id), (agent) => toPublicAgent(service, agent)));
+    const toPublic = (agent: Agent) => toPublicAgent(service, agent);
+    return c.json(pageOf(service, c, world.agentsOf(space_id), { toPublic }));
   });
 }

@@ -117,7 +117,7 @@ export function addUploadRoutes(app: ServiceApp, service: Service): void {
     app.post(path, requireScope(write), (c) => create(service, c, endpoint));
     app.get(path, requireScope(read), (c) => {
       const ofKind = [...uploads.values()].filter((upload) => upload.as === as);
-      return c.json(pageOf(service, c, ofKind, toPublicUpload));
+      return c.json(pageOf(service, c, ofKind, { toPublic: toPublicUpload }));
     });
     app.get(`${path}:id/`, requireScope(read), (c) => {
       const id = c.req.param('id') ?? '';
