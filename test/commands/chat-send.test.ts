@@ -29,7 +29,7 @@ function commandIn(hint: string | null): string[] {
 }
 
 describe('chat send', () => {
-  test('registers the message and says under which ids', async () => {
+  test('registers the message and prints its ids', async () => {
     const { env, to, chat } = await talking();
     const ran = await run([...to, 'Hello!', '-o', 'json'], { env });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -46,7 +46,7 @@ describe('chat send', () => {
     expect(first?.external_message_id).toMatch(/^[\w-]{20,}$/);
   });
 
-  test('shows the same to people and in a line of cells', async () => {
+  test('prints labeled lines on a terminal and tab-separated values elsewhere', async () => {
     const { env, to } = await talking();
     const people = await run([...to, 'Hello!', '--external-id', 'mine', '--color', 'never'], { env, columns: 100 });
     expect(people.stdout).toMatch(/^MESSAGE: +msg_\w+\nEXTERNAL ID: +mine\nCREATED: +yes\n$/);
@@ -85,7 +85,7 @@ describe('chat send', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('what is not text is refused', async () => {
+  test('invalid UTF-8, an empty message, and a missing --source are refused', async () => {
     const { env, to } = await talking();
     const ran = await run([...to, '--file', write('x', Buffer.from([0x61, 0xff]))], { env });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('UTF-8') });
@@ -93,7 +93,7 @@ describe('chat send', () => {
     expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain('--source is missing');
   });
 
-  test('what is not text is refused by the name of where it came from, and a real U+FFFD is sent', async () => {
+  test('invalid UTF-8 is refused with its origin named, and a real U+FFFD is sent', async () => {
     const { it, env, to, chat } = await talking();
     await it.forget();
     const latin1 = Buffer.from('caf\xe9', 'latin1');
@@ -113,7 +113,7 @@ describe('chat send', () => {
     expect(said).toMatchObject([{ text: 'a\ufffdb' }, { text: 'a\ufffdb' }]);
   });
 
-  test('says that nothing new was registered', async () => {
+  test('notes that nothing new was registered', async () => {
     const { env, to, chat } = await talking();
     const first = await run([...to, 'Hello!', '--external-id', 'e1', '-o', 'json'], { env });
     const again = await run([...to, 'Hello!', '--external-id', 'e1', '-o', 'json'], { env });
@@ -122,7 +122,7 @@ describe('chat send', () => {
     expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
   });
 
-  test('a repeat of its own is not called someone else’s message', async () => {
+  test('a duplicate after its own retry is described as possibly its own', async () => {
     const { it, env, to, chat } = await talking();
     await it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 });
     const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: hasty });
@@ -140,7 +140,7 @@ describe('an error of chat send', () => {
     [404, 4],
     [422, 1],
     [503, 8],
-  ])('%i names the id, and the command that repeats it without doubling', async (status, code) => {
+  ])('%i prints the id and the command that sends the message again without duplicating it', async (status, code) => {
     const { it, env, to, chat } = await talking();
     await it.faults({ kind: 'status', status, on: `POST ${MESSAGE}`, stage: 'after' });
     const text = "it's\n“two” lines";
@@ -156,7 +156,7 @@ describe('an error of chat send', () => {
     expect((await chat.history()).filter(({ role }) => role === 'user')).toMatchObject([{ text, external_message_id }]);
   });
 
-  test('a 402 after a lost answer is not said to have kept the message from being processed', async () => {
+  test('a 402 after a lost response does not claim that the message was not processed', async () => {
     const { it, env, to, chat } = await talking();
     await it.faults(
       { kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 },
@@ -168,7 +168,7 @@ describe('an error of chat send', () => {
     expect(ran.error().hint).not.toContain('was not processed');
   });
 
-  test('goes for people too, for standard input, for files, and for what a terminal would act upon', async () => {
+  test('prints a usable command for standard input, files, and text with control characters', async () => {
     const { it, env, to } = await talking();
     await it.faults({ kind: 'status', status: 400, on: `POST ${MESSAGE}` });
     const people = await run([...to, '-', '--external-id', 'e 1'], { env, stdin: 'x' });
@@ -184,14 +184,14 @@ describe('an error of chat send', () => {
 });
 
 describe('chat send --wait', () => {
-  test('outlives that the history does not know a message that was just registered', async () => {
+  test('survives a history that does not know the registered message yet', async () => {
     const { it, env, to } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}`, times: 2 });
     const ran = await run([...to, 'Hello!', '--wait', '--timeout', '2m'], { env, random: hasty, clock: fasterClock() });
     expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n', stderr: '' });
   });
 
-  test('prints the text of the reply alone', async () => {
+  test('prints only the text of the reply', async () => {
     const { env, to } = await talking();
     const piped = await run([...to, 'Hello!', '--wait'], { env, clock: fasterClock() });
     expect(piped).toMatchObject({ code: 0, stdout: 'You said: Hello!\n', stderr: '' });
@@ -199,7 +199,7 @@ describe('chat send --wait', () => {
     expect(people.stdout).toBe('You said: a\\x1b[31mb\nc\n');
   });
 
-  test('gives scripts the fixed shape, with the exact text', async () => {
+  test('prints the documented JSON with the exact text', async () => {
     const { env, to, chat } = await talking();
     const ran = await run([...to, 'a\u001b[31m\r\n', '--wait', '-o', 'json'], { env, clock: fasterClock() });
     const [sent, reply] = await chat.history();
@@ -223,7 +223,7 @@ describe('chat send --wait', () => {
     expect(query.stdout).toBe('You said: x\n');
   });
 
-  test('does not miss a reply that came before the waiting began', async () => {
+  test('finds a reply that came before the wait began', async () => {
     const { env, to, chat } = await talking();
     await run([...to, 'Hello!', '--external-id', 'e1'], { env });
     await expect.poll(async () => (await chat.history()).length).toBe(2);
@@ -231,7 +231,7 @@ describe('chat send --wait', () => {
     expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n' });
   });
 
-  test('prints all replies that were asked for, or all until it is quiet', async () => {
+  test('prints as many replies as asked for, or all until it is quiet', async () => {
     const { env, to, script } = await talking();
     const replies = ['one', 'two', 'three'].map((text) => ({ text, delay_ms: 20 }));
     await script({ pattern: '.', replies });
@@ -241,7 +241,7 @@ describe('chat send --wait', () => {
     expect(json.json()).toMatchObject({ reply: { text: 'one' }, replies: replies.map(({ text }) => ({ text })) });
   });
 
-  test('ends with 11 when none came in time, with a command that waits on', async () => {
+  test('exits 11 if no reply came in time, with the command that keeps waiting', async () => {
     const { it, env, to, chat, script, reply } = await talking();
     await script({ pattern: 'slow', fail: 'silent' });
     const ran = await runUntilPolled(it, [...to, 'slow', '--wait', '-o', 'json']);
@@ -268,7 +268,7 @@ describe('chat send --wait', () => {
     });
   });
 
-  test('says what kept it from reading the history when the time was up', async () => {
+  test('reports why the history could not be read at the time limit', async () => {
     const { it, to } = await talking();
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
     const ran = await runUntilPolled(it, [...to, 'x', '--wait', '-o', 'json']);
@@ -279,14 +279,14 @@ describe('chat send --wait', () => {
     });
   });
 
-  test('prints what came when not all did', async () => {
+  test('prints the replies that came even if some are missing', async () => {
     const { it, to, chat } = await talking();
     const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
     const ran = await runUntilPolled(it, [...to, 'x', '--replies', '2'], { before });
     expect(ran).toMatchObject({ code: 11, stdout: 'You said: x\n', stderr: expect.stringContaining('Only 1') });
   });
 
-  test('says how many are missing, and the command that waits on waits for those', async () => {
+  test('reports how many replies are missing, with a command that waits for those', async () => {
     const { it, env, to, chat, script, reply } = await talking();
     await script({ pattern: '.', replies: [{ text: 'one', delay_ms: 20 }] });
     const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
@@ -311,7 +311,7 @@ describe('chat send --wait', () => {
     expect(last).toMatchObject({ code: 0, stdout: 'four\n', stderr: '' });
   });
 
-  test('with --settle the command that waits on waits until it is quiet', async () => {
+  test('with --settle, the command that keeps waiting waits until it is quiet', async () => {
     const { it, env, to, script, reply } = await talking();
     await script({ pattern: '.', fail: 'silent' });
     const ran = await runUntilPolled(it, [...to, 'x', '--settle', '900ms', '-o', 'json']);
@@ -328,7 +328,7 @@ describe('chat send --wait', () => {
     expect(commandIn(late.error().hint).slice(-2)).toEqual(['--settle', '9s']);
   });
 
-  test('gets over failures of the history, and names the message when it cannot', async () => {
+  test('survives failures of the history, and names the message if it cannot', async () => {
     const { it, env, to } = await talking();
     await it.faults({ kind: 'reset', on: `GET ${HISTORY}`, times: 2 });
     expect((await run([...to, 'x', '--wait'], { env, clock: fasterClock() })).stdout).toBe('You said: x\n');
@@ -338,7 +338,7 @@ describe('chat send --wait', () => {
     expect(ran.error()).toMatchObject({ type: 'credentials', details: { message_id: expect.stringMatching(/^msg_/) } });
   });
 
-  test('Ctrl-C ends the waiting, and says how to wait on', async () => {
+  test('Ctrl-C ends the wait with the command that keeps waiting', async () => {
     const { it, env, to, script } = await talking();
     await script({ pattern: '.', fail: 'silent' });
     const signals = handSignals();

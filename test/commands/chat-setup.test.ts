@@ -20,7 +20,7 @@ const setUp = (it: Service, words: readonly string[], format = 'json') =>
   run(['chat', 'setup', ...words, '-o', format, '--color', 'never'], { env: it.env, random: hasty });
 
 describe('chat setup', () => {
-  test('makes the source with all three fields, and finds it by every name of space and agent', async () => {
+  test('creates the source with all three fields, and finds it by every kind of space and agent reference', async () => {
     const it = await withAgents(['Support', 'Sales']);
     const [agentId = ''] = it.ids;
     const made = await setUp(it, ['ext:acme', 'name:Support']);
@@ -55,7 +55,7 @@ describe('chat setup', () => {
     expect((await it.received()).map(({ method }) => method)).toEqual(['POST']);
   });
 
-  test('the flags are what the service is asked for', async () => {
+  test('sends the values of the flags', async () => {
     const it = await withAgents(['Support']);
     const flags = ['--name', 'Web chat', '--no-reply-capable', '--routing-mode', 'session_workflow'];
     const ran = await setUp(it, ['ext:acme', 'name:Support', ...flags]);
@@ -65,7 +65,7 @@ describe('chat setup', () => {
     expect(await it.posts()).toMatchObject([{ body: fields }]);
   });
 
-  test('--reply-capable is the default, said', async () => {
+  test('--reply-capable is the default', async () => {
     const it = await withAgents(['Support']);
     await setUp(it, ['ext:acme', 'name:Support', '--reply-capable']);
     expect(await it.posts()).toMatchObject([{ body: { reply_capable: true } }]);
@@ -79,7 +79,7 @@ describe('chat setup', () => {
     expect(found.stdout).toMatch(/^src_\S+\tAPI chat\tagent_inbox\treused\n$/);
   });
 
-  test('a source that is there and differs from what was asked for stays, and it is said', async () => {
+  test('an existing source that differs is not changed, with a note', async () => {
     const it = await withAgents(['Support']);
     await setUp(it, ['ext:acme', 'name:Support', '--no-reply-capable']);
     const asked = ['ext:acme', 'name:Support', '--routing-mode', 'session_workflow', '--name', 'Other'];
@@ -92,7 +92,7 @@ describe('chat setup', () => {
     expect((await setUp(it, [...asked, '-q'])).stderr).toBe('');
   });
 
-  test('a name or a routing mode that nobody asked for is no difference', async () => {
+  test('defaults that were not asked for are no difference', async () => {
     const it = await withAgents(['Support']);
     await setUp(it, ['ext:acme', 'name:Support', '--routing-mode', 'session_workflow', '--name', 'Web']);
     expect((await setUp(it, ['ext:acme', 'name:Support'])).stderr).toBe('');
@@ -102,7 +102,7 @@ describe('chat setup', () => {
     ['a lost answer', { kind: 'reset', stage: 'after' }],
     ['an answer cut short', { kind: 'cut' }],
     ['a 503 after it was processed', { kind: 'status', status: 503, stage: 'after' }],
-  ])('%s is repeated, and there is one source', async (_, fault) => {
+  ])('%s is retried, and there is one source', async (_, fault) => {
     const it = await withAgents(['Support']);
     await it.faults({ ...fault, on: SETUP, times: 2 });
     const ran = await setUp(it, ['ext:acme', 'name:Support']);
@@ -113,8 +113,8 @@ describe('chat setup', () => {
   });
 });
 
-describe('an agent that cannot be told', () => {
-  test('no such name: exit 4, with the near ones named, and nothing is sent', async () => {
+describe('an agent that is not found', () => {
+  test('an unknown name exits 4 with similar names, and sends nothing', async () => {
     const it = await withAgents(['Support EU', 'Sales']);
     const ran = await setUp(it, ['ext:acme', 'name:support']);
     expect(ran).toMatchObject({ code: 4, stdout: '' });
@@ -126,7 +126,7 @@ describe('an agent that cannot be told', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('several of one name: exit 2, all of them named', async () => {
+  test('an ambiguous name exits 2 with all candidates', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const [first, second] = [
@@ -144,14 +144,14 @@ describe('an agent that cannot be told', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('an unknown space looked up by prefix is exit 4', async () => {
+  test('an unknown space reference exits 4', async () => {
     const it = await withAgents(['Support']);
     const ran = await setUp(it, ['ext:acme-2', 'name:Support']);
     expect(ran).toMatchObject({ code: 4, stdout: '' });
     expect(await it.posts()).toEqual([]);
   });
 
-  test('an agent_id that the service does not know is exit 4, with the way to look', async () => {
+  test('an unknown agent_id exits 4 with the command that lists agents', async () => {
     const it = await withAgents(['Support']);
     const ran = await setUp(it, ['ext:acme', 'agt_none']);
     expect(ran).toMatchObject({ code: 4, stdout: '' });
@@ -182,7 +182,7 @@ describe('an agent that cannot be told', () => {
     [402, 6],
     [403, 3],
     [422, 1],
-  ])('a %i is exit %i, and is asked for once', async (status, code) => {
+  ])('status %i exits %i after one request', async (status, code) => {
     const it = await withAgents(['Support']);
     await it.faults({ kind: 'status', status, on: SETUP });
     expect(await setUp(it, ['ext:acme', 'name:Support'])).toMatchObject({ code, stdout: '' });
@@ -200,7 +200,7 @@ describe('other services', () => {
     ['an id of its own name', { id: 's-7', name: 'Chat', extra: [1] }, { source_id: 's-7' }],
     ['a number, which stays one', { source_id: 7, name: 'Chat' }, {}],
     ['one level down', { source: { source_id: 's-7', name: 'Chat' }, created: false }, undefined],
-  ])('the object is as it was sent, and has its source_id: %s', async (_, body, added) => {
+  ])('the object is printed as sent, with its source_id: %s', async (_, body, added) => {
     const expected = added === undefined ? { source_id: 's-7', name: 'Chat' } : { ...body, ...added };
     const server = await answering(body);
     expect((await ask(server, 'json')).json()).toEqual(expected);
@@ -211,17 +211,17 @@ describe('other services', () => {
     [{ source_id: 's-7' }, 201, 'created'],
     [{ source_id: 's-7', created: true }, 200, 'created'],
     [{ source: { id: 's-7' }, created: false }, 201, 'reused'],
-  ])('%j with %i was %s', async (body, status, word) => {
+  ])('%j with status %i is shown as %s', async (body, status, word) => {
     expect((await ask(await answering(body, status), 'tsv')).stdout).toBe(`s-7\t\t\t${word}\n`);
   });
 
-  test('an answer without a source_id is an error that says what came', async () => {
+  test('a response without a source_id is an error that shows its shape', async () => {
     const ran = await ask(await answering({ status: 'ok' }), 'json');
     expect(ran).toMatchObject({ code: 8, stdout: '' });
     expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { assumption: 'chat.source' } });
   });
 
-  test('what a service says is cleaned where a person reads it', async () => {
+  test('text of the service is sanitized on a terminal', async () => {
     const body = { source_id: 's-7', name: '\u001b[31mred\r', routing_mode: '\u202eagent_inbox' };
     const server = await answering(body);
     const words = ['chat', 'setup', 's1', 'a1', '--name', 'x', '--routing-mode', 'agent_inbox'];

@@ -36,7 +36,7 @@ const textsOf = (stdout: string): string[] => linesOf(stdout).map(({ text }) => 
 const numbered = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `m${from + index}`);
 
-describe('where a tail begins', () => {
+describe('a tail starts', () => {
   test('with the last ten, or as many as are asked for', async () => {
     const { env, of } = await talking(25);
     expect(textsOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout)).toEqual(numbered(16, 25));
@@ -46,7 +46,7 @@ describe('where a tail begins', () => {
     expect((await run([...of, '--no-follow', '--tail', '0', '-o', 'json'], { env })).stdout).toBe('');
   });
 
-  test('at the start, page after page, or after a message', async () => {
+  test('with the first message, page after page, or after a given message', async () => {
     const { env, of, chat } = await talking(350);
     const all = await run([...of, '--no-follow', '--from-start', '-o', 'json'], { env });
     expect(textsOf(all.stdout)).toEqual(numbered(1, 350));
@@ -55,7 +55,7 @@ describe('where a tail begins', () => {
     expect(textsOf(after.stdout)).toEqual(numbered(301, 350));
   });
 
-  test('where the last one left off, whichever that was', async () => {
+  test('where the last tail ended, whatever its start was', async () => {
     const { it, env, of, chat } = await talking(5);
     const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
     const first = await run(resume, { env });
@@ -71,7 +71,7 @@ describe('where a tail begins', () => {
     ]);
   });
 
-  test.each([['--tail', '0'], ['--after']])('where one left off that had nothing to show: %s', async (...words) => {
+  test.each([['--tail', '0'], ['--after']])('where a tail ended that had nothing to show: %s', async (...words) => {
     const { it, env, of, chat } = await talking(12);
     const newest = (await chat.history()).at(-1)?.message_id ?? '';
     const begun = words[1] === undefined ? [...words, newest] : words;
@@ -101,7 +101,7 @@ describe('where a tail begins', () => {
 });
 
 describe('what a tail shows', () => {
-  test('to scripts: the message, exactly', async () => {
+  test('in JSON: the exact message', async () => {
     const { it, env, of, chat } = await talking();
     const text = 'a\u001b[31m\r\n\u202e "x"';
     await inject(it, chat, { text });
@@ -112,7 +112,7 @@ describe('what a tail shows', () => {
     expect(ran.stdout).not.toMatch(/[\u001b\u202e]/);
   });
 
-  test('to people: who said what, with nothing that a terminal acts upon', async () => {
+  test('on a terminal: author and text, sanitized', async () => {
     const { it, env, of, chat } = await talking();
     await inject(it, chat, { text: 'one\nuser: not me\u001b[2J\rx\u202e\n' });
     await inject(it, chat, { text: 'two', role: 'user', session_id: 's2' });
@@ -136,8 +136,8 @@ describe('what a tail shows', () => {
   });
 });
 
-describe('what a tail says on stderr', () => {
-  test('the service may not know the session yet, which a wrong address looks like too', async () => {
+describe('a tail writes to stderr', () => {
+  test('that the service does not know the session yet', async () => {
     const { it, env, of } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
     for (const ran of [await run([...of, '--no-follow'], { env }), await runUntilPolled(it, of)]) {
@@ -147,14 +147,14 @@ describe('what a tail says on stderr', () => {
     expect((await run([...of, '--no-follow', '-q'], { env })).stderr).toBe('');
   });
 
-  test('the line is lost, and back, with --quiet too', async () => {
+  test('that the connection is lost and restored, even with --quiet', async () => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty, clock: fastClock() });
     expect(ran.stderr).toMatch(/^warning: connection lost.*\nwarning: connection restored.*\n$/);
   });
 
-  test('the history may not be whole', async () => {
+  test('that the history may be incomplete', async () => {
     const server = await historyServer();
     server.add('s', 9);
     server.behave(({ json }, wellBehaved) => json(200, wellBehaved().slice(-5).reverse()));
@@ -168,7 +168,7 @@ describe('what a tail says on stderr', () => {
   });
 });
 
-describe('how a tail ends', () => {
+describe('a tail exits', () => {
   test('with 0 at Ctrl-C, with 143 at SIGTERM', async () => {
     for (const exitCode of [130, 143] as const) {
       const { it, env, of } = await talking(1);
@@ -197,13 +197,13 @@ describe('how a tail ends', () => {
     [401, 3],
     [402, 6],
     [403, 3],
-  ])('at once at %i, with code %i', async (status, code) => {
+  ])('at once for status %i, with code %i', async (status, code) => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     expect((await run(of, { env })).code).toBe(code);
   });
 
-  test('at once with 4 when there is no such source, with 0 when nothing was said in the session', async () => {
+  test('with 4 for an unknown source, with 0 for an empty session', async () => {
     const { env, chat } = await talking(1);
     const words = ['chat', 'tail', '--session', 's9', '--no-follow', '--source'];
     expect((await run([...words, 'src_none'], { env })).code).toBe(4);
@@ -213,7 +213,7 @@ describe('how a tail ends', () => {
   test.each([
     [503, 8],
     [429, 7],
-  ])('as the last failure when its time is up before anything was read: %i with %i', async (status, code) => {
+  ])('with the code of the last failure if nothing was read in time: status %i with %i', async (status, code) => {
     const { it, of } = await talking(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     for (const words of [[], ['--no-follow']]) {
@@ -226,7 +226,7 @@ describe('how a tail ends', () => {
     });
   });
 
-  test('with 0 when its time is up, and with 8 when the service is gone for too long', async () => {
+  test('with 0 at its time limit, and with 8 after --max-outage', async () => {
     const { it, env, of } = await talking(1);
     expect(await runUntilPolled(it, [...of, '-o', 'json'])).toMatchObject({ code: 0, stderr: '' });
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
@@ -235,7 +235,7 @@ describe('how a tail ends', () => {
   });
 });
 
-test('a service that answers nothing before the time is up has failed', async () => {
+test('a service that does not answer in time exits 8', async () => {
   const it = await service();
   const { source_id } = await createChat(it);
   await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });

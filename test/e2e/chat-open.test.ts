@@ -49,7 +49,7 @@ async function talkHeld(): Promise<Talk & Holding> {
 
 // Without tmux there is no terminal to look at; what is skipped is counted as skipped.
 describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
-  test('a reply in mid-word leaves the typed text and the cursor as they were', async () => {
+  test('a reply while typing keeps the text and the cursor', async () => {
     const { keys, screen, cursor, reply } = await talk();
     await keys('hello', 'Enter');
     await screen(/^… *$/m);
@@ -65,7 +65,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/^› half a XYZwo$/m);
   });
 
-  test('a reply and a resize while a line is typed that wraps', async () => {
+  test('a reply and a resize keep a line that wraps', async () => {
     const { keys, screen, reply, resize } = await talk();
     const typed = 'a line that is long enough to go on over the edge of the terminal, and further';
     await keys(typed, 'Left', 'Left');
@@ -85,7 +85,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     expect(wide).toMatch(/meanwhile/);
   });
 
-  test('a reply full of controls harms nothing', async () => {
+  test('control characters in a reply do no harm', async () => {
     const { keys, screen, reply, title } = await talk();
     await keys('typing');
     await screen(/^› typing$/m);
@@ -100,7 +100,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     expect((await title()) === 'title').toBe(false);
   });
 
-  test('after Ctrl-Z and fg the line is there and goes on', async () => {
+  test('after Ctrl-Z and fg the line is still there', async () => {
     const { keys, screen } = await talk();
     await keys('half');
     await screen(/^› half$/m);
@@ -131,7 +131,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
       .toContain(typed.replace('w399', 'w3xy99'));
   });
 
-  test('leaving while a message is being sent says what is waited for; it is registered', async () => {
+  test('leaving waits for a message that is being sent', async () => {
     const { keys, screen, chat, held, release } = await talkHeld();
     await keys('slow', 'Enter');
     await held();
@@ -142,25 +142,22 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     expect(await chat.history({ session_id: 't1' })).toMatchObject([{ text: 'slow' }]);
   });
 
-  test.each(['C-d', 'C-c'])(
-    '%s once more leaves at once, with the commands that send what is not sent',
-    async (key) => {
-      const { keys, screen, everything, it } = await talk();
-      await it.faults({ kind: 'stall', on: `POST ${MESSAGE}` });
-      await keys("it's stuck", 'Enter');
-      await keys('another', 'Enter');
-      await screen(/^. another$/m);
-      await keys('C-d');
-      await screen(/Waiting until 2 messages are registered/);
-      await keys(key);
-      await screen(/ended with 130/);
-      const said = await everything();
-      expect(said).toMatch(/--external-id\s+[-\w ]+'it'\\''s stuck'/);
-      expect(said).toMatch(/--external-id\s+[-\w ]+another/);
-    },
-  );
+  test.each(['C-d', 'C-c'])('%s again leaves at once, with the commands that send the messages again', async (key) => {
+    const { keys, screen, everything, it } = await talk();
+    await it.faults({ kind: 'stall', on: `POST ${MESSAGE}` });
+    await keys("it's stuck", 'Enter');
+    await keys('another', 'Enter');
+    await screen(/^. another$/m);
+    await keys('C-d');
+    await screen(/Waiting until 2 messages are registered/);
+    await keys(key);
+    await screen(/ended with 130/);
+    const said = await everything();
+    expect(said).toMatch(/--external-id\s+[-\w ]+'it'\\''s stuck'/);
+    expect(said).toMatch(/--external-id\s+[-\w ]+another/);
+  });
 
-  test('a message that cannot be sent after leaving is told with the command that sends it again', async () => {
+  test('a message that fails after leaving is reported with the command that sends it again', async () => {
     const { keys, screen, everything, it, held, release } = await talkHeld();
     await it.faults({ kind: 'status', status: 422, stage: 'after', on: `POST ${MESSAGE}` });
     await keys('refused', 'Enter');
@@ -172,7 +169,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     expect(await everything()).toMatch(/partnerctl chat send .*--external-id [-\w]+ refused$/m);
   });
 
-  test('several lines, the words, the history, and the ways out', async () => {
+  test('multiple lines, commands, the history, and leaving work', async () => {
     const { home, keys, screen, paste, reply } = await talk();
     await paste('one\ntwo');
     await screen(new RegExp(`^› one${LINE_BREAK}two$`, 'm'));

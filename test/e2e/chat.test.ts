@@ -14,7 +14,7 @@ import {
 import { service } from '../helpers/service.ts';
 import { PROGRAM, shell, start, startFile, until } from './program.ts';
 
-test('a message is sent and its reply printed, alone', async () => {
+test('a message is sent, and only its reply is printed', async () => {
   const talking = await conversations(await service(), 1);
   const { source_id } = talking.chat;
   const { env } = talking.it;
@@ -27,7 +27,7 @@ test('a message is sent and its reply printed, alone', async () => {
   expect(ran).toMatchObject({ exitCode: 0, stdout: '<You said: Hi!>\n', stderr: '' });
 });
 
-test('a message from standard input has every byte', async () => {
+test('a message from standard input keeps every byte', async () => {
   const talking = await conversations(await service(), 1);
   const { it, chat } = talking;
   const text = `${'line\r\n'.repeat(1000)}é👍\n`;
@@ -36,7 +36,7 @@ test('a message from standard input has every byte', async () => {
   expect((await chat.history())[0]?.text).toBe(text);
 });
 
-test('a tail shows what comes, says when the line is lost and back, and Ctrl-C ends it with 0', async () => {
+test('a tail shows new messages, reports an outage and its end, and exits 0 on Ctrl-C', async () => {
   const talking = await conversations(await service(), 1);
   const { it, words } = talking;
   await reply(talking, 3);
@@ -56,7 +56,7 @@ test('a tail shows what comes, says when the line is lost and back, and Ctrl-C e
   expect(shown(talking, linesOf(ran.stdout))).toEqual(await truth(talking));
 });
 
-test('a tail whose reader is gone ends with 0, and does not remember what was not taken', async () => {
+test('a tail whose reader is gone exits 0 and does not record what was not read', async () => {
   const talking = await conversations(await service(), 1);
   const { it, words } = talking;
   await reply(talking, 1);
@@ -69,7 +69,7 @@ test('a tail whose reader is gone ends with 0, and does not remember what was no
   expect(shown(talking, [...linesOf(first), ...linesOf(rest.stdout)])).toEqual(await truth(talking));
 });
 
-test('the reader of a tail that is killed with SIGKILL sees the end at once, and no process stays', async () => {
+test('the reader of a tail that is killed with SIGKILL sees end of file at once, and no process stays', async () => {
   const talking = await conversations(await service(), 1);
   const { it, words } = talking;
   await reply(talking, 1);
@@ -86,7 +86,7 @@ test('the reader of a tail that is killed with SIGKILL sees the end at once, and
   expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ');
 });
 
-test('several sessions in bad weather: each message once, and in order', async () => {
+test('several sessions of a failing service show each message once and in order', async () => {
   const talking = await conversations(await service(), 5);
   await badHistory(talking.it, 1);
   const replying = reply(talking, 80, 20);
@@ -97,7 +97,7 @@ test('several sessions in bad weather: each message once, and in order', async (
   expect(shown(talking, lines)).toEqual(await truth(talking));
 });
 
-test('killed with SIGKILL and resumed: nothing is lost, and no more than the last line comes again', async () => {
+test('a tail killed with SIGKILL and resumed loses nothing and repeats at most the last line', async () => {
   const talking = await conversations(await service(), 3);
   await badHistory(talking.it, 2);
   const runs = [];
@@ -112,7 +112,7 @@ test('killed with SIGKILL and resumed: nothing is lost, and no more than the las
   expect(shown(talking, joined(runs))).toEqual(await truth(talking));
 });
 
-test('a message whose sending was killed, and repeated under its external id, is there once', async () => {
+test('a message whose sending was killed and repeated under its external id exists once', async () => {
   const talking = await conversations(await service(), 2);
   const on = 'POST /integrations/api-chat/message/';
   await talking.it.faults({ kind: 'stall', on, stage: 'after', times: 1 });

@@ -16,7 +16,7 @@ async function serverOf(...script: readonly Step[]) {
 const message = { source_id: 'src', session_id: 's', text: 'Hi', external_message_id: 'ext-1' };
 
 describe('sending a message', () => {
-  it('sends the text as it is, and says what the service says', async () => {
+  it('sends the text unchanged and returns the acknowledgement', async () => {
     const text = `line\r\n\ttab "quote" \\ 👩‍👩‍👧 \u0000\u202e é e\u0301 \u2028${'x'.repeat(1024 * 1024)}`;
     const { got, http } = await serverOf(json({ message_id: 'm1', created: true }));
     expect(await postMessage(http, { ...message, text })).toEqual({
@@ -29,7 +29,7 @@ describe('sending a message', () => {
     expect(JSON.parse(got[0]?.body ?? '')).toEqual({ ...message, text, response_mode: 'accepted' });
   });
 
-  it('repeats it word for word after a reset and a 503, and says that it did', async () => {
+  it('retries with the same body after a reset and a 503, and reports the retry', async () => {
     const { got, http } = await serverOf(reset, json({}, 503), json({ message_id: 'm1', created: false }));
     expect(await postMessage(http, message)).toEqual({ message_id: 'm1', created: false, wasRetried: true });
     expect(new Set(got.map(({ body }) => body)).size).toBe(1);
@@ -39,12 +39,15 @@ describe('sending a message', () => {
   it.each([
     [201, true],
     [200, undefined],
-  ])('takes %i as a word about what is new where the service has no other', async (status, created) => {
-    const { http } = await serverOf(json({ message_id: 'm1' }, status));
-    expect((await postMessage(http, message)).created).toBe(created);
-  });
+  ])(
+    'treats status %i as an answer to whether the message is new if the body does not say',
+    async (status, created) => {
+      const { http } = await serverOf(json({ message_id: 'm1' }, status));
+      expect((await postMessage(http, message)).created).toBe(created);
+    },
+  );
 
-  it('is an error where the answer names no message', async () => {
+  it('fails if the response has no message_id', async () => {
     const { http } = await serverOf(json({ ok: true }));
     await expect(postMessage(http, message)).rejects.toThrow(ShapeError);
   });
@@ -63,7 +66,7 @@ describe('setting up a source', () => {
     expect(JSON.parse(got[0]?.body ?? '')).toEqual(fields);
   });
 
-  it('is repeated after a failure', async () => {
+  it('retries after a failure', async () => {
     const { got, http } = await serverOf(reset, json({ source_id: 'src', created: false }));
     expect(await setUpChatSource(http, 'sp', 'a', {})).toMatchObject({ source_id: 'src', created: false });
     expect(got).toHaveLength(2);
@@ -81,7 +84,7 @@ describe('reading the history', () => {
     return { got, read };
   }
 
-  it('goes through the pages, and says what the service asks to wait', async () => {
+  it('reads all pages and reports the delay the service asks for', async () => {
     const link = '/v1/integrations/api-chat/history/?page=2';
     const { got, read } = await pages(
       [json({ results: [{ message_id: 'm1' }], next: link }, 200, { 'x-poll-interval': '3' }), json([{ id: 'm2' }])],
@@ -97,7 +100,7 @@ describe('reading the history', () => {
     ]);
   });
 
-  it('goes on behind the last message where the service tells of more without a link, and not for ever', async () => {
+  it('continues after the last message if the service announces more without a link, but not forever', async () => {
     const { got, read } = await pages([
       json({ results: [{ message_id: 'm1' }], has_more: true }),
       json({ results: [{ message_id: 'm2' }], has_more: true }),
@@ -111,20 +114,20 @@ describe('reading the history', () => {
     expect(got.map(({ query }) => query.get('after_message_id'))).toEqual([null, 'm1', 'm2']);
   });
 
-  it('is an error for a history that holds no messages but something else', async () => {
+  it('fails if the response holds no messages', async () => {
     await expect(pages([json({ results: [{ text: 'x' }] })])).rejects.toThrow(ShapeError);
     await expect(pages([json({ state: 'ok' })])).rejects.toThrow(ShapeError);
   });
 });
 
 describe('a call with limits of its own', () => {
-  it('is not repeated when it says so', async () => {
+  it('makes no retry with retries: 0', async () => {
     const { got, http } = await serverOf(json({}, 503));
     await expect(http.call(OPERATIONS.readHistory, { retries: 0 })).rejects.toThrow(ServiceError);
     expect(got).toHaveLength(1);
   });
 
-  it('ends after its own time', async () => {
+  it('ends after its own time limit', async () => {
     const got = await withinLimit(async (timeoutMs) => {
       const { got, http } = await serverOf(neverAnswer);
       await expect(http.call(OPERATIONS.readHistory, { timeoutMs, retries: 0 })).rejects.toThrow(ServiceError);
@@ -133,12 +136,12 @@ describe('a call with limits of its own', () => {
     expect(got).toHaveLength(1);
   });
 
-  it('does not wait for a 429 longer than it may', async () => {
+  it('does not wait for a 429 beyond its time limit', async () => {
     const { http } = await serverOf(json({}, 429, { 'retry-after': '600' }));
     await expect(http.call(OPERATIONS.readHistory, { timeoutMs: 60_000 })).rejects.toThrow(RateLimitError);
   });
 
-  it('ends with the reason of its own signal: under way, waiting, and before it began', async () => {
+  it('ends with the reason of its own signal: during a request, between retries, and before it starts', async () => {
     const reason = new Error('enough');
     const under = new AbortController();
     const hanging = await serverOf(() => under.abort(reason));
@@ -155,7 +158,7 @@ describe('a call with limits of its own', () => {
     expect(failing.got).toHaveLength(1);
   });
 
-  it('uses a connection of its own when it says so', async () => {
+  it('opens a new connection with freshConnection', async () => {
     const { got, http } = await serverOf(json([]));
     const connections = async (freshConnection: boolean): Promise<Set<Socket>> => {
       const before = got.length;
@@ -169,7 +172,7 @@ describe('a call with limits of its own', () => {
     for (const socket of fresh) expect(kept.has(socket)).toBe(false);
   });
 
-  it('carries its query, without what is undefined', async () => {
+  it('sends its query without undefined values', async () => {
     const { got, http } = await serverOf(json([]));
     await http.call(OPERATIONS.readHistory, { query: { a: 'x&y=z é', b: undefined, c: '' } });
     await http.call(OPERATIONS.readHistory, { query: { b: undefined } });

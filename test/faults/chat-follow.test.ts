@@ -19,7 +19,7 @@ function isMessage(id: string): (event: FollowEvent) => boolean {
 
 const isEnd = (event: FollowEvent): boolean => event.kind === 'end';
 
-describe('where following begins', () => {
+describe('following starts', () => {
   it.each<[string, FollowStart, string[]]>([
     ['at the start', { from: 'start' }, ['+s-0', '+s-1', '+s-2', '+s-3']],
     ['behind a message', { from: 'after', message_id: 's-1' }, ['+s-2', '+s-3']],
@@ -40,7 +40,7 @@ describe('where following begins', () => {
     await events.return();
   });
 
-  it('asks for what the contract names', async () => {
+  it('sends the source, the session, and the cursor', async () => {
     const server = await historyServer();
     await until(
       follow(followDeps(server.baseUrl), options({ from: 'after', message_id: 'm&1' }, { follow: false })).events,
@@ -59,7 +59,7 @@ describe('where following begins', () => {
 });
 
 describe('pages', () => {
-  it('are followed by their links, and by the last message where there are none', async () => {
+  it('are read by their links, or after the last message if there are no links', async () => {
     const server = await historyServer();
     server.add('s', 25);
     server.behave(({ json, url }, wellBehaved) => {
@@ -78,7 +78,7 @@ describe('pages', () => {
     expect(summarize(await until(unlinked.events, isEnd))).toEqual([...all, 'end:caught-up']);
   });
 
-  it('are read on after a failure in their midst, without showing anything again', async () => {
+  it('are continued after a failure between them, without repeats', async () => {
     const server = await historyServer();
     server.add('s', 30);
     let failures = 3;
@@ -98,7 +98,7 @@ describe('pages', () => {
     expect(shown).toEqual(Array.from({ length: 30 }, (_, index) => `+s-${index}`));
   });
 
-  it('that go round in a circle do not stop what comes', async () => {
+  it('that link back to themselves do not stop new messages', async () => {
     const server = await historyServer();
     server.add('s', 3);
     server.behave(({ json, url }, wellBehaved) =>
@@ -126,8 +126,8 @@ describe('pages', () => {
   );
 });
 
-describe('a line that is lost', () => {
-  it('is said once, tried again, and said to be back with what was missed', async () => {
+describe('an outage', () => {
+  it('is reported once, and its end with the number of missed messages', async () => {
     const server = await historyServer();
     server.add('s', 1);
     const { events } = follow(followDeps(server.baseUrl), options());
@@ -144,7 +144,7 @@ describe('a line that is lost', () => {
     await events.return();
   });
 
-  it('is not worth a word when it is a single reset, an error, a cut body, or an unreadable one', async () => {
+  it('is not reported for a single reset, error, cut body, or unreadable body', async () => {
     const server = await historyServer();
     const faults: ((request: HistoryRequest) => void)[] = [
       ({ request }) => request.socket.destroy(),
@@ -170,7 +170,7 @@ describe('a line that is lost', () => {
     await events.return();
   });
 
-  it('ends with exit 8 when it is longer than allowed', async () => {
+  it('ends with exit 8 when it exceeds maxOutageMs', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(503, { detail: 'down for maintenance' }));
     const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { maxOutageMs: 8000 }));
@@ -194,7 +194,7 @@ describe('a line that is lost', () => {
     ['a redirect', ({ response }) => response.writeHead(302, { location: 'https://elsewhere.test/' }).end()],
     ['a 404', ({ json }) => json(404, { code: 'source_not_found' })],
     ['a 400', ({ json }) => json(400, { code: 'bad' })],
-  ])('is what %s means once the session has been read', async (_, fault) => {
+  ])('is assumed for %s once the session has been read', async (_, fault) => {
     const server = await historyServer();
     server.add('s', 3);
     const { events } = follow(followDeps(server.baseUrl), options());
@@ -207,7 +207,7 @@ describe('a line that is lost', () => {
     await events.return();
   });
 
-  it('recovers from a poll that stalls', async () => {
+  it('ends after a poll that stalls', async () => {
     const server = await historyServer();
     server.add('s', 1);
     let stalls = 1;
@@ -224,12 +224,12 @@ describe('a line that is lost', () => {
   });
 });
 
-describe('what does not pass', () => {
+describe('a permanent failure', () => {
   it.each([
     [401, CredentialsError, 3],
     [403, CredentialsError, 3],
     [402, BalanceError, 6],
-  ])('ends it at once: %i', async (status, kind, exitCode) => {
+  ])('is status %i, at once', async (status, kind, exitCode) => {
     const server = await historyServer();
     server.add('s', 1);
     const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 10 }));
@@ -241,7 +241,7 @@ describe('what does not pass', () => {
     expect(server.requests.length).toBeLessThanOrEqual(5);
   });
 
-  it('is a shape that stays unknown', async () => {
+  it('is an unknown shape, after three attempts', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(200, { results: [{ text: 'without an id' }] }));
     const { events } = follow(followDeps(server.baseUrl), options());
@@ -256,7 +256,7 @@ describe('what does not pass', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is a source that the service does not know', async () => {
+  it('is an unknown source', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { code: 'source_not_found' }));
     await expect(until(follow(followDeps(server.baseUrl), options()).events, () => false)).rejects.toThrow(
@@ -265,7 +265,7 @@ describe('what does not pass', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is a message to begin behind that the service does not know', async () => {
+  it('is an unknown message to start after', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { code: 'unknown_message' }));
     const { events } = follow(followDeps(server.baseUrl), options({ from: 'after', message_id: 'gone' }));
@@ -275,7 +275,7 @@ describe('what does not pass', () => {
 });
 
 describe('a session that the service does not know yet', () => {
-  it('is an empty one', async () => {
+  it('is treated as empty', async () => {
     const server = await historyServer();
     server.behave(({ json }, wellBehaved) =>
       server.sessions.has('s') ? json(200, wellBehaved()) : json(404, { code: 'session_not_found' }),
@@ -291,7 +291,7 @@ describe('a session that the service does not know yet', () => {
 });
 
 describe('a service that ignores cursors', () => {
-  it.each([true, false])('shows nothing twice, and is not asked without a pause (pages: %s)', async (isPaged) => {
+  it.each([true, false])('is shown once and not polled without a pause (pages: %s)', async (isPaged) => {
     const server = await historyServer();
     const entries = Array.from({ length: 2_500 }, (_, index) => ({
       message_id: `m${index}`,
@@ -314,7 +314,7 @@ describe('a service that ignores cursors', () => {
     expect(server.requests.length).toBeLessThan(isPaged ? 120 : 24);
   });
 
-  it('and always promises more is not asked without a pause', async () => {
+  it('and always announces more is not polled without a pause', async () => {
     const server = await historyServer();
     let turn = 0;
     server.behave(({ json }) => {
@@ -333,7 +333,7 @@ describe('a service that ignores cursors', () => {
 });
 
 describe('a service that is particular about cursors', () => {
-  it.each([404, 410, 422])('and refuses all but the newest does no harm (%i)', async (status) => {
+  it.each([404, 410, 422])('and refuses all but the newest with %i still delivers every message', async (status) => {
     const server = await historyServer();
     server.add('s', 3);
     server.behave(({ json, after }, wellBehaved) => {
@@ -352,7 +352,7 @@ describe('a service that is particular about cursors', () => {
 });
 
 describe('the end', () => {
-  it('is a reply that came after the message, also one that was there before the wait', async () => {
+  it('comes with a reply to the given message, even if it already existed', async () => {
     const server = await historyServer();
     server.add('s', 1, 'user');
     server.add('s', 1);
@@ -363,7 +363,7 @@ describe('the end', () => {
     ]);
   });
 
-  it('is so many replies, and not those that were there in the beginning', async () => {
+  it('comes after the wanted number of new replies, not counting existing ones', async () => {
     const server = await historyServer();
     server.add('s', 2);
     const { events } = follow(
@@ -377,7 +377,7 @@ describe('the end', () => {
     expect(summarize(await until(events, isEnd))).toEqual(['+s-2', '+s-3', '+s-4', 'end:replied']);
   });
 
-  it('is a reply that comes right after what was there has been read', async () => {
+  it('comes with a reply created right after the backlog was read', async () => {
     const server = await historyServer();
     server.add('s', 2, 'user');
     server.behave(({ json }, wellBehaved) => {
@@ -393,7 +393,7 @@ describe('the end', () => {
     ]);
   });
 
-  it('is quiet after the first reply, where that is asked for', async () => {
+  it('comes once it is quiet after the first reply, with settleMs', async () => {
     const server = await historyServer();
     server.add('s', 1, 'user');
     let polls = 0;
@@ -412,7 +412,7 @@ describe('the end', () => {
     expect(parts.clock.now() - started).toBeGreaterThanOrEqual(3000);
   });
 
-  it('is the time limit, also while a poll hangs', async () => {
+  it('comes at the time limit, even while a poll hangs', async () => {
     const server = await historyServer();
     const idle = follow(followDeps(server.baseUrl), options({ from: 'start' }, { timeoutMs: 2000 }));
     expect(summarize(await until(idle.events, isEnd))).toEqual(['end:timeout']);
@@ -423,7 +423,7 @@ describe('the end', () => {
     expect(Date.now() - started).toBeLessThan(10_000);
   });
 
-  it('is the interrupt: while it waits, while a poll hangs, and before it began', async () => {
+  it('comes with the interrupt: while waiting, while a poll hangs, and before the start', async () => {
     const server = await historyServer();
     server.add('s', 1);
     const idle = followDeps(server.baseUrl, systemClock);
@@ -447,7 +447,7 @@ describe('the end', () => {
     expect(summarize(await until(follow(over, options()).events, isEnd))).toEqual(['end:interrupted']);
   });
 
-  it('leaves no poll behind when nobody pulls any more', async () => {
+  it('aborts running polls when the events are no longer read', async () => {
     const server = await historyServer();
     server.add('a', 1);
     const hanging = server.nextRequest(({ session }) => session === 'b');
@@ -466,7 +466,7 @@ describe('the end', () => {
 });
 
 describe('the pace', () => {
-  it('is fast after something was sent, however long it was idle', async () => {
+  it('is fast after a message was sent, however long it was idle', async () => {
     const server = await historyServer();
     const parts = followDeps(server.baseUrl);
     const { now } = parts.clock;
@@ -482,7 +482,7 @@ describe('the pace', () => {
     await follower.events.return();
   });
 
-  it('heeds what the service asks for', async () => {
+  it('follows Retry-After', async () => {
     const server = await historyServer();
     const parts = followDeps(server.baseUrl);
     const times: number[] = [];
@@ -530,7 +530,7 @@ describe('the pace', () => {
 });
 
 describe('everything at once', () => {
-  it('shows everything once when it is stopped and resumed again and again', async () => {
+  it('shows everything once across many stops and resumes', async () => {
     const server = await historyServer();
     const path = join(tempDirectory(), 'state.jsonl');
     const of = { origin: server.baseUrl, source_id: 'src' };

@@ -61,7 +61,7 @@ async function conversation(
   return new Conversation({ ...parts, ...more }, { source_id, session_id: 's' });
 }
 
-it('what a service says of a failure, and what is typed, reach the terminal harmless', async () => {
+it('errors of the service and typed commands are sanitized before they reach the terminal', async () => {
   const server = await startFakeService((request, response) => {
     if (request.method === 'POST') sendJson(response, { message: HOSTILE }, 400);
     else sendJson(response, []);
@@ -78,7 +78,7 @@ it('what a service says of a failure, and what is typed, reach the terminal harm
   for (const text of prompt.shown) expect(text).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
 });
 
-it('a signal ends it, and what was being sent is told with the command that sends it again', async () => {
+it('a signal ends the conversation and prints the command that sends an unsent message again', async () => {
   const interrupt = new AbortController();
   const server = await startFakeService(({ method }, response) => {
     // The message is never answered.
@@ -95,7 +95,7 @@ it('a signal ends it, and what was being sent is told with the command that send
   });
 });
 
-it('SIGTERM while nothing is being sent ends it with 143 as well', async () => {
+it('SIGTERM ends the conversation with 143', async () => {
   const interrupt = new AbortController();
   const server = await startFakeService((_, response) => sendJson(response, []));
   const talk = await conversation(server.baseUrl, entering(' ', 'never'), { interrupt: interrupt.signal });
@@ -104,7 +104,7 @@ it('SIGTERM while nothing is being sent ends it with 143 as well', async () => {
   await expect(running).rejects.toMatchObject({ exitCode: 143 });
 });
 
-it('another session may be gone on in while a message is still being sent in the one before', async () => {
+it('a person can switch to another session while a message is being sent', async () => {
   let release = (): void => undefined;
   const asked = new Promise<void>((resolve) => {
     release = resolve;
@@ -125,7 +125,7 @@ it('another session may be gone on in while a message is still being sent in the
   await talk.run();
 });
 
-it('no reply is awaited to a message that is sent again after its reply', async () => {
+it('no reply is expected when a message is sent again after its reply', async () => {
   let posts = 0;
   const server = await startFakeService((request, response) => {
     if (request.method === 'POST') {

@@ -16,7 +16,7 @@ async function read(server: HistoryServer, start: FollowStart): Promise<FollowEv
   return until(follow(followDeps(server.baseUrl), options(start, { follow: false })).events, isEnd);
 }
 
-describe('a history that begins with the newest', () => {
+describe('a history that comes newest first', () => {
   /** The newest `most` after the cursor, the newest first. */
   async function newestFirst(count: number, most: number, more: Record<string, unknown> = {}) {
     const server = await historyServer();
@@ -25,7 +25,7 @@ describe('a history that begins with the newest', () => {
     return server;
   }
 
-  it('and shows no way on may hide what is older: that is said, and not where as many as were asked for came', async () => {
+  it('and has no link is reported as possibly incomplete, unless enough messages came', async () => {
     const server = await newestFirst(12, 5);
     const all = await read(server, { from: 'start' });
     expect(summarize(all)).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
@@ -44,7 +44,7 @@ describe('a history that begins with the newest', () => {
     },
   );
 
-  it('may hide what came in a burst', async () => {
+  it('may hide part of a burst', async () => {
     const server = await newestFirst(3, 20);
     const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 3 }));
     await until(events, ({ kind }) => kind === 'caught-up');
@@ -78,7 +78,7 @@ describe('a history that begins with the newest', () => {
     },
   );
 
-  it('and leads on to the older ones by its last message is read to its beginning', async () => {
+  it('and continues with older messages after its last one is read completely', async () => {
     const server = await historyServer();
     server.add('s', 8);
     server.behave(({ json, after }) => {
@@ -124,7 +124,7 @@ describe('a history that begins with the newest', () => {
     ['two by two', 2, (index) => new Date(Date.UTC(2026, 0, 1) + index).toISOString()],
     ['by the second', 3, (index) => new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 4))).toISOString()],
     ['without moments', 2, () => undefined],
-  ])('and ignores the cursor over links, %s: nothing that came after a message is lost', async (_, most, momentOf) => {
+  ])('and ignores the cursor over links, %s, loses nothing that came after the start', async (_, most, momentOf) => {
     const server = await historyServer();
     server.add('s', 12);
     server.behave(({ json, url }) => {
@@ -138,7 +138,7 @@ describe('a history that begins with the newest', () => {
     expect(shown).toEqual(expect.arrayContaining(ids(6, 11)));
   });
 
-  it('is read in order over its links, the last of it too, and not again from then on', async () => {
+  it('is read in order over its links, and only once', async () => {
     const server = await historyServer();
     server.add('s', 25);
     const sizes: number[] = [];
@@ -175,7 +175,7 @@ describe('a total that is larger than what came', () => {
     return server;
   }
 
-  it('is a failure where all was asked for, once what came is out', async () => {
+  it('fails a complete reading, after the messages are shown', async () => {
     const server = await stating(9);
     const pulled: FollowEvent[] = [];
     const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: false }));
@@ -187,7 +187,7 @@ describe('a total that is larger than what came', () => {
     expect(summarize(pulled)).toEqual(ids(0, 6));
   });
 
-  it('is said while following, and nothing is where it was reached page after page', async () => {
+  it('is reported while following, but not once further pages reach the total', async () => {
     const { events } = follow(followDeps((await stating(9)).baseUrl), options());
     expect(summarize(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(0, 6), 'gap']);
     await events.return();
@@ -195,7 +195,7 @@ describe('a total that is larger than what came', () => {
   });
 });
 
-describe('a history that is cut without a word', () => {
+describe('a history that is cut short without saying so', () => {
   async function cut(count: number, size: number) {
     const server = await historyServer();
     server.add('s', count);
@@ -203,7 +203,7 @@ describe('a history that is cut without a word', () => {
     return server;
   }
 
-  it('is read to its end before the last of it are shown', async () => {
+  it('is read to its end before its last messages are shown', async () => {
     const server = await cut(25, 4);
     const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 3 }));
     const first = await until(events, ({ kind }) => kind === 'caught-up');
@@ -213,7 +213,7 @@ describe('a history that is cut without a word', () => {
     await events.return();
   });
 
-  it('has no new reply on its later pages', async () => {
+  it('has no new reply on its further pages', async () => {
     const server = await cut(25, 4);
     const wanted = options({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 20_000 });
     const { events } = follow(followDeps(server.baseUrl), wanted);
@@ -237,7 +237,7 @@ it('a history in which people repeat themselves is read whole, page after page',
 });
 
 describe('a session that the service does not know', () => {
-  it('is said to be so, once, with and without following', async () => {
+  it('is reported once, with and without following', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { detail: 'Not found.' }));
     expect(summarize(await read(server, { from: 'start' }))).toEqual(['unknown-session', 'end:caught-up']);
@@ -269,7 +269,7 @@ it.each([
   expect(server.requests).toHaveLength(pages + 1);
 });
 
-it('a history of which a further page fails loses nothing where a tail goes on', async () => {
+it('a resumed tail loses nothing when a further page fails', async () => {
   const server = await historyServer();
   server.add('s', 12);
   let hasFailed = false;

@@ -10,11 +10,11 @@ const going = (changes: Partial<FollowStatus> = {}): FollowStatus => ({
 });
 
 describe('following ends', () => {
-  it('never by itself', () => {
+  it('never on its own', () => {
     expect(new EndCondition({ follow: true }, 0).findReason(going({ isCaughtUp: true, now: 1e12 }))).toBeUndefined();
   });
 
-  it('by the interrupt before all else, then by the replies, by having read all, and by the time', () => {
+  it('by interrupt first, then by replies, by having caught up, and by timeout', () => {
     const ending = new EndCondition({ follow: false, timeoutMs: 10, until: { replies: 1 } }, 0);
     const late = going({ isCaughtUp: true, now: 10 });
     expect(ending.findReason(going({ now: 9 }))).toBeUndefined();
@@ -26,7 +26,7 @@ describe('following ends', () => {
     expect(ending.findReason({ ...late, isInterrupted: true })).toBe('interrupted');
   });
 
-  it('when it has been quiet after a reply, as a poll found that began late enough', () => {
+  it('once a poll that began after the settle time finds nothing new after a reply', () => {
     const ending = new EndCondition({ follow: true, until: { replies: 9, settleMs: 100 } }, 0);
     ending.addPoll(false, 500, 510);
     expect(ending.findReason(going())).toBeUndefined();

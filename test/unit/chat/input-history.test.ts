@@ -8,7 +8,7 @@ const noTrouble = (error: unknown): void => {
   throw error;
 };
 
-it('keeps the last state of the entries, for their owner alone', async () => {
+it('saves the latest entries, readable only by their owner', async () => {
   const path = join(tempDirectory(), 'deep', 'history.json');
   const history = await openInputHistory(path, noTrouble);
   expect(history.entries).toEqual([]);
@@ -18,13 +18,13 @@ it('keeps the last state of the entries, for their owner alone', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-it('begins anew where the file is no history', async () => {
+it('starts empty if the file is no history', async () => {
   const path = join(tempDirectory(), 'history.json');
   writeFileSync(path, '{"not": "a list"}');
   expect((await openInputHistory(path, noTrouble)).entries).toEqual([]);
 });
 
-it('tells once when it cannot be kept, and goes on', async () => {
+it('reports once that it cannot be saved, and continues', async () => {
   const path = join(tempDirectory(), 'file', 'history.json');
   writeFileSync(join(path, '..'), 'in the way');
   const troubles: unknown[] = [];
@@ -36,7 +36,7 @@ it('tells once when it cannot be kept, and goes on', async () => {
   expect(troubles).toHaveLength(1);
 });
 
-it('tightens a history that others could read', async () => {
+it('restricts a file that others could read', async () => {
   const path = join(tempDirectory(), 'history.json');
   writeFileSync(path, '["old"]');
   chmodSync(path, 0o644);

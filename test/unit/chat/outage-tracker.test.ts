@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { OutageTracker } from '../../../src/chat/outage.ts';
 
-describe('the outages', () => {
-  it('is not lost by one failure, and there is nothing to say when it passes', () => {
+describe('an outage', () => {
+  it('is not reported after one or two failures', () => {
     const outages = new OutageTracker();
     expect([outages.addFailure('a', 0, 10), outages.addFailure('a', 400, 410)]).toEqual([false, false]);
     expect(outages.addAnswer('a', { count: 3, isComplete: true }, 900)).toBeUndefined();
     expect([outages.addFailure('a', 1000, 1010), outages.addFailure('a', 1400, 1410)]).toEqual([false, false]);
   });
 
-  it('is lost once, and back once, with what came meanwhile', () => {
+  it('starts once and ends once, with the number of missed messages', () => {
     const outages = new OutageTracker();
     const said = Array.from({ length: 10 }, (_, index) => outages.addFailure('a', 1000 * index, 1000 * index + 10));
     expect(said.filter(Boolean)).toHaveLength(1);
@@ -19,11 +19,11 @@ describe('the outages', () => {
     expect(outages.addAnswer('a', { count: 2, isComplete: true }, 22_000)).toBeUndefined();
   });
 
-  it('is lost by a single failure that took long', () => {
+  it('starts with a single failure that took long', () => {
     expect(new OutageTracker().addFailure('a', 0, 15_000)).toBe(true);
   });
 
-  it('is one for all sessions: back when the last of them is', () => {
+  it('covers all sessions and ends with the last of them', () => {
     const outages = new OutageTracker();
     for (const at of [0, 1, 2]) outages.addFailure('a', at, at);
     for (const at of [3, 4, 5]) expect(outages.addFailure('b', at, at)).toBe(false);
@@ -32,7 +32,7 @@ describe('the outages', () => {
     expect(outages.addAnswer('b', { count: 1, isComplete: true }, 200)).toEqual({ outageMs: 200, missed: 2 });
   });
 
-  it('can be lost again while it catches up', () => {
+  it('continues if a session fails again while catching up', () => {
     const outages = new OutageTracker();
     for (const at of [0, 1, 2]) outages.addFailure('a', at, at);
     outages.addAnswer('a', { count: 1, isComplete: false }, 10);
@@ -42,7 +42,7 @@ describe('the outages', () => {
     expect(outages.addAnswer('a', { count: 1, isComplete: true }, 40)).toEqual({ outageMs: 40, missed: 2 });
   });
 
-  it('tells how long it has been failing', () => {
+  it('knows since when sessions have been failing', () => {
     const outages = new OutageTracker();
     expect(outages.failingSince()).toBeUndefined();
     outages.addFailure('a', 100, 110);

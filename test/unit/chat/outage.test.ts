@@ -42,7 +42,7 @@ describe('what a failed poll means', () => {
 });
 
 describe('an outage that lasted too long', () => {
-  it('that ended with a poll whose own time was up does not send people to --timeout, which changes nothing', () => {
+  it('does not suggest --timeout if the last poll hit its own time limit', () => {
     const hint = 'Allow more time with --timeout, or run it again later.';
     expect(createOutageError(new ServiceError('x', { hint }), 2_000).info.hint).not.toContain('--timeout');
   });
@@ -51,7 +51,7 @@ describe('an outage that lasted too long', () => {
     ['a 503', new ServiceError('x', { status: 503, hint: 'Quote the request id.' })],
     ['a proxy that refuses', new ServiceError('x', { permanent: true, hint: 'HTTPS_PROXY names it.' })],
     ['a 429', new RateLimitError('x', { status: 429, hint: 'Run it again later.' })],
-  ])('that ended with %s says what that one says', (_, last) => {
+  ])('keeps the hint of %s', (_, last) => {
     expect(createOutageError(last, 2_000).info.hint).toBe(last.info.hint);
   });
 });

@@ -76,7 +76,7 @@ describe('an idle tail', () => {
     );
   });
 
-  it('does so with the dice at their worst', () => {
+  it('stays within that budget with the least jitter', () => {
     for (const count of [1, 20]) {
       const polls = simulate(new PollScheduler(names(count), T0, () => 0), T0, T0 + HOUR);
       expect(polls.length).toBeLessThanOrEqual(150);
@@ -84,7 +84,7 @@ describe('an idle tail', () => {
     }
   });
 
-  it('asks every session at once in the beginning, and then one after the other', () => {
+  it('polls every session at once at first, then in turns', () => {
     const polls = simulate(new PollScheduler(names(5), T0, Math.random), T0, T0 + HOUR, undefined, 0);
     expect(polls.slice(0, 5).map(({ at }) => at)).toEqual([T0, T0, T0, T0, T0]);
     for (const name of names(5)) {
@@ -93,7 +93,7 @@ describe('an idle tail', () => {
     }
   });
 
-  it('pauses longer and longer, never longer than the longest pause, and not in step', () => {
+  it('pauses ever longer up to the maximum, with jitter', () => {
     const pauses = gaps(simulate(new PollScheduler(['s'], T0, Math.random), T0, T0 + HOUR));
     expect(pauses[0]).toBeLessThan(1000);
     expect(Math.max(...pauses)).toBeLessThanOrEqual(IDLE_MS * (1 + JITTER) + 20);
@@ -102,7 +102,7 @@ describe('an idle tail', () => {
     expect(new Set(late.map(Math.round)).size).toBeGreaterThan(10);
   });
 
-  it('does not count as idle only because the hour before was lively', () => {
+  it('stays within the budget in the hour after an active one', () => {
     const scheduler = new PollScheduler(['s'], T0, () => 0);
     simulate(scheduler, T0, T0 + HOUR, () => ({ hasNewMessages: true }));
     const polls = simulate(scheduler, T0 + HOUR, T0 + 2 * HOUR);
@@ -110,7 +110,7 @@ describe('an idle tail', () => {
   });
 });
 
-describe('a conversation that is alive', () => {
+describe('an active conversation', () => {
   it('property: a reply is seen within a second of its existence, up to minutes after a message was sent', () => {
     fc.assert(
       fc.property(
@@ -133,7 +133,7 @@ describe('a conversation that is alive', () => {
     );
   });
 
-  it('is one that somebody else writes to as well', () => {
+  it('includes one that somebody else writes to', () => {
     const scheduler = new PollScheduler(['s'], T0, () => 0.5);
     const started = simulate(scheduler, T0, T0 + HOUR).at(-1);
     expect(started).toBeDefined();
@@ -146,7 +146,7 @@ describe('a conversation that is alive', () => {
     expect(Math.max(...gaps(polls))).toBeLessThanOrEqual(1000);
   });
 
-  it('calms down after the reply, and when none comes', () => {
+  it('slows down after the reply, and if none comes', () => {
     const scheduler = new PollScheduler(['s'], T0, () => 0);
     scheduler.expectReply('s', T0);
     const polls = simulate(scheduler, T0, T0 + HOUR);
@@ -162,7 +162,7 @@ describe('a conversation that is alive', () => {
     expect(after.length).toBeLessThan(40);
   });
 
-  it('leaves the idle ones their shared pace', () => {
+  it('does not speed up the idle sessions', () => {
     const scheduler = new PollScheduler(names(20), T0, () => 0);
     simulate(scheduler, T0, T0 + HOUR);
     scheduler.expectReply('s0', T0 + HOUR);
@@ -171,7 +171,7 @@ describe('a conversation that is alive', () => {
     expect(polls.filter(({ session }) => session !== 's0').length).toBeLessThan(6);
   });
 
-  it('pulls further pages without a pause', () => {
+  it('reads further pages without a pause', () => {
     let pages = 10;
     const polls = simulate(new PollScheduler(['s'], T0, () => 0), T0, T0 + 1000, () => {
       pages -= 1;
@@ -183,7 +183,7 @@ describe('a conversation that is alive', () => {
 });
 
 describe('what the service asks for', () => {
-  it('wins over the fastest pace, the fixed one and further pages', () => {
+  it('wins over the fastest pace, a fixed interval, and further pages', () => {
     for (const options of [{}, { fixedMs: 100 }]) {
       const scheduler = new PollScheduler(['s'], T0, () => 0, options);
       scheduler.expectReply('s', T0);
@@ -192,7 +192,7 @@ describe('what the service asks for', () => {
     }
   });
 
-  it('holds back every session after a 429, also those under way', () => {
+  it('holds back every session after a 429, even those being polled', () => {
     const scheduler = new PollScheduler(names(3), T0, () => 0, { fixedMs: 100 });
     for (const name of names(3)) scheduler.pollStarted(name, T0);
     scheduler.pollFailed('s0', { isRateLimited: true, retryAt: T0 + 30_000 }, T0 + 10);
@@ -202,7 +202,7 @@ describe('what the service asks for', () => {
     expect(scheduler.next(T0 + 30_000)).toHaveProperty('session');
   });
 
-  it('is guessed from the number of failures where a 429 names no time', () => {
+  it('is derived from the number of failures if a 429 has no Retry-After', () => {
     const polls = simulate(new PollScheduler(names(10), T0, () => 0), T0, T0 + HOUR, () => 'limited');
     expect(polls.length).toBeLessThan(150);
     expect(Math.max(...gaps(polls))).toBeGreaterThanOrEqual(30_000);
@@ -210,7 +210,7 @@ describe('what the service asks for', () => {
 });
 
 describe('a fixed interval', () => {
-  it('is kept for each session, whatever happens in it', () => {
+  it('applies to each session, whatever happens in it', () => {
     const scheduler = new PollScheduler(names(3), T0, Math.random, { fixedMs: 2000 });
     scheduler.expectReply('s1', T0);
     const polls = simulate(scheduler, T0, T0 + 60_000, () => ({ hasNewMessages: true, expectsReply: true }), 0);
@@ -221,7 +221,7 @@ describe('a fixed interval', () => {
 });
 
 describe('failures', () => {
-  it('are followed by ever longer pauses, one session asking for all', () => {
+  it('lead to ever longer pauses, with one session probing for all', () => {
     for (const count of [1, 20]) {
       const polls = simulate(new PollScheduler(names(count), T0, () => 0), T0, T0 + HOUR, () => 'failed');
       expect(polls.length).toBeLessThanOrEqual(150 + count);
@@ -230,7 +230,7 @@ describe('failures', () => {
     }
   });
 
-  it('once over, let every session catch up at once', () => {
+  it('let every session catch up at once when they end', () => {
     const scheduler = new PollScheduler(names(5), T0, () => 0);
     simulate(scheduler, T0, T0 + HOUR);
     simulate(scheduler, T0 + HOUR, T0 + 2 * HOUR, () => 'failed');
@@ -249,7 +249,7 @@ describe('failures', () => {
 });
 
 describe('a machine that slept', () => {
-  it('catches up at once, in every session and in spite of earlier failures and pauses', () => {
+  it('polls every session at once, despite earlier failures and pauses', () => {
     const scheduler = new PollScheduler(names(3), T0, () => 0);
     simulate(scheduler, T0, T0 + HOUR);
     for (let now = T0 + HOUR; now < T0 + HOUR + 10; now += 1) {
@@ -272,7 +272,7 @@ describe('a poll', () => {
     expect(scheduler.next(T0 + HOUR)).toEqual({ session: 's' });
   });
 
-  it('is for a session that is followed', () => {
+  it('needs a session that is followed', () => {
     expect(() => new PollScheduler(['s'], T0, () => 0).expectReply('other', T0)).toThrow(RangeError);
   });
 });
