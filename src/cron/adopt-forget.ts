@@ -10,11 +10,11 @@ import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { type CronJob, cronKey } from './job.ts';
 import { AgentFinder } from './job-input.ts';
-import { findListed, isListUnavailable } from './job-list.ts';
+import { findListedJob, isListUnavailable } from './job-list.ts';
 import { type JobSnapshot, listedSnapshot, type RecordedJob } from './job-records.ts';
 import { type SelectedJob, type Selection, selectByKey, unknownKeyError } from './job-selection.ts';
 import { openJobLedger } from './ledger.ts';
-import { couldBe, type ListedJob } from './matching.ts';
+import { type ListedJob, matchIdentity } from './matching.ts';
 
 /** What changing the record of a job by hand needs. */
 export interface ManualDeps extends OwnerLiveness {
@@ -67,7 +67,7 @@ function newRecord({ clock, newId }: ManualDeps): { readonly id: string; readonl
 }
 
 function refuseOtherJob({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>, listed: ListedJob): void {
-  if (couldBe(listed, agent_id, name) !== 'no') return;
+  if (matchIdentity(listed, agent_id, name) !== 'no') return;
   throw new InputError(`${listed.cron_job_id} is another job.`, {
     why: `It is ${JSON.stringify(listed.name ?? '')} of agent ${listed.agent_id ?? '(unknown)'}, not ${JSON.stringify(name)} of agent ${agent_id}.`,
     hint: 'Nothing was changed.',
@@ -182,7 +182,7 @@ async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
 
 async function fetchListed(context: Context, http: Http, cronJobId: string): Promise<ListedJob | undefined> {
   try {
-    const listed = await findListed(http, cronJobId);
+    const listed = await findListedJob(http, cronJobId);
     if (listed) return listed;
   } catch (error) {
     if (!isListUnavailable(error)) throw error;

@@ -10,7 +10,7 @@ import { writeRecovery } from '../state/recovery.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey } from './job.ts';
-import { jobFinder } from './job-list.ts';
+import { createJobFinder } from './job-list.ts';
 import { JOB_RECORDS } from './job-records.ts';
 import { openJobLedger } from './ledger.ts';
 import { outcomeError } from './outcome-error.ts';
@@ -54,7 +54,7 @@ async function openGuard(
 ): Promise<CronDeps> {
   const { clock, abortSignal } = context;
   const statePath = await context.statePath();
-  const find = jobFinder({
+  const find = createJobFinder({
     list: () => listCronJobs(http),
     wanted,
     clock,

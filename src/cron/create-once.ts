@@ -12,7 +12,7 @@ import {
   toJobSnapshot,
 } from './job-records.ts';
 import type { JobLedger } from './ledger.ts';
-import { contentOf, type ListedJob } from './matching.ts';
+import { type ListedJob, matchContent } from './matching.ts';
 
 /** What creating jobs at most once needs of the world. */
 export interface CronDeps extends OnceDeps<JobSnapshot> {
@@ -164,7 +164,7 @@ async function outcomeFromList(request: Request, same: readonly ListedJob[]): Pr
       remoteId: listed.cron_job_id,
     });
   }
-  if (contentOf(listed, job) !== 'different') return { ...facts, status: 'adopted' };
+  if (matchContent(listed, job) !== 'different') return { ...facts, status: 'adopted' };
   const before = { schedule: listed.schedule, instructions: listed.instructions };
   return { ...facts, status: 'blocked', why: 'different', differences: findDifferences(before, job) };
 }
@@ -176,7 +176,7 @@ async function outcomeFromList(request: Request, same: readonly ListedJob[]): Pr
 async function ambiguityInList(request: Request, maybe: readonly ListedJob[]): Promise<CreateOutcome | undefined> {
   const { job, key, deps } = request;
   const { origin } = deps;
-  const like = maybe.filter((each) => each.name !== undefined && contentOf(each, job) !== 'different');
+  const like = maybe.filter((each) => each.name !== undefined && matchContent(each, job) !== 'different');
   if (like.length === 0) return undefined;
   const histories = [...keyHistories(await deps.ledger.readAll()).values()];
   const recorded = recordedIds(

@@ -15,15 +15,15 @@ import {
   ShapeError,
 } from '../errors.ts';
 import type { CronJob } from './job.ts';
-import { composed, couldBe, type ListedJob } from './matching.ts';
+import { type ListedJob, matchIdentity, normalizeName } from './matching.ts';
 import { type CronSchedule, parseFields } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
 
-/** Which job is looked for. */
+/** The job to look up. */
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 
-function scheduleOf(said: WireSchedule | undefined): CronSchedule | undefined {
+function toSchedule(said: WireSchedule | undefined): CronSchedule | undefined {
   if (said === undefined) return undefined;
   try {
     return { ...parseFields(said), timezone: parseTimezone(said.timezone) };
@@ -33,10 +33,10 @@ function scheduleOf(said: WireSchedule | undefined): CronSchedule | undefined {
   }
 }
 
-/** A job as the service lists it, in the terms of our own. @throws ShapeError when it has no id */
-export function listedJob(item: JsonObject): ListedJob {
+/** Converts an item of the service's list. @throws ShapeError when it has no id */
+export function toListedJob(item: JsonObject): ListedJob {
   const said = readItem(item, readCronJob);
-  return { ...said, schedule: scheduleOf(said.schedule) };
+  return { ...said, schedule: toSchedule(said.schedule) };
 }
 
 /** Refusals that may pass on their own: conflict, locked, too early. */
@@ -57,9 +57,9 @@ export function isListUnavailable(error: unknown): error is PartnerctlError {
 }
 
 /** The listed job with this id; undefined when the complete list does not have it. @throws PartnerctlError as reading a list does */
-export async function findListed(http: Http, cronJobId: string): Promise<ListedJob | undefined> {
+export async function findListedJob(http: Http, cronJobId: string): Promise<ListedJob | undefined> {
   for await (const item of listCronJobs(http)) {
-    const listed = listedJob(item);
+    const listed = toListedJob(item);
     if (listed.cron_job_id === cronJobId) return listed;
   }
   return undefined;
@@ -94,8 +94,8 @@ export interface JobListOptions {
 }
 
 /** Makes lookups that read the service's list once, on the first one. */
-export function jobFinder({ list, wanted, clock, onUnavailable }: JobListOptions): FindJob {
-  const names = new Set(wanted.map(({ name }) => composed(name)));
+export function createJobFinder({ list, wanted, clock, onUnavailable }: JobListOptions): FindJob {
+  const names = new Set(wanted.map(({ name }) => normalizeName(name)));
   const kept = new Map<string, ListedJob>();
   const ids = new Set<string>();
 
@@ -103,10 +103,10 @@ export function jobFinder({ list, wanted, clock, onUnavailable }: JobListOptions
     const at = clock.now();
     try {
       for await (const item of list()) {
-        const listed = listedJob(item);
+        const listed = toListedJob(item);
         ids.add(listed.cron_job_id);
         // A map, because pages shift while a list grows, and a job may come twice.
-        if (listed.name === undefined || names.has(composed(listed.name))) kept.set(listed.cron_job_id, listed);
+        if (listed.name === undefined || names.has(normalizeName(listed.name))) kept.set(listed.cron_job_id, listed);
       }
       return { at, isComplete: true };
     } catch (error) {
@@ -122,7 +122,7 @@ export function jobFinder({ list, wanted, clock, onUnavailable }: JobListOptions
     reading ??= readList();
     const { at, isComplete } = await reading;
     const matching = (answer: 'yes' | 'maybe') =>
-      [...kept.values()].filter((listed) => couldBe(listed, agent_id, name) === answer);
+      [...kept.values()].filter((listed) => matchIdentity(listed, agent_id, name) === answer);
     const same = matching('yes');
     // Part of a list proves what exists, not what is missing.
     if (!isComplete && same.length === 0) return { kind: 'closed' };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../contract/json.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { LISTED_WITHIN_MS } from './create-once.ts';
 import { toWireSchedule } from './cron-result.ts';
-import { listedJob } from './job-list.ts';
+import { toListedJob } from './job-list.ts';
 import type { JobRecord, JobReservation, RecordedJob } from './job-records.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CronSchedule } from './schedule.ts';
@@ -14,7 +14,7 @@ export interface JobRow {
   readonly cron_job_id: string | null;
   readonly agent_id: string | undefined;
   readonly name: string | undefined;
-  /** The schedule in words, and when it runs next; undefined where the schedule is not known. */
+  /** The schedule in words and the next run; undefined when the schedule is not known. */
   readonly words: string | undefined;
   readonly next: string | undefined;
   /**
@@ -26,16 +26,16 @@ export interface JobRow {
   readonly json: object;
 }
 
-async function timesOf(schedule: CronSchedule | undefined, now: number): Promise<Pick<JobRow, 'words' | 'next'>> {
+async function describeTimes(schedule: CronSchedule | undefined, now: number): Promise<Pick<JobRow, 'words' | 'next'>> {
   if (!schedule) return { words: undefined, next: undefined };
   const [next] = await nextRuns(schedule, now, 1);
   return { words: await describeSchedule(schedule), next };
 }
 
-async function listedRow(item: JsonObject, keys: ReadonlyMap<string, string>, now: number): Promise<JobRow> {
-  const { cron_job_id, agent_id, name, schedule } = listedJob(item);
+async function toListedRow(item: JsonObject, keys: ReadonlyMap<string, string>, now: number): Promise<JobRow> {
+  const { cron_job_id, agent_id, name, schedule } = toListedJob(item);
   const key = keys.get(cron_job_id);
-  const times = await timesOf(schedule, now);
+  const times = await describeTimes(schedule, now);
   return {
     cron_job_id,
     agent_id,
@@ -46,11 +46,11 @@ async function listedRow(item: JsonObject, keys: ReadonlyMap<string, string>, no
   };
 }
 
-async function localRow(record: RecordedJob | JobReservation, state: JobRow['state'], now: number): Promise<JobRow> {
+async function toLocalRow(record: RecordedJob | JobReservation, state: JobRow['state'], now: number): Promise<JobRow> {
   const { key, at } = record;
   const { origin, agent_id, name, schedule } = record.snapshot;
   const cron_job_id = record.kind === 'reserved' ? null : record.remoteId;
-  const times = await timesOf(schedule ?? undefined, now);
+  const times = await describeTimes(schedule ?? undefined, now);
   const remote = state === 'local' ? null : false;
   const json = {
     cron_job_id,
@@ -74,8 +74,8 @@ export interface KnownJobs {
   readonly open: readonly JobReservation[];
 }
 
-/** The jobs and the open reservations of one service, or, without an origin, of all. */
-export function knownJobs(records: readonly JobRecord[], origin: string | undefined): KnownJobs {
+/** The recorded jobs and open reservations of one service, or of all when `origin` is undefined. */
+export function findKnownJobs(records: readonly JobRecord[], origin: string | undefined): KnownJobs {
   const histories = [...keyHistories(records).values()];
   const isHere = ({ snapshot }: RecordedJob | JobReservation) => origin === undefined || snapshot.origin === origin;
   return {
@@ -84,14 +84,14 @@ export function knownJobs(records: readonly JobRecord[], origin: string | undefi
   };
 }
 
-/** What the state file knows, without asking the service. */
-export async function* localRows({ jobs, open }: KnownJobs, now: number): AsyncGenerator<JobRow> {
-  for (const job of jobs) yield await localRow(job, 'local', now);
-  for (const reservation of open) yield await localRow(reservation, 'unknown', now);
+/** Rows for what the state file knows, without asking the service. */
+export async function* toLocalRows({ jobs, open }: KnownJobs, now: number): AsyncGenerator<JobRow> {
+  for (const job of jobs) yield await toLocalRow(job, 'local', now);
+  for (const reservation of open) yield await toLocalRow(reservation, 'unknown', now);
 }
 
-/** The service's list, page after page, joined with what the state file knows; what only the file knows comes last. */
-export async function* joinedRows(
+/** Rows for the service's list, page after page, joined with the state file. What only the state file knows comes last. */
+export async function* joinRows(
   listed: AsyncIterable<JsonObject>,
   { jobs, open }: KnownJobs,
   now: number,
@@ -99,13 +99,13 @@ export async function* joinedRows(
   const keys = new Map(jobs.map(({ remoteId, key }) => [remoteId, key]));
   const unseen = new Map(jobs.map((job) => [job.remoteId, job]));
   for await (const item of listed) {
-    const row = await listedRow(item, keys, now);
+    const row = await toListedRow(item, keys, now);
     if (row.cron_job_id !== null) unseen.delete(row.cron_job_id);
     yield row;
   }
   for (const job of unseen.values()) {
     const isNew = now < Date.parse(job.at) + LISTED_WITHIN_MS;
-    yield await localRow(job, isNew ? 'unlisted' : 'gone', now);
+    yield await toLocalRow(job, isNew ? 'unlisted' : 'gone', now);
   }
-  for (const reservation of open) yield await localRow(reservation, 'unknown', now);
+  for (const reservation of open) yield await toLocalRow(reservation, 'unknown', now);
 }

@@ -2,7 +2,7 @@ import { type CronJob, isSameInstructions } from './job.ts';
 import { type CronSchedule, isSameSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
-/** A job in the service's list, as far as the service says. Its schedule is as it came, not in the canonical form. */
+/** A job in the service's list; undefined is what the service does not say. The schedule is as sent, not normalized. */
 export interface ListedJob {
   readonly cron_job_id: string;
   readonly agent_id: string | undefined;
@@ -11,20 +11,20 @@ export interface ListedJob {
   readonly schedule: CronSchedule | undefined;
 }
 
-/** A name in the one form of several for the same characters: a service may give it back in another than it got. */
-export function composed(name: string): string {
+/** A name in Unicode NFC: a service may return it in another form than it was sent. */
+export function normalizeName(name: string): string {
   return name.normalize('NFC');
 }
 
-/** Whether a listed job is the one of an agent and name; `maybe` where the service does not say one of them. */
-export function couldBe(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
+/** Whether a listed job has this agent and name; `maybe` where the service does not say one of them. */
+export function matchIdentity(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
   const agent = listed.agent_id ?? agentId;
   const called = listed.name ?? name;
-  if (agent !== agentId || composed(called) !== composed(name)) return 'no';
+  if (agent !== agentId || normalizeName(called) !== normalizeName(name)) return 'no';
   return listed.agent_id === undefined || listed.name === undefined ? 'maybe' : 'yes';
 }
 
-/** Whether two schedules mean the same times; undefined where that cannot be told. */
+/** Whether two schedules mean the same times; undefined when one of them is missing or not readable. */
 export function hasSameSchedule(listed: CronSchedule | undefined, wanted: CronSchedule): boolean | undefined {
   if (!listed) return undefined;
   try {
@@ -36,10 +36,10 @@ export function hasSameSchedule(listed: CronSchedule | undefined, wanted: CronSc
 }
 
 /**
- * Whether a listed job does the same at the same times, by meaning. One part that differs is enough to tell them apart;
- * `unknown` where none does, and a part is not said or not readable.
+ * Whether a listed job has the same instructions and schedule, by meaning. One difference is enough for `different`;
+ * `unknown` means no known difference, with a part that is missing or not readable.
  */
-export function contentOf(
+export function matchContent(
   listed: ListedJob,
   job: Pick<CronJob, 'instructions' | 'schedule'>,
 ): 'same' | 'different' | 'unknown' {

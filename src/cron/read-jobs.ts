@@ -6,26 +6,25 @@ import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { WantedJob } from './create-jobs.ts';
 import { cronKey } from './job.ts';
-import type { JobInput } from './job-input.ts';
-import { AgentFinder } from './job-input.ts';
+import { AgentFinder, type JobInput } from './job-input.ts';
 import { readJobsFile } from './jobs-file.ts';
 
-/** The job that was typed. @throws InputError, UsageError; NotFoundError where its agent is not found */
-export async function jobOf(
+/** The job given by flags. @throws InputError, UsageError; NotFoundError when its agent is not found */
+export async function readTypedJob(
   context: Context,
   { name, instructions, schedule, ...agent }: JobInput,
 ): Promise<WantedJob> {
   if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
   const text = await readText(instructions, 'The instructions', context.io.stdin, context.abortSignal);
   if (text.trim() === '') {
-    throw new InputError('The instructions are blank.', { hint: 'Nothing was sent. Say what the agent is to do.' });
+    throw new InputError('--instructions is blank.', { hint: 'Nothing was sent. Say what the agent is to do.' });
   }
   const agent_id = await new AgentFinder(await context.http()).find(agent);
   return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
 }
 
-/** Two jobs of one agent and name, once it is known which agents are meant. */
-function refuseDoubles(origin: string, wanted: readonly WantedJob[]): void {
+/** @throws InputError when two entries describe the job of one agent and name, which shows once the agents are looked up */
+function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
   const places = new Map<string, string | undefined>();
   for (const { source, job } of wanted) {
     const key = cronKey(origin, job.agent_id, job.name);
@@ -40,10 +39,10 @@ function refuseDoubles(origin: string, wanted: readonly WantedJob[]): void {
 }
 
 /**
- * The jobs of files, all of them checked before anything is sent.
- * @throws InputError that shows every mistake with file, line and column; NotFoundError where an agent is not found
+ * The jobs in files, all of them checked before anything is sent.
+ * @throws InputError that shows every mistake with file, line, and column; NotFoundError when an agent is not found
  */
-export async function jobsOf(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
+export async function readJobFiles(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = readJobsFile(sources, (name) => context.env[name]);
@@ -55,6 +54,6 @@ export async function jobsOf(context: Context, files: readonly string[]): Promis
     const agent_id = await finder.find({ agent: parseAgentReference(agent), space });
     wanted.push({ index, source, job: { agent_id, name, instructions, schedule } });
   }
-  refuseDoubles(http.baseUrl, wanted);
+  refuseDuplicates(http.baseUrl, wanted);
   return wanted;
 }

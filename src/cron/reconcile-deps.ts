@@ -7,7 +7,7 @@ import { fromLogRecord } from '../state/ledger.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { readRecovery, removeRecovery } from '../state/recovery.ts';
-import { jobFinder } from './job-list.ts';
+import { createJobFinder } from './job-list.ts';
 import { JOB_RECORDS, type RecordedJob } from './job-records.ts';
 import type { JobLedger } from './ledger.ts';
 import type { ReconcileResult } from './reconcile.ts';
@@ -51,7 +51,7 @@ export function reconcileDeps(context: Context, http: Http, ledger: JobLedger): 
     newId: randomRecordId,
     hasEnded,
     listJobs: (wanted) =>
-      jobFinder({
+      createJobFinder({
         list: () => listCronJobs(http),
         wanted,
         clock,

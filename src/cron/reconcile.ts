@@ -10,7 +10,7 @@ import {
   listedSnapshot,
   recordedIds,
 } from './job-records.ts';
-import { couldBe, type ListedJob } from './matching.ts';
+import { type ListedJob, matchIdentity } from './matching.ts';
 
 /** A reservation whose outcome is open, with what else the state file knows that could explain a listed job. */
 export interface OpenJob extends OpenReservation<JobSnapshot> {
@@ -74,7 +74,7 @@ function newlyListed({ reservation, known }: OpenJob, found: FoundJobs) {
 
 /** Whether a listed job could be what was posted for a reservation, as far as both are known. */
 function isLike(listed: ListedJob, { snapshot }: JobReservation): boolean {
-  if (couldBe(listed, snapshot.agent_id, snapshot.name) === 'no') return false;
+  if (matchIdentity(listed, snapshot.agent_id, snapshot.name) === 'no') return false;
   return !hasOtherContent(snapshot, listedSnapshot(snapshot.origin, snapshot, listed));
 }
 

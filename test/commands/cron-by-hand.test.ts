@@ -36,7 +36,7 @@ describe('cron reconcile', () => {
         key: it.key,
         reserved_at: expect.any(String),
         candidates: [],
-        note: 'it was created',
+        note: 'created',
       },
     ]);
     expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ status: 'exists' });
@@ -145,8 +145,8 @@ describe('cron adopt', () => {
       [[id, '--agent', it.agent], 2, '--name is missing.'],
       [[id, '--agent', 'name:Support', '--name', 'x'], 2, '--agent name:<name> needs --space'],
       [[], 2, 'cron_job_id'],
-      [['', ...named, '--yes'], 2, 'is not an id of a job'],
-      [[`${id} `, ...named, '--yes'], 2, 'is not an id of a job'],
+      [['', ...named, '--yes'], 2, 'is not the id of a job'],
+      [[`${id} `, ...named, '--yes'], 2, 'is not the id of a job'],
     ];
     for (const [words, code, said] of refused) {
       const ran = await it.cron(['adopt', ...words]);

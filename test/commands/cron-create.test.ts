@@ -299,7 +299,7 @@ describe('mistakes: exit 2, and nothing is sent', () => {
   test('blank instructions out of a file', async () => {
     const it = await schedules();
     const ran = await it.create(['--instructions', `@${write('blank.md', ' \n\n')}`]);
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('The instructions are blank.') });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--instructions is blank.') });
     expect(await it.posts()).toEqual([]);
   });
 

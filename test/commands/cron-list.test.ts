@@ -59,8 +59,8 @@ describe('cron list', () => {
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +\S+T09:00:00\+0[12]:00 +recorded$/);
     expect(ran.stderr).toBe(
-      '1 of unknown outcome: `partnerctl cron reconcile` looks what became of it.\n' +
-        '1 gone from the service: `partnerctl cron forget` lets one be created again.\n',
+      '1 of unknown outcome: partnerctl cron reconcile finds out what became of it.\n' +
+        '1 gone from the service: partnerctl cron forget allows it to be created again.\n',
     );
     const narrow = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 44 });
     expect(narrow.stdout).toMatch(/^JOB: +cron_/);
@@ -87,7 +87,7 @@ describe('cron list', () => {
     const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160 });
     expect(ran.stdout).toMatch(/removed .* unlisted\n/);
     expect(ran.stderr).not.toContain('cron forget');
-    expect(ran.stderr).toContain('1 recorded only just and not listed');
+    expect(ran.stderr).toContain('1 recorded just now and not listed yet');
   });
 
   test('--local needs no network, no token and no address', async () => {

@@ -192,7 +192,7 @@ describe('state show', () => {
     });
     expect(await run(['state', 'show', '--state', soundFile(), '--key', 'x'], { columns: 80 })).toMatchObject({
       code: 0,
-      stderr: 'There is no such record in the state file.\n',
+      stderr: 'The state file has no such record.\n',
     });
   });
 });
@@ -256,7 +256,7 @@ describe('state verify', () => {
     );
     expect(ran.error()).toMatchObject({
       type: 'local',
-      message: `The state file is not sound: ${path}`,
+      message: `The state file has lines that cannot be used: ${path}`,
       hint: expect.stringMatching(/merge conflict markers.*\n.*from a copy.*\nUpdate partnerctl/),
     });
     const people = await run(['state', 'verify', '--state', path], { columns: 80 });
@@ -277,10 +277,10 @@ describe('state verify', () => {
     [
       'markers',
       ['<<<<<<< ours', SPACE, '=======', CREATED, '>>>>>>> theirs'],
-      /^Remove the merge conflict markers alone.*$/,
+      /^Remove only the merge conflict markers.*$/,
     ],
     ['a newer record', [SPACE, newerLine()], /^Update partnerctl.*$/],
-    ['a torn end', [SPACE, CREATED.slice(0, 30)], /^Add the whole lines back.*$/],
+    ['a torn end', [SPACE, CREATED.slice(0, 30)], /^Restore the complete lines.*$/],
   ])('advises on what there is and on nothing else: %s', async (_, lines, hint) => {
     const ran = await run(['state', 'verify', '--state', write('state.jsonl', lines.join('\n')), '-o', 'json']);
     expect(ran.code).toBe(1);

@@ -19,26 +19,29 @@ const COLUMNS: readonly Column<RecordedJob>[] = [
   { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
 ];
 
-/** Where the list cannot be read, nothing else would stop an empty variable of a script. */
+/** When the list cannot be read, nothing else stops an empty variable of a script. */
 function jobId(typed = ''): string {
   if (/^\S+$/.test(typed)) return typed;
-  throw new UsageError(`${JSON.stringify(typed)} is not an id of a job.`, {
+  throw new UsageError(`${JSON.stringify(typed)} is not the id of a job.`, {
     hint: '`partnerctl cron list` shows the ids.',
   });
 }
 
 export default command<Input>({
   description:
-    'Records by hand that a job of the service is the one of an agent and name, so that it is not created again. The service is not changed.',
+    'Records that a job at the service is the job of an agent and name, so that it is not created again. The service is not changed.',
   args: [{ usage: '<cron_job_id>', description: 'the id of the job at the service' }],
   flags: [
-    { usage: '--key <key>', description: 'which job it is: the key that the state file knows it by' },
+    { usage: '--key <key>', description: 'the key of the job in the state file' },
     ...SELECTION_FLAGS,
     { usage: '--yes', description: 'do not ask' },
   ],
   examples: [
-    { line: 'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4', does: 'the job whose outcome was unknown' },
-    { line: 'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes', does: 'without a question, for a script' },
+    {
+      line: 'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4',
+      does: 'settle a job whose outcome was unknown',
+    },
+    { line: 'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes', does: 'without a prompt, for a script' },
   ],
   parse: (words) => ({
     cron_job_id: jobId(words.positionals[0]),

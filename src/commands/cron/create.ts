@@ -48,7 +48,7 @@ async function schemaText(): Promise<CommandResult> {
 }
 
 async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
-  const { jobOf, jobsOf } = await import('../../cron/read-jobs.ts');
+  const { readTypedJob: jobOf, readJobFiles: jobsOf } = await import('../../cron/read-jobs.ts');
   return 'job' in from ? [await jobOf(context, from.job)] : await jobsOf(context, from.files);
 }
 

@@ -9,12 +9,12 @@ interface Input {
 
 export default command<Input>({
   description:
-    'Makes the state file forget a job, so that one of its agent and name can be created again. The job at the service stays: where its list can be read, the next create finds it and adopts it.',
-  args: [{ usage: '[key]', description: 'the key that the state file knows the job by' }],
+    'Removes a job from the state file, so that a job of its agent and name can be created again. The job at the service stays: if the list can be read, the next create finds it and adopts it.',
+  args: [{ usage: '[key]', description: 'the key of the job in the state file' }],
   flags: [...SELECTION_FLAGS, { usage: '--yes', description: 'do not ask' }],
   examples: [
-    { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'a job that was removed at the service' },
-    { line: 'partnerctl cron forget --agent agt_1 --name daily --yes', does: 'without a question, for a script' },
+    { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'forget a job that was removed at the service' },
+    { line: 'partnerctl cron forget --agent agt_1 --name daily --yes', does: 'without a prompt, for a script' },
   ],
   parse: (words) => ({ selection: parseSelection(words, words.positionals[0]), yes: words.isSet('yes') }),
   async run(context, { selection, yes }) {

@@ -1,7 +1,7 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
 import { command } from '../../cli/command.ts';
 import { openJobLedger } from '../../cron/ledger.ts';
-import { type JobRow, joinedRows, knownJobs, localRows } from '../../cron/list.ts';
+import { findKnownJobs, type JobRow, joinRows, toLocalRows } from '../../cron/list.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 
 const TONES = {
@@ -22,12 +22,12 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
 ];
 
-/** What to do about jobs that are not as they should be. */
+/** What to do about jobs that need attention. */
 function advice(unknown: number, gone: number, unlisted: number): string {
   const lines = [
-    unknown > 0 && `${unknown} of unknown outcome: \`partnerctl cron reconcile\` looks what became of it.`,
-    gone > 0 && `${gone} gone from the service: \`partnerctl cron forget\` lets one be created again.`,
-    unlisted > 0 && `${unlisted} recorded only just and not listed: the service may list a new job a little later.`,
+    unknown > 0 && `${unknown} of unknown outcome: partnerctl cron reconcile finds out what became of it.`,
+    gone > 0 && `${gone} gone from the service: partnerctl cron forget allows it to be created again.`,
+    unlisted > 0 && `${unlisted} recorded just now and not listed yet: the service may list a new job a little later.`,
   ];
   return lines.filter((line) => line !== false).join('\n');
 }
@@ -63,12 +63,12 @@ export default command<{ readonly local: boolean }>({
     const ledger = await openJobLedger(context);
     const now = context.clock.now();
     if (local) {
-      const known = knownJobs(await ledger.readAll(), await context.baseUrl());
-      return answer(localRows(known, now), 'The state file knows no jobs.');
+      const known = findKnownJobs(await ledger.readAll(), await context.baseUrl());
+      return answer(toLocalRows(known, now), 'The state file knows no jobs.');
     }
     const http = await context.http();
     context.progress.start('Reading the jobs');
-    const known = knownJobs(await ledger.readAll(), http.baseUrl);
-    return answer(joinedRows(listCronJobs(http), known, now), 'There are no scheduled jobs.');
+    const known = findKnownJobs(await ledger.readAll(), http.baseUrl);
+    return answer(joinRows(listCronJobs(http), known, now), 'There are no scheduled jobs.');
   },
 });

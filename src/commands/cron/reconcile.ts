@@ -11,10 +11,10 @@ const GRACE_MS = 10_000;
 
 const TONES = { adopted: 'good', released: 'warn', unknown: 'bad', in_progress: 'warn' } as const;
 
-function noteOf({ status, candidates, settlesAt }: ReconcileResult): string {
-  if (status === 'adopted') return 'it was created';
-  if (status === 'released') return 'taken as not created';
-  if (status === 'in_progress') return 'its process is at work';
+function describeResult({ status, candidates, settlesAt }: ReconcileResult): string {
+  if (status === 'adopted') return 'created';
+  if (status === 'released') return 'treated as not created';
+  if (status === 'in_progress') return 'another process is creating it';
   if (candidates.length > 0) return `could be ${candidates.join(' or ')}`;
   return settlesAt === null ? 'not listed' : `not listed; it may still appear until ${settlesAt}`;
 }
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<ReconcileResult>[] = [
   { header: 'AGENT', value: ({ reservation }) => reservation.snapshot.agent_id, noTruncate: true },
   { header: 'NAME', value: ({ reservation }) => reservation.snapshot.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at },
-  { header: 'NOTE', value: noteOf },
+  { header: 'NOTE', value: describeResult },
   { header: 'KEY', value: ({ reservation }) => reservation.key, noTruncate: true, tone: () => 'dim' },
 ];
 
@@ -43,27 +43,29 @@ function resultJson(result: ReconcileResult): object {
     key,
     reserved_at: at,
     candidates,
-    note: noteOf(result),
+    note: describeResult(result),
   };
 }
 
-function stillOpen(results: readonly ReconcileResult[], flags: GlobalFlags): OutcomeUnknownError | undefined {
+function openOutcomesError(results: readonly ReconcileResult[], flags: GlobalFlags): OutcomeUnknownError | undefined {
   const open = results.filter(({ status }) => status === 'unknown' || status === 'in_progress');
   if (open.length === 0) return undefined;
   const missing = open.filter(({ status, candidates }) => status === 'unknown' && candidates.length === 0);
   const guessable = open.some(({ candidates }) => candidates.length > 0);
   const hints = [
     missing.length > 0 &&
-      `Where you are sure that it was not created: ${shellCommand(['cron', 'reconcile', '--assume-not-created'], flags)}`,
+      `If you are sure that it was not created: ${shellCommand(['cron', 'reconcile', '--assume-not-created'], flags)}`,
     guessable &&
-      `Which job it is, only you can tell: ${shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
-    guessable && `Where it is none of them, and was not created: ${shellCommand(['cron', 'forget', '<key>'], flags)}`,
+      `Only you can tell which job it is: ${shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
+    guessable && `If it is none of them, and was not created: ${shellCommand(['cron', 'forget', '<key>'], flags)}`,
   ];
   return new OutcomeUnknownError(
-    open.length === 1 ? 'The outcome of a job stays open.' : `The outcome of ${open.length} jobs stays open.`,
+    open.length === 1
+      ? 'The outcome of a job is still unknown.'
+      : `The outcome of ${open.length} jobs is still unknown.`,
     {
       why: open
-        .map((each) => `${each.reservation.snapshot.name} (key ${each.reservation.key}): ${noteOf(each)}`)
+        .map((each) => `${each.reservation.snapshot.name} (key ${each.reservation.key}): ${describeResult(each)}`)
         .join('\n'),
       hint: hints.filter((line) => line !== false).join('\n') || 'Run it again in a while.',
       details: { keys: open.map(({ reservation }) => reservation.key) },
@@ -77,23 +79,26 @@ function replayNote({ remoteId, snapshot }: RecordedJob): string {
 
 export default command<ReconcileOptions & { readonly key: string | undefined }>({
   description:
-    'Settles jobs whose creation has an unknown outcome, by the list of the service: exactly one new job that matches is adopted, several are never guessed.',
+    'Settles jobs whose creation has an unknown outcome by the list of the service: exactly one new job that matches is adopted; several are never guessed.',
   flags: [
     { usage: '--key <key>', description: 'only this job; the error that blocked it shows its key' },
     {
       usage: '--assume-not-created',
-      description: 'a job that is not listed was not created, and may be created again',
+      description: 'treat a job that is not listed as not created; it may be created again',
     },
     {
       usage: '--grace <duration>',
       description:
-        'how long a job may still appear in the list after its answer was lost, or its process was seen to be gone',
+        'how long a job may still appear in the list after its response was lost, or its process was found to be gone',
       default: '10s',
     },
   ],
   examples: [
-    { line: 'partnerctl cron reconcile', does: 'what became of the jobs whose answer was lost' },
-    { line: 'partnerctl cron reconcile --assume-not-created', does: 'let those be created again that are not listed' },
+    { line: 'partnerctl cron reconcile', does: 'what became of the jobs whose response was lost' },
+    {
+      line: 'partnerctl cron reconcile --assume-not-created',
+      does: 'allow those that are not listed to be created again',
+    },
   ],
   parse: (words) => ({
     key: words.value('key'),
@@ -114,7 +119,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     return listResult(results, COLUMNS, {
       empty: 'There is nothing to reconcile.',
       json: resultJson,
-      failure: () => stillOpen(results, context.flags),
+      failure: () => openOutcomesError(results, context.flags),
     });
   },
 });

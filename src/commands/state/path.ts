@@ -4,8 +4,8 @@ import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { findStateFile, isPathTaken, isWritable } from '../../state/state-file.ts';
 
-/** What is at the place, and why it cannot serve as the state file where it cannot. */
-async function look(path: string) {
+/** What is at the path, and why it cannot be used as the state file, if so. */
+async function inspectPath(path: string) {
   try {
     const file = await findStateFile(path);
     const exists = file !== undefined;
@@ -18,16 +18,16 @@ async function look(path: string) {
 
 export default command({
   description:
-    'Prints where the state file is, whether or not there is one yet. The JSON form says what decided it, how large it is, and whether it can be written.',
+    'Prints the path of the state file, whether or not it exists. The JSON form says what set it, how large it is, and whether it can be written.',
   examples: [
     { line: 'partnerctl state path', does: 'the path alone' },
-    { line: 'partnerctl state path -o json', does: 'with what decided it: a flag, a variable, or the default' },
+    { line: 'partnerctl state path -o json', does: 'with what set it: a flag, a variable, or the default' },
   ],
   parse: () => undefined,
   async run(context) {
     const { path, from } = await context.stateLocation();
-    const answer = { path, from, ...(await look(path)) };
-    if (answer.problem !== null) await context.warn(`it cannot be used as the state file: ${answer.problem}`);
-    return { ...objectResult(answer, []), text: `${sanitizeLine(path)}\n` };
+    const result = { path, from, ...(await inspectPath(path)) };
+    if (result.problem !== null) await context.warn(`this path cannot be used as the state file: ${result.problem}`);
+    return { ...objectResult(result, []), text: `${sanitizeLine(path)}\n` };
   },
 });

@@ -15,11 +15,11 @@ interface Filter {
   readonly key: string | undefined;
 }
 
-/** Beyond these, lines that cannot be used are only counted. */
+/** Further unusable lines are only counted. */
 const MOST_WARNINGS = 20;
 
-/** What people look for in a record, in the order in which it is shown. */
-const TELLING = [
+/** The fields that identify what a record is about, in display order. */
+const DESCRIBING_FIELDS = [
   'key',
   'name',
   'agent_id',
@@ -35,8 +35,8 @@ const TELLING = [
   'upload_id',
 ];
 
-function about(record: LogRecord): string {
-  return TELLING.flatMap((field) => {
+function describeRecord(record: LogRecord): string {
+  return DESCRIBING_FIELDS.flatMap((field) => {
     const value = record[field];
     return typeof value === 'string' && value !== '' ? [`${field}=${value}`] : [];
   }).join(' ');
@@ -46,13 +46,13 @@ const COLUMNS: readonly Column<Shown>[] = [
   { header: 'LINE', value: ({ line }) => line, noTruncate: true },
   { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim' },
   { header: 'TYPE', value: ({ record }) => record.type },
-  { header: 'ABOUT', value: ({ record }) => about(record) },
+  { header: 'ABOUT', value: ({ record }) => describeRecord(record) },
 ];
 
-/** The records that are asked for. Lines that cannot be used are warned of as they come, whatever is asked for. */
-async function* recordsOf(path: string, { type, key }: Filter, context: Context): AsyncGenerator<Shown> {
+/** The records that match. Warns about every line that cannot be used, whatever the filter. */
+async function* readRecords(path: string, { type, key }: Filter, context: Context): AsyncGenerator<Shown> {
   let unusable = 0;
-  // Not read by search: it would pass over damage in the lines that it skips.
+  // Reads every line: a search would not notice damage in the lines that it skips.
   for await (const entry of readLog(path)) {
     const trouble = unusableLine(entry);
     if (trouble && unusable < MOST_WARNINGS) {
@@ -75,7 +75,7 @@ async function* recordsOf(path: string, { type, key }: Filter, context: Context)
 
 export default command({
   description:
-    'Shows the records of the state file that count, in their order: each record once, however often a merge repeats its line. Lines that cannot be used are warned of.',
+    'Shows the records of the state file in order. A line that a merge repeated is shown once; a warning names each line that cannot be used.',
   flags: [
     { usage: '--type <type>', description: 'only records of this type, such as space, cron, upload or upload.done' },
     { usage: '--key <key>', description: 'only records of this key' },
@@ -88,8 +88,8 @@ export default command({
   async run(context, filter) {
     const path = await context.statePath();
     const exists = (await findStateFile(path)) !== undefined;
-    return listResult(recordsOf(path, filter, context), COLUMNS, {
-      empty: exists ? 'There is no such record in the state file.' : `There is no state file yet: ${path}`,
+    return listResult(readRecords(path, filter, context), COLUMNS, {
+      empty: exists ? 'The state file has no such record.' : `There is no state file yet: ${path}`,
       json: ({ line, record }) => ({ line, ...record }),
     });
   },

@@ -22,7 +22,7 @@ interface Audit {
 interface Verified extends Omit<Audit, 'unusable'> {
   readonly path: string;
   readonly exists: boolean;
-  /** How many sessions left their place beside the file. */
+  /** How many sessions have a checkpoint beside the file. */
   readonly tails: number;
   readonly sound: boolean;
 }
@@ -45,64 +45,66 @@ async function auditLog(path: string): Promise<Audit> {
   return { records: Object.fromEntries(counts), duplicates, newer, damaged, unusable };
 }
 
-function counted(count: number, one: string, several = `${one}s`): string {
+function formatCount(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`;
 }
 
-function recordLine({ exists, records }: Verified): string {
+function formatRecordCounts({ exists, records }: Verified): string {
   if (!exists) return 'there is no file yet';
   const types = Object.entries(records).map(([type, count]) => `${count} ${type}`);
   const all = Object.values(records).reduce((sum, count) => sum + count, 0);
-  return `${counted(all, 'record')}${types.length > 0 ? `: ${types.join(', ')}` : ''}`;
+  return `${formatCount(all, 'record')}${types.length > 0 ? `: ${types.join(', ')}` : ''}`;
 }
 
-/** The whole report as lines, the numbered ones in the order of the file. */
-function textOf(verified: Verified, unusable: readonly UnusableLine[]): string {
+/** The report as text, with the lines of the file in their order. */
+function formatReport(verified: Verified, unusable: readonly UnusableLine[]): string {
   const { path, duplicates, tails, sound } = verified;
   const repeats = duplicates.map((line) => ({ line, why: 'the same record as on an earlier line; it counts once' }));
   const lines = [...repeats, ...unusable].toSorted((a, b) => a.line - b.line);
   return [
     path,
-    recordLine(verified),
-    ...(duplicates.length > 0 ? [counted(duplicates.length, 'duplicate')] : []),
+    formatRecordCounts(verified),
+    ...(duplicates.length > 0 ? [formatCount(duplicates.length, 'duplicate')] : []),
     ...lines.map(({ line, why }) => `line ${line}: ${why}`),
-    ...(tails > 0 ? [`${counted(tails, 'tail')} beside it`] : []),
+    ...(tails > 0 ? [`${formatCount(tails, 'tail')} beside it`] : []),
     sound ? 'sound' : 'not sound',
   ]
     .map((line) => `${sanitizeLine(line)}\n`)
     .join('');
 }
 
-function adviceOn({ newer, damaged }: Pick<Audit, 'newer' | 'damaged'>): string {
+function adviceFor({ newer, damaged }: Pick<Audit, 'newer' | 'damaged'>): string {
   const isMarker = ({ why }: { readonly why: string }): boolean => why === 'a merge conflict marker';
   const advice: string[] = [];
   if (damaged.some(isMarker)) {
-    advice.push('Remove the merge conflict markers alone: the records of both sides belong in the file.');
+    advice.push('Remove only the merge conflict markers: the records of both sides belong in the file.');
   }
   if (!damaged.every(isMarker)) {
     advice.push(
-      'Add the whole lines back from a copy or from git if there is one; a line that a killed run tore may be removed. All sound lines count as before.',
+      'Restore the complete lines from a copy or from git. A line that a killed run left incomplete may be removed. All intact lines still count.',
     );
   }
-  if (newer.length > 0) advice.push('Update partnerctl to read what a newer version wrote.');
+  if (newer.length > 0) advice.push('Update partnerctl: a newer version wrote some of the records.');
   return advice.join('\n');
 }
 
-function failureOf({ path, newer, damaged, sound }: Verified): LocalError | undefined {
+function damageError({ path, newer, damaged, sound }: Verified): LocalError | undefined {
   if (sound) return undefined;
-  return new LocalError(`The state file is not sound: ${path}`, {
+  return new LocalError(`The state file has lines that cannot be used: ${path}`, {
     why: [
-      ...(damaged.length > 0 ? [`${counted(damaged.length, 'line')} cannot be used.`] : []),
-      ...(newer.length > 0 ? [`${counted(newer.length, 'record')} came from a newer version of this program.`] : []),
+      ...(damaged.length > 0 ? [`${formatCount(damaged.length, 'line')} cannot be used.`] : []),
+      ...(newer.length > 0
+        ? [`${formatCount(newer.length, 'record')} came from a newer version of this program.`]
+        : []),
     ].join('\n'),
-    hint: adviceOn({ newer, damaged }),
+    hint: adviceFor({ newer, damaged }),
     details: { newer, damaged },
   });
 }
 
 export default command({
   description:
-    'Reads every line of the state file and names those that cannot be used, each with the reason. Ends with 1 where there is one; lines that a merge repeats do no harm.',
+    'Reads every line of the state file and lists those that cannot be used, each with the reason. Exits with 1 if there are any; lines that a merge repeated do no harm.',
   examples: [
     { line: 'partnerctl state verify', does: 'check the state file' },
     { line: 'partnerctl state verify --state merged.jsonl -o json', does: 'check a merged copy, for a script' },
@@ -114,7 +116,7 @@ export default command({
     const { unusable, ...audit } = await auditLog(path);
     const sound = unusable.length === 0;
     const verified: Verified = { path, exists, ...audit, tails: await countCheckpointFiles(path), sound };
-    const failure = failureOf(verified);
-    return { ...objectResult(verified, []), text: textOf(verified, unusable), ...(failure && { failure }) };
+    const failure = damageError(verified);
+    return { ...objectResult(verified, []), text: formatReport(verified, unusable), ...(failure && { failure }) };
   },
 });

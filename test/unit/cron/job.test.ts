@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CronJob, contentHash, cronKey, findDifferences, instructionsHash } from '../../../src/cron/job.ts';
-import { contentOf, couldBe, type ListedJob } from '../../../src/cron/matching.ts';
+import { type ListedJob, matchContent, matchIdentity } from '../../../src/cron/matching.ts';
 import { isSameSchedule } from '../../../src/cron/schedule.ts';
 import { anyText, writtenSchedule } from './arbitraries.ts';
 
@@ -137,7 +137,7 @@ describe('which of the listed jobs it is', () => {
     [{ agent_id: undefined, name: 'Other' }, 'no'],
     [{ agent_id: 'agent_2', name: undefined }, 'no'],
   ])('with %j it could be: %s', (change, expected) => {
-    expect(couldBe({ ...listed, ...change }, 'agent_1', 'Report')).toBe(expected);
+    expect(matchIdentity({ ...listed, ...change }, 'agent_1', 'Report')).toBe(expected);
   });
 
   test.each<[Partial<ListedJob>, 'same' | 'different' | 'unknown']>([
@@ -153,6 +153,6 @@ describe('which of the listed jobs it is', () => {
     [{ schedule: undefined, instructions: 'Another.' }, 'different'],
     [{ instructions: undefined, schedule: { minute: '0', hour: '8', day_of_week: '1', timezone: 'UTC' } }, 'different'],
   ])('with %j its content is %s', (change, expected) => {
-    expect(contentOf({ ...listed, ...change }, JOB)).toBe(expected);
+    expect(matchContent({ ...listed, ...change }, JOB)).toBe(expected);
   });
 });

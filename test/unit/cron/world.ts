@@ -4,7 +4,7 @@ import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
 import type { CronDeps } from '../../../src/cron/create-once.ts';
 import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
-import { jobFinder } from '../../../src/cron/job-list.ts';
+import { createJobFinder } from '../../../src/cron/job-list.ts';
 import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
 import type { ListedJob } from '../../../src/cron/matching.ts';
 import type { ReconcileAllDeps } from '../../../src/cron/reconcile-all.ts';
@@ -295,7 +295,7 @@ export class Process {
   /** Lookups that read the list once, as a command makes them. */
   finder(wanted: readonly Pick<CronJob, 'name'>[]) {
     const { clock } = this;
-    return jobFinder({ list: () => this.list(), wanted, clock, onUnavailable: async () => undefined });
+    return createJobFinder({ list: () => this.list(), wanted, clock, onUnavailable: async () => undefined });
   }
 
   private async post(job: CronJob, timeoutMs: number): Promise<string> {
