@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { FlakyTests } from './test/helpers/flaky.ts';
 
-/** Files that run processes take longest for their size: one that begins last would be waited for alone. */
+/** Runs the end-to-end tests first: they take longest, and the last one would run alone. */
 class ProcessesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -14,23 +14,23 @@ class ProcessesFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // The end-to-end tests run the built program, so it is built before the first of them.
+    // Builds the program for the end-to-end tests.
     globalSetup: ['test/helpers/build.ts'],
     setupFiles: ['test/helpers/seed.ts'],
-    // Processes, sockets and the machine's clock have bad moments: one is no reason to stop, and none to say nothing.
+    // A test that passes only on the retry is listed by FlakyTests.
     retry: 1,
     reporters: [new FlakyTests(), 'default'],
-    // Most of them wait for processes and sockets more than they compute.
+    // Tests mostly wait for processes and sockets.
     maxWorkers: 3,
-    // No module of the program keeps state (the linter sees to that), so there is nothing to keep apart: a process for each
-    // file would load all of them anew, which took a quarter of the time.
+    // No module keeps state (the linter enforces it), so files can share a process. Loading all modules again for each file
+    // takes a quarter of the time.
     isolate: false,
     sequence: { sequencer: ProcessesFirst },
-    // On a busy machine a test may take ten times as long; these only tell what never ends, and what never comes.
+    // Only to end tests that hang: on a busy machine, a test can take ten times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 90_000 } },
-    // The environment of whoever runs the tests must not reach them.
+    // Overrides the environment of whoever runs the tests.
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
   },
 });
