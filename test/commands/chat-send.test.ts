@@ -90,7 +90,9 @@ describe('chat send', () => {
     const ran = await run([...to, '--file', write('x', Buffer.from([0x61, 0xff]))], { env });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('UTF-8') });
     expect((await run([...to, '-'], { env, stdin: '' })).code).toBe(2);
-    expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain('--source is missing');
+    expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain(
+      '--source is missing.\nhint: Get one with: partnerctl chat setup',
+    );
   });
 
   test('invalid UTF-8 is refused with its origin named, and a real U+FFFD is sent', async () => {

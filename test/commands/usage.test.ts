@@ -13,6 +13,7 @@ describe('wrong arguments', () => {
     [['provision', 'a.yaml', '--dryrun'], 'Did you mean --dry-run?'],
     [['spaces', 'list', '--outptu', 'json'], 'Did you mean --output?'],
     [['spaces', 'list', 'more'], 'oo many arguments'],
+    [['chat', 'send', 'hi', 'there'], "Quote the message: partnerctl chat send … 'hi there'"],
     [['agents', 'list'], "missing required argument 'space'"],
     [['spaces', 'list', '-o', 'xml'], 'table, json, ndjson, yaml, tsv'],
     [['spaces', 'list', '--color', 'sometimes'], 'auto, always, never'],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { resendCommand } from '../../chat/send-message.ts';
+import { SOURCE_HINT } from '../../chat/source.ts';
 import { command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
@@ -23,7 +24,7 @@ export default command<Input>({
       does: 'continue a conversation, or start one',
     },
   ],
-  parse: (args) => ({ source_id: args.required('source'), session_id: args.required('session') }),
+  parse: (args) => ({ source_id: args.required('source', SOURCE_HINT), session_id: args.required('session') }),
   async run(context, session) {
     const { source_id, session_id } = session;
     if (!context.isInteractive) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
 import { resendCommand, sendMessage } from '../../chat/send-message.ts';
+import { SOURCE_HINT } from '../../chat/source.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';
@@ -55,7 +56,13 @@ function typedWaitFlags(args: Args): string[] {
 export default command<Input>({
   description:
     'Sends a message to an agent. The service acknowledges it at once; with --wait, waits for the reply and prints only its text.',
-  args: [{ usage: '[text]', description: 'the message, quoted as one argument; - reads standard input' }],
+  args: [
+    {
+      usage: '[text]',
+      description: 'the message, quoted as one argument; - reads standard input',
+      quoteHint: "Quote the message: partnerctl chat send … 'hi there'",
+    },
+  ],
   flags: [
     { usage: '--source <source_id>', description: "the agent's API chat source" },
     { usage: '--session <session_id>', description: 'the conversation: an id of your choice' },
@@ -82,7 +89,7 @@ export default command<Input>({
     }
     const criteria = parseReplyCriteria(args);
     return {
-      source_id: args.required('source'),
+      source_id: args.required('source', SOURCE_HINT),
       session_id: args.required('session'),
       external_message_id,
       text: parseText(args),

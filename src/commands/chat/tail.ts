@@ -1,3 +1,4 @@
+import { SOURCE_HINT } from '../../chat/source.ts';
 import type { TailOptions } from '../../chat/tail.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
@@ -64,7 +65,7 @@ export default command<TailOptions>({
     const untilReply = args.isSet('until-reply');
     if (untilReply && !args.isSet('follow')) throw new UsageError('--until-reply and --no-follow cannot be combined.');
     return {
-      source_id: args.required('source'),
+      source_id: args.required('source', SOURCE_HINT),
       sessions,
       start: parseStart(args, sessions),
       follow: args.isSet('follow'),

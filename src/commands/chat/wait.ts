@@ -1,4 +1,5 @@
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
+import { SOURCE_HINT } from '../../chat/source.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { command } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
@@ -30,7 +31,7 @@ export default command<Input>({
     },
   ],
   parse: (args) => ({
-    source_id: args.required('source'),
+    source_id: args.required('source', SOURCE_HINT),
     session_id: args.required('session'),
     after_message_id: args.required('after'),
     criteria: parseReplyCriteria(args),
