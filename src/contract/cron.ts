@@ -2,7 +2,7 @@ import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findId, readId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 
-/** When a job runs: cron fields and a timezone, as the service writes them. */
+/** When a job runs: cron fields and a time zone, as the service writes them. */
 export interface WireSchedule {
   readonly minute: string;
   readonly hour: string;
@@ -10,7 +10,7 @@ export interface WireSchedule {
   readonly timezone: string;
 }
 
-/** A scheduled job as the service lists it. What it does not say, or not readably, is undefined. */
+/** A scheduled job as the service lists it. A field that is missing or unreadable is undefined. */
 export interface ListedCronJob {
   readonly cron_job_id: string;
   readonly agent_id: string | undefined;
@@ -20,7 +20,7 @@ export interface ListedCronJob {
   readonly schedule: WireSchedule | undefined;
 }
 
-/** Fields that a schedule may have as well; one that is limited makes it another schedule. */
+/** Further fields a schedule may have. If one is limited, ours cannot express the schedule. */
 const OTHER_FIELDS = ['day_of_month', 'day', 'month', 'month_of_year', 'year', 'week'];
 const ANY = ['*', '?'];
 const EXPRESSION_FIELDS = ['expression', 'cron', 'cron_expression'];
@@ -30,25 +30,25 @@ function cronField(value: unknown): string | undefined {
   return Number.isInteger(value) ? String(value) : undefined;
 }
 
-type Moments = Omit<WireSchedule, 'timezone'>;
+type Fields = Omit<WireSchedule, 'timezone'>;
 
-/** The fields where all three of them are said: what a missing one would mean is not known. */
-function fromFields(place: JsonObject): Moments | undefined {
+/** The fields, only if all three are there: the meaning of a missing one is unknown. */
+function fromFields(place: JsonObject): Fields | undefined {
   const [minute, hour, day_of_week] = [place.minute, place.hour, place.day_of_week].map(cronField);
   if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
   const others = OTHER_FIELDS.map((field) => place[field]).filter((value) => value !== undefined && value !== null);
   return others.every((value) => ANY.includes(String(value))) ? { minute, hour, day_of_week } : undefined;
 }
 
-/** `0 9 * * 1-5`: five fields, of which the day of the month and the month are not limited. */
-function fromExpression(text: unknown): Moments | undefined {
+/** `0 9 * * 1-5`: five fields, with no limit on the day of the month and the month. */
+function fromExpression(text: unknown): Fields | undefined {
   if (typeof text !== 'string') return undefined;
   const [minute, hour, day = '', month = '', day_of_week, ...more] = text.trim().split(/\s+/);
   if (minute === undefined || hour === undefined || day_of_week === undefined || more.length > 0) return undefined;
   return ANY.includes(day) && ANY.includes(month) ? { minute, hour, day_of_week } : undefined;
 }
 
-function momentsIn(place: unknown): Moments | undefined {
+function fieldsIn(place: unknown): Fields | undefined {
   if (!isJsonObject(place)) return fromExpression(place);
   if (place.type !== undefined && place.type !== 'cron') return undefined;
   if (isJsonObject(place.data)) return fromFields(place.data);
@@ -56,24 +56,24 @@ function momentsIn(place: unknown): Moments | undefined {
   return fromFields(place) ?? fromExpression(texts.find((value) => typeof value === 'string'));
 }
 
-/** The job's fields, those one level down under the resource's name before those around them. */
+/** The job's fields. Those nested under the resource's name win over those around them. */
 function jobIn(item: JsonObject): JsonObject {
   return { ...item, ...[item.cron_job, item.partner_cron_job].find(isJsonObject) };
 }
 
 function scheduleOf(job: JsonObject): WireSchedule | undefined {
-  // Without a schedule of its own, a job may carry the fields itself; its type is then not the schedule's.
+  // Without a `schedule`, the job may contain the fields itself; its `type` is then not the schedule's.
   const { type: _, data: __, ...flat } = job;
   const schedule = job.schedule ?? flat;
-  const moments = momentsIn(schedule);
+  const fields = fieldsIn(schedule);
   const places = isJsonObject(schedule) ? [schedule, schedule.data, job] : [job];
   const timezone = places.filter(isJsonObject).find((place) => typeof place.timezone === 'string')?.timezone;
-  if (moments === undefined || typeof timezone !== 'string' || timezone.trim() === '') return undefined;
-  return { ...moments, timezone: timezone.trim() };
+  if (fields === undefined || typeof timezone !== 'string' || timezone.trim() === '') return undefined;
+  return { ...fields, timezone: timezone.trim() };
 }
 
 function agentOf({ agent_id, agent }: JsonObject): string | undefined {
-  // A bare text may be a name; taken for an id, it would make the job look like another agent's.
+  // A plain string may be a name. Taken for an id, it would make the job look like another agent's.
   return findId({ agent_id }, 'agent') ?? (isJsonObject(agent) ? findId(agent, 'agent') : undefined);
 }
 
@@ -82,7 +82,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * One job of a list (assumption `cron.fields`). Its parts are read as far as they are sure; nothing is guessed.
+ * Reads one job of a list (assumption `cron.fields`). Nothing is guessed: what is not certain is undefined.
  * @throws UnknownShape when it has no id
  */
 export function readCronJob(item: JsonObject): ListedCronJob {
@@ -97,8 +97,8 @@ export function readCronJob(item: JsonObject): ListedCronJob {
 }
 
 /**
- * The id in the answer to creating a job (spec §4.5): at the top, or under data, result, job or the resource's name.
- * @throws UnknownShape when none can be made out, or the answer speaks of a failure
+ * The id in the response to creating a job (spec §4.5): at the top, or under data, result, job or the resource's name.
+ * @throws UnknownShape when there is none, or the response reports a failure
  */
 export function readCreatedCronJob(body: unknown): string {
   const top = isJsonObject(body) ? body : {};
@@ -106,11 +106,11 @@ export function readCreatedCronJob(body: unknown): string {
   rejectErrorInBody(body, envelopes, 'cron.fields');
   const places = envelopes.flatMap((place) => [place, place.cron_job, place.partner_cron_job, place.job]);
   const objects = places.filter(isJsonObject);
-  // A plain id beside a nested job is the envelope's own, so the innermost object that has one counts.
+  // A plain `id` beside a nested job belongs to the envelope, so the innermost object with an id counts.
   const candidates = [...objects.filter((object) => 'cron_job_id' in object), ...objects.toReversed()];
   const id = candidates.map((object) => findId(object, 'cron_job')).find((found) => found !== undefined);
   if (id === undefined) {
-    throw new UnknownShape('cron.fields', 'No cron_job_id can be made out in the answer.', describeJson(body));
+    throw new UnknownShape('cron.fields', 'The response contains no cron_job_id.', describeJson(body));
   }
   return id;
 }

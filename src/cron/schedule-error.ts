@@ -1,14 +1,14 @@
 export type FieldName = 'minute' | 'hour' | 'day_of_week';
 
-export interface ScheduleFault {
+interface ScheduleErrorInfo {
   /** What to do about it. */
   readonly hint?: string | undefined;
-  /** Where in the text given the fault begins, in UTF-16 units from 0, and how much of it is meant. */
+  /** The position of the problem in the text, in UTF-16 units from 0. */
   readonly offset?: number | undefined;
   readonly length?: number | undefined;
 }
 
-/** What people call the parts of a schedule. */
+/** The parts of a schedule as messages name them. */
 export const TITLES = {
   minute: 'minute',
   hour: 'hour',
@@ -17,17 +17,17 @@ export const TITLES = {
   schedule: 'schedule',
 } as const;
 
-/** A schedule that the service cannot keep, or that cannot be read: which part, what is wrong, and what is allowed. */
+/** A schedule that is invalid or that the service does not support: which part, what is wrong, and what is allowed. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
   readonly field: keyof typeof TITLES;
-  /** The message without the part that it is about. */
+  /** The message without the name of the part. */
   readonly detail: string;
   readonly hint: string | undefined;
   readonly offset: number | undefined;
   readonly length: number | undefined;
 
-  constructor(field: ScheduleError['field'], detail: string, { hint, offset, length }: ScheduleFault = {}) {
+  constructor(field: ScheduleError['field'], detail: string, { hint, offset, length }: ScheduleErrorInfo = {}) {
     super(`${TITLES[field]}: ${detail}`);
     this.field = field;
     this.detail = detail;

@@ -26,8 +26,8 @@ const TONES = {
   skipped: 'dim',
 } as const;
 
-/** A job that is not there, or is another one, does not run at the times that were asked for. */
-function runsText({ status, next_runs }: CronResult): string {
+/** The next runs; empty for a job that does not exist with this schedule. */
+function formatRuns({ status, next_runs }: CronResult): string {
   const runs = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
   return runs ? next_runs.join(', ') : '';
 }
@@ -37,12 +37,12 @@ const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENT', value: ({ job }) => job.agent_id, noTruncate: true },
   { header: 'NAME', value: ({ job }) => job.name },
-  { header: 'SCHEDULE', value: ({ description: words }) => words },
-  { header: 'NEXT RUNS', value: runsText },
+  { header: 'SCHEDULE', value: ({ description }) => description },
+  { header: 'NEXT RUNS', value: formatRuns },
   { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
 ];
 
-async function schemaText(): Promise<CommandResult> {
+async function printSchema(): Promise<CommandResult> {
   const { cronJobsJsonSchema } = await import('../../cron/jobs-file.ts');
   return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
 }
@@ -54,40 +54,39 @@ async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema
 
 export default command<Input>({
   description:
-    'Creates scheduled jobs for agents, each at most once: the state file and the list of the service are looked at first, and a job that is there, or may be, is never posted again.',
+    'Creates scheduled jobs for agents, each at most once: a job that exists according to the state file or the service, or that may exist, is not created again.',
   flags: [
     { usage: '--agent <agent>', description: 'an agent_id, or name:<name> with --space' },
     { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
-    { usage: '--name <name>', description: 'the name of the job; an agent has one job of a name' },
+    { usage: '--name <name>', description: 'the name of the job, unique per agent' },
     {
       usage: '--instructions <text>',
       description: 'what the agent does on each run; @file reads a file, - standard input',
     },
     { usage: '--schedule <expression>', description: "a cron expression without days of the month: '0 9 * * 1-5'" },
-    { usage: '--minute <field>', description: 'in place of --schedule: 0 to 59, such as 0 or 0,30 or */10' },
-    { usage: '--hour <field>', description: 'in place of --schedule: 0 to 23, such as 9 or 8-18/2' },
+    { usage: '--minute <field>', description: 'instead of --schedule: 0 to 59, such as 0 or 0,30 or */10' },
+    { usage: '--hour <field>', description: 'instead of --schedule: 0 to 23, such as 9 or 8-18/2' },
     {
       usage: '--day-of-week <field>',
-      description: 'in place of --schedule: 0 to 7 or names, such as mon-fri; every day by default',
+      description: 'instead of --schedule: 0 to 7 or names, such as mon-fri; every day by default',
     },
     { usage: '--timezone <zone>', description: 'an IANA name such as Europe/Berlin', default: 'UTC' },
     {
       usage: '-f, --file <path>',
-      description: 'a YAML file of jobs, a directory of them, or - for standard input; may be repeated',
+      description: 'a YAML file of jobs, a directory of them, or - for standard input; repeatable',
       repeatable: true,
     },
     {
       usage: '--ensure',
-      description:
-        'a job that is there already with the same content is a success; one that is being created is waited for',
+      description: 'succeed if the job already exists with the same content; wait if it is being created',
     },
-    { usage: '--dry-run', description: 'look and say what would be done; nothing is written' },
+    { usage: '--dry-run', description: 'show what would be done; nothing is written' },
     { usage: '--schema', description: 'print the JSON Schema of a file for -f' },
   ],
   examples: [
     {
       line: "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin",
-      does: 'on weekdays at six',
+      does: 'weekdays at 18:00',
     },
     {
       line: 'partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --minute 0 --hour 9 --day-of-week mon --ensure',
@@ -96,20 +95,20 @@ export default command<Input>({
     { line: 'partnerctl cron create -f jobs.yaml --dry-run', does: 'what a file would create' },
     {
       line: 'partnerctl cron create -f jobs.yaml --ensure -o json',
-      does: 'create what is missing of it, for a script',
+      does: 'create the missing jobs, for a script',
     },
   ],
-  parse(words) {
-    const files = words.values('file');
-    const modes = { ensure: words.isSet('ensure'), dryRun: words.isSet('dry-run') };
-    const typed = JOB_FLAGS.filter((flag) => words.value(flag) !== undefined);
-    if (words.isSet('schema')) return { from: 'schema', ...modes };
-    if (files.length === 0) return { from: { job: parseJobInput(words) }, ...modes };
+  parse(args) {
+    const files = args.values('file');
+    const modes = { ensure: args.isSet('ensure'), dryRun: args.isSet('dry-run') };
+    const typed = JOB_FLAGS.filter((flag) => args.value(flag) !== undefined);
+    if (args.isSet('schema')) return { from: 'schema', ...modes };
+    if (files.length === 0) return { from: { job: parseJobInput(args) }, ...modes };
     if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} exclude each other.`);
     return { from: { files }, ...modes };
   },
   async run(context, { from, ...options }) {
-    if (from === 'schema') return schemaText();
+    if (from === 'schema') return printSchema();
     const wanted = await wantedJobs(context, from);
     const [{ createJobs }, { cronResultJson: resultJson }, { jobsFailure, summarizeJobs: summaryText }] =
       await Promise.all([
@@ -130,7 +129,7 @@ export default command<Input>({
     const failure = (results: readonly CronResult[]) => jobsFailure(results, context.signals.interrupt.reason);
     if ('files' in from) {
       return batchResult(counted(), COLUMNS, {
-        empty: 'There are no jobs to create.',
+        empty: 'No jobs to create.',
         json: resultJson,
         summary: summaryText,
         failure,

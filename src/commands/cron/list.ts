@@ -58,7 +58,7 @@ export default command<{ readonly local: boolean }>({
     { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state file does not know' },
     { line: 'partnerctl cron list --local', does: 'without network' },
   ],
-  parse: (words) => ({ local: words.isSet('local') }),
+  parse: (args) => ({ local: args.isSet('local') }),
   async run(context, { local }) {
     const ledger = await openJobLedger(context);
     const now = context.clock.now();
