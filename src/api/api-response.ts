@@ -1,86 +1,100 @@
-import { ASSUMPTIONS, type AssumptionName, ErrorInBody, UnknownShape } from '../contract/assumptions.ts';
-import { parseJson } from '../contract/json.ts';
+import { ASSUMPTIONS, ErrorInBody, UnknownShape } from '../contract/assumptions.ts';
+import { readErrorBody } from '../contract/error-body.ts';
+import { describeJson, parseJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
-import { ErrorInSuccessBody, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
-import { describeBody, toIndeterminate } from './call-errors.ts';
-import type { HttpRequest, TransportResult } from './transport.ts';
+import { type ErrorInfo, ErrorInSuccessBody, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
+import { toIndeterminate } from './call-errors.ts';
+import type { HttpResponse } from './transport.ts';
 
-/** A successful answer. */
-export interface ApiResponse {
+/** The response to a call that succeeded, with readers for its body. */
+export class ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string;
-  /** Path and query that were asked. */
+  /** Path and query of the request. */
   readonly path: string;
-  /** How many attempts it took; the answers to earlier ones were lost or were failures. */
+  /** How many attempts it took; those before were lost or failed. */
   readonly attempts: number;
-  /** The body as JSON. @throws ShapeError when it is none; for a `once` call OutcomeUnknownError, with that as its cause. */
-  json(): unknown;
-  /** Runs a reader of `contract` on this answer. @throws as `json` does, also in place of the reader's UnknownShape. */
-  read<Value>(reader: (body: unknown) => Value): Value;
-}
+  private readonly operation: Operation;
+  private readonly body: string;
+  private readonly redact: (text: string) => string;
+  private parsed: { readonly value: unknown } | undefined;
 
-/**
- * The answer to a call that succeeded; its body is read when it is asked for.
- * @param attempts how many it took
- * @param redact takes secrets out of a text before a part of it is quoted, or kept
- */
-export function createApiResponse(
-  operation: Operation,
-  { status, headers, body }: Extract<TransportResult, { kind: 'response' }>,
-  request: HttpRequest,
-  attempts: number,
-  redact: (text: string) => string,
-): ApiResponse {
-  const requestId = headers['x-request-id'] ?? request.requestId;
-  const unexpected = (
-    Kind: typeof ShapeError,
-    assumption: AssumptionName | undefined,
-    message: string,
-    seen: string,
-  ): PartnerctlError => {
-    const failure = new Kind(message, {
-      why: `${operation.name} answered ${status} with ${seen}.`,
-      hint: `${assumption ? `Assumed (${assumption}): ${ASSUMPTIONS[assumption]}. ` : ''}Run it again with --debug to see the whole answer.`,
+  /** @param redact takes secrets out of a text before a part of it is quoted or kept */
+  constructor(
+    { status, headers, body }: HttpResponse,
+    request: {
+      readonly operation: Operation;
+      readonly path: string;
+      readonly requestId: string;
+      readonly attempts: number;
+    },
+    redact: (text: string) => string,
+  ) {
+    this.status = status;
+    this.headers = headers;
+    this.requestId = headers['x-request-id'] ?? request.requestId;
+    this.path = request.path;
+    this.attempts = request.attempts;
+    this.operation = request.operation;
+    this.body = body;
+    this.redact = redact;
+  }
+
+  /** Returns the body as JSON. @throws ShapeError if it is none; for a `once` call OutcomeUnknownError, caused by that */
+  json(): unknown {
+    // What a write returns is recorded, and people pass state files on.
+    const text = this.operation.safety === 'safe' ? this.body : this.redact(this.body);
+    try {
+      this.parsed ??= { value: parseJson(text) };
+      return this.parsed.value;
+    } catch {
+      const message = 'The response is not JSON.';
+      const info = this.unexpectedInfo(describeBody(this.redact(this.body), this.headers['content-type']));
+      // An empty body is not a gateway page, and not a cut response.
+      const isEmpty = this.body.trim() === '';
+      throw this.unexpected(isEmpty ? new ShapeError(message, info) : new NotJsonError(message, info));
+    }
+  }
+
+  /** Runs a reader of `contract` on the body. @throws as `json`, also in place of the reader's UnknownShape */
+  read<Value>(reader: (body: unknown) => Value): Value {
+    const value = this.json();
+    try {
+      return reader(value);
+    } catch (error) {
+      if (!(error instanceof UnknownShape)) throw error;
+      const info = this.unexpectedInfo(error.seen, error);
+      throw this.unexpected(
+        error instanceof ErrorInBody
+          ? new ErrorInSuccessBody(error.message, info)
+          : new ShapeError(error.message, info),
+      );
+    }
+  }
+
+  private unexpectedInfo(seen: string, shape?: UnknownShape): ErrorInfo {
+    const { status, requestId, operation } = this;
+    const assumed = shape ? `Assumed (${shape.assumption}): ${ASSUMPTIONS[shape.assumption]}. ` : '';
+    return {
+      why: `${operation.name} responded with ${status} and ${seen}.`,
+      hint: `${assumed}Run the command again with --debug to see the whole response.`,
       status,
       requestId,
-      details: { operation: operation.name, assumption: assumption ?? null, seen },
-    });
-    // A gateway may have put its own page in place of the answer, so not even the status is proof.
-    return toIndeterminate(failure, operation);
-  };
-  // What a write gives back is recorded, and people pass the state file on.
-  const known = operation.safety === 'safe' ? body : redact(body);
-  let parsed: { readonly value: unknown } | undefined;
-  const json = (): unknown => {
-    try {
-      parsed ??= { value: parseJson(known) };
-      return parsed.value;
-    } catch {
-      // Nothing at all is no other's page, and no part of an answer.
-      const Kind = body.trim() === '' ? ShapeError : NotJsonError;
-      const seen = describeBody(redact(body), headers['content-type']);
-      throw unexpected(Kind, undefined, 'The answer is not JSON.', seen);
-    }
-  };
-  return {
-    status,
-    headers,
-    requestId,
-    path: request.path,
-    attempts,
-    json,
-    read(reader) {
-      const value = json();
-      try {
-        return reader(value);
-      } catch (error) {
-        if (!(error instanceof UnknownShape)) throw error;
-        const Kind = error instanceof ErrorInBody ? ErrorInSuccessBody : ShapeError;
-        throw unexpected(Kind, error.assumption, error.message, error.seen);
-      }
-    },
-  };
+      details: { operation: operation.name, assumption: shape?.assumption ?? null, seen },
+    };
+  }
+
+  /** A gateway may have replaced the response, so not even its status proves anything. */
+  private unexpected(error: ShapeError): PartnerctlError {
+    return toIndeterminate(error, this.operation);
+  }
+}
+
+/** Describes a body that should have been JSON. */
+function describeBody(body: string, contentType: string | undefined): string {
+  if (body.trim() === '') return 'an empty body';
+  return readErrorBody(body, contentType).message ?? describeJson(body);
 }
 
 /**

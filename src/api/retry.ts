@@ -1,31 +1,25 @@
 import type { Safety } from '../contract/operations.ts';
+import type { HttpResponse, TransportFailure } from './transport.ts';
 
 export const BACKOFF_BASE_MS = 500;
 export const BACKOFF_CAP_MS = 20_000;
 export const DEFAULT_RETRIES = 3;
-/** More is no wait but a refusal, and its end would be no date. */
+/** Anything longer is a refusal rather than a wait, and may exceed the range of dates. */
 const LONGEST_WAIT_MS = 365 * 24 * 3_600_000;
 
-/** What one attempt ended with, as far as a repeat depends on it. */
+/** How one attempt ended, as far as a retry depends on it. */
 export type AttemptOutcome =
   | {
       readonly kind: 'response';
       readonly status: number;
+      readonly sent: HttpResponse['sent'];
       readonly retryAfterMs?: number;
-      /** Whether it came before all of the request was sent. */
-      readonly early?: boolean;
     }
-  | {
-      readonly kind: 'failure';
-      /** Whether any of the request may have left this machine. */
-      readonly left: boolean;
-      /** False for what a repeat cannot mend, a certificate that is not trusted for one. */
-      readonly transient: boolean;
-    };
+  | Pick<TransportFailure, 'kind' | 'sent' | 'isTransient'>;
 
 export interface RetryQuestion {
   readonly safety: Safety;
-  /** The attempts made so far, this one included. */
+  /** The attempts so far, this one included. */
   readonly attempt: number;
   readonly retries: number;
   readonly outcome: AttemptOutcome;
@@ -37,45 +31,43 @@ export interface RetryQuestion {
 
 export type RetryDecision =
   | { readonly retry: true; readonly delayMs: number }
-  /** `final`: a repeat is not allowed or pointless; `exhausted`: no attempts left; `deadline`: no time left. */
+  /** `final`: a retry is not allowed or pointless; `exhausted`: no retries left; `deadline`: no time left. */
   | { readonly retry: false; readonly why: 'final' | 'exhausted' | 'deadline' };
 
 const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Full jitter: anything up to the exponential step, so that many callers spread out. */
+/** Returns the wait before the next attempt in milliseconds. Full jitter: anything up to the exponential step. */
 export function backoffMs(attempt: number, random: number): number {
   return random * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (attempt - 1));
 }
 
-function mayRepeat(safety: Safety, outcome: AttemptOutcome): boolean {
-  if (outcome.kind === 'response')
-    return (safety !== 'once' || outcome.early === true) && RETRIED_STATUSES.has(outcome.status);
-  return outcome.transient && (safety !== 'once' || !outcome.left);
+function mayRetry(safety: Safety, outcome: AttemptOutcome): boolean {
+  if (safety === 'once' && outcome.sent === 'all') return false;
+  return outcome.kind === 'response' ? RETRIED_STATUSES.has(outcome.status) : outcome.isTransient;
 }
 
 /**
- * Whether an attempt is followed by another, and after how long. Pure (spec §4.6, §7).
- * A `once` call is repeated only when its request never left this machine, or not all of it did; an answer to the whole
- * of it ends it, a 429 too.
- * Retry-After is a floor; when it passes the deadline there is no point in waiting.
+ * Decides whether another attempt follows, and after how long. Pure (spec §4.6, §7).
+ * A `once` call is retried only if not all of its request can have left: a response to the whole request ends it, a 429 too.
+ * Retry-After is a minimum; if it goes past the deadline, waiting is pointless.
  */
 export function decideRetry(question: RetryQuestion): RetryDecision {
   const { safety, attempt, retries, outcome, timeLeftMs, random } = question;
-  if (!mayRepeat(safety, outcome)) return { retry: false, why: 'final' };
+  if (!mayRetry(safety, outcome)) return { retry: false, why: 'final' };
   const floor = outcome.kind === 'response' ? (outcome.retryAfterMs ?? 0) : 0;
   if (floor > timeLeftMs) return { retry: false, why: 'deadline' };
   if (attempt > retries) return { retry: false, why: 'exhausted' };
   const jitter = backoffMs(attempt, random);
   if (floor === 0 && jitter > timeLeftMs) return { retry: false, why: 'deadline' };
-  // The jitter goes on top: callers that were held back together must not come back in the same millisecond.
+  // The jitter is added: calls that were held back together must not all come back in the same millisecond.
   return { retry: true, delayMs: Math.min(floor + jitter, timeLeftMs) };
 }
 
 /**
- * A Retry-After header in milliseconds: whole seconds, or a date that is read against the response's own Date header,
- * so that a wrong clock on either side does no harm.
- * @param now milliseconds since the epoch, used where the response carries no Date
- * @returns undefined when the header is absent or unreadable
+ * Parses a Retry-After header: seconds, or a date, which is read relative to the response's own Date header so that a wrong
+ * clock on either side does no harm.
+ * @param now milliseconds since the epoch, used if the response has no Date
+ * @returns milliseconds, or undefined if the header is missing or unreadable
  */
 export function parseRetryAfter(header: string | undefined, date: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
@@ -85,19 +77,19 @@ export function parseRetryAfter(header: string | undefined, date: string | undef
   return Math.min(LONGEST_WAIT_MS, Math.max(0, until - (parseDate(date) ?? now)));
 }
 
-/** The forms of HTTP (RFC 9110 §5.6.7) and ISO 8601. Date.parse alone makes a date of almost any text with a number. */
+/** Parses the date formats of HTTP (RFC 9110 §5.6.7) and ISO 8601. Date.parse alone accepts almost any text with a number. */
 function parseDate(text: string | undefined): number | undefined {
   const trimmed = text?.trim() ?? '';
   const asctime = /^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(trimmed);
-  const known =
+  const isKnownFormat =
     asctime || /^\w{3,9}, \d\d[ -]\w{3}[ -]\d{2,4} .*GMT$/.test(trimmed) || /^\d{4}-\d\d-\d\dT/.test(trimmed);
-  const ms = known ? Date.parse(asctime ? `${trimmed} GMT` : trimmed) : Number.NaN;
+  const ms = isKnownFormat ? Date.parse(asctime ? `${trimmed} GMT` : trimmed) : Number.NaN;
   return Number.isNaN(ms) ? undefined : ms;
 }
 
 /**
- * The retry budget of the process: a long outage costs a bounded number of repeats, however many calls are under way.
- * Every repeat takes one, every success gives one back.
+ * The retry budget of the process: an outage costs a limited number of retries, however many calls are in flight. Every
+ * retry takes one, every success gives one back.
  */
 export class RetryBudget {
   private left: number;
@@ -108,7 +100,7 @@ export class RetryBudget {
     this.left = size;
   }
 
-  /** Takes one repeat out of the budget; false when it is spent. */
+  /** Takes one retry; returns false when none is left. */
   take(): boolean {
     if (this.left === 0) return false;
     this.left -= 1;

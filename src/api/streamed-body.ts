@@ -17,12 +17,8 @@ export interface StreamedBody {
  * have acted on it.
  */
 export class BodyInFlight {
-  /** Whether the whole body may have left this machine. */
-  isComplete = false;
-  /** Whether everything but the bytes that close the form may have left. */
-  hasContent = false;
-  /** Whether any of the request may have left. */
-  hasBegun = false;
+  /** How much of the body may have left this machine; `content` is everything but the bytes that close the form. */
+  sent: 'part' | 'content' | 'all' = 'part';
   /** What the body's source threw. */
   failure: unknown;
   private readonly body: StreamedBody;
@@ -46,8 +42,8 @@ export class BodyInFlight {
     try {
       for await (const chunk of this.body.chunks(this.ended.signal)) {
         sent += chunk.length;
-        this.isComplete = sent >= this.body.bytes;
-        this.hasContent = sent >= this.body.bytes - this.body.closingBytes;
+        if (sent >= this.body.bytes) this.sent = 'all';
+        else if (sent >= this.body.bytes - this.body.closingBytes) this.sent = 'content';
         yield chunk;
         this.onChunk();
       }

@@ -18,7 +18,7 @@ import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context, Signals } from './context.ts';
 import type { Environment, Io } from './io.ts';
-import { connect, findService, type ServiceParts } from './service.ts';
+import { connect, findService, type ServiceAccess, type ServiceParts } from './service.ts';
 
 /** What `main` gets from the process, or from a test. */
 export interface RuntimeDeps {
@@ -130,19 +130,18 @@ function createConfig(
 function createClients(parts: ServiceParts, config: Context['config'], addSecret: (text: string) => void) {
   const { flags, env } = parts;
   const transports: Transport[] = [];
-  async function httpTo(baseUrl: string, token: string) {
-    addSecret(token);
-    const { http, transport } = connect(baseUrl, token, parts);
+  function open(access: ServiceAccess) {
+    addSecret(access.token);
+    const { http, transport } = connect(access, parts);
     transports.push(transport);
     return http;
   }
   return {
-    httpTo,
+    httpTo: async (baseUrl: string, token: string) => open({ baseUrl, token }),
     async http() {
       // -v also reports what the profiles would have chosen.
       const needsProfiles = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
-      const { baseUrl, token } = await findService(needsProfiles ? await config.read() : NO_PROFILES, parts);
-      return httpTo(baseUrl, token);
+      return open(await findService(needsProfiles ? await config.read() : NO_PROFILES, parts));
     },
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     close: () => Promise.all(transports.map((transport) => transport.close())),

@@ -1,6 +1,7 @@
+import type { TokenOrigin } from '../api/call-errors.ts';
 import { Http } from '../api/http.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
-import { createTransport, type Transport } from '../api/transport.ts';
+import { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
 import type { GlobalFlags } from '../config/flags.ts';
@@ -25,57 +26,47 @@ export interface ServiceParts {
   readonly userAgent: string;
   /** The command's deadline in milliseconds since the epoch. */
   readonly deadline: number | undefined;
-  /** A line for people on stderr. */
+  /** Writes a line for people to stderr. */
   readonly say: (text: string) => Promise<void>;
   readonly show: (traced: TraceOutput) => void;
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string;
 }
 
-/** Opens a connection to a service. The caller closes the transport. */
-export function connect(baseUrl: string, token: string, parts: ServiceParts): { http: Http; transport: Transport } {
+/** A service and the token for it. */
+export interface ServiceAccess {
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly tokenOrigin?: TokenOrigin | undefined;
+}
+
+/** Creates the client for a service. The caller closes the transport. */
+export function connect(access: ServiceAccess, parts: ServiceParts): { http: Http; transport: Transport } {
   const { flags, env, clock, random, interrupt, userAgent, deadline, show, redact } = parts;
-  const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
+  const { baseUrl } = access;
+  const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
   const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
   const http = new Http({
+    ...access,
     transport,
-    baseUrl,
-    token,
     userAgent,
     clock,
     random,
     interrupt,
     retries: flags.retries ?? DEFAULT_RETRIES,
     deadline,
+    timeoutMs: flags.timeoutMs,
     trace: (event) => show(tracer(event)),
     redact,
   });
   return { http, transport };
 }
 
-/** A token out of a profile does not leave this machine for another service than the profile's. */
-async function guardToken(settings: ServiceSettings, profiles: Profiles, parts: ServiceParts): Promise<void> {
-  const home = crossServiceToken(settings, profiles);
-  if (home === undefined) return;
-  const { baseUrl, profile } = settings;
-  const facts = `the token of profile ${profile.value} belongs to ${home}, and ${baseUrl.from} names ${baseUrl.value}`;
-  if (!isLoopback(new URL(baseUrl.value))) {
-    throw new CredentialsError('A stored token is not sent to another service.', {
-      why: facts,
-      hint: 'Give the token for that service with PARTNER_TOKEN or --token-file, or make a profile for it with `partnerctl login --profile <name>`.',
-    });
-  }
-  if (!parts.flags.quiet) await parts.say(`note: ${facts}.`);
-}
-
 /**
- * The address and the token that the flags, the environment and the profiles name.
- * @throws UsageError when no service is configured, CredentialsError when no token is, or it must not be sent there
+ * Finds the service and the token that the flags, the environment, and the profiles name.
+ * @throws UsageError if no service is configured; CredentialsError if no token is, or if it must not go to that service
  */
-export async function findService(
-  profiles: Profiles,
-  parts: ServiceParts,
-): Promise<{ baseUrl: string; token: string }> {
+export async function findService(profiles: Profiles, parts: ServiceParts): Promise<ServiceAccess> {
   const { flags, env, io, ended, say } = parts;
   const settings = resolveService(flags, env, profiles);
   const { baseUrl, token: source, shadowed } = settings;
@@ -83,6 +74,41 @@ export async function findService(
     await say(`* service ${baseUrl.value} from ${baseUrl.from}, token from ${source?.from ?? 'nowhere'}`);
     for (const line of shadowed) await say(`* ${line}`);
   }
-  await guardToken(settings, profiles, parts);
-  return { baseUrl: baseUrl.value, token: await fetchToken(source, io.stdin, ended) };
+  await guardStoredToken(settings, profiles, parts);
+  const token = await fetchToken(source, io.stdin, ended);
+  return { baseUrl: baseUrl.value, token, tokenOrigin: describeTokenOrigin(settings, profiles) };
+}
+
+/** Keeps a token that is stored in a profile from going to another service than the profile's. */
+async function guardStoredToken(settings: ServiceSettings, profiles: Profiles, parts: ServiceParts): Promise<void> {
+  const home = crossServiceToken(settings, profiles);
+  if (home === undefined) return;
+  const { baseUrl, profile } = settings;
+  const why = `The token of profile "${profile.value}" is for ${home}, but ${baseUrl.from} is ${baseUrl.value}.`;
+  if (!isLoopback(new URL(baseUrl.value))) {
+    throw new CredentialsError('A stored token is not sent to another service.', {
+      why,
+      hint: 'Set PARTNER_TOKEN to a token for that service, or run `partnerctl login --profile <name>` for it.',
+    });
+  }
+  if (!parts.flags.quiet) await parts.say(`note: ${why}`);
+}
+
+/** Says where the token comes from and how to replace it. */
+function describeTokenOrigin({ token, profile }: ServiceSettings, profiles: Profiles): TokenOrigin | undefined {
+  if (!token) return undefined;
+  const { from } = token;
+  const name = JSON.stringify(profile.value);
+  if (token.kind === 'file') {
+    const place = token.path === '-' ? 'to standard input' : `into ${token.path}`;
+    return { from, fixHint: `Put a valid token ${place}.` };
+  }
+  if (token.kind === 'command')
+    return { from, fixHint: `Make the token_command of profile ${name} print a valid token.` };
+  if (from !== 'PARTNER_TOKEN') {
+    return { from, fixHint: `Store a valid token with: partnerctl login --profile ${profile.value}` };
+  }
+  const stored = profiles.profiles[profile.value];
+  const hasStoredToken = stored?.token !== undefined || stored?.token_command !== undefined;
+  return { from, fixHint: `Set a valid one${hasStoredToken ? `, or unset it to use profile ${name}` : ''}.` };
 }

@@ -1,4 +1,4 @@
-import type { TraceEvent } from '../api/http.ts';
+import type { TraceEvent } from '../api/attempt.ts';
 import { redactHeaders } from '../output/redact.ts';
 
 export type TraceLevel = 'silent' | 'verbose' | 'debug';
@@ -25,11 +25,11 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
-function outcome(event: Extract<TraceEvent, { kind: 'reply' }>): string {
-  const { reply } = event;
-  if (reply.kind === 'response') return String(reply.status);
-  const when = reply.left ? '' : ` before ${reply.began ? 'all of it' : 'it'} was sent`;
-  return `failed${when}: ${reply.message}`;
+function outcome(event: Extract<TraceEvent, { kind: 'result' }>): string {
+  const { result } = event;
+  if (result.kind === 'response') return String(result.status);
+  const when = { nothing: ' before it was sent', part: ' before all of it was sent', all: '' }[result.sent];
+  return `failed${when}: ${result.message}`;
 }
 
 /**
@@ -56,9 +56,9 @@ export function createTracer(level: TraceLevel, redact: (text: string) => string
       };
     }
     if (level === 'silent') return { lines: [] };
-    const { request, reply } = event;
+    const { request, result } = event;
     const line = `* ${request.method} ${event.url} → ${outcome(event)} in ${Math.round(event.ms)} ms (${request.requestId})`;
-    if (level === 'verbose' || reply.kind === 'failure') return { lines: [line] };
-    return { lines: [line, ...headerLines('<', reply.headers), ...bodyLines('<', redact(reply.body))] };
+    if (level === 'verbose' || result.kind === 'failure') return { lines: [line] };
+    return { lines: [line, ...headerLines('<', result.headers), ...bodyLines('<', redact(result.body))] };
   };
 }

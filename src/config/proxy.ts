@@ -4,8 +4,10 @@ import { isLoopback } from './base-url.ts';
 
 export interface ProxySettings {
   readonly url: string;
-  /** The hosts that are reached without it, as NO_PROXY has them. */
+  /** The hosts that are reached without it, in the format of NO_PROXY. */
   readonly noProxy: string;
+  /** The environment variable that names it. */
+  readonly from: string;
 }
 
 /**
@@ -23,5 +25,5 @@ export function proxyFor(baseUrl: string, env: Environment): ProxySettings | und
       hint: 'It looks like http://proxy.example.com:3128.',
     });
   }
-  return { url, noProxy: env.NO_PROXY || env.no_proxy || '' };
+  return { url, noProxy: env.NO_PROXY || env.no_proxy || '', from: name };
 }

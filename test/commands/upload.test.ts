@@ -427,7 +427,10 @@ describe('failures', () => {
     const large = write('large', Buffer.alloc(200_000), it.directory);
     const alone = await it.upload([large, '-o', 'json']);
     expect(alone.code).toBe(1);
-    expect(alone.error()).toMatchObject({ message: 'It is larger than the service takes (413).', status: 413 });
+    expect(alone.error()).toMatchObject({
+      message: 'The request is larger than the service accepts (413).',
+      status: 413,
+    });
     expect(alone.json()).toMatchObject([{ status: 'failed', id: null, error: { status: 413 } }]);
     await it.faults({ kind: 'status', status: 422, on: 'POST', times: 1 });
     const several = await it.upload([...files, '--concurrency', '1', '-o', 'json']);

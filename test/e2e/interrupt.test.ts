@@ -31,7 +31,7 @@ test.each([
   });
   const path = many(12);
   const child = start(['provision', path, '--concurrency', '1', '-o', 'json', '-v'], { env });
-  const noticed = until(child.stderr, /at most for the answer/);
+  const noticed = until(child.stderr, /at most for the response/);
   await held();
   child.kill(signal);
   await noticed;

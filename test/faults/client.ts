@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { Http, type HttpOptions, type TraceEvent } from '../../src/api/http.ts';
-import { createTransport } from '../../src/api/transport.ts';
+import type { TraceEvent } from '../../src/api/attempt.ts';
+import { Http, type HttpOptions } from '../../src/api/http.ts';
+import { Transport } from '../../src/api/transport.ts';
 import { fastClock, type Ran, type RunOptions, run } from '../helpers/run.ts';
 
 export const TOKEN = 'pat_faults_0123456789abcdef';
@@ -8,7 +9,7 @@ export const TOKEN = 'pat_faults_0123456789abcdef';
 /** The HTTP core on a real connection to a base address, with a clock on which waits take no time. */
 export function client(baseUrl: string, options: Partial<HttpOptions> = {}): { http: Http; events: TraceEvent[] } {
   const events: TraceEvent[] = [];
-  const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: undefined });
+  const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: undefined });
   onTestFinished(() => transport.close());
   const http = new Http({
     transport,

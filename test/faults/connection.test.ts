@@ -43,7 +43,9 @@ describe('a service that cannot be reached', () => {
     const { baseUrl } = await listen(server, 'https');
     const ran = await partnerctl(baseUrl, LIST);
     expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ details: { left: false, attempts: 1, why: 'no TLS is spoken there' } });
+    expect(ran.error()).toMatchObject({
+      details: { left: false, attempts: 1, why: 'the service does not speak TLS on this port' },
+    });
     expect(ran.error().hint).toContain('scheme and the port');
     expect(connections).toBe(1);
   });

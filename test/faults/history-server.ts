@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { Http } from '../../src/api/http.ts';
-import { createTransport } from '../../src/api/transport.ts';
+import { Transport } from '../../src/api/transport.ts';
 import type { FollowDeps, FollowEvent } from '../../src/chat/types.ts';
 import type { Clock } from '../../src/clock.ts';
 import { type FakeRequest, sendJson, startFakeService } from '../helpers/fake-service.ts';
@@ -106,7 +106,7 @@ export async function historyServer(): Promise<HistoryServer> {
  */
 export function followDeps(baseUrl: string, clock: Clock = fastClock()): FollowDeps & { stop(): void } {
   const control = new AbortController();
-  const transport = createTransport({ origin: new URL(baseUrl).origin, proxy: undefined });
+  const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: undefined });
   onTestFinished(() => transport.close());
   const http = new Http({
     transport,

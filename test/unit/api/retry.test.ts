@@ -6,20 +6,23 @@ import {
   BACKOFF_CAP_MS,
   backoffMs,
   decideRetry,
+  parseRetryAfter,
   RetryBudget,
   type RetryQuestion,
 } from '../../../src/api/retry.ts';
 
-const RETRIED = [408, 429, 500, 502, 503, 504];
-
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const response: fc.Arbitrary<AttemptOutcome> = fc
-  .record({ status: fc.integer({ min: 100, max: 599 }), floor: fc.option(fc.integer({ min: 0, max: 300_000 })) })
-  .map(({ status, floor }) => ({ kind: 'response', status, ...(floor !== null && { retryAfterMs: floor }) }));
+  .record({
+    status: fc.integer({ min: 100, max: 599 }),
+    sent: fc.constantFrom('part' as const, 'content' as const, 'all' as const),
+    minimum: fc.option(fc.integer({ min: 0, max: 300_000 })),
+  })
+  .map(({ minimum, ...rest }) => ({ kind: 'response', ...rest, ...(minimum !== null && { retryAfterMs: minimum }) }));
 const failure: fc.Arbitrary<AttemptOutcome> = fc.record({
   kind: fc.constant('failure' as const),
-  left: fc.boolean(),
-  transient: fc.boolean(),
+  sent: fc.constantFrom('nothing' as const, 'part' as const, 'all' as const),
+  isTransient: fc.boolean(),
 });
 const question: fc.Arbitrary<RetryQuestion> = fc.record({
   safety: fc.constantFrom('safe' as const, 'idempotent' as const, 'once' as const),
@@ -30,48 +33,37 @@ const question: fc.Arbitrary<RetryQuestion> = fc.record({
   random,
 });
 
+const ANSWERED = { kind: 'response', status: 503, sent: 'all' } as const;
+const UNSENT = { kind: 'failure', sent: 'nothing', isTransient: true } as const;
 const base: RetryQuestion = {
   safety: 'safe',
   attempt: 1,
   retries: 3,
-  outcome: { kind: 'response', status: 503 },
+  outcome: ANSWERED,
   timeLeftMs: 60_000,
   random: 0.5,
 };
 
-describe('whether an attempt is repeated', () => {
-  it.each(RETRIED)('repeats a read and an idempotent write after %i', (status) => {
-    for (const safety of ['safe', 'idempotent'] as const) {
-      expect(decideRetry({ ...base, safety, outcome: { kind: 'response', status } })).toEqual({
-        retry: true,
-        delayMs: 250,
-      });
-    }
+describe('decideRetry', () => {
+  it.each([408, 429, 500, 502, 503, 504])('retries after %i, unless a once call was sent completely', (status) => {
+    const outcome = { ...ANSWERED, status };
+    const retry = { retry: true, delayMs: 250 };
+    expect(decideRetry({ ...base, outcome })).toEqual(retry);
+    expect(decideRetry({ ...base, safety: 'idempotent', outcome })).toEqual(retry);
+    expect(decideRetry({ ...base, safety: 'once', outcome })).toEqual({ retry: false, why: 'final' });
+    expect(decideRetry({ ...base, safety: 'once', outcome: { ...outcome, sent: 'part' } })).toEqual(retry);
   });
 
-  it.each([301, 304, 400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 501])('never repeats after %i', (status) => {
+  it.each([301, 304, 400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 501])('never retries after %i', (status) => {
     for (const safety of ['safe', 'idempotent', 'once'] as const) {
-      expect(decideRetry({ ...base, safety, outcome: { kind: 'response', status } })).toEqual({
-        retry: false,
-        why: 'final',
-      });
+      const outcome = { ...ANSWERED, status };
+      expect(decideRetry({ ...base, safety, outcome })).toEqual({ retry: false, why: 'final' });
     }
   });
 
-  it('repeats a call that must happen once when the request never left, and after nothing else', () => {
-    const once = { ...base, safety: 'once' } as const;
-    expect(decideRetry({ ...once, outcome: { kind: 'failure', left: false, transient: true } }).retry).toBe(true);
-    expect(decideRetry({ ...once, outcome: { kind: 'failure', left: true, transient: true } }).retry).toBe(false);
-    for (const status of RETRIED) {
-      expect(decideRetry({ ...once, outcome: { kind: 'response', status } }).retry).toBe(false);
-    }
-  });
-
-  it('does not repeat what a repeat cannot mend', () => {
-    expect(decideRetry({ ...base, outcome: { kind: 'failure', left: false, transient: false } })).toEqual({
-      retry: false,
-      why: 'final',
-    });
+  it('does not retry a permanent failure', () => {
+    const outcome = { ...UNSENT, isTransient: false };
+    expect(decideRetry({ ...base, outcome })).toEqual({ retry: false, why: 'final' });
   });
 
   it('makes one attempt more than there are retries', () => {
@@ -80,75 +72,128 @@ describe('whether an attempt is repeated', () => {
     expect(decideRetry({ ...base, attempt: 1, retries: 0 })).toEqual({ retry: false, why: 'exhausted' });
   });
 
-  it('waits as long as Retry-After says, and gives up at once when that passes the deadline', () => {
-    const limited = (retryAfterMs: number): RetryQuestion => ({
+  it('waits at least as long as Retry-After, and gives up at once if that goes past the deadline', () => {
+    const limited = (retryAfterMs: number, chance: number): RetryQuestion => ({
       ...base,
-      outcome: { kind: 'response', status: 429, retryAfterMs },
+      random: chance,
+      outcome: { ...ANSWERED, status: 429, retryAfterMs },
     });
-    expect(decideRetry({ ...limited(30_000), random: 0 })).toEqual({ retry: true, delayMs: 30_000 });
-    expect(decideRetry({ ...limited(30_000), random: 0.5 })).toEqual({ retry: true, delayMs: 30_250 });
-    expect(decideRetry(limited(60_001))).toEqual({ retry: false, why: 'deadline' });
+    expect(decideRetry(limited(30_000, 0))).toEqual({ retry: true, delayMs: 30_000 });
+    expect(decideRetry(limited(30_000, 0.5))).toEqual({ retry: true, delayMs: 30_250 });
+    expect(decideRetry(limited(60_001, 0))).toEqual({ retry: false, why: 'deadline' });
   });
 
-  it('property: a call that must happen once is never repeated once it may have left', () => {
+  it('property: a once call is retried after a transient failure if and only if not all of it can have left', () => {
     fc.assert(
       fc.property(question, (asked) => {
-        const { retry } = decideRetry({ ...asked, safety: 'once' });
         const { outcome } = asked;
-        if (outcome.kind === 'response' || outcome.left) expect(retry).toBe(false);
+        const { retry } = decideRetry({ ...asked, safety: 'once' });
+        if (outcome.sent === 'all') expect(retry).toBe(false);
       }),
     );
+    expect(decideRetry({ ...base, safety: 'once', outcome: UNSENT }).retry).toBe(true);
   });
 
-  it('property: the wait is never shorter than Retry-After, longer than the time left, or beyond the jitter', () => {
+  it('property: a wait is never shorter than Retry-After, longer than the time left, or beyond the jitter', () => {
     fc.assert(
       fc.property(question, (asked) => {
         const decision = decideRetry(asked);
         if (!decision.retry) return;
-        const floor = asked.outcome.kind === 'response' ? (asked.outcome.retryAfterMs ?? 0) : 0;
-        expect(decision.delayMs).toBeGreaterThanOrEqual(floor);
+        const minimum = asked.outcome.kind === 'response' ? (asked.outcome.retryAfterMs ?? 0) : 0;
+        expect(decision.delayMs).toBeGreaterThanOrEqual(minimum);
         expect(decision.delayMs).toBeLessThanOrEqual(asked.timeLeftMs);
-        expect(decision.delayMs).toBeLessThanOrEqual(Math.max(floor, BACKOFF_CAP_MS));
+        expect(decision.delayMs).toBeLessThanOrEqual(minimum + BACKOFF_CAP_MS);
         expect(asked.attempt).toBeLessThanOrEqual(asked.retries);
       }),
     );
   });
-
-  it('property: the jitter runs from nothing to the exponential step, which is capped', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 2000 }), random, (attempt, chance) => {
-        const step = Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (attempt - 1));
-        expect(backoffMs(attempt, chance)).toBeGreaterThanOrEqual(0);
-        expect(backoffMs(attempt, chance)).toBeLessThanOrEqual(step);
-        expect(backoffMs(attempt, 0)).toBe(0);
-      }),
-    );
-    expect([1, 2, 3, 7].map((attempt) => backoffMs(attempt, 0.5))).toEqual([250, 500, 1000, 10_000]);
-  });
 });
 
-describe('the retry budget', () => {
-  it('is spent by repeats and filled again by successes, never beyond its size', () => {
-    const budget = new RetryBudget(2);
-    budget.giveBack();
-    expect([budget.take(), budget.take(), budget.take(), budget.take()]).toEqual([true, true, false, false]);
-    budget.giveBack();
-    expect([budget.take(), budget.take()]).toEqual([true, false]);
+it('property: the backoff is between zero and the exponential step, which is capped', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2000 }), random, (attempt, chance) => {
+      const step = Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (attempt - 1));
+      expect(backoffMs(attempt, chance)).toBeGreaterThanOrEqual(0);
+      expect(backoffMs(attempt, chance)).toBeLessThanOrEqual(step);
+      expect(backoffMs(attempt, 0)).toBe(0);
+    }),
+  );
+  expect([1, 2, 3, 7].map((attempt) => backoffMs(attempt, 0.5))).toEqual([250, 500, 1000, 10_000]);
+});
+
+it('property: the retry budget never allows more retries than its size and the successes together', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 20 }), fc.array(fc.boolean(), { maxLength: 200 }), (size, events) => {
+      const budget = new RetryBudget(size);
+      let left = size;
+      for (const success of events) {
+        if (success) {
+          budget.giveBack();
+          left = Math.min(size, left + 1);
+        } else {
+          expect(budget.take()).toBe(left > 0);
+          left = Math.max(0, left - 1);
+        }
+      }
+    }),
+  );
+});
+
+describe('parseRetryAfter', () => {
+  const NOW = Date.UTC(2026, 0, 1);
+  const at = (ms: number): string => new Date(ms).toUTCString();
+
+  it.each([
+    ['0', 0],
+    ['1', 1000],
+    [' 120 ', 120_000],
+    ['1.5', 1500],
+    ['0.0001', 1],
+    ['Thursday, 01-Jan-26 00:00:05 GMT', 5000],
+    ['Thu Jan  1 00:00:05 2026', 5000],
+    ['2026-01-01T00:00:05Z', 5000],
+    [at(NOW - 7000), 0],
+  ])('reads %j as %i ms', (header, expected) => {
+    expect(parseRetryAfter(header, undefined, NOW)).toBe(expected);
   });
 
-  it('property: never more repeats than its size and the successes together', () => {
+  it('reads a date relative to the Date of the same response, if that is readable', () => {
+    const theirs = NOW - 3_600_000;
+    expect(parseRetryAfter(at(theirs + 7000), at(theirs), NOW)).toBe(7000);
+    expect(parseRetryAfter(at(NOW + 7000), undefined, NOW)).toBe(7000);
+    expect(parseRetryAfter(at(NOW + 7000), 'yesterday', NOW)).toBe(7000);
+  });
+
+  it.each([
+    [undefined],
+    [''],
+    [' '],
+    ['soon'],
+    ['-5'],
+    ['1e3'],
+    ['0x10'],
+    ['1,5'],
+    ['1, 2'],
+    ['in 2050'],
+    ['after 5 seconds'],
+    ['Infinity'],
+    ['12:30'],
+  ])('ignores %j', (header) => {
+    expect(parseRetryAfter(header, undefined, NOW)).toBeUndefined();
+  });
+
+  it('property: any header is ignored or a wait that ends at a valid date', () => {
+    const header = fc.oneof(
+      fc.string(),
+      fc.bigInt({ min: 0n, max: 10n ** 40n }).map(String),
+      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+    );
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 20 }), fc.array(fc.boolean(), { maxLength: 200 }), (size, events) => {
-        const budget = new RetryBudget(size);
-        let taken = 0;
-        let successes = 0;
-        for (const success of events) {
-          if (success) {
-            budget.giveBack();
-            successes += 1;
-          } else if (budget.take()) taken += 1;
-          expect(taken).toBeLessThanOrEqual(size + successes);
-        }
+      fc.property(header, fc.option(fc.string(), { nil: undefined }), (text, date) => {
+        const ms = parseRetryAfter(text, date, NOW);
+        if (ms === undefined) return;
+        expect(ms).toBeGreaterThanOrEqual(0);
+        expect(new Date(NOW + ms).toISOString()).toMatch(/Z$/);
       }),
     );
   });

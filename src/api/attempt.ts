@@ -1,0 +1,133 @@
+import type { Clock } from '../clock.ts';
+import type { Safety } from '../contract/operations.ts';
+import { InterruptedError } from '../errors.ts';
+import { BodyInFlight, type StreamedBody } from './streamed-body.ts';
+import {
+  abortedFailure,
+  type HttpRequest,
+  TimeLimitReached,
+  type Transport,
+  type TransportResult,
+} from './transport.ts';
+
+/** What an observer (-v, --debug, progress) is told. Bodies and headers are not redacted. */
+export type TraceEvent =
+  | { readonly kind: 'request'; readonly attempt: number; readonly request: HttpRequest; readonly url: string }
+  | {
+      readonly kind: 'result';
+      readonly request: HttpRequest;
+      readonly url: string;
+      readonly result: TransportResult;
+      readonly ms: number;
+    }
+  | { readonly kind: 'wait'; readonly ms: number; readonly why: string };
+
+/** What every attempt needs from the client. */
+export interface AttemptDeps {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** Aborted by the first Ctrl-C. */
+  readonly interrupt: AbortSignal;
+  readonly trace: (event: TraceEvent) => void;
+}
+
+/** One attempt of a call. */
+export interface Attempt {
+  /** From 1. */
+  readonly number: number;
+  readonly url: string;
+  readonly request: Omit<HttpRequest, 'signal'>;
+  readonly stream: StreamedBody | undefined;
+  readonly safety: Safety;
+  /** When the call must have ended, in milliseconds since the epoch. */
+  readonly deadline: number;
+  /** The caller's own signal, which ends a `safe` call. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The longest that one attempt may take. With a streamed body, the longest without any of it being taken. */
+export const ATTEMPT_TIMEOUT_MS = 120_000;
+
+/** How long a `once` call in flight may continue after Ctrl-C. */
+const INTERRUPT_GRACE_MS = 5_000;
+
+/**
+ * Sends one request under the call's deadline, Ctrl-C, and the caller's own signal.
+ * @throws InterruptedError, or the caller's reason. From a `once` call that proves that it did nothing: after Ctrl-C, a `once`
+ * request in flight may continue for five seconds, and its end is returned
+ */
+export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<TransportResult> {
+  const { transport, clock, interrupt, trace } = deps;
+  const { safety, url, signal } = attempt;
+  if (interrupt.aborted) throw new InterruptedError('Interrupted.');
+  signal?.throwIfAborted();
+  // A request sent after the deadline could be carried out before the timer fires.
+  if (attempt.deadline <= clock.now()) return abortedFailure(AbortSignal.abort(new TimeLimitReached()), 'nothing');
+  const limits = new AttemptLimits(deps, attempt);
+  const body = attempt.stream ? new BodyInFlight(attempt.stream, () => limits.restartTimer()) : attempt.request.body;
+  limits.watch(body);
+  const request: HttpRequest = { ...attempt.request, body, signal: limits.signal };
+  const started = clock.now();
+  trace({ kind: 'request', attempt: attempt.number, request, url });
+  try {
+    const result = await transport.send(request);
+    trace({ kind: 'result', request, url, result, ms: clock.now() - started });
+    const isUndecided = safety === 'once' && result.sent === 'all';
+    if (result.kind === 'failure' && interrupt.aborted && !isUndecided) throw new InterruptedError('Interrupted.');
+    if (safety === 'safe') signal?.throwIfAborted();
+    return result;
+  } finally {
+    limits.stop();
+  }
+}
+
+/** Aborts an attempt when its time is up, on Ctrl-C, or with the caller's signal. */
+class AttemptLimits {
+  private readonly deps: AttemptDeps;
+  private readonly attempt: Attempt;
+  private readonly control = new AbortController();
+  private readonly over = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(deps: AttemptDeps, attempt: Attempt) {
+    this.deps = deps;
+    this.attempt = attempt;
+  }
+
+  get signal(): AbortSignal {
+    return this.control.signal;
+  }
+
+  watch(body: HttpRequest['body']): void {
+    const { safety, signal } = this.attempt;
+    const once = { once: true, signal: this.over.signal };
+    this.restartTimer();
+    this.deps.interrupt.addEventListener('abort', () => this.onInterrupt(body), once);
+    if (safety === 'safe') signal?.addEventListener('abort', () => this.control.abort(signal.reason), once);
+  }
+
+  restartTimer(): void {
+    if (this.over.signal.aborted) return;
+    clearTimeout(this.timer);
+    const timeLeft = Math.max(0, this.attempt.deadline - this.deps.clock.now());
+    const expire = () => this.control.abort(new TimeLimitReached());
+    this.timer = setTimeout(expire, Math.min(ATTEMPT_TIMEOUT_MS, timeLeft));
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.over.abort();
+  }
+
+  private onInterrupt(body: HttpRequest['body']): void {
+    const abort = (): void => this.control.abort(new InterruptedError('Interrupted.'));
+    const isIncomplete = body instanceof BodyInFlight && body.sent !== 'all';
+    if (this.attempt.safety !== 'once' || isIncomplete) {
+      abort();
+      return;
+    }
+    const why = 'at most for the response; press Ctrl-C again to stop at once';
+    this.deps.trace({ kind: 'wait', ms: INTERRUPT_GRACE_MS, why });
+    this.deps.clock.sleep(INTERRUPT_GRACE_MS, this.over.signal).then(abort, () => undefined);
+  }
+}

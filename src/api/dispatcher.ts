@@ -1,0 +1,75 @@
+import { setFlagsFromString } from 'node:v8';
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+
+/** The proxy for https services. */
+export interface HttpsProxy {
+  readonly url: string;
+  /** The hosts that are reached without it, in the format of NO_PROXY. */
+  readonly noProxy: string;
+  /** The environment variable that names it. */
+  readonly from: string;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Creates a connection pool of our own, which nothing else in the process can change. */
+export function createDispatcher(proxy: HttpsProxy | undefined): Dispatcher {
+  // Optimizing undici's WebAssembly parser takes longer than most commands run, and exiting would wait for it.
+  setFlagsFromString('--liftoff-only');
+  const connect = { timeout: CONNECT_TIMEOUT_MS };
+  if (!proxy) return new Agent({ connect });
+  const factory = (origin: string | URL, options: Pool.Options): Dispatcher =>
+    new Pool(origin, {
+      ...options,
+      connect: typeof options.connect === 'function' ? nameProxyErrors(options.connect, proxy) : connect,
+    });
+  // Without `httpProxy`, the agent would read the environment of the process.
+  return new EnvHttpProxyAgent({ httpsProxy: proxy.url, noProxy: proxy.noProxy, httpProxy: '', connect, factory });
+}
+
+/** A proxy that opened no tunnel: the request never left this machine. */
+class ProxyError extends Error {
+  /** `PROXY_REFUSED` for a 4xx, which a retry does not change. */
+  readonly code: 'PROXY_REFUSED' | 'PROXY_FAILED';
+
+  constructor({ url, from }: HttpsProxy, code: ProxyError['code'], what: string, cause: Error) {
+    const { protocol, host } = new URL(url);
+    super(`the proxy ${protocol}//${host} (from ${from}) ${what}`, { cause });
+    this.code = code;
+  }
+}
+
+/** What a proxy did, by the code of the error. Errors with other codes come from the TLS connection to the service. */
+const PROXY_PROBLEMS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused the connection',
+  ENOTFOUND: 'has an unknown host name',
+  EAI_AGAIN: 'has a host name that could not be looked up',
+  EHOSTUNREACH: 'cannot be reached',
+  ENETUNREACH: 'cannot be reached',
+  ETIMEDOUT: 'did not respond in time',
+  UND_ERR_CONNECT_TIMEOUT: 'did not respond in time',
+  UND_ERR_SOCKET: 'closed the connection',
+};
+
+/**
+ * Names the proxy in the errors of a tunnel. The code must change, too: after UND_ERR_SOCKET undici connects again at once,
+ * thousands of times a second to a proxy that closes every connection.
+ */
+function nameProxyErrors(connect: buildConnector.connector, proxy: HttpsProxy): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...result) => {
+      const [error] = result;
+      if (error) callback(toProxyError(error, proxy), null);
+      else callback(...result);
+    });
+}
+
+function toProxyError(error: Error, proxy: HttpsProxy): Error {
+  const [, status] = /^Proxy response \((\d+)\)/.exec(error.message) ?? [];
+  if (status !== undefined) {
+    const code = status.startsWith('4') ? 'PROXY_REFUSED' : 'PROXY_FAILED';
+    return new ProxyError(proxy, code, `answered ${status}`, error);
+  }
+  const problem = 'code' in error ? PROXY_PROBLEMS[String(error.code)] : undefined;
+  return problem === undefined ? error : new ProxyError(proxy, 'PROXY_FAILED', problem, error);
+}

@@ -1,0 +1,56 @@
+import type { Dispatcher } from 'undici';
+
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** A response that a retry would only bring again. */
+export class UnreadableBody extends Error {
+  readonly code: 'BODY_TOO_LARGE' | 'BODY_ENCODING';
+
+  constructor(code: UnreadableBody['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Reads the body of a response as text.
+ * @throws UnreadableBody when it is larger than 64 MiB or in an encoding that the tool does not know
+ */
+export async function readBody(body: Dispatcher.ResponseData['body'], encoding: string | undefined): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  const bytes = Buffer.concat(chunks, size);
+  const plain = encoding === undefined || encoding === 'identity' || size === 0 ? bytes : await decode(bytes, encoding);
+  // Unlike Buffer's own, this decoder drops a byte order mark.
+  return new TextDecoder().decode(plain);
+}
+
+function tooLarge(): UnreadableBody {
+  return new UnreadableBody('BODY_TOO_LARGE', `the response is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
+}
+
+/** The tool asks for no encoding; some gateways compress anyway. */
+async function decode(bytes: Buffer, encoding: string): Promise<Buffer> {
+  const { brotliDecompressSync, gunzipSync, inflateSync } = await import('node:zlib');
+  const decoders = new Map([
+    ['gzip', gunzipSync],
+    ['x-gzip', gunzipSync],
+    ['deflate', inflateSync],
+    ['br', brotliDecompressSync],
+  ]);
+  const decompress = decoders.get(encoding.toLowerCase());
+  if (!decompress) {
+    throw new UnreadableBody('BODY_ENCODING', `the response has the encoding ${encoding}, which was not requested`);
+  }
+  try {
+    return decompress(bytes, { maxOutputLength: MAX_BODY_BYTES });
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    throw isTooLarge ? tooLarge() : error;
+  }
+}
