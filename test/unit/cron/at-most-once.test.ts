@@ -5,8 +5,8 @@ import { anySays, anyWaves, copies, play, playMerged } from './scenario.ts';
 /** A sweep plays many more. */
 const RUNS = 200;
 
-describe('whatever happens between any number of processes, a service and a file', () => {
-  it('makes a job at most once, loses no id, claims nothing that is not there, and leaves a way out', async () => {
+describe('any number of processes with a service and a state file, whatever fails', () => {
+  it('create a job at most once, lose no id, report only what exists, and leave a way to settle every job', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), anySays, anyWaves, async (scheduler, says, waves) => {
         expect(await play(scheduler, says, waves)).toEqual([]);
@@ -15,7 +15,7 @@ describe('whatever happens between any number of processes, a service and a file
     );
   });
 
-  it('holds for copies of the file that grew apart and were merged', async () => {
+  it('do so also with copies of the state file that diverged and were merged', async () => {
     const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), copies, picks, fc.boolean(), async (scheduler, waves, pick, twice) => {

@@ -7,35 +7,35 @@ import { keyOf } from './world.ts';
 const key = keyOf(DAILY);
 const PLAIN = { ensure: false, dryRun: false };
 
-describe('a job that nobody has', () => {
-  it('is reserved, posted and recorded', async () => {
+describe('a new job', () => {
+  it('is reserved, posted, and recorded', async () => {
     const world = calmWorld();
     expect(await create(world, DAILY)).toEqual({ status: 'created', key, cron_job_id: 'cron_1' });
     expect(story(world)).toEqual(['reserved', 'created']);
   });
 
-  it('is planned in a dry run, and nothing is written or sent', async () => {
+  it('is planned in a dry run, without writing or sending anything', async () => {
     const world = calmWorld();
     expect(await create(world, DAILY, { dryRun: true })).toEqual({ status: 'planned', key });
     expect(world).toMatchObject({ file: { text: '' }, posts: 0 });
   });
 
-  it('is created where the list cannot be read: the file guards alone', async () => {
+  it('is created when the list cannot be read: the state file alone prevents a duplicate', async () => {
     const world = calmWorld();
     await create(world, DAILY, { list: 'closed' });
     expect(await create(world, DAILY, { list: 'closed' })).toMatchObject({ status: 'blocked', why: 'same' });
     expect(world.posts).toBe(1);
   });
 
-  it('is not created where the list fails in passing, and nothing is written', async () => {
+  it('is not created when reading the list fails temporarily, and nothing is written', async () => {
     const world = calmWorld();
     await expect(create(world, DAILY, { list: 'failing' })).rejects.toBeInstanceOf(ServiceError);
     expect(world).toMatchObject({ file: { text: '' }, posts: 0 });
   });
 });
 
-describe('a job that the file knows', () => {
-  it('is blocked, and is a success where that is wanted', async () => {
+describe('a job in the state file', () => {
+  it('is blocked without --ensure and exists with it', async () => {
     const world = calmWorld();
     await create(world, DAILY);
     const known = { key, cron_job_id: 'cron_1' };
@@ -44,24 +44,27 @@ describe('a job that the file knows', () => {
     expect(world.posts).toBe(1);
   });
 
-  it.each([true, false])('is blocked with other content (ensure: %s), and the difference is told', async (ensure) => {
-    const world = calmWorld();
-    await create(world, DAILY);
-    expect(await create(world, LATER, { ensure })).toMatchObject({
-      status: 'blocked',
-      why: 'different',
-      differences: [{ field: 'hour', before: '9', after: '10' }],
-    });
-  });
+  it.each([true, false])(
+    'is blocked with different content, and reports the difference (ensure: %s)',
+    async (ensure) => {
+      const world = calmWorld();
+      await create(world, DAILY);
+      expect(await create(world, LATER, { ensure })).toMatchObject({
+        status: 'blocked',
+        why: 'different',
+        differences: [{ field: 'hour', before: '9', after: '10' }],
+      });
+    },
+  );
 
-  it('is blocked with another schedule also where its instructions were never told', async () => {
+  it('is blocked with a different schedule even if its instructions are not known', async () => {
     const world = calmWorld();
     world.listed = () => [{ cron_job_id: 'cron_7', ...DAILY, instructions: undefined }];
     expect(await create(world, DAILY)).toMatchObject({ status: 'adopted', cron_job_id: 'cron_7' });
     expect(await create(world, LATER, { ensure: true })).toMatchObject({ status: 'blocked', why: 'different' });
   });
 
-  it('is gone where the service lists it no more, which a list that is older than the job does not prove', async () => {
+  it('is gone once the service no longer lists it, but not when the list is older than the job', async () => {
     const world = calmWorld();
     const early = world.process();
     const nothing = { kind: 'read' as const, same: [], maybe: [], isListed: () => false };
@@ -76,7 +79,7 @@ describe('a job that the file knows', () => {
   });
 });
 
-describe('a job that only the service knows', () => {
+describe('a job that only the service has', () => {
   it('is adopted', async () => {
     const world = calmWorld();
     world.make(DAILY);
@@ -86,7 +89,7 @@ describe('a job that only the service knows', () => {
     expect(world.posts).toBe(0);
   });
 
-  it('is recorded and blocked where it has other content', async () => {
+  it('is recorded, and blocked when its content differs', async () => {
     const world = calmWorld();
     world.make(LATER);
     world.now += 5_000;
@@ -94,7 +97,7 @@ describe('a job that only the service knows', () => {
     expect(story(world)).toEqual(['adopted']);
   });
 
-  it('is not guessed where there are several', async () => {
+  it('is not guessed when there are several', async () => {
     const world = calmWorld();
     const candidates = [world.make(DAILY), world.make(DAILY)];
     world.now += 5_000;
@@ -102,7 +105,7 @@ describe('a job that only the service knows', () => {
     expect(world.file.text).toBe('');
   });
 
-  it('blocks where the service does not say whose it is, and the file does not know it', async () => {
+  it('is ambiguous when the service does not say whose it is and the state file does not have it', async () => {
     const world = calmWorld({ ...ALL, agents: false });
     world.make({ ...DAILY, agent_id: 'agt_z' });
     world.now += 5_000;
@@ -110,7 +113,7 @@ describe('a job that only the service knows', () => {
     expect(world.records()).toEqual([]);
   });
 
-  it('is remembered where it is of another content, and no block where the file knows whose it is', async () => {
+  it('does not block with other content, or when the state file knows whose it is', async () => {
     const world = calmWorld({ ...ALL, agents: false });
     world.make({ ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' });
     world.now += 5_000;
@@ -122,13 +125,13 @@ describe('a job that only the service knows', () => {
 });
 
 describe('a POST', () => {
-  it.each(['refused', 'unsent'] as const)('that was %s leaves the key free', async (post) => {
+  it.each(['refused', 'unsent'] as const)('that was %s releases the key', async (post) => {
     const world = calmWorld();
     expect(await create(world, DAILY, { post })).toMatchObject({ status: 'failed', isReleased: true });
     expect(await create(world, DAILY)).toMatchObject({ status: 'created' });
   });
 
-  it.each(['lost', 'vanished', 'broken'] as const)('whose answer was %s blocks its key, and no other', async (post) => {
+  it.each(['lost', 'vanished', 'broken'] as const)('whose response was %s blocks only its key', async (post) => {
     const world = calmWorld();
     expect(await create(world, DAILY, { post })).toMatchObject({ status: 'unknown', key });
     const posts = world.posts;
@@ -137,7 +140,7 @@ describe('a POST', () => {
     expect(await create(world, { ...DAILY, name: 'weekly' })).toMatchObject({ status: 'created' });
   });
 
-  it('is not sent after the time that was reserved for it', async () => {
+  it('is not sent after the deadline of its reservation', async () => {
     const world = calmWorld();
     const deps = world.process({ remainingMs: 20_000 }).createDeps();
     const { read } = deps.ledger;
@@ -154,7 +157,7 @@ describe('a POST', () => {
     expect(world.posts).toBe(0);
   });
 
-  it('is never reserved for longer than two minutes, however patient the command', async () => {
+  it('is never reserved for much longer than two minutes, whatever the --timeout', async () => {
     const world = calmWorld();
     await create(world, DAILY, { remainingMs: 10 * 3_600_000 });
     const [reserved] = world.records();
@@ -164,15 +167,18 @@ describe('a POST', () => {
   });
 });
 
-describe('a file that cannot be written', () => {
-  it.each(['out', 'in', 0.5, 0.999] as const)('stops it before the POST (%s), and the key stays free', async (fate) => {
-    const world = calmWorld();
-    await expect(create(world, DAILY, { appends: [fate] })).rejects.toBeInstanceOf(LocalError);
-    expect(world.posts).toBe(0);
-    expect(await create(world, DAILY)).toMatchObject({ status: 'created' });
-  });
+describe('a state file that cannot be written', () => {
+  it.each(['out', 'in', 0.5, 0.999] as const)(
+    'prevents the POST and leaves the key free (append: %s)',
+    async (fate) => {
+      const world = calmWorld();
+      await expect(create(world, DAILY, { appends: [fate] })).rejects.toBeInstanceOf(LocalError);
+      expect(world.posts).toBe(0);
+      expect(await create(world, DAILY)).toMatchObject({ status: 'created' });
+    },
+  );
 
-  it('after the POST: the id is kept beside it, and the key stays blocked', async () => {
+  it('after the POST keeps the id in a recovery record and the key blocked', async () => {
     const world = calmWorld();
     const outcome = await create(world, DAILY, { appends: ['ok', 'out'] });
     expect(outcome).toMatchObject({
@@ -184,7 +190,7 @@ describe('a file that cannot be written', () => {
     expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
   });
 
-  it('after the POST and not beside it either: the id is told', async () => {
+  it('after the POST still reports the id when no recovery record can be written either', async () => {
     const world = calmWorld();
     expect(await create(world, DAILY, { appends: ['ok', 'out'], isRecovered: false })).toMatchObject({
       cron_job_id: 'cron_1',
@@ -192,14 +198,14 @@ describe('a file that cannot be written', () => {
     });
   });
 
-  it('says that the key stays blocked where it could not be set free', async () => {
+  it('reports that the key stays blocked when it cannot be released', async () => {
     const world = calmWorld();
     const outcome = await create(world, DAILY, { post: 'refused', appends: ['ok', 'out'] });
     expect(outcome).toMatchObject({ status: 'failed', isReleased: false });
     expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
   });
 
-  it('stops it where the reservation cannot be read back', async () => {
+  it('prevents the POST when the reservation cannot be read back', async () => {
     const world = calmWorld();
     const guard = world.process().createDeps();
     const ledger = { ...guard.ledger, append: async () => undefined };
@@ -209,7 +215,7 @@ describe('a file that cannot be written', () => {
 });
 
 describe('another process', () => {
-  it('that is at work blocks, and is waited for where its job is wanted', async () => {
+  it('that is creating the job blocks without --ensure and is waited for with it', async () => {
     const world = calmWorld();
     const first = world.process();
     let others: unknown[] = [];
@@ -223,7 +229,7 @@ describe('another process', () => {
     expect(world.posts).toBe(1);
   });
 
-  it('that died with the job reserved leaves it unknown', async () => {
+  it('that died after reserving the job leaves it unknown', async () => {
     const world = calmWorld();
     expect(await create(world, DAILY, { diesAt: 6 })).toBe('died');
     expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
@@ -232,26 +238,23 @@ describe('another process', () => {
   it.each([
     [true, { status: 'exists', cron_job_id: 'cron_9' }],
     [false, { status: 'blocked', why: 'same', cron_job_id: 'cron_9' }],
-  ])(
-    'that ended after the log was read, having recorded its job, did not die (ensure: %s)',
-    async (ensure, outcome) => {
-      const world = calmWorld();
-      await create(world, DAILY, { diesAt: 6 });
-      const [reserved] = world.records();
-      if (reserved?.kind !== 'reserved') throw new Error('Nothing was reserved.');
-      const { ledger } = world.process();
-      const hasEnded = async () => {
-        const { id: reservation, key: of, at, snapshot } = reserved;
-        await ledger.append({ kind: 'created', id: 'late', at, key: of, snapshot, reservation, remoteId: 'cron_9' });
-        return true;
-      };
-      const deps = { ...world.process().createDeps(), hasEnded };
-      expect(await createOnce(DAILY, deps, { ensure, dryRun: false })).toMatchObject(outcome);
-      expect(world.posts).toBe(0);
-    },
-  );
+  ])('that recorded its job and ended after the log was read counts as done (ensure: %s)', async (ensure, outcome) => {
+    const world = calmWorld();
+    await create(world, DAILY, { diesAt: 6 });
+    const [reserved] = world.records();
+    if (reserved?.kind !== 'reserved') throw new Error('Nothing was reserved.');
+    const { ledger } = world.process();
+    const hasEnded = async () => {
+      const { id: reservation, key: of, at, snapshot } = reserved;
+      await ledger.append({ kind: 'created', id: 'late', at, key: of, snapshot, reservation, remoteId: 'cron_9' });
+      return true;
+    };
+    const deps = { ...world.process().createDeps(), hasEnded };
+    expect(await createOnce(DAILY, deps, { ensure, dryRun: false })).toMatchObject(outcome);
+    expect(world.posts).toBe(0);
+  });
 
-  it('on another machine counts as at work until its time is up', async () => {
+  it('on another machine counts as alive until its deadline', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, machine: 1, remainingMs: 20_000 });
     expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'in_progress' });
@@ -259,7 +262,7 @@ describe('another process', () => {
     expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
   });
 
-  it('whose clock was far ahead does not block the key until then', async () => {
+  it('whose clock was far ahead does not block the key for that long', async () => {
     const world = calmWorld();
     const { now } = world;
     world.now += 365 * 24 * 3_600_000;
@@ -268,7 +271,7 @@ describe('another process', () => {
     expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'unknown' });
   });
 
-  it('that was not first and cannot say so ends, as nothing else could be trusted', async () => {
+  it('that was not first and cannot release its reservation fails instead of waiting for itself', async () => {
     const world = calmWorld();
     const late = world.process({ appends: ['ok', 'out'] });
     const deps = late.createDeps();

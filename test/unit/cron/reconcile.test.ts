@@ -7,7 +7,7 @@ import { keyOf } from './world.ts';
 const NO_AGENTS = { ...ALL, agents: false };
 const OF_ANOTHER = { ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' };
 
-describe('a job whose answer was lost', () => {
+describe('a job whose response was lost', () => {
   it('is adopted from the list', async () => {
     const world = calmWorld();
     world.make({ ...DAILY, name: 'weekly' });
@@ -19,7 +19,7 @@ describe('a job whose answer was lost', () => {
     expect(await reconcile(world)).toEqual([]);
   });
 
-  it('that is not listed stays open, and is released on the word that it was not created, after the grace', async () => {
+  it('that is not listed is released after the grace period, and only when it is assumed not created', async () => {
     const world = calmWorld();
     await create(world, DAILY, { post: 'vanished' });
     expect(await reconcile(world)).toMatchObject([
@@ -31,14 +31,14 @@ describe('a job whose answer was lost', () => {
     expect(await create(world, DAILY)).toMatchObject({ status: 'created' });
   });
 
-  it('that comes into the list during the grace is adopted', async () => {
+  it('that appears in the list during the grace period is adopted', async () => {
     const world = calmWorld();
     await create(world, DAILY, { post: 'lost' });
     expect(world.listed()).toEqual([]);
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_1' }]);
   });
 
-  it('is not guessed where there are several, nor assumed away', async () => {
+  it('is neither guessed nor assumed away when several match', async () => {
     const world = calmWorld();
     await create(world, DAILY, { post: 'lost' });
     world.make(DAILY);
@@ -47,18 +47,21 @@ describe('a job whose answer was lost', () => {
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'unknown', candidates }]);
   });
 
-  it.each([LATER, { ...DAILY, instructions: 'Sing.' }])('is not taken for a job with other content', async (other) => {
-    const world = calmWorld();
-    await create(world, DAILY, { post: 'vanished' });
-    world.make(other);
-    world.now += 60_000;
-    expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'unknown', candidates: ['cron_1'] }]);
-  });
+  it.each([LATER, { ...DAILY, instructions: 'Sing.' }])(
+    'is not matched to a job with different content',
+    async (other) => {
+      const world = calmWorld();
+      await create(world, DAILY, { post: 'vanished' });
+      world.make(other);
+      world.now += 60_000;
+      expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'unknown', candidates: ['cron_1'] }]);
+    },
+  );
 
   it.each([
     { ...LATER, instructions: undefined },
     { ...DAILY, instructions: 'Sing.', schedule: undefined },
-  ])('is not taken for one of which only a part is known that differs', async (listed) => {
+  ])('is not matched to a job whose only known part differs', async (listed) => {
     const world = calmWorld();
     await create(world, DAILY, { post: 'vanished' });
     world.now += 60_000;
@@ -66,7 +69,7 @@ describe('a job whose answer was lost', () => {
     expect(await reconcile(world)).toMatchObject([{ status: 'unknown', candidates: ['cron_9'] }]);
   });
 
-  it('of which another job is known needs no word, once nothing else is listed', async () => {
+  it('is released without an assumption when another job of its key is recorded', async () => {
     const world = calmWorld();
     await create(world, DAILY, { post: 'vanished' });
     const reserved = world.file.text;
@@ -79,8 +82,8 @@ describe('a job whose answer was lost', () => {
   });
 });
 
-describe('where the service does not say whose a job is', () => {
-  it('one that was not there before is the one', async () => {
+describe('when the service does not say whose a job is', () => {
+  it('a job that was not listed before the reservation is adopted', async () => {
     const world = calmWorld(NO_AGENTS);
     world.make(OF_ANOTHER);
     world.now += 5_000;
@@ -89,7 +92,7 @@ describe('where the service does not say whose a job is', () => {
     expect(await reconcile(world)).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_2' }]);
   });
 
-  it('one that was there before is not', async () => {
+  it('a job that was listed before the reservation is not adopted', async () => {
     const world = calmWorld(NO_AGENTS);
     world.make(OF_ANOTHER);
     world.now += 5_000;
@@ -98,7 +101,7 @@ describe('where the service does not say whose a job is', () => {
     expect(await reconcile(world)).toMatchObject([{ status: 'unknown', candidates: [] }]);
   });
 
-  it('one that the file knows, or knew, of another agent is not', async () => {
+  it('a job that the state file has, or had, for another agent is not adopted', async () => {
     const world = calmWorld(NO_AGENTS);
     await create(world, DAILY, { post: 'vanished' });
     await create(world, OF_ANOTHER);
@@ -110,7 +113,7 @@ describe('where the service does not say whose a job is', () => {
     expect(await reconcile(world)).toMatchObject([{ status: 'unknown', candidates: [] }]);
   });
 
-  it('one that another open request may have made is not guessed', async () => {
+  it('a job that another open reservation may have created is not guessed', async () => {
     const world = calmWorld(NO_AGENTS);
     await create(world, DAILY, { post: 'vanished' });
     await create(world, { ...DAILY, agent_id: 'agt_b' }, { post: 'lost' });
@@ -121,7 +124,7 @@ describe('where the service does not say whose a job is', () => {
     ]);
   });
 
-  it('one that another open request cannot have made, by its content, is the one', async () => {
+  it('a job whose content rules out the other open reservation is adopted', async () => {
     const world = calmWorld(NO_AGENTS);
     await create(world, DAILY, { post: 'lost' });
     await create(world, { ...LATER, agent_id: 'agt_b' }, { post: 'vanished' });
@@ -129,7 +132,7 @@ describe('where the service does not say whose a job is', () => {
     expect(await reconcile(world)).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_1' }, { candidates: [] }]);
   });
 
-  it('one that an earlier request with other content may have made is not taken for the later one', async () => {
+  it('a job that an earlier reservation with other content may have created is not adopted for the later one', async () => {
     const world = calmWorld({ ...NO_AGENTS, contents: false });
     await create(world, DAILY, { post: 'lost', list: 'closed' });
     const first = world.file.text;
@@ -143,7 +146,7 @@ describe('where the service does not say whose a job is', () => {
     ]);
   });
 
-  it('and not its name either, nothing is adopted', async () => {
+  it('nothing is adopted when it does not say the name either', async () => {
     const world = calmWorld({ ...NO_AGENTS, names: false });
     await create(world, DAILY, { post: 'lost' });
     world.now += 60_000;
@@ -152,14 +155,14 @@ describe('where the service does not say whose a job is', () => {
 });
 
 describe('a process that reserved a job', () => {
-  it('and is at work is left alone, also where that cannot be seen from here', async () => {
+  it('and may still be running on another machine is left alone', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, machine: 1 });
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'in_progress' }]);
     expect(story(world)).toEqual(['reserved']);
   });
 
-  it('and was killed may have sent it until then, so the grace begins when that is seen', async () => {
+  it('and was killed may have sent it until then, so the grace period starts when that is found', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, remainingMs: 60_000 });
     world.now += 20_000;
@@ -168,7 +171,7 @@ describe('a process that reserved a job', () => {
     expect(world.now - before).toBeGreaterThan(9_000);
   });
 
-  it('and was killed long ago is waited for no more', async () => {
+  it('and was killed long ago is not waited for', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, remainingMs: 60_000 });
     world.now += 3_600_000;
@@ -178,26 +181,26 @@ describe('a process that reserved a job', () => {
   });
 });
 
-describe('a record that was left beside the file', () => {
-  it('is taken up, and removed after that', async () => {
+describe('a recovery record', () => {
+  it('is appended to the state file, and removed after that', async () => {
     const world = calmWorld();
     await create(world, DAILY, { appends: ['ok', 'out'] });
     const removed: unknown[] = [];
-    const left = world.recovery.map((record) => ({ record }));
-    const taken = await replayRecovery(left, world.process().ledger, async (each) => {
+    const files = world.recovery.map((record) => ({ record }));
+    const replayed = await replayRecovery(files, world.process().ledger, async (each) => {
       expect(story(world)).toEqual(['reserved', 'created']);
       removed.push(each);
     });
-    expect(taken).toEqual(world.recovery);
-    expect(removed).toEqual(left);
+    expect(replayed).toEqual(world.recovery);
+    expect(removed).toEqual(files);
     expect(await reconcile(world)).toEqual([]);
   });
 
-  it('is taken up where only another service gave out the same id', async () => {
+  it('is appended when only another service has given out the same id', async () => {
     const world = calmWorld();
     await create(world, DAILY, { appends: ['ok', 'out'] });
     const [record] = world.recovery;
-    if (record?.kind !== 'created') throw new Error('nothing was left');
+    if (record?.kind !== 'created') throw new Error('Nothing was recovered.');
     const { ledger } = world.process();
     const snapshot = { ...record.snapshot, origin: 'https://elsewhere.example/v1' };
     const elsewhere = { ...record, id: 'elsewhere', key: 'elsewhere', snapshot };
@@ -205,20 +208,20 @@ describe('a record that was left beside the file', () => {
     expect(await replayRecovery([{ record }], ledger, async () => undefined)).toEqual([record]);
   });
 
-  it('is only removed where its id was recorded since, so that what was forgotten stays forgotten', async () => {
+  it('is only removed when its id was recorded since, so that a forgotten job stays forgotten', async () => {
     const world = calmWorld();
     await create(world, DAILY, { appends: ['ok', 'out'] });
     world.now += 5_000;
     await reconcile(world);
     const before = world.file.text;
-    const left = world.recovery.map((record) => ({ record }));
-    expect(await replayRecovery(left, world.process().ledger, async () => undefined)).toEqual([]);
+    const files = world.recovery.map((record) => ({ record }));
+    expect(await replayRecovery(files, world.process().ledger, async () => undefined)).toEqual([]);
     expect(world.file.text).toBe(before);
   });
 });
 
 describe('adopting a recorded job again by hand', () => {
-  it('keeps its recorded content where the service does not say it', async () => {
+  it('keeps its recorded content when the service does not say it', async () => {
     const world = calmWorld({ ...ALL, contents: false });
     await create(world, DAILY);
     world.now += 5_000;

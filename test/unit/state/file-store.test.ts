@@ -16,7 +16,7 @@ async function read(readNew: () => AsyncIterable<StoreEntry>): Promise<string[]>
   return entries;
 }
 
-test('reads on where it stopped, with the numbers of the lines', async () => {
+test('each read continues where the last one stopped, with the right line numbers', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const { readNew } = fileStore(path);
   expect(await read(readNew)).toEqual([]);
@@ -27,7 +27,7 @@ test('reads on where it stopped, with the numbers of the lines', async () => {
   expect(await read(readNew)).toEqual(['6 c', '7 duplicate']);
 });
 
-test('judges a line that comes later once it has its end: it may be in the middle of being written', async () => {
+test('a last line without its end is judged once it has one, as it may still be being written', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const { readNew } = fileStore(path);
   const whole = line('b');
@@ -42,7 +42,7 @@ test('judges a line that comes later once it has its end: it may be in the middl
   expect(await read(readNew)).toEqual([]);
 });
 
-test('tells of a torn last line that was there from the beginning', async () => {
+test('a torn last line is reported by the first read', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const { readNew } = fileStore(path);
   writeFileSync(path, line('a') + line('b').slice(0, 40));
@@ -52,14 +52,14 @@ test('tells of a torn last line that was there from the beginning', async () => 
   expect(await read(readNew)).toEqual(['2 damaged', '3 c']);
 });
 
-test('takes a last line without its end that is whole', async () => {
+test('an intact last line without a line end counts', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const { readNew } = fileStore(path);
   writeFileSync(path, line('a') + line('b').trimEnd());
   expect(await read(readNew)).toEqual(['1 a', '2 b']);
 });
 
-test('goes on behind a line that is too long', async () => {
+test('reading continues after a line that is too long', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const { readNew } = fileStore(path);
   writeFileSync(path, `${line('a')}${'x'.repeat(3 * 1024 * 1024)}\n${line('b')}`);
@@ -68,7 +68,7 @@ test('goes on behind a line that is too long', async () => {
   expect(await read(readNew)).toEqual(['4 c']);
 });
 
-test('reads another file in its place from the beginning', async () => {
+test('another file that takes the place of the log is read from its beginning', async () => {
   const directory = tempDirectory();
   const path = join(directory, 'state.jsonl');
   const { readNew } = fileStore(path);
@@ -79,7 +79,7 @@ test('reads another file in its place from the beginning', async () => {
   expect(await read(readNew)).toEqual(['restart', '1 a', '2 c', '3 d']);
 });
 
-test('reads a file that was rewritten in place from the beginning, though it did not become shorter', async () => {
+test('a file that was rewritten in place is read from its beginning, even if it did not become shorter', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const { readNew } = fileStore(path);
   writeFileSync(path, line('a') + line('b'));
@@ -88,7 +88,7 @@ test('reads a file that was rewritten in place from the beginning, though it did
   expect(await read(readNew)).toEqual(['restart', '1 c', '2 d', '3 e']);
 });
 
-test('of a file that is read once a last line without its end is looked at again a moment later', async () => {
+test('readLog looks again at a last line without its end a moment later', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const whole = line('b');
   const half = line('a') + whole.slice(0, 40);

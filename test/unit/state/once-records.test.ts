@@ -33,11 +33,11 @@ function read(...records: Record[]) {
 }
 
 describe('the history of a key', () => {
-  it('begins empty', () => {
+  it('is empty at first', () => {
     expect(read()).toEqual({ objects: [], open: [] });
   });
 
-  it('has the open reservations in the order of the file', () => {
+  it('lists open reservations in log order', () => {
     expect(read(reserved('b'), reserved('a')).open).toEqual(['b', 'a']);
   });
 
@@ -47,38 +47,38 @@ describe('the history of a key', () => {
     ['released', ended('released', '2', '1'), { objects: [], open: [] }],
     ['unknown', ended('unknown', '2', '1'), { objects: [], open: ['1?'] }],
     ['forgotten', forgotten('2', ['1']), { objects: [], open: [] }],
-  ])('ends a reservation that was %s', (_, record, history) => {
+  ])('ends a reservation that was %s, or marks it unknown', (_, record, history) => {
     expect(read(reserved('1'), record)).toEqual(history);
   });
 
-  it('releases what was unknown', () => {
+  it('releases a reservation that was unknown', () => {
     expect(read(reserved('1'), ended('unknown', '2', '1'), ended('released', '3', '1')).open).toEqual([]);
   });
 
-  it('counts an id whatever else was recorded of its reservation', () => {
+  it('counts a recorded id whatever else was recorded about its reservation', () => {
     const created = recorded('created', '3', 'cron_1', '1');
     expect(read(reserved('1'), ended('released', '2', '1'), created).objects).toEqual(['cron_1']);
     expect(read(reserved('1'), forgotten('2', ['1']), created).objects).toEqual(['cron_1']);
   });
 
-  it('forgets what is named, not what another copy of the file says', () => {
+  it('forgets only the records that are named, not those of a merged copy', () => {
     const mine = recorded('created', '2', 'cron_1', '1');
     const theirs = recorded('created', '4', 'cron_2', '3');
     expect(read(reserved('1'), mine, reserved('3'), theirs, forgotten('5', ['2'])).objects).toEqual(['cron_2']);
   });
 
-  it('knows a job again that was forgotten and then adopted', () => {
+  it('counts an object that was forgotten and then adopted', () => {
     const records = [recorded('created', '2', 'cron_1', null), forgotten('3', ['2'])];
     expect(read(...records, recorded('adopted', '4', 'cron_1', null)).objects).toEqual(['cron_1']);
   });
 
-  it('has a job once that was recorded twice', () => {
+  it('counts an object once that was recorded twice', () => {
     expect(read(recorded('adopted', '2', 'cron_1', null), recorded('created', '3', 'cron_1', '1')).objects).toEqual([
       'cron_1',
     ]);
   });
 
-  it('is one for each key', () => {
+  it('is separate for each key', () => {
     const histories = keyHistories([reserved('1', 'k'), reserved('2', 'l'), ended('released', '3', '1')]);
     expect([...histories].map(([key, { open }]) => [key, open.length])).toEqual([
       ['k', 0],
@@ -101,7 +101,7 @@ const anyRecord: fc.Arbitrary<Record> = fc.oneof(
 const anyRecords = fc.uniqueArray(anyRecord, { selector: (record) => record.id, maxLength: 12 });
 
 describe('any records', () => {
-  it('say the same in any order, but for the order itself', () => {
+  it('say the same in any order, except for the order itself', () => {
     fc.assert(
       fc.property(
         anyRecords.chain((records) =>
@@ -118,7 +118,7 @@ describe('any records', () => {
     );
   });
 
-  it('leave nothing when all that is live is forgotten', () => {
+  it('leave nothing once every live record is forgotten', () => {
     fc.assert(
       fc.property(anyRecords, (records) => {
         expect(read(...records, forgotten('f', liveRecordIds(records)))).toEqual({ objects: [], open: [] });

@@ -5,7 +5,7 @@ import { anyWaves, play } from './scenario.ts';
 /** A sweep plays many more. */
 const RUNS = 500;
 
-it('makes a file at most once, whatever is lost or killed, and claims only what is there', async () => {
+it('uploads a file at most once, whatever is lost or killed, and reports only what exists', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), anyWaves, async (scheduler, waves) => {
       expect(await play(scheduler, waves)).toEqual([]);

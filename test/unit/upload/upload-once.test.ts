@@ -55,7 +55,7 @@ function overtaking(by: () => Promise<unknown>, afterwards: () => void = () => u
 }
 
 describe('a file that is uploaded', () => {
-  it('is recorded before its last bytes go, and its id before it is told', async () => {
+  it('is reserved before its last bytes are sent, and its id is recorded before it is reported', async () => {
     const world = new World();
     expect(await world.process().upload(FILE)).toEqual({ status: 'uploaded', sha256: HASH, id: 'att_1' });
     expect(world.types()).toEqual(['sent', 'done']);
@@ -66,7 +66,7 @@ describe('a file that is uploaded', () => {
     expect(world.wrongs).toEqual([]);
   });
 
-  it('is skipped from then on, by its stamp, without being read', async () => {
+  it('is skipped from then on by its stamp, without being read', async () => {
     const world = new World();
     await world.process().upload(FILE);
     let reads = 0;
@@ -84,7 +84,7 @@ describe('a file that is uploaded', () => {
     expect(reads).toBe(3);
   });
 
-  it('is skipped under another path with the same name, and known there too from then on', async () => {
+  it('is skipped under another path with the same name, and its stamp there is recorded', async () => {
     const world = new World();
     await world.process().upload(FILE);
     const elsewhere = memorySource('a.txt', 'one', 'stamp-2');
@@ -95,14 +95,14 @@ describe('a file that is uploaded', () => {
     expect(world.types()).toEqual(['sent', 'done', 'done']);
   });
 
-  it('is skipped without another record where it is no file that stays', async () => {
+  it('is skipped without another record when it has no stamp', async () => {
     const world = new World();
     await world.process().upload(FILE);
     expect(await world.process().upload(memorySource('a.txt', 'one'))).toMatchObject({ status: 'skipped' });
     expect(world.types()).toEqual(['sent', 'done']);
   });
 
-  it('is skipped where the state file cannot be written any more', async () => {
+  it('is skipped when the state file can no longer be written', async () => {
     const world = new World();
     await world.process().upload(FILE);
     const readOnly = world.process({ ...GOOD, failsAt: 1 });
@@ -126,14 +126,14 @@ describe('a file that is uploaded', () => {
     expect(world.made).toHaveLength(2);
   });
 
-  it('is uploaded though it met resets before the service had all of it', async () => {
+  it('is uploaded after resets that came before the service had all of it', async () => {
     const world = new World();
     const process = world.process({ ...GOOD, meets: ['reset', 'reset'] });
     expect(await process.upload(FILE)).toMatchObject({ status: 'uploaded', id: 'att_1' });
     expect(world.types()).toEqual(['sent', 'done']);
   });
 
-  it('is told with its id, and that it could not be recorded', async () => {
+  it('is reported with its id when it cannot be recorded', async () => {
     const world = new World();
     const outcome = await world.process({ ...GOOD, failsAt: 2 }).upload(FILE);
     expect(outcome).toMatchObject({ status: 'uploaded', id: 'att_1', unrecorded: expect.any(LocalError) });
@@ -146,7 +146,7 @@ describe('a file that is refused', () => {
     ['early', 'refused', CredentialsError, []],
     ['as it cannot be reached', 'given up', ServiceError, []],
     ['whole', 'refused whole', RefusedError, ['sent', 'released']],
-  ] as const)('%s is failed, and may be uploaded later', async (_, meeting, kind, types) => {
+  ] as const)('%s fails, and can be uploaded later', async (_, meeting, kind, types) => {
     const world = new World();
     const outcome = await world.process({ ...GOOD, meets: [meeting] }).upload(FILE);
     expect(outcome).toMatchObject({ status: 'failed', error: expect.any(kind) });
@@ -154,7 +154,7 @@ describe('a file that is refused', () => {
     expect(await world.process().upload(FILE)).toMatchObject({ status: 'uploaded' });
   });
 
-  it('by the state file is never sent whole', async () => {
+  it('is never sent completely when it cannot be reserved', async () => {
     const world = new World();
     const outcome = await world.process({ ...GOOD, failsAt: 1 }).upload(FILE);
     expect(outcome).toMatchObject({ status: 'failed', error: expect.any(LocalError) });
@@ -163,8 +163,8 @@ describe('a file that is refused', () => {
   });
 });
 
-describe('a file whose answer is lost', () => {
-  it.each(['lost', 'lost on the way'] as const)('(%s) is unknown until it is told to repeat it', async (meeting) => {
+describe('a file whose response is lost', () => {
+  it.each(['lost', 'lost on the way'] as const)('(%s) is unknown until --retry-unknown', async (meeting) => {
     const world = new World();
     const lost = await world.process({ ...GOOD, meets: [meeting] }).upload(FILE);
     expect(lost).toMatchObject({ status: 'unknown', sha256: HASH, error: expect.any(OutcomeUnknownError) });
@@ -176,7 +176,7 @@ describe('a file whose answer is lost', () => {
     expect(await world.process().upload(FILE, { retryUnknown: true })).toMatchObject({ status: 'skipped' });
   });
 
-  it('by a process of which this machine cannot tell whether it goes on is unknown, and may be repeated', async () => {
+  it('by a process of another machine is unknown, and can be retried', async () => {
     const world = new World();
     await world.process({ ...GOOD, diesAt: 11 }).upload(FILE);
     const [sent] = world.log;
@@ -192,7 +192,7 @@ describe('a file whose answer is lost', () => {
     expect(await world.process().upload(FILE, { force: true })).toMatchObject({ status: 'uploaded' });
   });
 
-  it('blocks no other name and no other content', async () => {
+  it('does not block another name or other content', async () => {
     const world = new World();
     await world.process({ ...GOOD, meets: ['lost'] }).upload(FILE);
     expect(await world.process().upload(memorySource('b.txt', 'one'))).toMatchObject({ status: 'uploaded' });
@@ -201,7 +201,7 @@ describe('a file whose answer is lost', () => {
 });
 
 describe('two processes that upload the same file at once', () => {
-  it('send it once, though the other one was done before this one recorded that it is about to', async () => {
+  it('send it once when the other one finishes just before this one reserves it', async () => {
     const world: World = overtaking(() => world.process().upload(FILE));
     const outcome = await world.process().upload(FILE);
     expect(world.wrongs).toEqual([]);
@@ -210,20 +210,20 @@ describe('two processes that upload the same file at once', () => {
     expect(world.types()).toEqual(['sent', 'done', 'sent', 'released']);
   });
 
-  it('do not repeat what the other one lost in the same moment', async () => {
+  it('do not repeat what the other one lost at the same moment', async () => {
     const world: World = overtaking(() => world.process({ ...GOOD, meets: ['lost'] }).upload(FILE));
     expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
     expect(world.made).toHaveLength(1);
     expect(world.types()).toEqual(['sent', 'unknown', 'sent', 'released']);
   });
 
-  it('do not repeat what the other one was killed over in the same moment', async () => {
+  it('do not repeat what the other one was killed over at the same moment', async () => {
     const world: World = overtaking(() => world.process({ ...GOOD, diesAt: 11 }).upload(FILE));
     expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
     expect(world.made).toHaveLength(1);
   });
 
-  it('go on where they were the first to record it', async () => {
+  it('continue when they were the first to reserve it', async () => {
     const world: World = new World(async () => {
       const [first, ...others] = world.log;
       if (first?.type !== 'upload.sent' || others.length > 0) return;
@@ -234,7 +234,7 @@ describe('two processes that upload the same file at once', () => {
     expect(world.types()).toEqual(['sent', 'sent', 'done']);
   });
 
-  it('say so where the other one is still at it', async () => {
+  it('report that the other one is still uploading it', async () => {
     const world: World = overtaking(async () => {
       const other = world.process({ ...GOOD, diesAt: 11 });
       await other.upload(FILE);
@@ -245,7 +245,7 @@ describe('two processes that upload the same file at once', () => {
     expect(world.types().at(-1)).toBe('released');
   });
 
-  it('record it anew where this one gave way, and goes on once the other one is gone', async () => {
+  it('reserve it again after giving way, and continue once the other one is gone', async () => {
     let other: Process | undefined;
     const world: World = overtaking(
       async () => {
@@ -264,7 +264,7 @@ describe('two processes that upload the same file at once', () => {
   });
 });
 
-describe('an attempt that ends while the state file is being told', () => {
+describe('an attempt that ends while the reservation is being written', () => {
   /** Ends the first attempt in the middle of the append, and notes what is on disk when the second one is complete. */
   async function secondAttempt(append: () => Promise<void>) {
     const log: LogRecord[] = [];
@@ -301,13 +301,13 @@ describe('an attempt that ends while the state file is being told', () => {
     return { outcome, whenComplete };
   }
 
-  it('is followed by one that is not completed before that is on disk', async () => {
+  it('is followed by one that is completed only once the reservation is on disk', async () => {
     const { outcome, whenComplete } = await secondAttempt(() => new Promise((resolve) => setTimeout(resolve, 50)));
     expect(whenComplete).toEqual([['upload.sent']]);
     expect(outcome).toMatchObject({ status: 'uploaded', id: 'att_1' });
   });
 
-  it('is followed by none that is completed where it could not be told', async () => {
+  it('is followed by none that is completed when the reservation fails', async () => {
     const { outcome, whenComplete } = await secondAttempt(async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       throw new LocalError('The disk is full.');
@@ -317,7 +317,7 @@ describe('an attempt that ends while the state file is being told', () => {
   });
 });
 
-describe('an answer that comes before the form is closed', () => {
+describe('a response that comes before the form is closed', () => {
   const UNREADABLE: UploadSource = {
     ...FILE,
     // biome-ignore lint/correctness/useYield: it fails at once
@@ -337,29 +337,29 @@ describe('an answer that comes before the form is closed', () => {
     throw new OutcomeUnknownError('Lost.');
   };
 
-  it('is recorded, though the run is over by then', async () => {
+  it('is recorded even if the run is over by then', async () => {
     const { outcome, types } = await answered(FILE, async () => 'att_1');
     expect(outcome).toEqual({ status: 'uploaded', id: 'att_1', sha256: HASH });
     expect(types).toEqual(['upload.done']);
   });
 
-  it('is told with its id, though the file cannot be read again to be known', async () => {
+  it('is reported with its id even if the file cannot be read again', async () => {
     const { outcome } = await answered(UNREADABLE, async () => 'att_1');
     expect(outcome).toMatchObject({ status: 'uploaded', id: 'att_1', unrecorded: expect.any(LocalError) });
   });
 
-  it('and is lost leaves the file unknown, though the run is over by then', async () => {
+  it('and is lost leaves the file unknown even if the run is over by then', async () => {
     const { outcome, types } = await answered(FILE, lost);
     expect(outcome).toMatchObject({ status: 'unknown', sha256: HASH, error: { message: 'Lost.' } });
     expect(types).toEqual(['upload.sent', 'upload.unknown']);
   });
 
-  it('and is lost leaves the file unknown, though it cannot be read again to be known', async () => {
+  it('and is lost leaves the file unknown even if it cannot be read again', async () => {
     const { outcome } = await answered(UNREADABLE, lost);
     expect(outcome).toMatchObject({ status: 'unknown', since: expect.any(String), error: { message: 'Lost.' } });
   });
 
-  it('and is lost leaves the file unknown, though that cannot be recorded', async () => {
+  it('and is lost leaves the file unknown even if that cannot be recorded', async () => {
     const full = async (): Promise<void> => {
       throw new LocalError('The disk is full.');
     };
@@ -368,7 +368,7 @@ describe('an answer that comes before the form is closed', () => {
   });
 });
 
-it('leaves the file free when the service refuses it while the reservation is written', async () => {
+it('an upload that is refused while its reservation is written is released', async () => {
   const over = new AbortController();
   const log: LogRecord[] = [];
   const deps = alone(

@@ -8,7 +8,7 @@ const IDENTITY: UploadIdentity = {
   filename: 'a.txt',
 };
 describe('the key of an upload', () => {
-  it('is short, and the same for the same', () => {
+  it('is 24 hexadecimal digits, and equal for equal uploads', () => {
     expect(uploadKey(IDENTITY)).toMatch(/^[0-9a-f]{24}$/);
     expect(uploadKey({ ...IDENTITY })).toBe(uploadKey(IDENTITY));
   });
@@ -18,11 +18,11 @@ describe('the key of an upload', () => {
     ['kind', { kind: 'document' }],
     ['content', { sha256: 'cd'.repeat(32) }],
     ['name', { filename: 'b.txt' }],
-  ])('is another one for another %s', (_, other) => {
+  ])('differs for a different %s', (_, other) => {
     expect(uploadKey({ ...IDENTITY, ...other })).not.toBe(uploadKey(IDENTITY));
   });
 
-  it('tells apart what only looks alike when it is put together', () => {
+  it('differs when only the joined parts look alike', () => {
     expect(uploadKey({ ...IDENTITY, sha256: 'a', filename: 'b","c' })).not.toBe(
       uploadKey({ ...IDENTITY, sha256: 'a","b', filename: 'c' }),
     );
@@ -33,7 +33,7 @@ describe('the stamp of a file', () => {
   const MOMENT = 1_700_000_000_123_456_789n;
   const FACTS: FileFacts = { path: '/a/b.txt', bytes: 5, inode: 2n ** 60n, modified: MOMENT, changed: MOMENT };
 
-  it('is short, and does not tell where the file is', () => {
+  it('is 24 hexadecimal digits, and does not reveal the path', () => {
     expect(fileStamp(FACTS)).toMatch(/^[0-9a-f]{24}$/);
   });
 
@@ -43,7 +43,7 @@ describe('the stamp of a file', () => {
     ['inode, by one', { inode: 2n ** 60n + 1n }],
     ['time, by a nanosecond', { modified: MOMENT + 1n }],
     ['time of any change, by a nanosecond', { changed: MOMENT + 1n }],
-  ])('is another one for another %s', (_, other) => {
+  ])('differs for a different %s', (_, other) => {
     expect(fileStamp({ ...FACTS, ...other })).not.toBe(fileStamp(FACTS));
   });
 });
