@@ -73,7 +73,7 @@ export interface OnceDeps<Snapshot> extends OwnerLiveness {
 }
 
 /** What is to be created. */
-export type OnceItem<Snapshot> = Pick<Reservation<Snapshot>, 'key' | 'snapshot' | 'deadline' | 'remoteIdsSeen'>;
+type OnceItem<Snapshot> = Pick<Reservation<Snapshot>, 'key' | 'snapshot' | 'deadline' | 'remoteIdsSeen'>;
 
 export interface OnceTask<Snapshot, Objection> {
   /** Called before reserving, or, when the service answered before that, to record the outcome. May throw. */

@@ -302,7 +302,7 @@ describe('everything else leaves open whether it happened, and it is not sent ag
     const server = await startRawService(rawJson({ ok: true }, '201 Created'));
     const { http } = client(server.baseUrl);
     const { info } = await errorOf(http);
-    expect(info.why).toContain('No cron_job_id can be made out');
+    expect(info.why).toContain('The response contains no cron_job_id');
     expect(info.why).toContain('an object with the keys ok');
     expect(info.cause).toBeInstanceOf(ShapeError);
   });

@@ -21,7 +21,7 @@ import type { RecordStore, StoreEntry } from '../../../src/state/log.ts';
 import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once-records.ts';
 import { type DecodedLine, decodeLine, encodeRecord, type NewRecord } from '../../../src/state/record.ts';
 
-export const ORIGIN = 'https://partner.test/v1';
+const ORIGIN = 'https://partner.test/v1';
 /** How long a request may be on its way, and a new job be missing in the list; together less than the time of grace. */
 const TRANSIT_MS = 4_000;
 const UNLISTED_MS = 4_000;
