@@ -191,7 +191,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
 
   test('sandbox start prints the settings, and Ctrl-C stops it', async () => {
     const child = inTerminal(['sandbox', 'start'], { env: { HOME: tempDirectory() } });
-    const shown = await until(child.stdout, /Ctrl-C ends it\./);
+    const shown = await until(child.stdout, /Stop it with Ctrl-C\./);
     expect(plain(shown)).toMatch(/^export PARTNER_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1\n/);
     child.stdin?.write('\u0003');
     expect((await child).exitCode).toBe(0);
