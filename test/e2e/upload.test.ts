@@ -56,7 +56,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     const it = await service();
     const state = join(tempDirectory(), 'state.jsonl');
     const terminal = await inTmux(['upload', '-', '--filename', 'typed.txt', '--state', state], it.env);
-    await terminal.screen(/Reading standard input; Ctrl-D ends it\./);
+    await terminal.screen(/Reading standard input\. Press Ctrl-D to finish\./);
     await terminal.keys('hello', 'Enter', 'C-d');
     await terminal.screen(/ended with 0/);
     expect((await it.admin('GET', '/uploads')).json.uploads).toMatchObject([{ filename: 'typed.txt', bytes: 6 }]);

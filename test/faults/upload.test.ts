@@ -670,7 +670,7 @@ describe('a service that is slow to read', () => {
         }
       });
       const { upload, records } = uploader(server.baseUrl);
-      const ran = await upload([path, '--timeout', `${ms}ms`], { clock: systemClock });
+      const ran = await upload([path, '--timeout', `${ms}ms`], { clock: slowToRetry });
       const [request] = server.requests;
       return (request?.bytes() ?? 0) > 8 * MB ? { server, ran, records } : undefined;
     });
