@@ -23,26 +23,26 @@ export interface ErrorInfo {
   readonly why?: string | undefined;
   /** What to do next. */
   readonly hint?: string | undefined;
-  /** The HTTP status of the answer that ended the call. */
+  /** The HTTP status of the response that ended the call. */
   readonly status?: number | undefined;
   /** The service's own code, for example `organization_balance_too_low`. */
   readonly code?: string | undefined;
   readonly requestId?: string | undefined;
-  /** ISO 8601 moment before which a repeat is pointless. */
+  /** ISO 8601. Before this time, a retry is pointless. */
   readonly retryAt?: string | undefined;
-  /** True where a repeat cannot mend it, though its class often passes by itself: a certificate, a redirect. */
+  /** Whether a retry is pointless, although errors of this class often pass: a certificate, a redirect. */
   readonly permanent?: boolean | undefined;
-  /** Anything machine-readable that belongs to the error; for scripts, not shown to people. */
+  /** Machine-readable details for scripts, not shown to people. */
   readonly details?: unknown;
   readonly cause?: unknown;
 }
 
 /**
- * The base of every failure that the program foresees: what failed (message), why, and what to do next.
- * `main.ts` is the only place that turns one into text and an exit code.
+ * The base of every failure that the program expects: what failed (message), why, and what to do next. Only `main.ts` turns
+ * one into text and an exit code.
  */
 export abstract class PartnerctlError extends Error {
-  /** The stable name that scripts find at `error.type`. */
+  /** The stable name in `error.type` of the JSON output. */
   abstract readonly type: string;
   abstract readonly exitCode: ExitCode;
   readonly info: ErrorInfo;
@@ -53,51 +53,52 @@ export abstract class PartnerctlError extends Error {
   }
 }
 
-/** The words typed, a flag, or an environment variable are wrong. Nothing was sent. */
+/** An argument, a flag, or an environment variable is invalid. Nothing was sent. */
 export class UsageError extends PartnerctlError {
   readonly type = 'usage';
   readonly exitCode = EXIT.usage;
 }
 
-/** A file that the user supplied is wrong. Nothing was sent. */
+/** A file that the user supplied is invalid. Nothing was sent. */
 export class InputError extends PartnerctlError {
   readonly type = 'invalid_input';
   readonly exitCode = EXIT.usage;
 }
 
-/** No token, a token that the service does not accept (401), or one that may not do this (403). */
+/** There is no token, the service rejects it (401), or it is not allowed to do this (403). */
 export class CredentialsError extends PartnerctlError {
   readonly type = 'credentials';
   readonly exitCode = EXIT.credentials;
 }
 
+/** The service does not know the resource (404), or no listed resource has the given name. */
 export class NotFoundError extends PartnerctlError {
   readonly type = 'not_found';
   readonly exitCode = EXIT.notFound;
 }
 
-/** 402: the organization's balance is under the service's minimum. Never retried. */
+/** The organization's balance is below the service's minimum (402). Never retried. */
 export class BalanceError extends PartnerctlError {
   readonly type = 'balance_too_low';
   readonly exitCode = EXIT.balance;
 }
 
-/** Whether it was a 402, whatever more was said about it since: it is the answer to everything. */
+/** Whether an error is a 402, which every further call would get too. Also matches wrapped 402 errors. */
 export function isBalanceTooLow(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && error.exitCode === EXIT.balance;
 }
 
-/** Whether it was a 401, whatever more was said about it since: no call goes through with this token. */
+/** Whether an error is a 401, which every further call would get too. Also matches wrapped 401 errors. */
 export function isTokenRejected(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && error.exitCode === EXIT.credentials && error.info.status === 401;
 }
 
-/** Whether it was a 429, whatever more was said about it since. */
+/** Whether an error is a 429. Also matches wrapped 429 errors. */
 export function isRateLimited(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && error.exitCode === EXIT.rateLimited;
 }
 
-/** 429, and waiting for the limit to pass would have taken longer than the deadline allows. */
+/** The rate limit (429) lasts longer than the deadline allows. */
 export class RateLimitError extends PartnerctlError {
   readonly type = 'rate_limited';
   readonly exitCode = EXIT.rateLimited;
@@ -109,36 +110,36 @@ export class ServiceError extends PartnerctlError {
   readonly exitCode = EXIT.service;
 }
 
-/** The service answered in a shape that no assumption covers; `details` says what came. */
+/** The response has a shape that no assumption covers; `details` describes it. */
 export class ShapeError extends PartnerctlError {
   readonly type = 'unexpected_shape';
   readonly exitCode = EXIT.service;
 }
 
-/** What came is no JSON. Mostly a gateway put it in place of the answer, or it was cut; it says nothing of the service's shapes. */
+/** The response is not JSON. Usually a gateway replaced it or it was cut, so it does not show how the service responds. */
 export class NotJsonError extends ShapeError {}
 
-/** The body says that the call failed, though its status does not: that may pass, and says nothing of the service's shapes. */
+/** The body reports an error, although the status is a success. That may pass, and does not show how the service responds. */
 export class ErrorInSuccessBody extends ShapeError {}
 
 /**
- * A write may or may not have happened. Every open end of a `once` call is one: it left, and no answer came that tells
- * what it did. Every other PartnerctlError of such a call proves that it did nothing (see `provesNothingDone`).
+ * A write may or may not have happened: a `once` request left this machine, and no response tells what it did. Every other
+ * PartnerctlError from a `once` call proves that it did nothing (see `provesNothingDone`).
  */
 export class OutcomeUnknownError extends PartnerctlError {
   readonly type = 'outcome_unknown';
   readonly exitCode = EXIT.unknown;
 }
 
-/** The scheduled job is there already, or one that would be taken for it. Nothing was created. */
+/** The scheduled job exists, or may exist, or is being created. Nothing was created. */
 export class DuplicateError extends PartnerctlError {
   readonly type = 'duplicate';
   readonly exitCode = EXIT.duplicate;
 }
 
 /**
- * Whether the error that a `once` call ended with proves that the call did nothing: the service refused it with a 4xx,
- * or it never left this machine. What is not one of ours is a bug, and proves nothing.
+ * Whether the error of a `once` call proves that the call did nothing: the service refused it with a 4xx, or not all of it
+ * left this machine. Any other error is a bug and proves nothing.
  */
 export function provesNothingDone(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && !(error instanceof OutcomeUnknownError);
@@ -156,19 +157,19 @@ export class LocalError extends PartnerctlError {
   readonly exitCode = EXIT.failure;
 }
 
-/** It was waited for, and no reply, or not all of them, came in time. */
+/** No reply, or not every reply, came in time. */
 export class NoReplyError extends PartnerctlError {
   readonly type = 'no_reply';
   readonly exitCode = EXIT.noReply;
 }
 
-/** Some of several items failed; the rest are done. The items' own errors are in the answer. */
+/** Some of several items failed; the rest are done. The result holds the error of each item. */
 export class PartialFailure extends PartnerctlError {
   readonly type = 'partial_failure';
   readonly exitCode = EXIT.partial;
 }
 
-/** Several items failed, and one of them decides how the run ends. */
+/** Several items failed, and the decisive error sets the type and the exit code. */
 export class RunFailure extends PartnerctlError {
   readonly type: string;
   readonly exitCode: ExitCode;
@@ -203,8 +204,8 @@ class HintedError extends PartnerctlError {
 }
 
 /**
- * The same failure with more to say about it: its type and exit code stay.
- * @param more a further hint, which follows the failure's own, and details, which join its own
+ * Returns the error with more information; its type and exit code stay.
+ * @param more a hint to append to the error's own, and details to merge into its own
  */
 export function withHint(
   error: PartnerctlError,
@@ -230,7 +231,7 @@ export interface ErrorObject {
   details: unknown;
 }
 
-/** The reason in words goes with the details, so that scripts lose nothing of it. */
+/** Adds the reason to the details, so that scripts get it too. */
 function detailsOf({ details, why }: ErrorInfo): unknown {
   if (why === undefined) return details ?? null;
   if (typeof details === 'object' && details !== null && !Array.isArray(details)) return { ...details, why };
@@ -238,8 +239,8 @@ function detailsOf({ details, why }: ErrorInfo): unknown {
 }
 
 /**
- * The fixed shape in which scripts see an error, on stderr and inside results.
- * @param error anything thrown; what is not ours is reported as `internal`.
+ * Returns the error in the fixed shape of the JSON output, on stderr and inside results.
+ * @param error anything thrown; an unexpected error is reported as `internal`
  */
 export function toErrorObject(error: unknown): ErrorObject {
   if (!(error instanceof PartnerctlError)) {
@@ -267,7 +268,7 @@ export function toErrorObject(error: unknown): ErrorObject {
   };
 }
 
-/** The exit code that an error ends the process with; a bug is 1. */
+/** Returns the exit code for anything thrown; a bug is 1. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof PartnerctlError ? error.exitCode : EXIT.failure;
 }

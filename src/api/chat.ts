@@ -118,8 +118,8 @@ export async function* readHistoryAfter(
     const query = { source_id, session_id, after_message_id: cursor };
     let nextCursor: string | undefined;
     let reachedByLink = false;
-    const options = (): CallOptions => ({ ...limits(), query });
-    for await (const page of listPages(http, OPERATIONS.readHistory, 'messages', options, findHistoryEntries)) {
+    const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems: findHistoryEntries };
+    for await (const page of listPages(http, list, () => ({ ...limits(), query }))) {
       const messages = page.response.read(() => page.items.map(decodeMessage));
       const last = messages.at(-1)?.message_id;
       nextCursor = page.unfollowableKey !== undefined && last !== cursor ? last : undefined;

@@ -4,7 +4,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import type { Http } from './http.ts';
 import { listAll } from './pages.ts';
 
-/** A job to be created (spec §2); everything is sent as it is. */
+/** A job to create (spec §2). Everything is sent unchanged. */
 export interface NewCronJob {
   readonly agent_id: string;
   readonly name: string;
@@ -13,25 +13,24 @@ export interface NewCronJob {
 }
 
 /**
- * Creates a scheduled job (spec §4.5). The service makes another one for every request that it receives, so the request
- * is repeated only while it never left this machine.
+ * Creates a scheduled job (spec §4.5) and returns its id. The service creates another job for every request that it
+ * receives, so a request is only retried if it never left this machine.
  * @param timeoutMs nothing is sent after this time
- * @returns the job's id
- * @throws OutcomeUnknownError when the job may have been created, though no readable answer says so. Every other
- * PartnerctlError proves that it was not (see `provesNothingDone`)
+ * @throws OutcomeUnknownError if the job may have been created, but no readable response says so. Every other PartnerctlError
+ * proves that it was not (see `provesNothingDone`)
  */
 export async function createCronJob(http: Http, job: NewCronJob, timeoutMs: number): Promise<string> {
   const { agent_id, name, instructions } = job;
   const { minute, hour, day_of_week, timezone } = job.schedule;
   const schedule = { type: 'cron', data: { minute, hour, day_of_week }, timezone };
-  const answer = await http.call(OPERATIONS.createCronJob, {
+  const response = await http.call(OPERATIONS.createCronJob, {
     json: { agent_id, name, instructions, schedule },
     timeoutMs,
   });
-  return answer.read(readCreatedCronJob);
+  return response.read(readCreatedCronJob);
 }
 
-/** The scheduled jobs available to the token, as the service describes them (assumption `cron.list`). */
+/** Lists the scheduled jobs that the token has access to, as the service describes them (assumption `cron.list`). */
 export function listCronJobs(http: Http): AsyncGenerator<JsonObject> {
   return listAll(http, OPERATIONS.listCronJobs, 'cron_jobs');
 }

@@ -1,11 +1,11 @@
 /**
- * Does something with each item, with so many at a time, and yields each value as soon as it is there. Leaving early still
- * brings all of them to their end: what has begun goes on also when nobody reads the results any more.
- * @param act must not reject. It resolves to the value of its item, or to undefined where that is given by another one
+ * Runs `act` on every item, with a limited number at a time, and yields each value as soon as it is available. A consumer
+ * that stops early still waits for all items: what has begun continues.
+ * @param act must not reject. Resolves to the item's value, or to undefined if another item's `give` provides it
  */
 export async function* mapConcurrent<Item, Value>(
   items: readonly Item[],
-  atOnce: number,
+  concurrency: number,
   act: (item: Item, index: number, give: (value: Value) => void) => Promise<Value | undefined>,
 ): AsyncGenerator<Value> {
   const arrived: Value[] = [];
@@ -18,14 +18,14 @@ export async function* mapConcurrent<Item, Value>(
   }
 
   async function worker(): Promise<void> {
-    // They share the iterator: each takes the next one that nobody has begun.
+    // The workers share the iterator: each takes the next item.
     for (const [index, item] of left) {
       const value = await act(item, index, give);
       if (value !== undefined) give(value);
     }
   }
 
-  const workers = Promise.all(Array.from({ length: atOnce }, worker));
+  const workers = Promise.all(Array.from({ length: concurrency }, worker));
   try {
     for (let given = 0; given < items.length; ) {
       while (arrived.length === 0)

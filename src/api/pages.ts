@@ -6,102 +6,62 @@ import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions, Http } from './http.ts';
 
-function refused(operation: Operation, answer: ApiResponse, message: string, seen: string): ShapeError {
-  return new ShapeError(message, {
-    why: `${operation.name} names as its next page: ${seen}`,
-    hint: `What was read up to here is not the whole list. Assumed (list.next): ${ASSUMPTIONS['list.next']}.`,
-    status: answer.status,
-    requestId: answer.requestId,
-    details: { operation: operation.name, assumption: 'list.next', seen },
-  });
+/** A list that the service serves in pages. */
+export interface PagedList {
+  readonly operation: Operation;
+  /** The plural name of what is listed, as the service spells it. */
+  readonly resource: string;
+  /** Finds the items in a body. By default, as in any list. */
+  readonly readItems?: (body: unknown) => readonly JsonObject[];
 }
 
-async function linkHeader(operation: Operation, answer: ApiResponse): Promise<string | undefined> {
-  const { link } = answer.headers;
-  if (link === undefined) return undefined;
-  const { default: LinkHeader } = await import('http-link-header');
-  try {
-    return LinkHeader.parse(link).rel('next')[0]?.uri;
-  } catch {
-    if (!/\bnext\b/i.test(link)) return undefined;
-    throw refused(operation, answer, 'The list goes on, but its Link header cannot be read.', link);
-  }
-}
-
-/**
- * The path and query under which the next page is asked, on the configured origin whatever the link says.
- * A link beside the base path is refused: the token would go to something else on that host.
- */
-function pathOfNext(http: Http, operation: Operation, answer: ApiResponse, next: string): string {
-  const current = new URL(new URL(http.baseUrl).origin + answer.path);
-  if (!URL.canParse(next, current.href)) throw refused(operation, answer, 'The list goes on at no address.', next);
-  const target = new URL(next, current);
-  if (target.pathname !== current.pathname && !target.pathname.startsWith(`${http.basePath}/`)) {
-    throw refused(operation, answer, 'The list goes on outside of the base address.', next);
-  }
-  return target.pathname + target.search;
-}
-
-/** How a list goes on: by a link, in a way that only the caller may know (`sign` is the telling key), or not at all. */
-type Further = { readonly link: string } | { readonly sign: string } | undefined;
-
-async function furtherPage(http: Http, operation: Operation, answer: ApiResponse, resource: string): Promise<Further> {
-  const next = answer.read((body) => readNext(body, resource)) ?? (await linkHeader(operation, answer));
-  if (next !== undefined) return { link: pathOfNext(http, operation, answer, next) };
-  const sign = findUnfollowableKey(answer.json(), resource);
-  return sign === undefined ? undefined : { sign };
-}
-
-/** One answer of a list. */
+/** One page of a list. */
 export interface Page {
   readonly items: readonly JsonObject[];
   readonly response: ApiResponse;
-  /** Whether a link leads on; the next page is asked when it is pulled. */
+  /** Whether a link leads to a further page, which is requested when it is pulled. */
   readonly hasNext: boolean;
-  /** The link where it leads back to a page that was there before, so that it is not followed. */
+  /** The link, if it leads back to an earlier page and is therefore not followed. */
   readonly loopsBackTo: string | undefined;
-  /** The key that tells of further pages where no link leads to them. */
+  /** The key that announces further pages, if no link leads to them. */
   readonly unfollowableKey: string | undefined;
 }
 
 /**
- * The pages of a list, one in memory at a time (assumption `list.next`).
- * @param resource the plural name of what is listed, as the service spells it
- * @param options asked before every page, so that its limits may depend on the moment
- * @param read finds the items in a body
- * @throws ShapeError for a list that cannot be read, or a page that leads elsewhere
+ * Reads a list page by page (assumption `list.next`).
+ * @param options evaluated for every page, so that its limits may depend on the time
+ * @throws ShapeError for a list that cannot be read, or a next page outside of the base URL
  */
 export async function* listPages(
   http: Http,
-  operation: Operation,
-  resource: string,
+  list: PagedList,
   options: () => CallOptions,
-  read: (body: unknown) => readonly JsonObject[] = (body) => readList(body, resource),
 ): AsyncGenerator<Page, void, void> {
+  const { operation, resource, readItems = (body: unknown) => readList(body, resource) } = list;
   const seen = new Set<string>();
   for (let link: string | undefined; ; ) {
-    const answer = await http.call(operation, link === undefined ? options() : { ...options(), link });
-    const items = answer.read(read);
-    const further = await furtherPage(http, operation, answer, resource);
-    const next = further && 'link' in further ? further.link : undefined;
-    seen.add(answer.path);
-    const isCircle = next !== undefined && seen.has(next);
+    const response = await http.call(operation, link === undefined ? options() : { ...options(), link });
+    const items = response.read(readItems);
+    const next = response.read((body) => readNext(body, resource)) ?? (await readLinkHeader(operation, response));
+    const nextPath = next === undefined ? undefined : pathOfNext(http, operation, response, next);
+    seen.add(response.path);
+    const isLoop = nextPath !== undefined && seen.has(nextPath);
     yield {
       items,
-      response: answer,
-      hasNext: next !== undefined && !isCircle,
-      loopsBackTo: isCircle ? next : undefined,
-      unfollowableKey: further && 'sign' in further ? further.sign : undefined,
+      response,
+      hasNext: nextPath !== undefined && !isLoop,
+      loopsBackTo: isLoop ? nextPath : undefined,
+      unfollowableKey: next === undefined ? findUnfollowableKey(response.json(), resource) : undefined,
     };
-    if (next === undefined || isCircle) return;
-    link = next;
+    if (nextPath === undefined || isLoop) return;
+    link = nextPath;
   }
 }
 
 /**
- * Every item of a list, page after page, one page in memory at a time (assumptions `list.envelope` and `list.next`).
+ * Reads every item of a list, with one page in memory at a time (assumptions `list.envelope` and `list.next`).
  * @param resource the plural name of what is listed, as the service spells it
- * @throws ShapeError as `listPages` does, and for a list that goes on without a link or round in a circle
+ * @throws ShapeError as `listPages`, and for a list that continues without a link, or whose links form a loop
  */
 export async function* listAll(
   http: Http,
@@ -109,20 +69,57 @@ export async function* listAll(
   resource: string,
   options: CallOptions = {},
 ): AsyncGenerator<JsonObject> {
-  let pages = 0;
-  for await (const page of listPages(http, operation, resource, () => options)) {
-    const { items, response: answer, hasNext: linked, loopsBackTo: circle, unfollowableKey: unlinked } = page;
-    pages += 1;
-    const sign = unlinked === undefined ? undefined : `the key ${unlinked}`;
-    const rest =
-      sign ??
-      (pages === 1 && !linked && circle === undefined
-        ? findUnreadRest(answer.json(), resource, items.length)
-        : undefined);
-    if (rest !== undefined) {
-      throw refused(operation, answer, 'The list goes on in a way that the tool cannot follow.', rest);
+  let isFirst = true;
+  for await (const page of listPages(http, { operation, resource }, () => options)) {
+    const { items, response, hasNext, loopsBackTo, unfollowableKey } = page;
+    const isOnlyPage = isFirst && !hasNext && loopsBackTo === undefined;
+    const unread = isOnlyPage ? findUnreadRest(response.json(), resource, items.length) : undefined;
+    const sign = unfollowableKey === undefined ? unread : `the key ${unfollowableKey}`;
+    if (sign !== undefined) {
+      throw incompleteListError(operation, response, 'The list continues in a way that the tool cannot follow.', sign);
     }
     yield* items;
-    if (circle !== undefined) throw refused(operation, answer, 'The list goes round in a circle.', circle);
+    if (loopsBackTo !== undefined) {
+      throw incompleteListError(operation, response, 'The pages of the list form a circle.', loopsBackTo);
+    }
+    isFirst = false;
   }
+}
+
+async function readLinkHeader(operation: Operation, response: ApiResponse): Promise<string | undefined> {
+  const { link } = response.headers;
+  if (link === undefined) return undefined;
+  const { default: LinkHeader } = await import('http-link-header');
+  try {
+    return LinkHeader.parse(link).rel('next')[0]?.uri;
+  } catch {
+    if (!/\bnext\b/i.test(link)) return undefined;
+    throw incompleteListError(operation, response, 'The list continues, but its Link header cannot be read.', link);
+  }
+}
+
+/**
+ * Returns the path and query of the next page, which is requested on the configured origin whatever the link says. A link
+ * outside of the base path is refused: the token would go to something else on that host.
+ */
+function pathOfNext(http: Http, operation: Operation, response: ApiResponse, next: string): string {
+  const current = new URL(new URL(http.baseUrl).origin + response.path);
+  if (!URL.canParse(next, current.href)) {
+    throw incompleteListError(operation, response, 'The list continues, but its next link is not an address.', next);
+  }
+  const target = new URL(next, current);
+  if (target.pathname !== current.pathname && !target.pathname.startsWith(`${http.basePath}/`)) {
+    throw incompleteListError(operation, response, 'The next page of the list is outside of the base URL.', next);
+  }
+  return target.pathname + target.search;
+}
+
+function incompleteListError(operation: Operation, response: ApiResponse, message: string, seen: string): ShapeError {
+  return new ShapeError(message, {
+    why: `${operation.name} names as its next page: ${seen}`,
+    hint: `The items read so far are not the whole list. Assumed (list.next): ${ASSUMPTIONS['list.next']}.`,
+    status: response.status,
+    requestId: response.requestId,
+    details: { operation: operation.name, assumption: 'list.next', seen },
+  });
 }

@@ -13,6 +13,6 @@ const CREATE = { attachment: OPERATIONS.createFileAttachment, document: OPERATIO
  * proves that it was not. Errors of the body itself are thrown unchanged
  */
 export async function createUpload(http: Http, kind: UploadKind, body: StreamedBody): Promise<string> {
-  const answer = await http.call(CREATE[kind], { body });
-  return answer.read((said) => readUploadId(said, kind));
+  const response = await http.call(CREATE[kind], { body });
+  return response.read((uploaded) => readUploadId(uploaded, kind));
 }

@@ -16,7 +16,7 @@ export interface ListedCronJob {
   readonly agent_id: string | undefined;
   readonly name: string | undefined;
   readonly instructions: string | undefined;
-  /** Undefined also for a schedule that minute, hour and day_of_week cannot express. */
+  /** Also undefined for a schedule that minute, hour, and day_of_week cannot express. */
   readonly schedule: WireSchedule | undefined;
 }
 

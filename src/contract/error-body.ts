@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject } from './json.ts';
 
-/** What could be read from the body of a refusal. */
+/** What the body of an error response says. */
 export interface ErrorBody {
   readonly code?: string;
   readonly message?: string;
-  /** One entry for each complaint about a field. */
+  /** The complaints about single fields. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
 }
 
 const MAX_TEXT = 500;
 const MAX_COMPLAINTS = 50;
-/** The title of a page stands near its beginning. */
+/** The title of a page is near its start. */
 const MAX_HTML = 10_000;
 
 function text(value: unknown): string | undefined {
@@ -34,7 +34,7 @@ function messagesOf(value: unknown): string | undefined {
   return known.length === 0 ? undefined : known.join(' ');
 }
 
-/** `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
+/** Reads `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
 function complaints(value: unknown): { path: string; message: string }[] {
   if (Array.isArray(value)) {
     return value.slice(0, MAX_COMPLAINTS).flatMap((item) => {
@@ -63,14 +63,14 @@ function complaintsIn(body: JsonObject, inner: JsonObject): ErrorBody['fields'] 
       const found = complaints(place[key]);
       if (found.length > 0) return found;
     }
-    // FastAPI and DRF put the list straight under `detail` or at the top.
+    // FastAPI and DRF put the list directly under `detail` or at the top.
     const found = Array.isArray(place.detail) || isJsonObject(place.detail) ? complaints(place.detail) : [];
     if (found.length > 0) return found;
   }
   return [];
 }
 
-function ofObject(body: JsonObject): ErrorBody {
+function readObject(body: JsonObject): ErrorBody {
   const inner = isJsonObject(body.error) ? body.error : isJsonObject(body.detail) ? body.detail : {};
   const first = Array.isArray(body.errors) && isJsonObject(body.errors[0]) ? body.errors[0] : {};
   const code = text(body.code) ?? text(inner.code) ?? text(body.error_code) ?? text(inner.type) ?? text(first.code);
@@ -94,8 +94,8 @@ function titleOf(html: string): string {
 }
 
 /**
- * Reads the body of a 4xx or 5xx answer, whose shape the spec leaves open (spec §7): JSON in any of the usual forms,
- * problem+json, or text. HTML is summarised, not dumped. Never throws.
+ * Reads the body of a 4xx or 5xx response, whose shape the spec leaves open (spec §7): JSON in any of the usual forms,
+ * problem+json, or text. HTML is summarized by its title. Never throws.
  */
 export function readErrorBody(body: string, contentType: string | undefined): ErrorBody {
   const trimmed = body.trim();
@@ -109,7 +109,7 @@ export function readErrorBody(body: string, contentType: string | undefined): Er
   } catch {
     return { message: text(trimmed) ?? '', fields: [] };
   }
-  if (isJsonObject(parsed)) return ofObject(parsed);
+  if (isJsonObject(parsed)) return readObject(parsed);
   if (Array.isArray(parsed)) {
     const fields = complaints(parsed);
     return { fields };

@@ -1,4 +1,4 @@
-/** An object as JSON knows it. */
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: unknown };
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -8,12 +8,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_KEYS = 12;
 const MAX_TEXT = 60;
 
-/** A short text as it is. Of a long one only the length: cut in the middle, a secret in it could not be recognised. */
+/** Returns a short text as it is, of a long one only the length: half a secret could not be recognized and redacted. */
 function quoted(text: string): string {
   return text.length > MAX_TEXT ? `(${text.length} characters)` : text;
 }
 
-/** What kind of JSON value this is, in words for an error: `an object with the keys a, b`. */
+/** Describes a JSON value for an error message: `an object with the keys a, b`. */
 export function describeJson(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -35,9 +35,9 @@ function isTooLong(token: string): boolean {
 }
 
 /**
- * JSON.parse that keeps whole numbers exact: those that a JavaScript number would round become a BigInt. An id of 17
- * digits would otherwise turn into the id of something else.
- * @throws SyntaxError for what is no JSON
+ * Parses JSON and keeps integers exact: those that a JavaScript number would round become a BigInt. An id of 17 digits would
+ * otherwise turn into the id of something else.
+ * @throws SyntaxError if the text is not JSON
  */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);

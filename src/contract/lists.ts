@@ -1,21 +1,21 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 
-/** Names under which a list may stand, tried in this order before its own name. */
+/** Keys that may hold a list, tried in this order before the name of its resource. */
 const ENVELOPES = ['results', 'data', 'items'] as const;
 
-/** Further names of a list, beside that of its resource: the service's path says partner-cron-jobs. */
+/** Other names of a resource: the service's path says partner-cron-jobs. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = { cron_jobs: ['partner_cron_jobs', 'jobs'] };
 
-/** Every key under which a list may stand, in the order in which they are tried. */
+/** Returns every key that may hold a list, in the order in which they are tried. */
 function keysOf(resource: string): readonly string[] {
   return [...ENVELOPES, resource, ...(OTHER_NAMES[resource] ?? [])];
 }
 
-/** Where an answer keeps what it says about its pages. */
+/** Keys that may hold information about pages. */
 const PAGING = ['links', '_links', 'meta', 'pagination', 'paging', 'page'] as const;
 
-/** Signs of a further page that only a `next` link could lead to. */
+/** Keys that announce a further page without a link to it. */
 const OTHER_CURSORS = [
   'has_more',
   'hasMore',
@@ -35,7 +35,7 @@ const OTHER_CURSORS = [
   '@odata.nextLink',
 ];
 
-/** What a service says about how much there is in all. */
+/** Keys that hold the size of the whole list. */
 const TOTALS = ['total', 'total_count', 'totalCount', 'total_items', 'totalItems', 'count'] as const;
 const PAGE_TOTALS = ['total_pages', 'totalPages', 'page_count', 'pageCount'] as const;
 
@@ -44,7 +44,7 @@ function objects(list: readonly unknown[], resource: string): readonly JsonObjec
     if (!isJsonObject(item)) {
       throw new UnknownShape(
         'list.envelope',
-        `The list of ${resource} holds something that is not an object.`,
+        `The list of ${resource} has an item that is not an object.`,
         describeJson(item),
       );
     }
@@ -77,9 +77,9 @@ function onlyArrayOfObjects(body: JsonObject): readonly unknown[] | undefined {
 }
 
 /**
- * The items of a list answer (assumption `list.envelope`).
- * @param resource the plural name of what is listed, as the service spells it: `spaces`, `agents`.
- * @throws UnknownShape when no list can be made out, naming the keys seen, and for an answer that speaks of a failure.
+ * Returns the items in a response with a list (assumption `list.envelope`).
+ * @param resource the plural name of what is listed, as the service spells it: `spaces`, `agents`
+ * @throws UnknownShape with the keys seen if there is no list, and ErrorInBody
  */
 export function readList(body: unknown, resource: string): readonly JsonObject[] {
   if (Array.isArray(body)) return objects(body, resource);
@@ -88,10 +88,10 @@ export function readList(body: unknown, resource: string): readonly JsonObject[]
     const found = arrayAt(body, resource) ?? nestedArray(body, resource) ?? onlyArrayOfObjects(body);
     if (found) return objects(found, resource);
   }
-  throw new UnknownShape('list.envelope', `No list of ${resource} can be made out in the answer.`, describeJson(body));
+  throw new UnknownShape('list.envelope', `The response contains no list of ${resource}.`, describeJson(body));
 }
 
-/** The body, the envelopes in it, and the paging of each. */
+/** Returns the objects that may say something about pages: the body, the envelopes in it, and the paging keys of each. */
 function pagingPlaces(body: JsonObject, resource: string): readonly JsonObject[] {
   const envelopes = [
     body,
@@ -102,7 +102,7 @@ function pagingPlaces(body: JsonObject, resource: string): readonly JsonObject[]
   return envelopes.flatMap((place) => [place, ...PAGING.map((key) => place[key]).filter(isJsonObject)]);
 }
 
-/** What stands for a link: its address where it is an object that has one, or nothing to follow. */
+/** Returns the address in a link: its href or url, if it is an object. */
 function linkIn(next: unknown): unknown {
   if (!isJsonObject(next)) return next;
   if ('href' in next) return next.href;
@@ -115,11 +115,10 @@ function leadsOn(next: unknown): boolean {
 }
 
 /**
- * The link to the next page that a list's body carries (assumption `list.next`): an address, a path or a query,
- * not yet checked against the service's own address; undefined on the last page.
+ * Returns the link to the next page in the body (assumption `list.next`): a URL, a path, or a query, not yet checked against
+ * the base URL; undefined on the last page.
  * @param resource as for `readList`
- * @throws UnknownShape when the body speaks of further pages in a way that cannot be followed, so that a part of a list
- * is never taken for the whole.
+ * @throws UnknownShape if `next` is not a link, so that a part of a list never passes for the whole
  */
 export function readNext(body: unknown, resource: string): string | undefined {
   if (!isJsonObject(body)) return undefined;
@@ -128,13 +127,12 @@ export function readNext(body: unknown, resource: string): string | undefined {
     .find(leadsOn);
   if (next === undefined) return undefined;
   if (typeof next === 'string' && /^(https?:\/\/|\/|\?)/i.test(next)) return next;
-  throw new UnknownShape('list.next', 'The list goes on, but its `next` is not a link.', describeJson(next));
+  throw new UnknownShape('list.next', 'The list continues, but its `next` is not a link.', describeJson(next));
 }
 
 /**
- * A sign in the body that the list goes on where neither `next` nor a Link header says how.
+ * Returns the key that announces a further page, if no link leads to it, or undefined.
  * @param resource as for `readList`
- * @returns the telling key, or undefined.
  */
 export function findUnfollowableKey(body: unknown, resource: string): string | undefined {
   if (!isJsonObject(body)) return undefined;
@@ -142,11 +140,11 @@ export function findUnfollowableKey(body: unknown, resource: string): string | u
   return OTHER_CURSORS.find((key) => places.some((place) => Boolean(place[key])));
 }
 
-/** Signs of a further page that say by an empty value that there is none. */
+/** Keys whose empty value says that there is no further page. */
 const ENDS = ['next', ...OTHER_CURSORS];
 
 /**
- * What the service says itself about how far a list goes: `total`, the items that there are in all, and whether it says
+ * Returns what the service says about the extent of a list: `total`, the number of all items, and `ends`, whether it says
  * that no further page follows.
  * @param resource as for `readList`
  */
@@ -159,10 +157,9 @@ export function readStatedExtent(body: unknown, resource: string): { readonly to
 }
 
 /**
- * Whether a list that shows no way on says that there is more of it than was read.
+ * Returns what shows that a list without a next page has more items than were read, or undefined: `total: 5, and 3 read`.
  * @param resource as for `readList`
- * @param read the items read
- * @returns the telling words, or undefined
+ * @param read how many items were read
  */
 export function findUnreadRest(body: unknown, resource: string, read: number): string | undefined {
   if (!isJsonObject(body)) return undefined;
