@@ -65,7 +65,7 @@ interface Wanted {
 }
 
 const MAX_CANDIDATES = 10;
-const EMPTY_LIST = { space: 'The token has access to no spaces.', agent: 'The space has no agents.' } as const;
+const EMPTY_LIST = { space: 'The token can access no spaces.', agent: 'The space has no agents.' } as const;
 
 /** Reads the whole list: a second match would make the reference ambiguous. */
 async function findUniqueId(items: AsyncIterable<JsonObject>, wanted: Wanted): Promise<string> {

@@ -7,7 +7,7 @@ import { follow } from './follow.ts';
 import { formatNotice, type SessionRef } from './format-message.ts';
 import type { FollowDeps, FollowEvent, Follower } from './types.ts';
 
-/** What a person enters at the prompt: a message, or a command to the tool. */
+/** What a person enters at the prompt: a message, or a command that starts with a slash. */
 export type Input =
   | { readonly kind: 'message'; readonly text: string }
   | { readonly kind: 'help' | 'quit' | 'resend' | 'info' | 'empty' }
@@ -22,7 +22,7 @@ const HELP = [
   'Alt+Enter starts a new line. To send a message that starts with /, type two: //',
 ].join('\n');
 
-/** Parses what was entered. A message keeps its white space; white space alone is no message. */
+/** Parses an entry of the prompt. A message keeps its white space; white space alone is `empty`. */
 export function parseInput(text: string): Input {
   if (text.trim() === '') return { kind: 'empty' };
   if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) };
@@ -71,7 +71,7 @@ export class Conversation {
   /** Ids of the messages that were typed here and are on the screen already. */
   private readonly ownIds = new Set<string>();
   private isAwaitingReply = false;
-  /** Whether a reply came since the last message was typed: none is expected when that message is sent again. */
+  /** Whether a reply arrived since the last message was typed: resending that message then expects none. */
   private hasReply = false;
   private isConnected = true;
   private sending: Promise<void> = Promise.resolve();
@@ -120,7 +120,7 @@ export class Conversation {
     if (reason instanceof InterruptedError && reason.exitCode !== EXIT.interrupted) throw reason;
   }
 
-  /** Waits for messages that are being sent, until the person leaves once more. */
+  /** Waits until every message is sent, or until the person leaves a second time. */
   private async finishSending(): Promise<void> {
     const { size } = this.unsent;
     if (size === 0) return;
@@ -133,7 +133,7 @@ export class Conversation {
     await Promise.race([this.sending, leaving]);
   }
 
-  /** Adds the commands that send the messages again, which may or may not be registered. */
+  /** Adds the unsent messages to an error, and the commands that resend them. */
   private createUnsentError(error: PartnerctlError): PartnerctlError {
     const messages = [...this.unsent];
     const commands = messages.map((message) => this.deps.resendCommand(message)).join('\n');
@@ -172,7 +172,7 @@ export class Conversation {
     }
   }
 
-  /** Prints a text, which may quote the service, above the prompt. */
+  /** Prints a text above the prompt, sanitized because it may quote the service. */
   private print(text: string): void {
     this.deps.prompt.printAbove(sanitizeText(text));
   }
@@ -185,7 +185,7 @@ export class Conversation {
     return lines.join('\n');
   }
 
-  /** Messages are sent one after the other, in the order in which they were typed. */
+  /** Sends messages one at a time, in the order they were typed. */
   private send(message: NewMessage): void {
     this.lastMessage = message;
     this.ownIds.add(message.external_message_id);

@@ -1,6 +1,6 @@
 import type { EndReason, FollowOptions } from './types.ts';
 
-/** What decides about the end, besides replies. */
+/** What `EndCondition` takes into account besides replies. */
 export interface FollowStatus {
   readonly isInterrupted: boolean;
   /** Whether everything that existed at the start has been read, in every session. */
@@ -26,7 +26,7 @@ export class EndCondition {
     this.lastActivityAt = now;
   }
 
-  /** Whether as many replies came as are waited for. */
+  /** Whether all awaited replies have arrived. */
   get hasReplies(): boolean {
     return this.until !== undefined && this.replies >= this.until.replies;
   }
@@ -37,8 +37,8 @@ export class EndCondition {
   }
 
   /**
-   * Records an answered poll. It is quiet once a poll that began after the settle time brings nothing.
-   * @param hasNews whether it brought something, or announced more
+   * Records a successful poll. The session is quiet once a poll that started after the settle time returns nothing.
+   * @param hasNews whether the poll returned messages or announced more
    */
   addPoll(hasNews: boolean, startedAt: number, now: number): void {
     const settleMs = this.until?.settleMs;
@@ -48,7 +48,7 @@ export class EndCondition {
     }
   }
 
-  /** Why following ends now; undefined to go on. */
+  /** Returns why following ends now; undefined to continue. */
   findReason({ isInterrupted, isCaughtUp, remainingMs, now }: FollowStatus): EndReason | undefined {
     if (isInterrupted) return 'interrupted';
     if (this.isQuiet || this.hasReplies) return 'replied';

@@ -12,13 +12,13 @@ const POLL_TIMEOUT_MS = 15_000;
 const MAX_POLL_TIMEOUT_MS = 60_000;
 const MAX_CONCURRENT_POLLS = 6;
 const DEFAULT_READ_OUTAGE_MS = 30_000;
-/** How long the history may not know a message that was just registered. */
+/** How long the history may lack a message that was just registered. */
 const REGISTRATION_LAG_MS = 10_000;
 /** Waiting is sliced, so that a machine that slept is noticed when it wakes. */
 const SLICE_MS = 1_000;
 const SLEPT_MS = 5_000;
 
-/** Whether this much time cannot have passed while the machine was awake: it slept, or its clock was set. */
+/** Whether the clock jumped: the machine slept, or its clock was set. */
 function isClockJump(passedMs: number, expectedMs: number): boolean {
   return passedMs > expectedMs + SLEPT_MS || passedMs < -SLICE_MS;
 }
@@ -56,13 +56,13 @@ class FollowLoop implements Follower {
   private readonly endCondition: EndCondition;
   private readonly closing = new AbortController();
   private readonly maxOutageMs: number;
-  /** Until when the history may not know the message to start after. */
+  /** Until this time the history may lack the message to start after. */
   private readonly lagsUntil: number;
   private readonly results: PollResult[] = [];
   private wake: () => void = () => undefined;
   private runningPolls = 0;
   private lastError: PartnerctlError | undefined;
-  /** Set when the service says that it has messages that it did not send. */
+  /** Set when the service says that it has more messages than it sent. */
   private incomplete: ShapeError | undefined;
 
   constructor(deps: FollowDeps, options: FollowOptions) {
@@ -164,11 +164,14 @@ class FollowLoop implements Follower {
     const { clock, http } = this.deps;
     this.scheduler.pollStarted(id, startedAt);
     this.runningPolls += 1;
-    const usual = this.options.pollTimeoutMs ?? POLL_TIMEOUT_MS;
-    const longest = Math.min(MAX_POLL_TIMEOUT_MS, usual * 2 ** session.failures);
+    const baseTimeoutMs = this.options.pollTimeoutMs ?? POLL_TIMEOUT_MS;
+    const pollTimeoutMs = Math.min(MAX_POLL_TIMEOUT_MS, baseTimeoutMs * 2 ** session.failures);
     const limits = () => ({
       retries: 0,
-      timeoutMs: Math.max(1, Math.min(longest, Math.min(this.endCondition.endsAt, this.outageEndsAt()) - clock.now())),
+      timeoutMs: Math.max(
+        1,
+        Math.min(pollTimeoutMs, this.endCondition.endsAt - clock.now(), this.outageEndsAt() - clock.now()),
+      ),
       freshConnection: session.needsFreshConnection,
       signal: this.closing.signal,
     });
@@ -205,7 +208,7 @@ class FollowLoop implements Follower {
     const now = this.deps.clock.now();
     const { messages, more, isUrgent, hasCaughtUp, gap } = session.accept(page, now);
     const newest = messages.at(-1);
-    this.scheduler.pollAnswered(
+    this.scheduler.pollSucceeded(
       session.id,
       {
         hasNewMessages: newest?.isBacklog === false,
@@ -215,7 +218,7 @@ class FollowLoop implements Follower {
       },
       now,
     );
-    // No poll takes that long: the machine slept meanwhile, and the answer is old.
+    // No poll takes this long: the machine slept, and the response is stale.
     if (isClockJump(now - startedAt, MAX_POLL_TIMEOUT_MS)) this.resetClock(now);
     this.endCondition.addPoll(messages.length > 0 || more, startedAt, now);
     for (const { message, isBacklog } of messages) {
@@ -225,11 +228,11 @@ class FollowLoop implements Follower {
     }
     if (hasCaughtUp) yield { kind: 'caught-up', session_id: session.id, latest: session.latest };
     if (gap) yield* this.handleGap(session.id, gap);
-    const ended = this.outages.addAnswer(session.id, { count: messages.length, isComplete: !more }, now);
+    const ended = this.outages.addSuccess(session.id, { count: messages.length, isComplete: !more }, now);
     if (ended) yield { kind: 'outage-ended', ...ended };
   }
 
-  /** Without following, a plain end would claim that the messages are all. */
+  /** With --no-follow, a normal end would claim that the messages are complete. */
   private *handleGap(session_id: string, { evidence, isCertain }: HistoryGap): Generator<FollowEvent> {
     if (this.options.follow || !isCertain) yield { kind: 'gap', session_id, evidence };
     else this.incomplete ??= createIncompleteError(session_id, evidence);
@@ -261,9 +264,9 @@ class FollowLoop implements Follower {
 }
 
 /**
- * Follows one or more sessions of a source: every message once and in order, for as long as the events are read. It
- * survives resets, timeouts, 5xx, 429, and a machine that sleeps. It ends with the interrupt, as the options say, or with
- * a permanent error.
+ * Follows one or more sessions of a source and yields every message once, in order, for as long as the caller reads the
+ * events. It survives resets, timeouts, 5xx, 429, and a machine that sleeps. It ends when interrupted, when the options
+ * say so, or with a permanent error.
  * @throws CredentialsError (401, 403) and BalanceError (402) at once; for a session that was never read also
  * NotFoundError (of the source or a cursor), RefusedError, ShapeError, and a permanent ServiceError; ServiceError or
  * RateLimitError after an outage of `maxOutageMs`

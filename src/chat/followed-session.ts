@@ -22,7 +22,7 @@ interface Arrival {
   readonly isBacklog: boolean;
 }
 
-/** What one page brought. */
+/** What one page contained. */
 interface Arrivals {
   readonly messages: readonly Arrival[];
   /** Whether further pages follow. */
@@ -46,43 +46,43 @@ export const EMPTY_PAGE: HistoryPage = {
   requestedWaitMs: undefined,
 };
 
-/** One followed session: what was seen of it, and the answer that is being read page by page. */
+/** One followed session: its tail state, and the response that is being read page by page. */
 export class FollowedSession {
   readonly id: string;
   /** Failed polls in a row. */
   failures = 0;
-  /** Unreadable answers in a row. */
+  /** Unreadable responses in a row. */
   unreadable = 0;
   /** Whether the next poll should use a new connection. */
   needsFreshConnection = false;
   /** Whether everything that existed at the start has been read. */
   isCaughtUp = false;
-  /** Whether the service ever answered with its history. */
+  /** Whether the service ever returned its history. */
   wasRead = false;
-  /** Whether it was reported that the service does not know the session. */
+  /** Whether the `unknown-session` event was sent. */
   isReportedUnknown = false;
-  /** Whether replies that already existed count: only after a given message. */
+  /** Whether replies of the backlog count: only in a session that starts after a given message. */
   readonly countsBacklog: boolean;
   private readonly isFollowing: boolean;
   /** How many messages of the backlog to show. */
   private readonly backlogLimit: number;
-  /** Arrivals that wait until it is known which are the last, or what precedes them; undefined if none has to wait. */
+  /** Arrivals held back until it is known which are the last, or what precedes them; undefined to hold back none. */
   private held: readonly Arrival[] | undefined;
   private tail: TailState;
   private readonly gaps: GapDetector;
   private pages: AsyncGenerator<HistoryPage, void, void> | undefined;
-  /** The cursor that the current answer was asked with. */
+  /** The cursor of the current response. */
   private cursor: string | undefined;
-  /** Whether a page of the current answer has come. */
+  /** Whether the first page of the current response has arrived. */
   private hasFirstPage = false;
-  /** Whether to ask again with the same cursor. */
+  /** Whether the next request repeats the cursor. */
   private repeatsCursor = false;
-  /** Whether the pages of the current answer lead from the newest message to the oldest. */
+  /** Whether the pages of the current response lead from the newest message to the oldest. */
   private leadsBack = false;
-  /** By the service's clock, when the first answer was complete: messages created later are new. */
+  /** When the first response was complete, by the service's clock: messages created later are new. */
   private readAt: number | undefined;
-  /** Answers in a row that announced more but brought nothing new. */
-  private emptyAnswers = 0;
+  /** Responses in a row that announced more but contained nothing new. */
+  private emptyResponses = 0;
 
   constructor(id: string, start: FollowStart, now: number, isFollowing: boolean) {
     this.id = id;
@@ -99,7 +99,7 @@ export class FollowedSession {
     return latestIds(this.tail);
   }
 
-  /** Whether some pages of the current answer have come: a failure then is about the link to the next page. */
+  /** Whether a page of the current response has arrived: a failure then concerns the link to the next page. */
   get isBetweenPages(): boolean {
     return this.pages !== undefined && this.hasFirstPage;
   }
@@ -128,7 +128,7 @@ export class FollowedSession {
     return EMPTY_PAGE;
   }
 
-  /** Takes in a page. @param now milliseconds since the epoch */
+  /** Adds a page to the session. @param now milliseconds since the epoch */
   accept(page: HistoryPage, now: number): Arrivals {
     this.failures = 0;
     this.unreadable = 0;
@@ -142,26 +142,26 @@ export class FollowedSession {
     this.tail = state;
     this.hasFirstPage = true;
     const arrivals = fresh.map((message) => ({ message, isBacklog: wasCatchingUp && !this.isCreatedSince(message) }));
-    // An answer can be cut short without saying so. The backlog has been read once an answer brings nothing new, or
-    // brings a message that was created since.
+    // A response can be cut short without saying so. The backlog has been read once a response contains nothing new, or
+    // contains a message created after the start.
     const hasNew = arrivals.some(({ isBacklog }) => !isBacklog);
     const isUnsure = wasCatchingUp && !hasNew && (fresh.length > 0 || !isProof);
     const more = page.hasMore || isUnsure;
     if (!page.hasMore) this.readAt ??= page.respondedAt;
     if (!more) this.isCaughtUp = true;
-    this.emptyAnswers = more && fresh.length === 0 ? this.emptyAnswers + 1 : 0;
+    this.emptyResponses = more && fresh.length === 0 ? this.emptyResponses + 1 : 0;
     this.gaps.addPage(page, { isInitial: wasCatchingUp && this.cursor === undefined, fresh: fresh.length });
     return {
       messages: this.release(arrivals),
       more,
-      // The cursor lags by no more than that: a service that keeps repeating itself ignores the cursor.
-      isUrgent: more && this.emptyAnswers <= MAX_LAG,
+      // The cursor lags by at most MAX_LAG: a service that repeats itself more often ignores the cursor.
+      isUrgent: more && this.emptyResponses <= MAX_LAG,
       hasCaughtUp: wasCatchingUp && this.isCaughtUp,
       gap: this.isCaughtUp ? this.gaps.takeGap() : undefined,
     };
   }
 
-  /** A poll failed. The next one starts after what has come or, if older pages are missing, asks the same again. */
+  /** Records a failed poll. The next one starts after the last arrival or, if older pages are missing, repeats the request. */
   fail(): void {
     this.repeatsCursor ||= this.leadsBack && this.isBetweenPages && !this.isCaughtUp;
     this.failures += 1;
@@ -169,7 +169,7 @@ export class FollowedSession {
     this.pages = undefined;
   }
 
-  /** The service refused the request. @returns whether another cursor is worth a try */
+  /** Records that the service refused the request. @returns whether to try another cursor */
   refuse(): boolean {
     this.pages = undefined;
     this.repeatsCursor = false;
@@ -181,13 +181,13 @@ export class FollowedSession {
     return false;
   }
 
-  /** Whether the service says that it created a message after the first answer was complete. */
+  /** Whether the service created a message after the first response was complete, according to its timestamp. */
   private isCreatedSince({ created_at }: Message): boolean {
     if (!this.isFollowing || this.readAt === undefined || created_at === null) return false;
     return Date.parse(created_at) >= this.readAt;
   }
 
-  /** What can be shown now: while catching up, only messages whose place is known. */
+  /** Returns the arrivals to show now: while catching up, only those whose position is known. */
   private release(arrivals: readonly Arrival[]): readonly Arrival[] {
     if (this.leadsBack && !this.isCaughtUp) this.held ??= [];
     if (!this.held) return arrivals;

@@ -25,7 +25,7 @@ function readableText({ text, raw }: Message): string {
   return sanitizeText(text ?? stringifyJson(raw));
 }
 
-/** The sanitized texts of messages, each ended by a line break; the JSON of a message that has no text. */
+/** Joins the sanitized texts of messages, each ending with a newline. A message without text becomes its JSON. */
 export function joinTexts(messages: readonly Message[]): string {
   return messages
     .map(readableText)
@@ -38,7 +38,7 @@ interface LineOptions {
   readonly showTimestamp: boolean;
 }
 
-/** Further lines are indented, so that none looks like another message. */
+/** Indents continuation lines, so that none looks like another message. */
 function formatLines(session: string, message: Message, { showSession, showTimestamp }: LineOptions): TonedText {
   const timestamp = showTimestamp ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
   const label = showSession ? `[${sanitizeLine(session)}] ` : '';
@@ -93,13 +93,13 @@ export function formatNotice(notice: FollowNotice): string {
       return `connection restored after ${ms(notice.outageMs)}; ${missed} arrived meanwhile.`;
     }
     case 'unknown-session':
-      return `the service does not know session ${notice.session_id} yet${formatReason(notice.error)}; treating it as empty. If that is wrong, check the base address, --source, and --session.`;
+      return `the service does not know session ${notice.session_id} yet${formatReason(notice.error)}; treating it as empty. If that is wrong, check the base URL, --source, and --session.`;
     case 'gap':
       return `the history of ${notice.session_id} may be incomplete: ${notice.evidence}. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`;
   }
 }
 
-/** Writes a notice to stderr. Only that a session is not known yet is left out with --quiet. */
+/** Writes a notice to stderr. --quiet hides only the note about an unknown session. */
 export async function writeNotice(context: Pick<Context, 'warn' | 'notice'>, notice: FollowNotice): Promise<void> {
   const text = formatNotice(notice);
   if (notice.kind === 'unknown-session') await context.notice(`note: ${text}`);

@@ -3,7 +3,7 @@ import type { HistoryPage } from '../api/chat.ts';
 /** The fields of a message that ordering and deduplication need. */
 export interface MessageRef {
   readonly message_id: string;
-  /** ISO 8601; null if the service does not tell it. */
+  /** ISO 8601; null if the service does not send it. */
   readonly created_at: string | null;
 }
 
@@ -13,7 +13,7 @@ export interface Timestamp {
   readonly fraction: string;
 }
 
-/** Parses `created_at`; undefined if there is none or it is no date. */
+/** Parses `created_at`; undefined if it is missing or not a date. */
 export function parseTimestamp({ created_at }: MessageRef): Timestamp | undefined {
   const ms = created_at === null ? Number.NaN : Date.parse(created_at);
   if (created_at === null || Number.isNaN(ms)) return undefined;
@@ -56,58 +56,58 @@ export function isDescending(messages: readonly MessageRef[]): boolean {
   return differences.every((difference) => difference >= 0) && differences.some((difference) => difference > 0);
 }
 
-/** What shows that messages are or may be missing. */
+/** Evidence that messages are, or may be, missing. */
 export interface HistoryGap {
   readonly evidence: string;
   /** Whether the service itself says that there is more than it sent. */
   readonly isCertain: boolean;
 }
 
-/** After a cursor usually a handful of messages come; this many may be all that fits a page. */
+/** A response after a cursor usually has few messages; one with at least this many may be a full page. */
 const MIN_FULL_PAGE = 10;
 
 /**
- * Detects whether what was read can be all there is. A history that comes newest first without a link to the next page
- * can hide older messages: the API cannot ask for messages before another one (spec §4.4).
+ * Detects whether messages are missing from what was read. A history that is newest first and has no link to the next
+ * page can hide older messages: the API cannot request messages before another one (spec §4.4).
  */
 export class GapDetector {
-  private readonly wanted: number;
+  private readonly requestedCount: number;
   private read = 0;
   private statedTotal: number | undefined;
-  private firstAnswerSize: number | undefined;
+  private firstResponseSize: number | undefined;
   private fullPageSize: number | undefined;
   /** Size of the last page, if it came newest first and announced more without a link. */
   private announcedAfter: number | undefined;
   private unreachableAfter: number | undefined;
   private isReported = false;
 
-  /** @param wanted how many of the last messages are asked for; Infinity for all */
+  /** @param wanted how many of the last messages are requested; Infinity for all */
   constructor(wanted: number) {
-    this.wanted = wanted;
+    this.requestedCount = wanted;
   }
 
-  /** Takes a page of which `fresh` messages are new. @param isInitial whether it belongs to the first reading, without a cursor */
+  /** Adds a page with `fresh` new messages. @param isInitial whether the page belongs to the first read, without a cursor */
   addPage(page: HistoryPage, { isInitial, fresh }: { readonly isInitial: boolean; readonly fresh: number }): void {
     const { messages, hasMore, hasNextLink, reachedByLink, isDeclaredEnd, total } = page;
     const descends = isNewestFirst(messages);
     this.read += fresh;
-    // The service announced more, but the cursor led to nothing new: the rest is older, and out of reach.
+    // The service announced more, but the cursor led to nothing new: the rest is older, and cannot be requested.
     if (fresh === 0) this.unreachableAfter ??= this.announcedAfter;
-    const isEnough = isInitial && messages.length >= this.wanted;
+    const isEnough = isInitial && messages.length >= this.requestedCount;
     const announcesOlder = !isEnough && hasMore && !hasNextLink && fresh === messages.length && descends;
     this.announcedAfter = announcesOlder ? messages.length : undefined;
     if (isInitial && total !== undefined) this.statedTotal ??= total;
     const mayHideOlder = !hasMore && !reachedByLink && !isDeclaredEnd && descends && total !== messages.length;
     if (!mayHideOlder || fresh < messages.length) return;
-    if (isInitial) this.firstAnswerSize = messages.length;
+    if (isInitial) this.firstResponseSize = messages.length;
     else if (messages.length >= MIN_FULL_PAGE) this.fullPageSize = messages.length;
   }
 
-  /** Returns a gap at most once. Call it when everything that came has been read. */
+  /** Returns a gap at most once. Call it after the last page of a response. */
   takeGap(): HistoryGap | undefined {
     const gap = this.isReported ? undefined : this.findGap();
     this.statedTotal = undefined;
-    this.firstAnswerSize = undefined;
+    this.firstResponseSize = undefined;
     this.fullPageSize = undefined;
     this.unreachableAfter = undefined;
     this.isReported ||= gap !== undefined;
@@ -115,8 +115,8 @@ export class GapDetector {
   }
 
   private findGap(): HistoryGap | undefined {
-    const { read, statedTotal, firstAnswerSize, fullPageSize, unreachableAfter } = this;
-    if (firstAnswerSize !== undefined && firstAnswerSize >= this.wanted) return undefined;
+    const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter } = this;
+    if (firstResponseSize !== undefined && firstResponseSize >= this.requestedCount) return undefined;
     if (statedTotal !== undefined && statedTotal > read) {
       return { evidence: `the service states ${statedTotal} messages but sent ${read}`, isCertain: true };
     }
@@ -124,7 +124,7 @@ export class GapDetector {
       const evidence = `the service has more than the ${unreachableAfter} newest messages but no link to them`;
       return { evidence, isCertain: true };
     }
-    const size = firstAnswerSize ?? fullPageSize;
+    const size = firstResponseSize ?? fullPageSize;
     if (size === undefined) return undefined;
     const evidence = `the service sent ${size} messages, newest first, without a link to older ones and without saying that these are all`;
     return { evidence, isCertain: false };

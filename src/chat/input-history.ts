@@ -32,7 +32,7 @@ async function writeEntries(path: string, entries: readonly string[]): Promise<v
   await rename(temporary, path);
 }
 
-/** Opens the history in a file of its own. @param onError called at most once, if it cannot be saved */
+/** Opens the input history in the file at `path`. @param onError called at most once, if it cannot be saved */
 export async function openInputHistory(path: string, onError: (error: unknown) => void): Promise<InputHistory> {
   let saving: Promise<void> = Promise.resolve();
   let latest: readonly string[] | undefined;

@@ -8,18 +8,18 @@ import {
   ShapeError,
 } from '../errors.ts';
 
-/** If the first answers are unreadable, this many in a row mean an unknown shape and not a broken connection. */
+/** This many unreadable responses in a row at the start mean an unknown shape rather than a broken connection. */
 const MAX_UNREADABLE = 3;
 
-/** What is known of the session whose poll failed. */
+/** The session whose poll failed. */
 export interface FailedSession {
   /** Whether its history was ever read. */
   readonly wasRead: boolean;
   /** Whether the request named a message to read after. */
   readonly hasCursor: boolean;
-  /** Whether some pages came: the link to the next one failed. */
+  /** Whether earlier pages arrived, so that the link to the next one failed. */
   readonly isBetweenPages: boolean;
-  /** Unreadable answers in a row, this one included. */
+  /** Unreadable responses in a row, including this one. */
   readonly unreadable: number;
 }
 
@@ -36,7 +36,7 @@ function isAboutSource({ info }: NotFoundError): boolean {
 }
 
 function isTransient(error: PartnerctlError, { wasRead, unreadable }: FailedSession): boolean {
-  // What could be read once can be read again at some point.
+  // A history that was readable once will be again.
   if (error instanceof ShapeError) return wasRead || unreadable < MAX_UNREADABLE;
   if (error instanceof ServiceError) return wasRead || error.info.permanent !== true;
   return error instanceof RateLimitError;
@@ -56,7 +56,7 @@ export function retryTime({ info }: PartnerctlError): number | undefined {
   return Number.isNaN(retryAt) ? undefined : retryAt;
 }
 
-/** Whether the last poll got no answer: usually it hit its own time limit, which --timeout does not extend. */
+/** Whether the last poll got no response: usually it hit its own time limit, which --timeout does not extend. */
 function isUnanswered(last: PartnerctlError | undefined): boolean {
   return last instanceof ServiceError && last.info.status === undefined && last.info.permanent !== true;
 }
@@ -68,13 +68,13 @@ export function createOutageError(last: PartnerctlError | undefined, maxOutageMs
     ...last?.info,
     why: [last?.message, last?.info.why].filter((line) => line !== undefined).join('\n'),
     hint: isUnanswered(last)
-      ? 'Check the address and the network, then run the command again; -v shows every attempt.'
+      ? 'Check the base URL and the network, then run the command again; -v shows every attempt.'
       : last?.info.hint,
     cause: last,
   });
 }
 
-/** The error to end with when all messages were asked for and the service says that there are more than it sent. */
+/** The error to end with when all messages were requested and the service says that it has more than it sent. */
 export function createIncompleteError(sessionId: string, evidence: string): ShapeError {
   return new ShapeError(`The history of ${sessionId} could not be read completely.`, {
     why: evidence,
@@ -83,7 +83,7 @@ export function createIncompleteError(sessionId: string, evidence: string): Shap
   });
 }
 
-/** A session whose polls fail, or that reads what it missed. */
+/** A session whose polls fail, or that is catching up afterwards. */
 interface SessionOutage {
   /** When the first poll that failed began. */
   readonly since: number;
@@ -92,7 +92,7 @@ interface SessionOutage {
     | { readonly kind: 'catching-up' };
 }
 
-/** An outage is reported after this many failures in a row, or after this time. A single failure is not worth a word. */
+/** An outage is reported after this many failures in a row, or after this time. */
 const MIN_FAILURES = 3;
 const MIN_FAILING_MS = 10_000;
 
@@ -118,12 +118,12 @@ export class OutageTracker {
   }
 
   /**
-   * Records an answered poll.
-   * @param count how many messages it brought
+   * Records a successful poll.
+   * @param count how many messages it returned
    * @param isComplete whether the session has no further pages
    * @returns what to report if this ends the outage
    */
-  addAnswer(
+  addSuccess(
     session: string,
     { count, isComplete }: { readonly count: number; readonly isComplete: boolean },
     now: number,

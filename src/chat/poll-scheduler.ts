@@ -15,9 +15,9 @@ const MAX_RETRY_MS = 30_000;
 /** After this many failures in a row, in any session, only one poll at a time probes the service. */
 const MAX_FAILURES = 3;
 
-/** What an answered poll tells the scheduler. */
+/** The result of a successful poll. */
 export interface PollOutcome {
-  /** Whether it brought messages that are newer than the start. */
+  /** Whether it returned messages that are newer than the start. */
   readonly hasNewMessages: boolean;
   /** Whether the newest of them is one that a reply can be expected to. */
   readonly expectsReply: boolean;
@@ -105,7 +105,7 @@ export class PollScheduler {
     session.polledAt = now;
   }
 
-  pollAnswered(id: string, { hasNewMessages, expectsReply, more, waitMs }: PollOutcome, now: number): void {
+  pollSucceeded(id: string, { hasNewMessages, expectsReply, more, waitMs }: PollOutcome, now: number): void {
     const session = this.find(id);
     session.isPolling = false;
     session.failures = 0;

@@ -3,7 +3,7 @@ export const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
 
 type RoutingMode = (typeof ROUTING_MODES)[number];
 
-/** The fields with which an agent's API chat is set up (spec §4.2). */
+/** The fields that set up an agent's API chat (spec §4.2). */
 export interface ChatSetup {
   readonly name: string;
   readonly reply_capable: boolean;

@@ -24,8 +24,8 @@ interface CursorCandidate {
 }
 
 /**
- * What is known of one followed session: which messages were seen, and which to use as the next cursor. Its size does not
- * grow with the session.
+ * The state of one followed session: which messages were seen, and which to use as the next cursor. Its size does not grow
+ * with the session.
  *
  * When in doubt, a message is shown twice rather than never. A message counts as seen if its id is remembered. Otherwise
  * it counts as seen only if it is older than everything remembered and comes before something remembered, or if the
@@ -38,25 +38,25 @@ export interface TailState {
   readonly candidates: readonly CursorCandidate[];
   readonly refused: ReadonlySet<string | undefined>;
   /**
-   * `lagging` finds messages that become visible late, but an answer may be too short to reach the new ones from there, so
+   * `lagging` finds messages that become visible late, but a response may be too short to reach the new ones from there, so
    * it alternates with `newest`. `only-newest`: the service refused a cursor.
    */
   readonly cursorMode: 'lagging' | 'newest' | 'only-newest';
   /** The ids to start after; empty when the tail starts with the first message. */
   readonly startIds: ReadonlySet<string>;
-  /** Timestamp of the oldest of `startIds` that has come. */
+  /** Timestamp of the oldest of `startIds` that has arrived. */
   readonly startTimestamp: Timestamp | undefined;
   /** The oldest remembered timestamp, once ids have been forgotten. */
   readonly oldestRemembered: Timestamp | undefined;
-  /** The first message that ever came: an answer with this id starts over from the beginning. */
+  /** The first message that ever arrived: a response with this id starts over from the beginning. */
   readonly firstId: string | undefined;
-  /** Whether an answer came newest first: messages older than the start then follow it. */
+  /** Whether a response was newest first: messages older than the start then follow it. */
   readonly isDescending: boolean;
-  /** Whether the current answer starts over and has not reached a remembered message yet. */
+  /** Whether the current response starts over and has not reached a remembered message yet. */
   readonly isReplaying: boolean;
 }
 
-/** The state before the first answer. @param now milliseconds since the epoch */
+/** The state before the first response. @param now milliseconds since the epoch */
 export function startTail(start: Exclude<FollowStart, { from: 'last' }>, now: number): TailState {
   const startIds = start.from === 'start' ? [] : [...(start.recent ?? []), start.message_id];
   const candidates = start.from === 'start' ? [undefined] : startIds.slice(-MAX_LAG);
@@ -74,17 +74,17 @@ export function startTail(start: Exclude<FollowStart, { from: 'last' }>, now: nu
   };
 }
 
-/** The last ids seen, oldest first; before the first answer, the ids to start after. */
+/** The last ids seen, oldest first; before the first response, the ids to start after. */
 export function latestIds({ candidates }: TailState): readonly string[] {
   return candidates.flatMap(({ message_id }) => message_id ?? []);
 }
 
-/** Whether an empty answer to this cursor proves that there is nothing new. */
+/** Whether an empty response to this cursor proves that there is nothing new. */
 export function isConclusive({ cursorMode, candidates }: TailState, cursor: string | undefined): boolean {
   return cursorMode === 'only-newest' || cursor === candidates.at(-1)?.message_id;
 }
 
-/** The message to ask after next; undefined to ask for the whole session. @param now milliseconds since the epoch */
+/** The cursor of the next request; undefined to request the whole session. @param now milliseconds since the epoch */
 export function chooseCursor({ candidates, refused, cursorMode }: TailState, now: number): string | undefined {
   const usable = candidates.filter(({ message_id }) => !refused.has(message_id));
   if (cursorMode !== 'lagging') return usable.at(-1)?.message_id;
@@ -108,9 +108,9 @@ export function forgiveCursors(state: TailState): TailState {
 }
 
 /**
- * Takes in a page of the history.
- * @param isFurtherPage whether the page continues the answer of the page before
- * @returns the next state, and the messages not seen before: oldest first if all have a timestamp, else as they came
+ * Adds a page of the history.
+ * @param isFurtherPage whether the page belongs to the same response as the previous one
+ * @returns the next state, and the messages not seen before: oldest first if all have a timestamp, else in the order received
  */
 export function acceptPage<Message extends MessageRef>(
   state: TailState,
@@ -120,14 +120,14 @@ export function acceptPage<Message extends MessageRef>(
 ): { readonly state: TailState; readonly fresh: readonly Message[] } {
   const { replayed, isReplaying } = findReplay(state, messages, isFurtherPage);
   const entries = messages.map((message, index) => ({ message, index, timestamp: parseTimestamp(message) }));
-  const known: TailState = {
+  const updated: TailState = {
     ...state,
     isReplaying,
     isDescending: state.isDescending || isDescending(messages),
     startTimestamp: state.startTimestamp ?? findStart(state, entries).oldest,
     firstId: state.firstId ?? messages[0]?.message_id,
   };
-  const isOld = oldMessageTest(known, entries);
+  const isOld = oldMessageTest(updated, entries);
   const seen = new Map(state.seen);
   const fresh: Message[] = [];
   for (const entry of sortByTimestamp(entries)) {
@@ -137,7 +137,7 @@ export function acceptPage<Message extends MessageRef>(
     fresh.push(entry.message);
   }
   const candidates = extendCandidates(state, messages, fresh, now);
-  const next = { ...known, candidates, seen, refused: pruneRefused(state, candidates, fresh.length) };
+  const next = { ...updated, candidates, seen, refused: pruneRefused(state, candidates, fresh.length) };
   return { fresh, state: forgetOldest(isFurtherPage ? next : { ...next, cursorMode: alternate(state.cursorMode) }) };
 }
 
@@ -146,7 +146,7 @@ function alternate(mode: TailState['cursorMode']): TailState['cursorMode'] {
   return mode === 'newest' ? 'lagging' : 'newest';
 }
 
-/** How many messages at the head of a page only lead from the beginning of the session to what is remembered. */
+/** Counts the messages at the start of a page that only repeat the session up to the first remembered message. */
 function findReplay(
   { seen, firstId, isReplaying }: TailState,
   messages: readonly MessageRef[],
@@ -168,7 +168,7 @@ interface Entry {
   readonly timestamp: Timestamp | undefined;
 }
 
-/** Where the ids to start after are in a page: -1 for both if none is. */
+/** Finds the ids to start after in a page; indexes are -1 if there are none. */
 function findStart({ startIds }: TailState, entries: readonly Entry[]) {
   const found = entries.filter(({ message }) => startIds.has(message.message_id));
   return {

@@ -54,7 +54,7 @@ export type FollowEvent =
     }
   /** The service cannot be reached; polling continues. Once per outage. */
   | { readonly kind: 'outage-started'; readonly error: PartnerctlError }
-  /** The service can be reached again, and the `missed` messages that came meanwhile have been read. */
+  /** The service can be reached again, and the `missed` messages of the meantime have been read. */
   | { readonly kind: 'outage-ended'; readonly outageMs: number; readonly missed: number }
   /** The service answered 404 for the session, which is treated as empty. Once per session. */
   | { readonly kind: 'unknown-session'; readonly session_id: string; readonly error: PartnerctlError }
@@ -74,7 +74,7 @@ export type FollowEvent =
 
 export type EndReason = 'caught-up' | 'replied' | 'timeout' | 'interrupted';
 
-/** The events that people are told about, besides the messages. */
+/** The events, besides messages, that are shown to the user. */
 export type FollowNotice = Extract<
   FollowEvent,
   { kind: 'outage-started' | 'outage-ended' | 'unknown-session' | 'gap' }

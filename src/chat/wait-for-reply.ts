@@ -16,7 +16,7 @@ export const REPLY_FLAGS: readonly FlagSpec[] = [
 
 /** Which replies to wait for. */
 export interface ReplyCriteria {
-  /** Infinity if only quiet ends the wait. */
+  /** Infinity if only a quiet period ends the wait. */
   readonly count: number;
   /** How long it must be quiet, in milliseconds and as typed. */
   readonly settle: { readonly ms: number; readonly typed: string } | undefined;
@@ -56,7 +56,7 @@ interface WaitOutcome {
   readonly lastError: PartnerctlError | undefined;
 }
 
-/** The command that waits for the replies that are missing. */
+/** The command that waits for the missing replies. */
 function waitCommand(
   { source_id, session_id }: SessionRef,
   after: string,

@@ -17,13 +17,13 @@ function parseVariable(text: string): [string, string] {
   throw new UsageError(`--var takes NAME=value, not ${JSON.stringify(text)}.`);
 }
 
-function modeOf(args: Args): Input['mode'] {
+function parseMode(args: Args): Input['mode'] {
   const chosen = (['check', 'dry-run', 'schema'] as const).filter((flag) => args.isSet(flag));
-  if (chosen.length > 1) throw new UsageError(`--${chosen.join(' and --')} exclude each other.`);
+  if (chosen.length > 1) throw new UsageError(`--${chosen.join(' and --')} cannot be combined.`);
   return chosen[0] ?? 'apply';
 }
 
-async function schemaText(): Promise<CommandResult> {
+async function printSchema(): Promise<CommandResult> {
   const [{ jsonSchema }, { manifestSchema }] = await Promise.all([
     import('../yaml/json-schema.ts'),
     import('../provision/manifest-schema.ts'),
@@ -54,7 +54,7 @@ export default command<Input>({
     { line: 'partnerctl provision --schema > manifest.schema.json', does: 'completion and checks in your editor' },
   ],
   parse(args) {
-    const mode = modeOf(args);
+    const mode = parseMode(args);
     if (mode !== 'schema' && args.positionals.length === 0) {
       throw new UsageError('No manifest is given.', {
         hint: 'Give a YAML file, a directory, or - for standard input.',
@@ -69,7 +69,7 @@ export default command<Input>({
     };
   },
   async run(context, input) {
-    if (input.mode === 'schema') return schemaText();
+    if (input.mode === 'schema') return printSchema();
     if (input.files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
     const { applyManifests, checkManifests, loadManifests, previewManifests } = await import(
       '../provision/provision.ts'

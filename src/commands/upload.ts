@@ -40,8 +40,8 @@ function parseContentType(args: Args): string | undefined {
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(type)}.`);
 }
 
-/** What each flag goes with. */
-const GOES_WITH = {
+/** What each flag applies to. */
+const APPLIES_TO = {
   recursive: 'directories',
   include: 'directories',
   exclude: 'directories',
@@ -51,22 +51,22 @@ const GOES_WITH = {
   name: '--text',
 } as const;
 
-type SourceFlag = keyof typeof GOES_WITH;
+type SourceFlag = keyof typeof APPLIES_TO;
 
-const TAKES: Readonly<Record<SourceInput['from'], readonly SourceFlag[]>> = {
+const ALLOWED_FLAGS: Readonly<Record<SourceInput['from'], readonly SourceFlag[]>> = {
   files: ['recursive', 'include', 'exclude', 'field', 'content-type'],
   stdin: ['field', 'content-type', 'filename'],
   text: ['name'],
 };
 
 function refuseOtherFlags(args: Args, from: SourceInput['from']): void {
-  const given: SourceFlag[] = [
+  const flags: SourceFlag[] = [
     ...(['recursive'] as const).filter((flag) => args.isSet(flag)),
     ...(['include', 'exclude', 'field'] as const).filter((flag) => args.values(flag).length > 0),
     ...(['content-type', 'filename', 'name'] as const).filter((flag) => args.value(flag) !== undefined),
   ];
-  const other = given.find((flag) => !TAKES[from].includes(flag));
-  if (other !== undefined) throw new UsageError(`--${other} goes with ${GOES_WITH[other]}.`);
+  const other = flags.find((flag) => !ALLOWED_FLAGS[from].includes(flag));
+  if (other !== undefined) throw new UsageError(`--${other} goes with ${APPLIES_TO[other]}.`);
 }
 
 function parseTextInput(args: Args, text: string, as: UploadKind): SourceInput {
@@ -75,7 +75,7 @@ function parseTextInput(args: Args, text: string, as: UploadKind): SourceInput {
   if (as !== 'document') throw new UsageError('--text needs --as document.');
   if (text === '') throw new UsageError('--text is empty.', { hint: 'Check whether a shell variable in it is unset.' });
   if (!name) throw new UsageError('--text needs --name <name>.');
-  if (args.positionals.length > 0) throw new UsageError('--text and files exclude each other.');
+  if (args.positionals.length > 0) throw new UsageError('--text and files cannot be combined.');
   return { from: 'text', name, text: parseTextArgument('--text', text) };
 }
 
@@ -127,35 +127,35 @@ function hasFormFlags(source: SourceInput): boolean {
   return source.from !== 'text' && (source.fields.length > 0 || source.contentType !== undefined);
 }
 
-/** What is read from standard input, if anything. */
-function readsFromStdin(source: SourceInput): 'file' | 'text' | undefined {
+/** What the command reads from standard input, if anything. */
+function contentOfStdin(source: SourceInput): 'file' | 'text' | undefined {
   if (source.from === 'stdin') return 'file';
   return source.from === 'text' && source.text.from === 'stdin' ? 'text' : undefined;
 }
 
-async function upload(context: Context, { source, options }: Input): Promise<CommandResult> {
-  const [{ openSources }, { uploadFiles: uploadAll }, { showProgress: watchUploads }] = await Promise.all([
+async function runUpload(context: Context, { source, options }: Input): Promise<CommandResult> {
+  const [{ openSources }, { uploadFiles }, { showProgress }] = await Promise.all([
     import('../upload/open-sources.ts'),
     import('../upload/upload-files.ts'),
     import('../upload/progress.ts'),
   ]);
-  const awaited = readsFromStdin(source);
-  if (awaited !== undefined) refuseTokenOnStdin(context.flags, awaited);
+  const stdinContent = contentOfStdin(source);
+  if (stdinContent !== undefined) refuseTokenOnStdin(context.flags, stdinContent);
   // Check the token before reading standard input, which cannot be read again.
-  const early = awaited === undefined ? undefined : await context.http();
+  const earlyHttp = stdinContent === undefined ? undefined : await context.http();
   const opened = await openSources(context, source);
   async function* results(): AsyncGenerator<UploadResult> {
-    const watch = watchUploads(context, opened.sources);
+    const progress = showProgress(context, opened.sources);
     try {
-      const http = early ?? (await context.http());
-      let isAnySkipped = false;
-      for await (const result of uploadAll(context, http, opened.sources, options, watch)) {
-        isAnySkipped ||= result.status === 'skipped';
+      const http = earlyHttp ?? (await context.http());
+      let hasSkipped = false;
+      for await (const result of uploadFiles(context, http, opened.sources, options, progress)) {
+        hasSkipped ||= result.status === 'skipped';
         yield result;
       }
-      if (isAnySkipped && hasFormFlags(source)) await context.notice(UNCHANGED);
+      if (hasSkipped && hasFormFlags(source)) await context.notice(UNCHANGED);
     } finally {
-      watch.close();
+      progress.close();
       await opened.close();
     }
   }
@@ -222,5 +222,5 @@ export default command<Input>({
       },
     };
   },
-  run: upload,
+  run: runUpload,
 });

@@ -55,7 +55,7 @@ function parseScheduleFlags(args: Args) {
   const expression = args.value('schedule');
   const given = FIELD_FLAGS.filter((flag) => args.value(flag) !== undefined);
   if (expression !== undefined && given.length > 0) {
-    throw new UsageError(`--schedule and --${given[0]} exclude each other.`);
+    throw new UsageError(`--schedule and --${given[0]} cannot be combined.`);
   }
   if (expression !== undefined) return parseExpression(expression);
   if (given.length === 0) {

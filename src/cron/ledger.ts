@@ -24,7 +24,7 @@ export async function openJobLedger(context: Context, warned = new Set<number>()
   const store = fileStore(path, { containing: JOB_RECORDS.searchTexts });
   const ledger = openLedger(store, JOB_RECORDS, {
     async onUnusable({ line, why }) {
-      if (!warned.has(line)) await context.warn(`${path}:${line} is left out: ${why}`);
+      if (!warned.has(line)) await context.warn(`${path}:${line} is ignored: ${why}`);
       warned.add(line);
     },
   });

@@ -15,7 +15,7 @@ export interface JobRow {
   readonly agent_id: string | undefined;
   readonly name: string | undefined;
   /** The schedule in words and the next run; undefined when the schedule is not known. */
-  readonly words: string | undefined;
+  readonly description: string | undefined;
   readonly next: string | undefined;
   /**
    * `recorded`: the service lists it, and the state file has it. `unrecorded`: the state file does not have it. `gone`: the
@@ -26,10 +26,13 @@ export interface JobRow {
   readonly json: object;
 }
 
-async function describeTimes(schedule: CronSchedule | undefined, now: number): Promise<Pick<JobRow, 'words' | 'next'>> {
-  if (!schedule) return { words: undefined, next: undefined };
+async function describeTimes(
+  schedule: CronSchedule | undefined,
+  now: number,
+): Promise<Pick<JobRow, 'description' | 'next'>> {
+  if (!schedule) return { description: undefined, next: undefined };
   const [next] = await nextRuns(schedule, now, 1);
-  return { words: await describeSchedule(schedule), next };
+  return { description: await describeSchedule(schedule), next };
 }
 
 async function toListedRow(item: JsonObject, keys: ReadonlyMap<string, string>, now: number): Promise<JobRow> {
@@ -42,7 +45,12 @@ async function toListedRow(item: JsonObject, keys: ReadonlyMap<string, string>, 
     name: name ?? findText(item, 'cron_job', 'name'),
     ...times,
     state: key === undefined ? 'unrecorded' : 'recorded',
-    json: { ...item, recorded: key !== undefined, ...(key !== undefined && { key }), in_words: times.words ?? null },
+    json: {
+      ...item,
+      recorded: key !== undefined,
+      ...(key !== undefined && { key }),
+      in_words: times.description ?? null,
+    },
   };
 }
 
@@ -63,7 +71,7 @@ async function toLocalRow(record: RecordedJob | JobReservation, state: JobRow['s
     key,
     origin,
     at,
-    in_words: times.words ?? null,
+    in_words: times.description ?? null,
   };
   return { cron_job_id, agent_id, name, ...times, state, json };
 }

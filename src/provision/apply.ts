@@ -1,8 +1,8 @@
 import { mapConcurrent } from '../api/map-concurrent.ts';
-import { applyDocument, type ProvisionDeps } from './apply-document.ts';
 import { createCronJobs } from './create-cron-jobs.ts';
 import { stopsRun } from './failure.ts';
 import type { ManifestDocument } from './manifest.ts';
+import { type ProvisionDeps, provisionOnce } from './provision-once.ts';
 import { type DocumentResult, initialResult } from './result.ts';
 import { setUpChats } from './set-up-chats.ts';
 
@@ -16,7 +16,7 @@ export interface ApplyOptions {
 /** Applies a document and sets up its chats. Failures are in the result. */
 async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
   try {
-    const result = await setUpChats(deps.http, document, await applyDocument(deps, document));
+    const result = await setUpChats(deps.http, document, await provisionOnce(deps, document));
     const hasSources = result.agents.some(({ source_id }) => source_id !== null);
     if (hasSources && result.space_id !== null) {
       await deps.history.record(document.manifest, result.space_id, result.agents);
@@ -28,8 +28,8 @@ async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): 
 }
 
 /**
- * Applies documents and yields each result when it is there. Failures are results; nothing is thrown. Once started, it
- * goes on to the end even if nobody reads the results any more.
+ * Applies documents and yields each result when it is complete. Failures are results; it does not throw. Once started, it
+ * runs to the end even if the caller stops reading the results.
  */
 export async function* applyAll(
   deps: ProvisionDeps,

@@ -19,7 +19,7 @@ interface AgentJob {
   readonly initial: CronResult;
 }
 
-async function jobsOf(
+async function initialJobs(
   { manifest }: ManifestDocument,
   { agents }: DocumentResult,
   now: number,
@@ -36,20 +36,20 @@ async function jobsOf(
   return jobs;
 }
 
-/** The jobs of a document as they will be, without reading from the service. */
+/** Adds the planned jobs of a document to its result, without calling the service. */
 export async function planCronJobs(
   document: ManifestDocument,
   result: DocumentResult,
   now: number,
 ): Promise<DocumentResult> {
-  const jobs = await jobsOf(document, result, now, 'planned');
+  const jobs = await initialJobs(document, result, now, 'planned');
   return { ...result, cron: jobs.map(({ initial }) => initial) };
 }
 
 async function createCronJob(create: CreateJob, spaceId: string, { agent, initial }: AgentJob): Promise<CronResult> {
   const { index, source, job } = initial;
   const { agent_id } = agent;
-  // An agent that is still to be installed has no jobs to compare with.
+  // An agent that is not installed yet has no jobs to compare with.
   if (agent_id === null && agent.status === 'planned') return { ...initial, status: 'planned' };
   const result: CronResult =
     agent_id === null
@@ -60,7 +60,7 @@ async function createCronJob(create: CreateJob, spaceId: string, { agent, initia
   return { ...result, error: inStep(step, result.error) };
 }
 
-function statusOf({ status }: DocumentResult, jobs: readonly CronResult[]): DocumentResult['status'] {
+function statusAfterJobs({ status }: DocumentResult, jobs: readonly CronResult[]): DocumentResult['status'] {
   if (status !== 'unchanged') return status;
   if (jobs.some((job) => job.status === 'created')) return 'reused';
   return jobs.some((job) => job.status === 'planned') ? 'planned' : status;
@@ -77,7 +77,7 @@ export async function createCronJobs(
   document: ManifestDocument,
   result: DocumentResult,
 ): Promise<DocumentResult> {
-  const jobs = await jobsOf(document, result, clock.now(), 'skipped');
+  const jobs = await initialJobs(document, result, clock.now(), 'skipped');
   const cron = jobs.map(({ initial }) => initial);
   const failure = () =>
     jobsFailure(
@@ -87,15 +87,15 @@ export async function createCronJobs(
   if (createJob === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
   for (const [index, job] of jobs.entries()) {
     if (interrupt.aborted) {
-      const soFar = failure();
-      const error = soFar instanceof OutcomeUnknownError ? soFar : interrupt.reason;
+      const earlier = failure();
+      const error = earlier instanceof OutcomeUnknownError ? earlier : interrupt.reason;
       return { ...result, cron, status: 'failed', error };
     }
-    const done = await createCronJob(createJob, result.space_id ?? '', job);
-    cron[index] = done;
-    if (stopsRun(done.error)) break;
+    const created = await createCronJob(createJob, result.space_id ?? '', job);
+    cron[index] = created;
+    if (stopsRun(created.error)) break;
   }
   const error = failure();
   if (error !== undefined) return { ...result, cron, status: 'failed', error };
-  return { ...result, cron, status: statusOf(result, cron) };
+  return { ...result, cron, status: statusAfterJobs(result, cron) };
 }

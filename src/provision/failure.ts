@@ -8,9 +8,9 @@ import {
   ShapeError,
 } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
-import { type DocumentResult, summarize, summaryText } from './result.ts';
+import { countByStatus, type DocumentResult, summarizeDocuments } from './result.ts';
 
-/** Ends like its cause, and says in which step of a document it happened. */
+/** An error with the type and exit code of its cause, whose message names the step of the document that failed. */
 class StepFailure extends PartnerctlError {
   readonly type: string;
   readonly exitCode: ExitCode;
@@ -27,12 +27,12 @@ export function stopsRun(error: unknown): boolean {
   return isBalanceTooLow(error) || error instanceof InterruptedError;
 }
 
-/** A failure with the step in which it happened (`The API chat … is not set up`); one that stops the run stays as it is. */
+/** Prefixes a failure with its step (`The API chat … is not set up`), unless it stops the run. */
 export function inStep(step: string, error: unknown): unknown {
   return error instanceof PartnerctlError && !stopsRun(error) ? new StepFailure(step, error) : error;
 }
 
-/** The failure of a step that needs the id of an agent. @param command the command that does the step, given an id */
+/** The failure of a step that needs the id of an agent. @param command the command that performs the step */
 export function missingAgentId(spaceId: string, command: string): ShapeError {
   return new ShapeError('the service did not return the agent_id.', {
     hint: `Find the agent with: partnerctl agents list ${spaceId}\nThen run: partnerctl ${command}`,
@@ -41,8 +41,9 @@ export function missingAgentId(spaceId: string, command: string): ShapeError {
 }
 
 /**
- * The failures of the jobs of one document in one error. A job that may have been created decides: its name stays blocked
- * until it is reconciled. Otherwise a failure that stops the run decides, or the first one.
+ * Combines the failures of one document's jobs into one error. Its type and exit code are those of a job that may have
+ * been created, because its name stays blocked until it is reconciled; else of a failure that stops the run; else of the
+ * first failure.
  * @returns undefined if there are none
  */
 export function jobsFailure(errors: readonly unknown[], jobCount: number): unknown {
@@ -60,10 +61,10 @@ export function jobsFailure(errors: readonly unknown[], jobCount: number): unkno
 /**
  * The error of a run in which some documents failed or were skipped.
  * @param interruption the reason of the interrupt signal, if it fired
- * @returns undefined if every document is as it should be
+ * @returns undefined if no document failed or was skipped
  */
 export function runFailure(results: readonly DocumentResult[], interruption: unknown): PartnerctlError | undefined {
-  const summary = summarize(results);
+  const summary = countByStatus(results);
   const items = results.map(({ source, external_space_id, status, error }) => ({
     label: `${source} (${external_space_id})`,
     outcome: status === 'failed' || status === 'skipped' ? status : ('done' as const),
@@ -71,10 +72,10 @@ export function runFailure(results: readonly DocumentResult[], interruption: unk
   }));
   const messages = {
     noun: 'documents',
-    summary: summaryText(summary),
+    summary: summarizeDocuments(summary),
     details: summary,
     resumeHint: 'Run it again to continue: it reads what exists before it writes.',
-    fixHint: 'Fix the cause and run it again: what is done stays as it is.',
+    fixHint: 'Fix the cause and run it again: finished documents are not changed.',
   };
   return batchFailure(items, messages, interruption);
 }

@@ -7,14 +7,14 @@ import type { Manifest, ManifestDocument } from './manifest.ts';
 import type { PresentSpace } from './plan.ts';
 import type { AgentResult } from './result.ts';
 
-/** What the state file knows of the spaces of a run. */
+/** What the state file records about the spaces of a run. */
 export interface ProvisionHistory {
   /** The space as earlier runs left it, with those of the manifest's agents that they installed. */
   recall(manifest: Manifest): PresentSpace | undefined;
   record(manifest: Manifest, spaceId: string, agents: readonly AgentResult[]): Promise<void>;
 }
 
-/** Hashes what provisioning installs: a chat or a job that is added later does not make an agent a new one. */
+/** Hashes what provisioning installs. Chats and jobs are excluded: adding one later does not change the agent. */
 function contentHash(manifest: Manifest): string {
   const agents = manifest.agents.map(({ chat: _, cron: __, ...agent }) => agent);
   return hash('sha256', JSON.stringify({ ...manifest, agents }), 'hex');
@@ -33,8 +33,8 @@ function toPresentSpace(known: RecordedSpace, manifest: Manifest): PresentSpace 
 }
 
 /**
- * The remote state, with the names and templates under which an earlier run installed the agents (a service may list them
- * under other names, or none), and with the chat sources that it learned where the service does not show any.
+ * Completes the remote state from the state file: with the names and templates that an earlier run installed the agents
+ * with, because a service may list other names or none, and with chat sources that the service does not show.
  */
 export function withHistory(present: PresentSpace, recalled: PresentSpace | undefined): PresentSpace {
   if (recalled?.space_id !== present.space_id) return present;
@@ -49,7 +49,7 @@ export function withHistory(present: PresentSpace, recalled: PresentSpace | unde
   return { ...present, agents };
 }
 
-/** Whether the file already says all of this, so that repeats do not make it grow. */
+/** Whether the state file already records this space, so that repeated runs do not make it grow. */
 function isRecorded(known: RecordedSpace | undefined, space: RecordedSpace, areAllNamed: boolean): boolean {
   if (known?.space_id !== space.space_id) return false;
   const sources = new Map(known.agents.map(({ agent_id, source_id }) => [agent_id, source_id]));
@@ -73,7 +73,7 @@ async function readSpaces(
     const { spaces, damaged } = await findProvisioned(path, origin, wanted);
     for (const { line, why } of damaged) {
       reportedLines.add(line);
-      await context.warn(`${path}:${line} is left out: ${why}`);
+      await context.warn(`${path}:${line} is ignored: ${why}`);
     }
     return spaces;
   } catch (error) {
@@ -85,7 +85,7 @@ async function readSpaces(
 
 /**
  * Opens the state file for a run. Provisioning works without it, so a file that cannot be read or written is a warning.
- * @param origin the base address of the service that the records belong to
+ * @param origin the base URL of the service that the records belong to
  * @param reportedLines receives the numbers of the lines that this warns about
  */
 export async function openHistory(

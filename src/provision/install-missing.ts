@@ -6,7 +6,7 @@ import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
 import { fetchAgents, RemoteStateUnavailable } from './remote-state.ts';
 
-/** The ids of agents; undefined among them for one that was installed without being named. */
+/** The ids of agents; undefined stands for an agent whose id the service did not return. */
 export type AgentIds = ReadonlySet<string | undefined>;
 
 function isNamed(agent: PresentAgent, { name, template_id }: ManifestAgent): boolean {
@@ -14,8 +14,8 @@ function isNamed(agent: PresentAgent, { name, template_id }: ManifestAgent): boo
 }
 
 /**
- * Finds for each missing agent the new one that it became: by its name, or else (a service may change names) by its
- * template, where only one agent of it was missing and only one was installed.
+ * Matches each missing agent with the one that was installed for it: by name or, because a service may change names, by
+ * template if exactly one agent of that template was missing and exactly one was installed.
  * @param installed agents that did not exist before
  */
 function matchInstalled(
@@ -31,7 +31,7 @@ function matchInstalled(
   });
 }
 
-/** The agents that a POST installed, from its response or, where that does not name all of them, from the list. */
+/** Finds the agents that a POST installed: in its response or, if that does not name them all, in the list. */
 async function findInstalled(
   http: Http,
   response: ProvisionResponse,
@@ -52,8 +52,8 @@ async function findInstalled(
 }
 
 /**
- * An agent in the form provisioning takes. Its cron jobs and its chat have calls of their own: provisioning would create
- * a chat source without the name and settings of the manifest, and an agent's source never changes.
+ * Converts an agent to the form that the provisioning call takes. Its jobs and its chat are set up by separate calls:
+ * provisioning would create a chat source without the manifest's name and settings, and a source can never be changed.
  */
 function toProvisionedAgent({ chat, cron: _, ...agent }: ManifestAgent): ManifestAgent {
   if (!chat) return agent;
@@ -63,7 +63,7 @@ function toProvisionedAgent({ chat, cron: _, ...agent }: ManifestAgent): Manifes
 
 /**
  * Creates the space if it is missing, and installs the missing agents of a plan, in one POST.
- * @param safety `once` for a caller that reads before it repeats: some services install the agents again on every POST
+ * @param safety `once` to send the POST a single time: some services install the agents again on every POST
  * @param before the agents that existed before, as far as they are known
  * @returns the space, and the agents that exist now, one for each agent of the plan
  * @throws PartnerctlError; OutcomeUnknownError if the POST may have been carried out

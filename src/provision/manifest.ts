@@ -52,7 +52,7 @@ function reviewJobs(document: YamlDocument<Manifest>): void {
 }
 
 /**
- * The cron jobs of an agent in the form the service takes.
+ * The cron jobs of an agent, with parsed schedules.
  * @throws ScheduleError; never for a manifest that was read without problems
  */
 export function cronJobsOf({ cron = [] }: Pick<ManifestAgent, 'cron'>): Omit<CronJob, 'agent_id'>[] {

@@ -1,7 +1,7 @@
 import type { ListedAgent } from '../contract/provisioning.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 
-/** An agent that exists; its id is undefined if a service installed it without naming it. */
+/** An agent that exists; its id is undefined if the service installed it without returning the id. */
 export type PresentAgent = Omit<ListedAgent, 'agent_id'> & { readonly agent_id: string | undefined };
 
 /** A space that exists. */
@@ -13,7 +13,7 @@ export interface PresentSpace {
   readonly agents: readonly PresentAgent[];
 }
 
-/** Where the service and the manifest differ and provisioning changes nothing. */
+/** A field that differs between the service and the manifest, and that provisioning does not change. */
 export interface Difference {
   readonly field: string;
   readonly service: unknown;
@@ -58,15 +58,15 @@ function differing(field: string, service: unknown, manifest: unknown): Differen
 
 function agentDifferences(agents: readonly PlannedAgent[], present: readonly PresentAgent[]): Difference[] {
   return agents.flatMap(({ wanted, present: found }) => {
-    const namesake = found ? undefined : present.find(({ name }) => name === wanted.name);
-    return namesake ? differing(`agents[${wanted.name}].template_id`, namesake.template_id, wanted.template_id) : [];
+    const sameName = found ? undefined : present.find(({ name }) => name === wanted.name);
+    return sameName ? differing(`agents[${wanted.name}].template_id`, sameName.template_id, wanted.template_id) : [];
   });
 }
 
 /**
- * What has to happen so that a space and its agents are as the manifest says. Pure.
- * Agents are told apart by name and template, so that a repeat never installs one twice (spec §4.1).
- * @param present the space as it is, or undefined if it does not exist
+ * Plans what provisioning has to create. Pure. Name and template identify an agent, so that a repeated run never installs
+ * one twice (spec §4.1).
+ * @param present the existing space; undefined if there is none
  */
 export function planProvision(manifest: Manifest, present: PresentSpace | undefined): ProvisionPlan {
   const agents = pairAgents(manifest.agents, present?.agents ?? []);

@@ -32,7 +32,7 @@ async function previewDocument(
 }
 
 /**
- * What provisioning would do, document by document. Only reads are sent.
+ * Yields what provisioning would do, document by document. Sends only reads.
  * @param concurrency how many documents at a time
  * @throws PartnerctlError if the remote state cannot be read
  */
@@ -48,7 +48,7 @@ export async function* previewAll(
     const preview = async (document: ManifestDocument) =>
       createCronJobs(deps, document, await previewDocument(deps, document, listed));
     const previews = documents.map((document) => limit(() => preview(document)));
-    // Each is awaited in turn; until then the failure of a later one must not count as unhandled.
+    // Previews are awaited in order: a later one that fails first must not become an unhandled rejection.
     for (const each of previews) each.catch(() => undefined);
     for (const each of previews) yield await each;
   } catch (error) {

@@ -13,7 +13,7 @@ import { openHistory } from './history.ts';
 import { type ManifestDocument, readManifests } from './manifest.ts';
 import { previewAll } from './preview.ts';
 import { findSpaces, RemoteStateUnavailable } from './remote-state.ts';
-import { type DocumentResult, initialResult, resultJson, summarize, summaryText } from './result.ts';
+import { countByStatus, type DocumentResult, documentResultJson, initialResult, summarizeDocuments } from './result.ts';
 import { COLUMNS } from './result-table.ts';
 
 /**
@@ -49,14 +49,14 @@ function toCommandResult(context: Context, results: AsyncIterable<DocumentResult
   }
   return batchResult(counted(), COLUMNS, {
     empty: 'There is nothing to provision.',
-    json: resultJson,
-    document: (all) => ({ results: all.map(resultJson), summary: summarize(all) }),
-    summary: (all) => summaryText(summarize(all)),
+    json: documentResultJson,
+    document: (all) => ({ results: all.map(documentResultJson), summary: countByStatus(all) }),
+    summary: (all) => summarizeDocuments(countByStatus(all)),
     failure: (all) => runFailure(all, context.signals.interrupt.reason),
   });
 }
 
-/** The documents as planned; nothing is read from the service. */
+/** Shows the documents as planned, without calling the service. */
 export function checkManifests(context: Context, documents: readonly ManifestDocument[]): CommandResult {
   async function* planned(): AsyncGenerator<DocumentResult> {
     for (const document of documents) {
@@ -66,7 +66,7 @@ export function checkManifests(context: Context, documents: readonly ManifestDoc
   return toCommandResult(context, planned(), documents.length);
 }
 
-/** What a run needs to create jobs; nothing is read if there are none. */
+/** Prepares the creation of jobs; undefined if no document has any. */
 async function openCronJobs(
   context: Context,
   http: Http,
@@ -110,7 +110,7 @@ export async function applyManifests(
     if (isReported) return;
     isReported = true;
     await context.notice(
-      `note: cannot read what exists (${message}) Spaces are posted without that, which the service allows; agents that the state file knows are not installed again.`,
+      `note: cannot read the existing spaces and agents (${message}) Provisioning continues without reading them. Agents recorded in the state file are not installed again.`,
     );
   };
   const listed = await findSpaces(http, documents).catch(async (error: unknown) => {

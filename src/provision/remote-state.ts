@@ -8,7 +8,7 @@ import { CredentialsError, ShapeError } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { PresentAgent, PresentSpace } from './plan.ts';
 
-/** The service does not let this token read what exists, or lists it without what tells it apart. */
+/** The token may not read the spaces or agents, or the service lists them without the fields that identify them. */
 export class RemoteStateUnavailable extends Error {
   /** The 403, or the unusable shape. */
   readonly reason: CredentialsError | ShapeError;
@@ -19,7 +19,7 @@ export class RemoteStateUnavailable extends Error {
   }
 }
 
-function orUnavailable(error: unknown): unknown {
+function toUnavailable(error: unknown): unknown {
   return error instanceof CredentialsError && error.info.status === 403 ? new RemoteStateUnavailable(error) : error;
 }
 
@@ -47,7 +47,7 @@ export async function findSpaces(http: Http, documents: readonly ManifestDocumen
       found.set(id, space);
     }
   } catch (error) {
-    throw orUnavailable(error);
+    throw toUnavailable(error);
   }
   if (isListed && !hasExternalIds) {
     const message = 'The listed spaces have no external_space_id.';
@@ -62,7 +62,7 @@ export async function fetchAgents(http: Http, spaceId: string): Promise<readonly
   try {
     for await (const agent of listAgents(http, spaceId)) agents.push(readItem(agent, readAgent));
   } catch (error) {
-    throw orUnavailable(error);
+    throw toUnavailable(error);
   }
   if (agents.length > 0 && agents.every(({ name }) => name === undefined)) {
     const message = 'The listed agents have no names.';

@@ -23,7 +23,7 @@ function sourcesText({ agents }: DocumentResult): string {
   return connected.map(({ name, source_id }) => (agents.length === 1 ? source_id : `${name} ${source_id}`)).join(', ');
 }
 
-/** What failed, and the first line of why. */
+/** The message of an error, and the first line of its reason. */
 function errorText(error: unknown): string {
   if (!(error instanceof PartnerctlError)) return String(error);
   const why = error.info.why?.split('\n')[0];

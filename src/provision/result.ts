@@ -13,7 +13,7 @@ export interface AgentResult {
   readonly source_id: string | null;
 }
 
-/** What became of one document. */
+/** The outcome of one document. */
 export interface DocumentResult {
   readonly index: number;
   readonly source: string;
@@ -58,31 +58,31 @@ export function initialResult(document: ManifestDocument, status: 'failed' | 'sk
 
 /**
  * The result of a document whose space and agents now exist.
- * @param first the plan before anything was sent: it tells what is new
+ * @param firstPlan the plan before anything was sent: it shows what is new
  * @param agents the existing agents, one for each agent of the plan
  * @param created false if the service says that the space existed before
  */
 export function appliedResult(
   document: ManifestDocument,
-  first: ProvisionPlan,
+  firstPlan: ProvisionPlan,
   spaceId: string,
   agents: readonly (PresentAgent | undefined)[],
   created?: boolean,
 ): DocumentResult {
-  const changed = first.action === 'create' && created !== false ? 'created' : 'reused';
+  const changed = firstPlan.action === 'create' && created !== false ? 'created' : 'reused';
   return {
     ...initialResult(document, 'planned'),
     space_id: spaceId,
-    status: first.action === 'none' ? 'unchanged' : changed,
-    agents: first.agents.map((agent, index) =>
+    status: firstPlan.action === 'none' ? 'unchanged' : changed,
+    agents: firstPlan.agents.map((agent, index) =>
       agentResult(agent, agents[index], agent.present ? 'unchanged' : 'created'),
     ),
-    differences: first.differences,
+    differences: firstPlan.differences,
   };
 }
 
-/** The JSON form of a result, fixed for scripts. */
-export function resultJson(result: DocumentResult): object {
+/** A result as `provision -o json` prints it. */
+export function documentResultJson(result: DocumentResult): object {
   const { index: _, error, action, cron, differences, ...rest } = result;
   return {
     ...rest,
@@ -93,14 +93,14 @@ export function resultJson(result: DocumentResult): object {
   };
 }
 
-export function summarize(results: readonly DocumentResult[]): Summary {
+export function countByStatus(results: readonly DocumentResult[]): Summary {
   const summary: Summary = { created: 0, reused: 0, unchanged: 0, planned: 0, failed: 0, skipped: 0 };
   for (const { status } of results) summary[status] += 1;
   return summary;
 }
 
 /** The summary for people: `2 created, 1 unchanged.` */
-export function summaryText(summary: Summary): string {
+export function summarizeDocuments(summary: Summary): string {
   const parts = Object.entries(summary).filter(([, count]) => count > 0);
   return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
 }

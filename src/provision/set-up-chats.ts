@@ -30,7 +30,7 @@ async function setUpChat(
 
 /**
  * Sets up the API chat of the agents of an applied document that ask for one (spec §4.2). The call is safe to repeat; it
- * is left out for an agent that existed and whose source is known.
+ * is skipped for an agent that existed and whose source is known.
  * @param result its agents in the order of the manifest
  * @returns the result with the sources. Failures are in it; nothing is thrown.
  */
@@ -47,10 +47,10 @@ export async function setUpChats(
     const isKnown = agent.status === 'unchanged' && agent.source_id !== null;
     if (wanted === undefined || result.space_id === null || isKnown) continue;
     try {
-      const done = await setUpChat(http, result.space_id, agent, wanted);
-      agents[index] = { ...agent, source_id: done.source.source_id };
-      differences.push(...done.differences);
-      if (status === 'unchanged' && done.source.created) status = 'reused';
+      const chat = await setUpChat(http, result.space_id, agent, wanted);
+      agents[index] = { ...agent, source_id: chat.source.source_id };
+      differences.push(...chat.differences);
+      if (status === 'unchanged' && chat.source.created) status = 'reused';
     } catch (cause) {
       const error = inStep(`The API chat of the agent ${JSON.stringify(agent.name)} is not set up`, cause);
       return { ...result, agents, differences, status: 'failed', error };

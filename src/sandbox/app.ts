@@ -54,7 +54,7 @@ function addLatency({ store, closing }: Service): MiddlewareHandler<ServiceEnv> 
   };
 }
 
-/** Holds every response back until what it reports is on disk, whichever request made the change. */
+/** Delays every response until all changes are on disk, including those of other requests that it may report. */
 function waitForDisk({ store }: Service): MiddlewareHandler<ServiceEnv> {
   return async (_, next) => {
     await next();
@@ -81,7 +81,7 @@ function refuseOtherMethods(app: ServiceApp): void {
 }
 
 /**
- * Answers what never becomes a request of the app, for example one whose Host header makes no valid URL.
+ * Answers a request that never reaches the app, for example because its Host header makes no valid URL.
  * @param error what the HTTP adapter threw
  */
 export function answerUnroutable(error: unknown): Response {

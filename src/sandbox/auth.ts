@@ -7,7 +7,7 @@ import type { Scope, Token } from './store/changes.ts';
 import { hashSecret, isSecret, parseBearer } from './tokens.ts';
 
 /*
- * The checks of a partner request, in this order; the first refusal is the response:
+ * The checks of a partner request, in this order. The first one that fails determines the response:
  *
  *   1. 401  a known token                                     (spec §5.1)
  *   2. 403  ip_not_allowed: the caller's address              (spec §5.4)
@@ -66,7 +66,7 @@ export function checkSource({ source_id }: Token, sourceId: string): void {
   throw new Problem(403, 'source_not_allowed', `The token is only for the API chat source ${source_id}.`);
 }
 
-/** Lets a request through when its token, address, balance, and rate are in order; leaves the token in the context. */
+/** Rejects a request unless its token, address, balance, and rate allow it. Stores the token in the context. */
 export function requireToken(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     const token = authenticate(service, c.req.header('authorization'));
@@ -81,7 +81,7 @@ export function requireToken(service: Service): MiddlewareHandler<ServiceEnv> {
   };
 }
 
-/** Lets a request through when its token has the scope. */
+/** Rejects a request unless its token has the scope. */
 export function requireScope(scope: Scope): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     if (!c.get('token').scopes.includes(scope)) {
@@ -91,7 +91,7 @@ export function requireScope(scope: Scope): MiddlewareHandler<ServiceEnv> {
   };
 }
 
-/** Lets a request through when it carries the admin key. */
+/** Rejects a request without the admin key. */
 export function requireAdminKey(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     const key = parseBearer(c.req.header('authorization'));

@@ -26,12 +26,12 @@ const ERROR_CODES: Readonly<Partial<Record<number, string>>> = {
   504: 'gateway_timeout',
 };
 
-/** Tells the HTTP adapter that this module has already used the socket. */
+/** Tells the HTTP adapter that this module has already written to the socket. */
 function alreadySent(): Response {
   return new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
 }
 
-/** Whether a fault has already used the socket, so that this response is not sent. */
+/** Whether a fault has already written to the socket, so that this response is not sent. */
 export function isAlreadySent(response: Response): boolean {
   return [...RESPONSE_ALREADY_SENT.headers.keys()].every((name) => response.headers.has(name));
 }
@@ -60,12 +60,12 @@ function createResponse(service: Service, c: ServiceContext, { status, type, bod
   return new Response(body, { status, headers });
 }
 
-/** Receives and discards a body up to so many bytes. */
-async function receiveBytes({ incoming }: ServiceContext['env'], wanted: number): Promise<void> {
+/** Receives and discards `count` bytes of a body, or all of a shorter one. */
+async function receiveBytes({ incoming }: ServiceContext['env'], count: number): Promise<void> {
   let received = 0;
   for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
     received += Buffer.byteLength(chunk);
-    if (received >= wanted) return;
+    if (received >= count) return;
   }
 }
 

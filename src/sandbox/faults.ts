@@ -5,13 +5,13 @@ const stage = v.optional(v.picklist(['before', 'after']), 'before');
 
 const common = {
   /**
-   * Which requests: `METHOD path`; either part may be left out. The path is below the base URL, with or without `/v1`. It
+   * Which requests: `METHOD path`; either part is optional. The path is below the base URL, with or without `/v1`. It
    * matches as a prefix, `*` and `:name` match any one segment, and a final `$` makes it match the whole path.
    */
   on: v.optional(v.pipe(v.string(), v.regex(/^([A-Z]+|\*)?( ?\/\S*)?$/, 'must be "METHOD /path"'))),
   /** The share of matching requests that fail, from 0 to 1. */
   rate: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
-  /** The number of requests that fail at most. */
+  /** The maximum number of requests that fail. */
   times: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   /** The number of matching requests to let through first. */
   skip: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
@@ -85,11 +85,11 @@ const faultRuleSchema = v.variant('kind', [
 
 export const faultPlanSchema = v.strictObject({
   rules: v.array(faultRuleSchema),
-  /** Makes a run repeatable; random when it is left out. */
+  /** Makes a run repeatable; random by default. */
   seed: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff))),
 });
 
-/** A fault plan as a caller writes it: defaults may be left out. */
+/** A fault plan as a caller writes it: fields with defaults are optional. */
 export type FaultPlan = v.InferInput<typeof faultPlanSchema>;
 
 /** @throws Error that names every wrong field */
@@ -100,7 +100,7 @@ export function parseFaultPlan(value: unknown): FaultPlan {
 /** One fault to inject. */
 export type Fault = v.InferOutput<typeof faultRuleSchema>;
 
-/** A fault in what the history says; the response itself is sent as usual. */
+/** A fault in the content of the history; the response itself is sent as usual. */
 export type HistoryQuirk = Extract<Fault, { kind: 'repeat' | 'reorder' | 'short_page' }>;
 
 export function isHistoryQuirk(fault: Fault): fault is HistoryQuirk {
@@ -120,7 +120,7 @@ function seededRandom(seed: number): () => number {
 
 type RequestMatcher = (method: string, path: string) => boolean;
 
-/** Makes the test that a rule's `on` stands for. */
+/** Creates the matcher for a rule's `on`. */
 export function createRequestMatcher(on: string | undefined): RequestMatcher {
   const [, wantedMethod, rest = ''] = /^([A-Z]+|\*)? ?(.*)$/.exec(on ?? '') ?? [];
   const fullPath = rest === '' || /^\/v1(\/|\$|$)/.test(rest) ? rest : `/v1${rest}`;
@@ -135,7 +135,7 @@ export function createRequestMatcher(on: string | undefined): RequestMatcher {
 }
 
 /** A quirk applies only to reads of the history, whatever else its `on` matches. */
-function matcherOf(fault: Fault): RequestMatcher {
+function createFaultMatcher(fault: Fault): RequestMatcher {
   const matches = createRequestMatcher(fault.on);
   if (!isHistoryQuirk(fault)) return matches;
   return (method, path) => method === 'GET' && path === `/v1${HISTORY_PATH}` && matches(method, path);
@@ -148,12 +148,12 @@ export class FaultInjector {
   readonly #random: () => number;
   readonly #rules: { fault: Fault; matches: RequestMatcher; seen: number; injected: number }[];
 
-  /** @param random from 0 up to 1, for the seed that a plan leaves out */
+  /** @param random from 0 up to 1, creates the seed of a plan without one */
   constructor(plan: v.InferOutput<typeof faultPlanSchema>, random: () => number) {
     const seed = plan.seed ?? Math.floor(random() * 0x1_0000_0000);
     this.plan = { rules: plan.rules, seed };
     this.#random = seededRandom(seed);
-    this.#rules = plan.rules.map((fault) => ({ fault, matches: matcherOf(fault), seen: 0, injected: 0 }));
+    this.#rules = plan.rules.map((fault) => ({ fault, matches: createFaultMatcher(fault), seen: 0, injected: 0 }));
   }
 
   /** Returns the fault of the first rule that applies. Only that rule and those before it count the request. */

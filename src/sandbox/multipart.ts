@@ -9,7 +9,7 @@ import type { StoredBytes, UploadFiles } from './store/upload-files.ts';
 /** The form field that holds the file. */
 const FILE_FIELD = 'file';
 
-/** What a body may hold besides its file: boundaries, headers, and the other fields. In bytes. */
+/** The largest size of everything but the file: boundaries, headers, and the other fields. In bytes. */
 const MAX_OVERHEAD = 64 * 1024;
 
 const MAX_FIELDS = 100;
@@ -51,7 +51,7 @@ function createParser(contentType: string, maxBytes: number): BusboyInstance {
   }
 }
 
-/** Undoes the only three escapes that browsers make in names (HTML, "multipart/form-data"). */
+/** Decodes the three characters that browsers escape in names (HTML, "multipart/form-data"). */
 function unescapeName(name: string): string {
   return name.replace(/%22/g, '"').replace(/%0D/gi, '\r').replace(/%0A/gi, '\n');
 }
@@ -62,7 +62,7 @@ function fileProblem(name: string | undefined, filename: string): FieldProblem |
   return undefined;
 }
 
-/** One form on its way: what came of it so far, and the file that is being stored. */
+/** Receives one form: collects its fields, and stores its file. */
 class FormReceiver {
   readonly #target: UploadTarget;
   readonly #parser: BusboyInstance;
@@ -75,7 +75,7 @@ class FormReceiver {
     this.#parser = createParser(contentType, target.maxBytes);
   }
 
-  /** @throws Problem for the first thing that is wrong; nothing of the file is left then */
+  /** @throws Problem for the first mistake, after removing the file */
   async receive(incoming: IncomingMessage): Promise<ReceivedForm> {
     try {
       await this.#parse(incoming);
@@ -83,7 +83,7 @@ class FormReceiver {
       if (!file) throw invalidInput([{ path: FILE_FIELD, message: 'is required, as a file' }]);
       return { ...file, fields: this.#fields };
     } catch (error) {
-      // The rest is not read, so that the refusal can be sent before it has come.
+      // Stop reading, so that the error response can be sent before the body is complete.
       incoming.unpipe(this.#parser);
       if (!incoming.readableEnded) incoming.pause();
       this.#body?.destroy(new Error('The form was refused.'));
@@ -102,13 +102,15 @@ class FormReceiver {
         if (received > maxBytes + MAX_OVERHEAD) reject(tooLarge('The body is', maxBytes + MAX_OVERHEAD));
       });
       this.#parser.on('error', () => reject(malformed('it ends before its last boundary')));
-      this.#parser.on('filesLimit', () => reject(invalidInput([{ path: FILE_FIELD, message: 'must be there once' }])));
+      this.#parser.on('filesLimit', () =>
+        reject(invalidInput([{ path: FILE_FIELD, message: 'must appear only once' }])),
+      );
       this.#parser.on('fieldsLimit', () => {
         const message = `must have at most ${MAX_FIELDS} fields besides ${FILE_FIELD}`;
         reject(invalidInput([{ path: '', message }]));
       });
       this.#parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
-        // The types of the library leave out that a part may have no name.
+        // A part may have no name, although the library's types say otherwise.
         if (name === undefined) reject(malformed('a field has no name'));
         else if (valueTruncated) reject(tooLarge('The fields are', MAX_OVERHEAD));
         else if (name === FILE_FIELD) reject(invalidInput([{ path: name, message: FILE_REQUIRED }]));
@@ -136,7 +138,7 @@ class FormReceiver {
     body.on('limit', () => refuse(tooLarge('The file is', maxBytes)));
     body.on('error', () => refuse(malformed('it ends before its last boundary')));
     this.#body = body;
-    // An error of the disk must not destroy the body, whose error would hide it.
+    // A disk error must not destroy the body: the body's own error would hide it.
     const chunks = body.iterator({ destroyOnReturn: false });
     this.#storing = files.write(id, chunks).then((stored) => ({ ...description, ...stored }));
     this.#storing.catch(refuse);
@@ -144,9 +146,8 @@ class FormReceiver {
 }
 
 /**
- * Receives a form with one file in the field `file` (the spec leaves it open, §4.7). Its memory does not depend on the
- * size of the file. A declared length that is too large is refused before anything is read.
- * @throws Problem 400 for a body that is no form or ends early, 413 for one that is too large, 422 for a missing file,
+ * Receives a form with one file in the field `file` (spec §4.7 leaves the name open), in constant memory. A declared length that is too large is refused before anything is read.
+ * @throws Problem 400 for a body that is not a form or ends early, 413 for one that is too large, 422 for a missing file,
  * a second one, or wrong fields
  */
 export async function receiveForm(incoming: IncomingMessage, target: UploadTarget): Promise<ReceivedForm> {

@@ -40,9 +40,9 @@ export function pageSizeOf(service: Service, c: ServiceContext): number {
 }
 
 /**
- * Answers a list request with one page. The spec (§4.7) leaves lists open; this service pages by an opaque cursor and gives
- * the neighboring pages as absolute URLs.
- * @param items in a stable order; new ones join at the end
+ * Answers a list request with one page. The spec (§4.7) does not define lists; this service pages by an opaque cursor and links
+ * the neighboring pages by absolute URLs.
+ * @param items in a stable order, with new ones at the end
  */
 export function pageOf<Item, Public>(
   service: Service,

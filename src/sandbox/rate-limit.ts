@@ -12,7 +12,7 @@ export class RateLimiter {
   /**
    * Counts one request.
    * @param now milliseconds since the epoch
-   * @returns when the token may come back (milliseconds since the epoch), or undefined when the request may pass
+   * @returns when the token may retry (milliseconds since the epoch); undefined when the request is allowed
    */
   take(tokenId: string, limit: RateLimit, now: number): number | undefined {
     let window = this.#windows.get(tokenId);
@@ -31,7 +31,7 @@ export class RateLimiter {
 }
 
 /**
- * The headers of a 429 (spec §7). Retry-After is rounded up to the second, so that an obedient caller is not early.
+ * The headers of a 429 (spec §7). Retry-After is rounded up to the second, so that a caller who obeys it is not early.
  * @param now milliseconds since the epoch
  * @param retryAt milliseconds since the epoch
  */

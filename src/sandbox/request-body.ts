@@ -4,10 +4,10 @@ import { invalidInput, Problem } from './problem.ts';
 import type { ServiceContext } from './service.ts';
 import { check } from './validation.ts';
 
-/** In bytes, where an endpoint sets no other limit. */
+/** The default limit, in bytes. */
 const MAX_JSON_BYTES = 1024 * 1024;
 
-/** The request log is sent as JSON itself, so it leaves larger or more deeply nested bodies out. */
+/** Larger or more deeply nested bodies are not logged: the admin API sends the log as JSON. */
 const MAX_LOGGED_BYTES = 64 * 1024;
 const MAX_LOGGED_BRACKETS = 1_000;
 
@@ -17,7 +17,7 @@ async function readAtMost(incoming: IncomingMessage, limit: number): Promise<Buf
   const chunks: Buffer[] = [];
   let length = 0;
   try {
-    // Destroying the stream would take away the socket that the refusal is sent on.
+    // Destroying the stream would close the socket that the error response is sent on.
     for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
       const bytes = Buffer.from(chunk);
       length += bytes.length;

@@ -9,7 +9,7 @@ export interface LoggedRequest {
   readonly query: string;
   /** The pattern of the path, `/v1/automation/spaces/:space_id/agents/`; `/v1/*` for an unknown path. */
   readonly route: string;
-  /** Null until there is a response, and for good when a fault suppressed it. */
+  /** Null until there is a response, and forever if a fault suppressed it. */
   status: number | null;
   token_id: string | null;
   /** The injected fault, as `kind/stage`. */

@@ -28,7 +28,7 @@ export interface SandboxOptions {
   /** Random by default; with a data directory it is stored there and stays the same. */
   readonly adminKey?: string;
   readonly faults?: FaultPlan;
-  /** How agents reply; by default as the data directory says, and at first with an echo. */
+  /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: Script;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;
@@ -51,7 +51,7 @@ export interface Sandbox {
    * @throws Error for an unknown scope or an invalid address range
    */
   createToken(options?: { scopes?: string[]; allowed_ip_cidrs?: string[] }): Promise<string>;
-  /** Ends every connection, writes what is left to write, and gives the data directory up. */
+  /** Ends every connection, writes pending changes to disk, and releases the data directory. */
   close(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** What a service needs besides the store. */
+/** What a service is made of. */
 interface ServiceParts extends Required<Pick<SandboxOptions, 'adminKey' | 'now' | 'random' | 'setTimer'>> {
   readonly store: Store;
   readonly faults: FaultInjector;

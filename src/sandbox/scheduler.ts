@@ -15,7 +15,7 @@ export const setProcessTimer: SetTimer = (task, ms) => {
 /** Node's timers cannot wait longer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** A move of the clock runs this many tasks before it writes them to disk and lets other requests in. */
+/** While the clock moves, this many tasks run before their changes are written and other requests are processed. */
 const TASKS_PER_STEP = 100;
 
 interface SchedulerDeps {
@@ -28,22 +28,22 @@ interface SchedulerDeps {
 
 export interface ClockChange {
   readonly frozen?: boolean | undefined;
-  /** Returns the moment to move to, given the present; it may throw to refuse. Milliseconds since the epoch. */
+  /** Returns the time to move to, given the current time; throws to refuse. In milliseconds since the epoch. */
   readonly target?: ((now: number) => number) | undefined;
 }
 
 /**
- * The service's one clock, and the tasks that wait for a moment of it.
+ * The service's clock, and the tasks scheduled by it.
  *
- * The clock is frozen, or runs at an offset from the machine's. It can be moved ahead; the tasks that fall due on the way
- * run in order, each at its own moment. The clock is stored with the data, so that after a restart no message is from the
- * future.
+ * The clock is frozen, or runs at an offset from the machine's. It can be moved ahead; the tasks that are due on the way
+ * run in order, each at its own time. The clock is stored with the data, so that no message is in the future after a
+ * restart.
  */
 export class Scheduler {
   readonly #deps: SchedulerDeps;
   readonly #oneAtATime = pLimit(1);
   #tasks = new TaskQueue();
-  /** Where the clock stands during a move. */
+  /** The time during a move. */
   #movingAt: number | undefined;
   /** Tasks are running; the timer is set when they are done. */
   #isBusy = false;
@@ -54,7 +54,7 @@ export class Scheduler {
     deps.closing.addEventListener('abort', () => this.#clearTimer(), { once: true });
   }
 
-  /** The present, in milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   now(): number {
     const { store, machineNow } = this.#deps;
     const { frozen_at, offset_ms } = store.world.clock;
@@ -66,16 +66,16 @@ export class Scheduler {
   }
 
   /**
-   * Schedules a task in place of the key's former one.
+   * Schedules a task, replacing the key's previous one.
    * @param at milliseconds since the epoch; undefined for never
-   * @param run gets the moment that it was scheduled for; the present may be later
+   * @param run receives the time it was scheduled for; the current time may be later
    */
   set(key: string, at: number | undefined, run: (at: number) => void): void {
     this.#tasks.set(key, at, run);
     this.#setTimer();
   }
 
-  /** The moment that a key's task is scheduled for. */
+  /** When a key's task is scheduled. */
   at(key: string): number | undefined {
     return this.#tasks.at(key);
   }
@@ -96,7 +96,7 @@ export class Scheduler {
     });
   }
 
-  /** Drops all tasks, after a reset took away the data that they are about. */
+  /** Drops all tasks, after a reset deleted the data they refer to. */
   clear(): void {
     this.#tasks = new TaskQueue();
     this.#movingAt = undefined;
@@ -157,8 +157,8 @@ export class Scheduler {
   }
 
   /**
-   * Moves the clock some of the way. The clock is stored together with what happened, so that nothing on disk is from its
-   * future.
+   * Moves the clock part of the way. Stores the clock together with the changes, so that nothing on disk is later than the
+   * clock.
    * @returns whether it arrived
    */
   #step(start: number, target: number): boolean {

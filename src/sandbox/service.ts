@@ -18,7 +18,7 @@ export interface Service {
   readonly cron: CronRunner;
   readonly log: RequestLog;
   readonly limiter: RateLimiter;
-  /** Replaced when the fault plan is. */
+  /** Replaced along with the fault plan. */
   faults: FaultInjector;
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly origin: string;
@@ -37,7 +37,7 @@ export interface ServiceEnv {
     entry?: LoggedRequest;
     /** Set once the caller is authenticated. */
     token: Token;
-    /** How the history misbehaves in this response. */
+    /** The history fault to apply to this response. */
     quirk?: HistoryQuirk;
   };
 }
@@ -61,7 +61,7 @@ export function commonHeaders(service: Service, requestId: string): Record<strin
   };
 }
 
-/** The service's present in ISO 8601. */
+/** The service's current time in ISO 8601. */
 export function timestamp({ scheduler }: Pick<Service, 'scheduler'>): string {
   return new Date(scheduler.now()).toISOString();
 }

@@ -25,7 +25,7 @@ export const settingsSchema = v.strictObject({
   balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
   /** Null for no limit. */
   rate_limit: v.optional(v.nullable(rateLimitSchema), null),
-  /** Items on a page when the request does not say. */
+  /** Items on a page, unless the request sets `page_size`. */
   page_size: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PAGE_SIZE)), 100),
   /** Whether a repeated provisioning reuses an agent of the same name and template, or installs another. */
   agents_on_repeat: v.optional(v.picklist(['reuse', 'install']), 'reuse'),
@@ -37,7 +37,7 @@ export const settingsSchema = v.strictObject({
   latency_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000)), 0),
 });
 
-/** A change of settings; whatever it leaves out stays. */
+/** A partial update: missing fields keep their values. */
 export const settingsPatchSchema = v.partial(settingsSchema);
 
 export type Settings = v.InferOutput<typeof settingsSchema>;

@@ -5,23 +5,23 @@ export interface ScheduledTask {
   readonly run: (at: number) => void;
 }
 
-/** Tasks in the order of their moments, then of their entry; at most one for each key. */
+/** Tasks ordered by time, then by insertion; at most one for each key. */
 export class TaskQueue {
-  /** In the order of entry. A key that is set again for the same moment keeps its place. */
+  /** In order of insertion. A key that is set again for the same time keeps its place. */
   readonly #tasks = new Map<string, ScheduledTask>();
 
-  /** Sets the task of a key in place of the former one; without `at` the key has none. */
+  /** Replaces the task of a key; removes it if `at` is undefined. */
   set(key: string, at: number | undefined, run: (at: number) => void): void {
     if (this.#tasks.get(key)?.at !== at) this.#tasks.delete(key);
     if (at !== undefined) this.#tasks.set(key, { key, at, run });
   }
 
-  /** The moment of a key's task. */
+  /** When a key's task is due. */
   at(key: string): number | undefined {
     return this.#tasks.get(key)?.at;
   }
 
-  /** The moment of the next task. */
+  /** When the next task is due. */
   get nextAt(): number | undefined {
     return this.#first()?.at;
   }

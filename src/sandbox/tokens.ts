@@ -17,12 +17,12 @@ export const newTokenSchema = closedObject({
 
 export const newChatTokenSchema = closedObject({ source_id: v.string(), allowed_ip_cidrs: allowedRangesSchema });
 
-/** The SHA-256 of a secret in hexadecimal: all that is stored of it. */
+/** The SHA-256 of a secret in hexadecimal; the secret itself is never stored. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** Whether a hash was made from the secret, in constant time. */
+/** Whether a secret has this hash; compares in constant time. */
 export function isSecret(secret: string, hash: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(hash));
 }

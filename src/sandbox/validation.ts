@@ -36,7 +36,7 @@ export function sessionId() {
   );
 }
 
-/** The text of a message: anything that JSON can carry, but not nothing. */
+/** The text of a message: any text but the empty one. */
 export function messageText() {
   return v.pipe(v.string(), v.minLength(1, 'must not be empty'));
 }
@@ -54,7 +54,7 @@ export function quote(value: string): string {
   return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
 }
 
-/** What the library's type names are in plain words. */
+/** The library's type names in plain English. */
 const TYPE_NAMES: Readonly<Partial<Record<string, string>>> = {
   Array: 'a list',
   Object: 'an object',
@@ -92,7 +92,7 @@ export function check<Schema extends v.GenericSchema>(
 }
 
 /**
- * Checks a value that does not come in a request.
+ * Checks a value that is not part of a request.
  * @param name what the value is, for the message
  * @throws Error that names every wrong field
  */

@@ -41,12 +41,12 @@ function indexesOf(text: string, part: string): number[] {
 }
 
 /**
- * Where the `${` of a scalar are in the source, by their index in its value. Quotes, escapes, and folded lines shift
- * them but keep their order; where even their number differs, nothing is known.
+ * Maps the index of each `${` in a scalar's value to its offset in the source. Quotes, escapes, and folded lines shift
+ * them but keep their order; if their number differs, the map is empty.
  */
 function locateVariables(node: Scalar, value: string, { text }: SourceText): ReadonlyMap<number, number> {
   const [start, end] = rangeOf(node, [0, 0]);
-  // A comment behind the "|" of a block may contain "${", too.
+  // A comment after the "|" of a block may also contain "${".
   const from = node.type?.startsWith('BLOCK') ? text.indexOf('\n', start) : start;
   const written = indexesOf(text.slice(from, end), '${');
   const parsed = indexesOf(value, '${');
@@ -57,7 +57,7 @@ class ValueBuilder {
   readonly places = new Map<object, Map<string | number, Place>>();
   readonly #context: BuildContext;
   readonly #anchors = new Map<string, Node>();
-  /** The collections that are being built: an alias to one of them would never end. */
+  /** The collections that are being built: an alias to one of them would recurse forever. */
   readonly #open = new Set<Node>();
 
   constructor(context: BuildContext) {
@@ -148,7 +148,7 @@ class ValueBuilder {
     return mapping;
   }
 
-  /** The text of a key; undefined, and a problem, where it is no valid key, or one of those before it. */
+  /** Returns the text of a key. Reports an invalid or duplicate key, and returns undefined. */
   #key(key: unknown, range: Range, keys: Map<string, Range>): string | undefined {
     const { problems, source } = this.#context;
     if (!isScalar(key) || typeof key.value !== 'string') {
@@ -165,7 +165,7 @@ class ValueBuilder {
     return undefined;
   }
 
-  /** Adds what a mapping takes over from others (`<<`); its own keys win, then those of the earlier ones. */
+  /** Adds the entries of merged mappings (`<<`). The mapping's own keys win, then those of earlier merged mappings. */
   #merge(mapping: Record<string, unknown>, places: Map<string | number, Place>, { value, place }: Built): void {
     for (const source of Array.isArray(value) ? value : [value]) {
       const isMapping = typeof source === 'object' && source !== null && !Array.isArray(source);
@@ -180,8 +180,8 @@ class ValueBuilder {
 }
 
 /**
- * Turns the nodes of a document into plain data: aliases and merge keys resolved, variables replaced. What cannot be
- * turned into data becomes a problem.
+ * Turns the nodes of a document into plain data: resolves aliases and merge keys, and replaces variables. Reports what
+ * cannot be turned into data.
  * @throws UnreadableSource when the budget is used up
  */
 export function buildValue(contents: Node, context: BuildContext): DocumentValue {

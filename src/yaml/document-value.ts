@@ -21,8 +21,8 @@ export interface DocumentValue {
   readonly places: ReadonlyMap<object, ReadonlyMap<string | number, Place>>;
 }
 
-/** The value at a path and its place; where the path leads nowhere, the last place on the way and no value. */
-export function follow(document: DocumentValue, path: Path): { value: unknown; place: Place; exists: boolean } {
+/** Returns the value at a path and its place; if there is none, the place of its closest existing parent. */
+export function resolvePath(document: DocumentValue, path: Path): { value: unknown; place: Place; exists: boolean } {
   let { root: value, rootPlace: place } = document;
   for (const key of path) {
     const next = typeof value === 'object' && value !== null ? document.places.get(value)?.get(key) : undefined;

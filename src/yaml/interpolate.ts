@@ -50,7 +50,7 @@ function resolve(body: string, lookup: Lookup): { name: string; value: string } 
 
 /**
  * Replaces `${NAME}` and `${NAME:-default}` (the default where the variable is unset or empty); `$${` is a plain `${`.
- * Values are not interpolated again. A substitution with a fault is left out of the text.
+ * Values are not interpolated again. A faulty substitution is replaced by nothing.
  */
 export function interpolate(text: string, lookup: Lookup): Interpolated {
   const faults: InterpolationFault[] = [];

@@ -1,4 +1,4 @@
-/** The most that is read; the limits bound the time and memory that a hostile file can cost. */
+/** Limits of the input, which bound the time and memory that a hostile file can cost. */
 export const LIMITS = {
   /** UTF-16 units in one source. */
   sourceLength: 4 * 1024 * 1024,
@@ -14,12 +14,12 @@ export const LIMITS = {
   problems: 1_000,
 } as const;
 
-/** Ends the reading of a source. */
+/** Thrown to stop reading a source. */
 export class UnreadableSource extends Error {
   readonly offset: number;
   readonly hint: string;
 
-  /** @param offset where the trouble is, in UTF-16 units */
+  /** @param offset where the problem is, in UTF-16 units */
   constructor(offset: number, message: string, hint: string) {
     super(message);
     this.offset = offset;

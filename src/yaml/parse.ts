@@ -29,7 +29,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: 'check the indentation of this line, and the quotes and brackets before it',
 };
 
-/** Parses without recursion, and stops at the limits: composing documents recurses, and keeps every error. */
+/** Yields tokens without recursion and stops at the limits, because the composer recurses and keeps every error. */
 function* parseTokens(text: string): Generator<CST.Token> {
   if (text.length > LIMITS.sourceLength) {
     const limit = LIMITS.sourceLength.toLocaleString('en');
@@ -67,7 +67,7 @@ const SPLIT_HINT = 'split the source into several files';
 
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}', '"': '"', "'": "'" };
 
-/** Where the innermost quote or bracket starts that is open at an offset; the parser reports where it misses the end. */
+/** Finds the innermost quote or bracket that is open at an offset: the parser reports only where its end is missing. */
 function findUnclosed(document: Document.Parsed, text: string, offset: number): number | undefined {
   let unclosed: number | undefined;
   visit(document, {
@@ -90,7 +90,7 @@ function addSyntaxProblem(
 ): void {
   const isUnclosed = /^Missing closing|end with a [\]}]$/.test(message);
   const opening = isUnclosed ? findUnclosed(document, text, start) : undefined;
-  // YAML takes the "*" of `*/5 9 * * *` for an alias, and reports what follows.
+  // YAML reads the "*" of `*/5 9 * * *` as an alias, and reports what follows it.
   const line = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
   const alias = /(?:^|[\s[{,])(?<alias>\*\S*\s+)$/.exec(line)?.groups?.alias;
   if (opening !== undefined) {
@@ -112,8 +112,8 @@ function isEmpty({ contents }: Document.Parsed): boolean {
 }
 
 /**
- * The documents of a source whose syntax is sound, without those that hold nothing but comments. Of every other document
- * the first syntax error becomes a problem.
+ * Yields the contents of each document without syntax errors, except empty ones. Reports the first syntax error of every
+ * other document.
  * @throws UnreadableSource
  */
 export function* parseDocuments(source: SourceText, problems: ProblemList): Generator<Node> {

@@ -25,7 +25,7 @@ const MAX_BEFORE_CARET = 60;
  * The source line of a range with its number, and a line of carets under the range. A long line is clipped around the
  * carets; a range of several lines is underlined up to the end of its first one.
  */
-export function excerpt(source: SourceText, [start, end]: Range): string {
+export function formatExcerpt(source: SourceText, [start, end]: Range): string {
   const { text } = source;
   const { line, column } = positionAt(source, start);
   const lineStart = start - column + 1;
@@ -65,7 +65,7 @@ export class ProblemList {
       ...positionAt(this.#source, range[0]),
       message,
       ...(hint !== undefined && { hint }),
-      excerpt: excerpt(this.#source, range),
+      excerpt: formatExcerpt(this.#source, range),
     });
   }
 

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { buildValue } from './build-value.ts';
-import { type DocumentValue, follow, type Path } from './document-value.ts';
+import { type DocumentValue, type Path, resolvePath } from './document-value.ts';
 import type { Lookup } from './interpolate.ts';
 import { LIMITS, UnreadableSource } from './limits.ts';
 import { parseDocuments } from './parse.ts';
@@ -26,7 +26,7 @@ export class YamlDocument<Value> {
 
   /** The value at a path; undefined if there is none. */
   get(path: Path): unknown {
-    return follow(this.#content, path).value;
+    return resolvePath(this.#content, path).value;
   }
 
   /** Where a value is, as `acme.yaml:3:20`; safe to print. */
@@ -42,7 +42,7 @@ export class YamlDocument<Value> {
 
   /** The variables in a text. What they hold may be a secret: messages do not repeat it. */
   variables(path: Path): readonly string[] {
-    return follow(this.#content, path).place.variables;
+    return resolvePath(this.#content, path).place.variables;
   }
 
   /**
@@ -50,15 +50,15 @@ export class YamlDocument<Value> {
    * @param part start and end of what is wrong within a value that is text
    */
   report(path: Path, message: string, hint?: string, part?: Range): void {
-    const { value, place } = follow(this.#content, path);
+    const { value, place } = resolvePath(this.#content, path);
     this.#problems.add(part ? this.#rangeOfPart(place.range, value, part) : place.range, message, hint);
   }
 
   #position(path: Path): { line: number; column: number } {
-    return positionAt(this.#source, follow(this.#content, path).place.range[0]);
+    return positionAt(this.#source, resolvePath(this.#content, path).place.range[0]);
   }
 
-  /** A part of a text is found in the source where the text is there as it is, but for quotes. */
+  /** Locates part of a text; returns the whole range unless the source has the text verbatim, possibly in quotes. */
   #rangeOfPart([start, end]: Range, value: unknown, part: Range): Range {
     const written = this.#source.text.slice(start, end);
     if (written === value) return [start + part[0], start + part[1]];
@@ -67,11 +67,11 @@ export class YamlDocument<Value> {
 }
 
 export interface ReadOptions<S extends DocumentSchema> {
-  /** What each document must be. */
+  /** The schema of each document. */
   readonly schema: S;
   /** The value of a variable; undefined if it is not set. */
   readonly lookup: Lookup;
-  /** Reports what a schema cannot express, of documents that fit it: values that must differ, within one or across all. */
+  /** Reports what a schema cannot express, such as duplicate names. Called for each document that fits the schema. */
   readonly review?: (document: YamlDocument<v.InferOutput<S>>) => void;
 }
 

@@ -10,8 +10,7 @@ export interface DocumentSchema extends v.GenericSchema {
 }
 
 /**
- * A schema of several forms. The value decides which one is meant, so that a mistake is reported as one in that form, not
- * as one in all of them.
+ * A schema of several forms. The value decides which form applies, so that a mistake is reported for that form only.
  * @param forms every valid form, for the JSON Schema
  * @param pick the form to check a value as; `v.never(message)` where it has none
  */

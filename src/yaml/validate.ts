@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type DocumentValue, follow, type Path } from './document-value.ts';
+import { type DocumentValue, type Path, resolvePath } from './document-value.ts';
 import { describeIssue, describePath } from './issue-message.ts';
 import type { ProblemList } from './problem.ts';
 import { quoted } from './quote.ts';
@@ -63,8 +63,8 @@ function convertBooleans(issues: readonly Issue[], document: DocumentValue): boo
   for (const issue of issues) {
     const path = pathOf(issue);
     const key = path.at(-1);
-    const { value, place } = follow(document, path);
-    const parent = follow(document, path.slice(0, -1)).value;
+    const { value, place } = resolvePath(document, path);
+    const parent = resolvePath(document, path.slice(0, -1)).value;
     const isBoolean = issue.type === 'boolean' && place.isBareVariable && (value === 'true' || value === 'false');
     if (!isBoolean || key === undefined || !isObject(parent)) continue;
     Reflect.set(parent, key, value === 'true');
@@ -88,7 +88,7 @@ export function validate<S extends DocumentSchema>(
   function reportMissing(path: Path): void {
     const parentPath = path.slice(0, -1);
     const key = String(path.at(-1));
-    const { value: parent, place } = follow(document, parentPath);
+    const { value: parent, place } = resolvePath(document, parentPath);
     const range = [place.range[0], place.range[0]] as const;
     // To valibot, a list is an object whose keys are all missing.
     if (Array.isArray(parent)) problems.add(range, `${describePath(parentPath)} must be a mapping, not a list`);
@@ -100,7 +100,7 @@ export function validate<S extends DocumentSchema>(
 
   function report(issue: Issue): void {
     const path = pathOf(issue);
-    const { value, place, exists } = follow(document, path);
+    const { value, place, exists } = resolvePath(document, path);
     if (issue.path?.at(-1)?.origin === 'key') reportMissing(path);
     else if (exists) {
       const { message, hint } = describeIssue(issue, {

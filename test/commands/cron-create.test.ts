@@ -237,7 +237,7 @@ describe('mistakes: exit 2, and nothing is sent', () => {
     ],
     ['an agent by name without a space', [...JOB('name:Support')], '--agent name:<name> needs --space.'],
     ['a space for an agent_id', [...JOB('a'), '--space', 'ext:acme'], '--space goes with --agent name:<name>'],
-    ['two schedules', [...JOB('a'), '--minute', '0'], '--schedule and --minute exclude each other.'],
+    ['two schedules', [...JOB('a'), '--minute', '0'], '--schedule and --minute cannot be combined.'],
     [
       'a day of the month',
       [...JOB('a'), '--schedule', '0 9 1 * *'],
@@ -277,7 +277,7 @@ describe('mistakes: exit 2, and nothing is sent', () => {
       [...JOB('a'), '--instructions', '-'],
       'The instructions cannot be read from standard input.',
     ],
-    ['-f and a job', ['-f', 'jobs.yaml', '--name', 'x'], '-f and --name exclude each other.'],
+    ['-f and a job', ['-f', 'jobs.yaml', '--name', 'x'], '-f and --name cannot be combined.'],
     ['a file of jobs that is not there', ['-f', '/nowhere.yaml'], '/nowhere.yaml: there is no such file or directory'],
     [
       'standard input for two things',

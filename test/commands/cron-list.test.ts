@@ -59,7 +59,7 @@ describe('cron list', () => {
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +\S+T09:00:00\+0[12]:00 +recorded$/);
     expect(ran.stderr).toBe(
-      '1 of unknown outcome: partnerctl cron reconcile finds out what became of it.\n' +
+      '1 with an unknown outcome: find out with partnerctl cron reconcile.\n' +
         '1 gone from the service: partnerctl cron forget allows it to be created again.\n',
     );
     const narrow = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 44 });
@@ -200,6 +200,6 @@ describe('cron list', () => {
     appendFileSync(it.state, '<<<<<<< ours\n{"type":"cron.created","torn');
     const ran = await it.cron(['list', '--local', '-o', 'json']);
     expect(ran.json()).toHaveLength(3);
-    expect(ran.stderr).toMatch(/state\.jsonl:\d+ is left out: /);
+    expect(ran.stderr).toMatch(/state\.jsonl:\d+ is ignored: /);
   });
 });

@@ -68,7 +68,7 @@ describe('spaces list', () => {
   test('a terminal gets a table, and a word on stderr where there is nothing', async () => {
     const { env } = await service();
     const ran = await run(['spaces', 'list'], { env, columns: 120 });
-    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'The token has access to no spaces.\n' });
+    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'The token can access no spaces.\n' });
     expect(await run(['spaces', 'list', '-q'], { env, columns: 120 })).toMatchObject({ stdout: '', stderr: '' });
   });
 

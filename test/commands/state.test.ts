@@ -167,7 +167,7 @@ describe('state show', () => {
       [12, '3'],
     ]);
     const warnings = LINES.flatMap(([, why], index) =>
-      why === undefined || why.startsWith('the same') ? [] : [`warning: ${path}:${index + 1} is left out: ${why}\n`],
+      why === undefined || why.startsWith('the same') ? [] : [`warning: ${path}:${index + 1} is ignored: ${why}\n`],
     );
     expect(warnings).toHaveLength(9);
     expect(ran.stderr).toBe(warnings.join(''));
@@ -180,7 +180,7 @@ describe('state show', () => {
     const ran = await run(['state', 'show', '--state', path]);
     expect(ran.stdout).toContain('1001\t');
     expect(ran.stderr.trimEnd().split('\n')).toHaveLength(21);
-    expect(ran.stderr).toContain('980 more lines are left out; `partnerctl state verify` names them all.');
+    expect(ran.stderr).toContain('980 more lines are ignored; `partnerctl state verify` names them all.');
   });
 
   test('says where there is no file, and where there is no such record', async () => {

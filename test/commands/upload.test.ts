@@ -207,7 +207,7 @@ describe('upload', () => {
     [['--text', 'caf\ufffd', '--name', 'y', '--as', 'document'], /--text is not UTF-8.*@<file>/],
     [['--text', 'x', '--as', 'document'], /--text needs --name/],
     [['--text', '', '--name', 'y', '--as', 'document'], /--text is empty/],
-    [['--text', 'x', '--as', 'document', '--name', 'y', 'z'], /exclude each other/],
+    [['--text', 'x', '--as', 'document', '--name', 'y', 'z'], /cannot be combined/],
     [['--text', 'x', '--as', 'document', '--name', 'y', '--field', 'a=b'], /--field goes with files/],
     [['--text', 'x', '--as', 'document', '--name', 'y', '--content-type', 'a/b'], /--content-type goes with files/],
     [['--text', 'x', '--as', 'document', '--name', 'y', '--filename', 'z'], /--filename goes with standard input/],

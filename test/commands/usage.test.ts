@@ -29,7 +29,7 @@ describe('wrong arguments', () => {
     [['provision', 'a.yaml', '--concurrency', '0'], '--concurrency takes a whole number from 1 to 64, not "0".'],
     [['provision', 'a.yaml', '--concurrency', '1e1'], '--concurrency'],
     [['provision', 'a.yaml', '--var', 'REGION'], '--var takes NAME=value, not "REGION".'],
-    [['provision', 'a.yaml', '--check', '--dry-run'], '--check and --dry-run exclude each other.'],
+    [['provision', 'a.yaml', '--check', '--dry-run'], '--check and --dry-run cannot be combined.'],
     [['sandbox', 'run'], 'missing required argument'],
     [['sandbox', 'start', '--port', '70000'], '--port takes a whole number from 0 to 65535, not "70000".'],
     [['sandbox'], 'A command is missing.'],

@@ -75,7 +75,7 @@ test('without a terminal there are no questions, spinners, or colors', async () 
   const it = await service();
   await it.set({ latency_ms: 1_100 });
   const ran = await start(['spaces', 'list', '-o', 'table'], { env: it.env });
-  expect(ran).toMatchObject({ exitCode: 0, stdout: '', stderr: 'The token has access to no spaces.\n' });
+  expect(ran).toMatchObject({ exitCode: 0, stdout: '', stderr: 'The token can access no spaces.\n' });
   const login = await start(['login', '--base-url', it.sandbox.baseUrl], { env: { HOME: it.env.HOME ?? '' } });
   expect(login).toMatchObject({ exitCode: 3, stdout: '' });
 });

@@ -85,7 +85,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     await until(child.stdout, /Listing spaces/);
     release();
     const ran = await child;
-    expect(visibleText(ran.stdout)).toBe('The token has access to no spaces.\n');
+    expect(visibleText(ran.stdout)).toBe('The token can access no spaces.\n');
     expect(ran.stdout).not.toContain('\u001b[?25l');
   });
 
@@ -97,7 +97,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       inTerminal(['spaces', 'list'], { env: { ...it.env, CI: '1' } }),
     ]);
     expect(quiet.stdout).toBe('');
-    expect(plain(ci.stdout)).toBe('The token has access to no spaces.\n');
+    expect(plain(ci.stdout)).toBe('The token can access no spaces.\n');
   });
 
   test('a terminal without a size, as in a container, shows no spinner', async () => {
@@ -105,7 +105,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     await it.set({ latency_ms: 1_200 });
     const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 0 });
     expect(ran.exitCode).toBe(0);
-    expect(plain(ran.stdout)).toBe('The token has access to no spaces.\n');
+    expect(plain(ran.stdout)).toBe('The token can access no spaces.\n');
   });
 
   test('login asks for the token without showing it', async () => {

@@ -124,13 +124,13 @@ describe('the clock', () => {
   });
 
   const DURATION = 'must be a duration such as 7d, 12h, 30m, 10s or 500ms';
-  const MOMENT = 'must be a moment such as 2030-01-31T09:00:00Z';
+  const TIMESTAMP_MESSAGE = 'must be a timestamp such as 2030-01-31T09:00:00Z';
   test.each([
     [{ set: '2025-12-31T23:59:59Z' }, 'set', 'must not be before 2026-01-01T00:00:00.000Z'],
     [{ set: '2037-01-01T00:00:00Z' }, 'set', 'must be within ten years'],
     [{ advance: '900w' }, 'advance', 'must be within ten years'],
-    [{ set: 'tomorrow' }, 'set', MOMENT],
-    [{ set: '2026-13-01T00:00:00Z' }, 'set', MOMENT],
+    [{ set: 'tomorrow' }, 'set', TIMESTAMP_MESSAGE],
+    [{ set: '2026-13-01T00:00:00Z' }, 'set', TIMESTAMP_MESSAGE],
     [{ advance: '-1d' }, 'advance', DURATION],
     [{ advance: '7' }, 'advance', DURATION],
     [{ advance: 7 }, 'advance', 'must be a string, not 7'],

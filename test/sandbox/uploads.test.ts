@@ -190,7 +190,7 @@ describe('a form', () => {
   test.each([
     ['without a file', FIELD, 422, 'file is required'],
     ['without parts', '', 422, 'file is required'],
-    ['with two files', `${FILE}\r\n${FILE}`, 422, 'file must be there once'],
+    ['with two files', `${FILE}\r\n${FILE}`, 422, 'file must appear only once'],
     ['with the file in another field', `${partHead('; name="data"; filename="a"')}x`, 422, 'data must not be a file'],
     ['with a file in an unnamed field', `${partHead('; filename="a"')}x`, 422, 'must not be a file'],
     ['with an unnamed field', `${partHead('')}x`, 400, 'a field has no name'],

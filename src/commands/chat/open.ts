@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { NewMessage } from '../../api/chat.ts';
 import { resendCommand } from '../../chat/send-message.ts';
 import { SOURCE_HINT } from '../../chat/source.ts';
 import { command } from '../../cli/command.ts';
@@ -60,7 +61,7 @@ export default command<Input>({
       newId: randomUUID,
       prompt,
       formatMessage,
-      resendCommand: (message: Parameters<typeof resendCommand>[0]) => resendCommand(message, flags),
+      resendCommand: (message: NewMessage) => resendCommand(message, flags),
     };
     try {
       await new Conversation(deps, session).run();

@@ -9,10 +9,10 @@ const MIN_INTERVAL_MS = 100;
 
 function parseStart(args: Args, sessions: readonly string[]): TailOptions['start'] {
   const after = args.value('after');
-  const given = ['after', 'tail', 'from-start', 'resume'].filter(
+  const starts = ['after', 'tail', 'from-start', 'resume'].filter(
     (flag) => args.value(flag) !== undefined || args.isSet(flag),
   );
-  if (given.length > 1) throw new UsageError(`--${given.join(' and --')} cannot be combined.`);
+  if (starts.length > 1) throw new UsageError(`--${starts.join(' and --')} cannot be combined.`);
   if (after === '') throw new UsageError('--after is empty.', { hint: 'Check the shell variable it comes from.' });
   if (after !== undefined && sessions.length > 1) {
     throw new UsageError('--after names a message of one session, but several sessions are given.');

@@ -19,8 +19,8 @@ const COLUMNS: readonly Column<RecordedJob>[] = [
   { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
 ];
 
-/** When the list cannot be read, nothing else stops an empty variable of a script. */
-function jobId(typed = ''): string {
+/** Rejects an empty shell variable, which nothing else would when the list cannot be read. */
+function parseJobId(typed = ''): string {
   if (/^\S+$/.test(typed)) return typed;
   throw new UsageError(`${JSON.stringify(typed)} is not the id of a job.`, {
     hint: '`partnerctl cron list` shows the ids.',
@@ -43,10 +43,10 @@ export default command<Input>({
     },
     { line: 'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes', does: 'without a prompt, for a script' },
   ],
-  parse: (words) => ({
-    cron_job_id: jobId(words.positionals[0]),
-    selection: parseSelection(words, words.value('key')),
-    yes: words.isSet('yes'),
+  parse: (args) => ({
+    cron_job_id: parseJobId(args.positionals[0]),
+    selection: parseSelection(args, args.value('key')),
+    yes: args.isSet('yes'),
   }),
   async run(context, { cron_job_id, selection, yes }) {
     const { adopt } = await import('../../cron/adopt-forget.ts');

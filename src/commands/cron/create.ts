@@ -28,8 +28,8 @@ const TONES = {
 
 /** The next runs; empty for a job that does not exist with this schedule. */
 function formatRuns({ status, next_runs }: CronResult): string {
-  const runs = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
-  return runs ? next_runs.join(', ') : '';
+  const hasRuns = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
+  return hasRuns ? next_runs.join(', ') : '';
 }
 
 const COLUMNS: readonly Column<CronResult>[] = [
@@ -48,8 +48,8 @@ async function printSchema(): Promise<CommandResult> {
 }
 
 async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
-  const { readTypedJob: jobOf, readJobFiles: jobsOf } = await import('../../cron/read-jobs.ts');
-  return 'job' in from ? [await jobOf(context, from.job)] : await jobsOf(context, from.files);
+  const { readTypedJob, readJobFiles } = await import('../../cron/read-jobs.ts');
+  return 'job' in from ? [await readTypedJob(context, from.job)] : await readJobFiles(context, from.files);
 }
 
 export default command<Input>({
@@ -104,18 +104,16 @@ export default command<Input>({
     const typed = JOB_FLAGS.filter((flag) => args.value(flag) !== undefined);
     if (args.isSet('schema')) return { from: 'schema', ...modes };
     if (files.length === 0) return { from: { job: parseJobInput(args) }, ...modes };
-    if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} exclude each other.`);
+    if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} cannot be combined.`);
     return { from: { files }, ...modes };
   },
   async run(context, { from, ...options }) {
     if (from === 'schema') return printSchema();
     const wanted = await wantedJobs(context, from);
-    const [{ createJobs }, { cronResultJson: resultJson }, { jobsFailure, summarizeJobs: summaryText }] =
-      await Promise.all([
-        import('../../cron/create-jobs.ts'),
-        import('../../cron/cron-result.ts'),
-        import('../../cron/cron-result.ts'),
-      ]);
+    const [{ createJobs }, { cronResultJson, jobsFailure, summarizeJobs }] = await Promise.all([
+      import('../../cron/create-jobs.ts'),
+      import('../../cron/cron-result.ts'),
+    ]);
     const http = await context.http();
     context.progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
     async function* counted(): AsyncGenerator<CronResult> {
@@ -130,8 +128,8 @@ export default command<Input>({
     if ('files' in from) {
       return batchResult(counted(), COLUMNS, {
         empty: 'No jobs to create.',
-        json: resultJson,
-        summary: summaryText,
+        json: cronResultJson,
+        summary: summarizeJobs,
         failure,
       });
     }
@@ -140,6 +138,6 @@ export default command<Input>({
     const [result] = results;
     const failed = failure(results);
     if (!result || (failed && (result.status === 'failed' || result.status === 'skipped'))) throw failed;
-    return { ...objectResult(result, COLUMNS), json: resultJson(result), ...(failed && { failure: failed }) };
+    return { ...objectResult(result, COLUMNS), json: cronResultJson(result), ...(failed && { failure: failed }) };
   },
 });

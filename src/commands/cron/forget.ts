@@ -16,7 +16,7 @@ export default command<Input>({
     { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'forget a job that was removed at the service' },
     { line: 'partnerctl cron forget --agent agt_1 --name daily --yes', does: 'without a prompt, for a script' },
   ],
-  parse: (words) => ({ selection: parseSelection(words, words.positionals[0]), yes: words.isSet('yes') }),
+  parse: (args) => ({ selection: parseSelection(args, args.positionals[0]), yes: args.isSet('yes') }),
   async run(context, { selection, yes }) {
     const { forget } = await import('../../cron/adopt-forget.ts');
     const { forgotten, snapshot } = await forget(context, selection, yes);

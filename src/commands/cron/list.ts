@@ -17,22 +17,22 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
   { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
   { header: 'NAME', value: ({ name }) => name },
-  { header: 'SCHEDULE', value: ({ words }) => words },
+  { header: 'SCHEDULE', value: ({ description }) => description },
   { header: 'NEXT RUN', value: ({ next }) => next, noTruncate: true },
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
 ];
 
 /** What to do about jobs that need attention. */
-function advice(unknown: number, gone: number, unlisted: number): string {
+function formatAdvice(unknown: number, gone: number, unlisted: number): string {
   const lines = [
-    unknown > 0 && `${unknown} of unknown outcome: partnerctl cron reconcile finds out what became of it.`,
+    unknown > 0 && `${unknown} with an unknown outcome: find out with partnerctl cron reconcile.`,
     gone > 0 && `${gone} gone from the service: partnerctl cron forget allows it to be created again.`,
     unlisted > 0 && `${unlisted} recorded just now and not listed yet: the service may list a new job a little later.`,
   ];
   return lines.filter((line) => line !== false).join('\n');
 }
 
-function answer(rows: AsyncIterable<JobRow>, empty: string): CommandResult {
+function toCommandResult(rows: AsyncIterable<JobRow>, empty: string): CommandResult {
   let [unknown, gone, unlisted] = [0, 0, 0];
   async function* counted(): AsyncGenerator<JobRow> {
     for await (const row of rows) {
@@ -45,14 +45,14 @@ function answer(rows: AsyncIterable<JobRow>, empty: string): CommandResult {
   return listResult(counted(), COLUMNS, {
     empty,
     json: ({ json }) => json,
-    summary: () => advice(unknown, gone, unlisted),
+    summary: () => formatAdvice(unknown, gone, unlisted),
   });
 }
 
 export default command<{ readonly local: boolean }>({
   description:
-    'Lists the scheduled jobs that the token reaches, joined with the state file: recorded there or not, gone from the service, not listed yet, or of unknown outcome.',
-  flags: [{ usage: '--local', description: 'show what the state file knows; the service is not asked' }],
+    'Lists the scheduled jobs that the token can access, joined with the state file: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
+  flags: [{ usage: '--local', description: 'show what the state file records, without calling the service' }],
   examples: [
     { line: 'partnerctl cron list', does: 'all jobs, with their schedules in words' },
     { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state file does not know' },
@@ -64,11 +64,11 @@ export default command<{ readonly local: boolean }>({
     const now = context.clock.now();
     if (local) {
       const known = findKnownJobs(await ledger.readAll(), await context.baseUrl());
-      return answer(toLocalRows(known, now), 'The state file knows no jobs.');
+      return toCommandResult(toLocalRows(known, now), 'The state file knows no jobs.');
     }
     const http = await context.http();
     context.progress.start('Reading the jobs');
     const known = findKnownJobs(await ledger.readAll(), http.baseUrl);
-    return answer(joinRows(listCronJobs(http), known, now), 'There are no scheduled jobs.');
+    return toCommandResult(joinRows(listCronJobs(http), known, now), 'There are no scheduled jobs.');
   },
 });

@@ -79,7 +79,7 @@ function replayNote({ remoteId, snapshot }: RecordedJob): string {
 
 export default command<ReconcileOptions & { readonly key: string | undefined }>({
   description:
-    'Settles jobs whose creation has an unknown outcome by the list of the service: exactly one new job that matches is adopted; several are never guessed.',
+    "Finds out from the service's list whether jobs with an unknown outcome were created. Adopts a new job if it is the only match; never guesses among several.",
   flags: [
     { usage: '--key <key>', description: 'only this job; the error that blocked it shows its key' },
     {
@@ -94,16 +94,16 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     },
   ],
   examples: [
-    { line: 'partnerctl cron reconcile', does: 'what became of the jobs whose response was lost' },
+    { line: 'partnerctl cron reconcile', does: 'find out whether jobs whose response was lost exist' },
     {
       line: 'partnerctl cron reconcile --assume-not-created',
       does: 'allow those that are not listed to be created again',
     },
   ],
-  parse: (words) => ({
-    key: words.value('key'),
-    assumeNotCreated: words.isSet('assume-not-created'),
-    graceMs: words.duration('grace') ?? GRACE_MS,
+  parse: (args) => ({
+    key: args.value('key'),
+    assumeNotCreated: args.isSet('assume-not-created'),
+    graceMs: args.duration('grace') ?? GRACE_MS,
   }),
   async run(context, options) {
     const [{ reconcileAll }, { reconcileDeps, replayRecoveryFiles }, { openJobLedger }] = await Promise.all([

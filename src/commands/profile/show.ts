@@ -8,9 +8,9 @@ export default command({
   args: [{ usage: '[name]', description: 'the profile; the current one by default' }],
   examples: [{ line: 'partnerctl profile show', does: 'show the current profile' }],
   parse: ({ positionals }) => ({ name: positionals[0] }),
-  async run({ flags, env, config }, { name: given }) {
+  async run({ flags, env, config }, { name: typedName }) {
     const stored = await config.read();
-    const name = given ?? resolveProfileName(flags, env, stored).value;
+    const name = typedName ?? resolveProfileName(flags, env, stored).value;
     const profile = findProfile(stored, name);
     const data = {
       name,

@@ -9,7 +9,7 @@ interface Input extends SandboxInput {
   readonly commandLine: readonly string[];
 }
 
-/** Puts a `partnerctl` that starts this very program into a directory. @returns the directory for the PATH */
+/** Writes `partnerctl` scripts that start this program. @param self the command of this program @returns the directory for PATH */
 async function createLauncher(directory: string, self: readonly string[]): Promise<string> {
   const { mkdir, writeFile } = await import('node:fs/promises');
   const bin = join(directory, 'bin');
@@ -27,7 +27,7 @@ export default command<Input>({
   args: [{ usage: '<command...>', description: 'the command and its arguments, after --' }],
   flags: SANDBOX_FLAGS,
   examples: [
-    { line: 'partnerctl sandbox run -- partnerctl provision acme.yaml', does: 'rehearse a roll-out' },
+    { line: 'partnerctl sandbox run -- partnerctl provision acme.yaml', does: 'rehearse a rollout' },
     {
       line: "partnerctl sandbox run -- sh -c 'partnerctl provision acme.yaml && partnerctl spaces list'",
       does: 'several commands against the same sandbox',

@@ -27,6 +27,6 @@ export default command({
   async run(context) {
     const http = await context.http();
     context.progress.start('Listing spaces');
-    return listResult(listSpaces(http), COLUMNS, { empty: 'The token has access to no spaces.' });
+    return listResult(listSpaces(http), COLUMNS, { empty: 'The token can access no spaces.' });
   },
 });

@@ -4,7 +4,7 @@ import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { findStateFile, isPathTaken, isWritable } from '../../state/state-file.ts';
 
-/** What is at the path, and why it cannot be used as the state file, if so. */
+/** Describes the file at a path, and why it cannot be used as the state file, if so. */
 async function inspectPath(path: string) {
   try {
     const file = await findStateFile(path);

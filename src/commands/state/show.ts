@@ -5,7 +5,7 @@ import { readLog, unusableLine } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
 import { findStateFile } from '../../state/state-file.ts';
 
-interface Shown {
+interface NumberedRecord {
   readonly line: number;
   readonly record: LogRecord;
 }
@@ -16,7 +16,7 @@ interface Filter {
 }
 
 /** Further unusable lines are only counted. */
-const MOST_WARNINGS = 20;
+const MAX_WARNINGS = 20;
 
 /** The fields that identify what a record is about, in display order. */
 const DESCRIBING_FIELDS = [
@@ -42,7 +42,7 @@ function describeRecord(record: LogRecord): string {
   }).join(' ');
 }
 
-const COLUMNS: readonly Column<Shown>[] = [
+const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'LINE', value: ({ line }) => line, noTruncate: true },
   { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim' },
   { header: 'TYPE', value: ({ record }) => record.type },
@@ -50,15 +50,15 @@ const COLUMNS: readonly Column<Shown>[] = [
 ];
 
 /** The records that match. Warns about every line that cannot be used, whatever the filter. */
-async function* readRecords(path: string, { type, key }: Filter, context: Context): AsyncGenerator<Shown> {
+async function* readRecords(path: string, { type, key }: Filter, context: Context): AsyncGenerator<NumberedRecord> {
   let unusable = 0;
-  // Reads every line: a search would not notice damage in the lines that it skips.
+  // Read every line: a search would not notice damage in the lines it skips.
   for await (const entry of readLog(path)) {
-    const trouble = unusableLine(entry);
-    if (trouble && unusable < MOST_WARNINGS) {
-      await context.warn(`${path}:${trouble.line} is left out: ${trouble.why}`);
+    const problem = unusableLine(entry);
+    if (problem && unusable < MAX_WARNINGS) {
+      await context.warn(`${path}:${problem.line} is ignored: ${problem.why}`);
     }
-    if (trouble) unusable += 1;
+    if (problem) unusable += 1;
     if (entry.kind !== 'record') continue;
     const { line, record } = entry;
     const isWanted =
@@ -66,9 +66,9 @@ async function* readRecords(path: string, { type, key }: Filter, context: Contex
       (key === undefined || record.key === key);
     if (isWanted) yield { line, record };
   }
-  if (unusable > MOST_WARNINGS) {
+  if (unusable > MAX_WARNINGS) {
     await context.warn(
-      `${unusable - MOST_WARNINGS} more lines are left out; \`partnerctl state verify\` names them all.`,
+      `${unusable - MAX_WARNINGS} more lines are ignored; \`partnerctl state verify\` names them all.`,
     );
   }
 }

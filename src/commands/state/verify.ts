@@ -41,7 +41,7 @@ async function auditLog(path: string): Promise<Audit> {
     else if (entry.kind === 'newer') newer.push({ line, version: entry.version });
     else damaged.push({ line, why: entry.why });
   }
-  // Not assigned one by one: a type may have any name, `__proto__` too.
+  // Object.fromEntries, because a type may be called `__proto__`.
   return { records: Object.fromEntries(counts), duplicates, newer, damaged, unusable };
 }
 

@@ -30,14 +30,14 @@ export function addTokenAdmin(app: ServiceApp, service: Service): void {
   });
 }
 
-/** The service's settings: balance, rate limit, page size, and so on. A PATCH changes the fields it names. */
+/** The service's settings: balance, rate limit, page size, and so on. A PATCH changes only the fields it contains. */
 export function addSettingsAdmin(app: ServiceApp, { store, limiter }: Service): void {
   app.get('/settings', (c) => c.json(store.world.settings));
   app.patch('/settings', async (c) => {
     const patch = await readBody(c, settingsPatchSchema);
     const settings = v.parse(settingsSchema, { ...store.world.settings, ...patch });
     store.commit({ kind: 'settings', settings });
-    // What was used under the former limit does not count under the new one.
+    // Requests made under the old limit do not count toward the new one.
     if ('rate_limit' in patch) limiter.clear();
     return c.json(settings);
   });

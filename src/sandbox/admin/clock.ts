@@ -5,7 +5,7 @@ import { readBody } from '../request-body.ts';
 import { type Service, type ServiceApp, timestamp } from '../service.ts';
 import { closedObject } from '../validation.ts';
 
-/** A larger step is more likely a slip, and every run on the way is carried out. */
+/** A larger step is more likely a mistake, and every scheduled run on the way is executed. */
 const MAX_STEP_MS = 10 * 366 * 86_400_000;
 
 function isDuration(text: string): text is StringValue {
@@ -19,24 +19,24 @@ const durationSchema = v.pipe(
   v.transform((text) => Math.round(ms(text))),
 );
 
-/** A moment in milliseconds since the epoch. */
-const momentSchema = v.pipe(
+/** A timestamp in milliseconds since the epoch. */
+const timestampSchema = v.pipe(
   v.string(),
-  v.isoTimestamp('must be a moment such as 2030-01-31T09:00:00Z'),
+  v.isoTimestamp('must be a timestamp such as 2030-01-31T09:00:00Z'),
   v.transform((text) => Date.parse(text)),
-  v.check((at) => Number.isFinite(at), 'must be a moment such as 2030-01-31T09:00:00Z'),
+  v.check((at) => Number.isFinite(at), 'must be a timestamp such as 2030-01-31T09:00:00Z'),
 );
 
 const changeSchema = v.pipe(
   closedObject({
     frozen: v.optional(v.boolean()),
-    set: v.optional(momentSchema),
+    set: v.optional(timestampSchema),
     advance: v.optional(durationSchema),
   }),
   v.check(({ set, advance }) => set === undefined || advance === undefined, 'must have set or advance, not both'),
 );
 
-/** The moment that a change moves to. @throws Problem 422 when it is in the past or too far ahead */
+/** The time that a change moves the clock to. @throws Problem 422 when it is in the past or too far ahead */
 function targetOf({ set, advance }: v.InferOutput<typeof changeSchema>, now: number): number {
   const path = set === undefined ? 'advance' : 'set';
   const target = set ?? now + (advance ?? 0);
@@ -46,9 +46,9 @@ function targetOf({ set, advance }: v.InferOutput<typeof changeSchema>, now: num
 }
 
 /**
- * The service's clock. A PATCH freezes it (`"frozen": true`), lets it run on (`false`), and moves it ahead to a moment
- * (`set`) or by a duration (`advance`); the response comes when everything that was due on the way has happened. The clock
- * never goes back, except to the machine's when the service is reset.
+ * The service's clock. A PATCH freezes it (`"frozen": true`) or resumes it (`false`), and moves it ahead to a time (`set`)
+ * or by a duration (`advance`). The response is sent after everything due on the way has happened. The clock never goes
+ * back, except to the machine's time when the service is reset.
  */
 export function addClockAdmin(app: ServiceApp, service: Service): void {
   const { scheduler } = service;

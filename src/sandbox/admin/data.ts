@@ -18,7 +18,7 @@ const bulkSchema = closedObject({
 
 const resetSchema = closedObject({ keep_tokens: v.optional(v.boolean(), true) });
 
-/** Creates the missing ones of the spaces `<prefix>-1` to `<prefix>-<count>`. @returns how many were missing */
+/** Creates those of the spaces `<prefix>-1` to `<prefix>-<count>` that do not exist. @returns how many it created */
 function createSpaces(service: Service, count: number, prefix: string): number {
   const created_at = timestamp(service);
   let created = 0;
@@ -38,7 +38,7 @@ async function reset(service: Service, keepTokens: boolean): Promise<void> {
   const uploadIds = [...store.world.uploads.keys()];
   store.commit({ kind: 'reset', keep_tokens: keepTokens });
   scheduler.clear();
-  // The clock may have gone back, and the windows of the rate limit with it.
+  // The clock may have gone back, which would extend the windows of the rate limit.
   limiter.clear();
   log.clear();
   service.faults = new FaultInjector({ rules: [] }, random);
@@ -47,7 +47,7 @@ async function reset(service: Service, keepTokens: boolean): Promise<void> {
   await store.files.remove(uploadIds);
 }
 
-/** Templates, spaces in bulk, and the reset to an empty service. */
+/** Creates templates and spaces in bulk, and resets the service. */
 export function addDataAdmin(app: ServiceApp, service: Service): void {
   const { store } = service;
   app.get('/templates', (c) => c.json({ templates: [...store.world.templates.values()] }));

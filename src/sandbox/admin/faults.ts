@@ -2,7 +2,7 @@ import { FaultInjector, faultPlanSchema } from '../faults.ts';
 import { readBody } from '../request-body.ts';
 import type { Service, ServiceApp } from '../service.ts';
 
-/** The fault plan and the request log; both are only in memory. */
+/** The fault plan and the request log, which are kept only in memory. */
 export function addFaultAdmin(app: ServiceApp, service: Service): void {
   app.get('/faults', (c) => c.json(service.faults.plan));
   app.put('/faults', async (c) => {

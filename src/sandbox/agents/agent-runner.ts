@@ -18,7 +18,7 @@ interface NewMessage {
 }
 
 /**
- * Takes messages in and has agents reply to them later.
+ * Registers messages and sends the agents' replies when they are due.
  *
  * A message is committed together with the replies that its agent plans, and a reply together with what follows from it. A
  * reply has its id from the moment it is planned. So a crash leaves each reply either pending or sent, never lost and
@@ -33,15 +33,15 @@ export class AgentRunner {
 
   /**
    * Registers a message for the agent (spec §4.3), or finds the one with the same external id in the session.
-   * @param together changes to commit with it, in either case
+   * @param otherChanges changes to commit in the same batch, in either case
    */
-  receive(source: ChatSource, wanted: NewMessage, ...together: Change[]): { message: Message; created: boolean } {
+  receive(source: ChatSource, wanted: NewMessage, ...otherChanges: Change[]): { message: Message; created: boolean } {
     const { store } = this.#deps;
     const { session_id, text, external_message_id, cron_job_id } = wanted;
     const session = store.world.session(source.source_id, session_id);
     const existing = session?.findByExternalId(external_message_id);
     if (existing) {
-      store.commit(...together);
+      store.commit(...otherChanges);
       return { message: existing, created: false };
     }
     const message: Message = {
@@ -55,17 +55,17 @@ export class AgentRunner {
       ...(cron_job_id !== undefined && { cron_job_id }),
       created_at: this.#nextTimestamp(session),
     };
-    const changes: Change[] = [...together, { kind: 'message', message, needs_reply: source.reply_capable }];
-    // A workflow runs once for each message. An inbox has one worker, which takes up the next messages when it is done.
-    const isTaken = source.routing_mode === 'session_workflow' || !session?.pending.length;
-    if (source.reply_capable && isTaken) changes.push({ kind: 'agent_run', run: this.#planRun(source, [message]) });
+    const changes: Change[] = [...otherChanges, { kind: 'message', message, needs_reply: source.reply_capable }];
+    // A workflow runs once for each message. An inbox has one worker, which takes the next messages when it is done.
+    const startsRun = source.routing_mode === 'session_workflow' || !session?.pending.length;
+    if (source.reply_capable && startsRun) changes.push({ kind: 'agent_run', run: this.#planRun(source, [message]) });
     store.commit(...changes);
     this.#scheduleNextReply(source.source_id, session_id);
     return { message, created: true };
   }
 
   /**
-   * Puts messages into a session without the agent's knowledge.
+   * Adds messages to a session that the agent does not react to.
    * @param textOf the text of each, by its number from 1
    * @returns the ids of the first and the last one
    */
@@ -76,7 +76,7 @@ export class AgentRunner {
   ): { first_message_id: string; last_message_id: string } {
     const { store, scheduler } = this.#deps;
     const ids: string[] = [];
-    // Dated back, because each gets a later moment than the one before it and none may be from the future.
+    // Backdated: each message needs a later timestamp than the one before, and none may be in the future.
     const start = scheduler.now() - count;
     for (let number = 1; number <= count; number += 1) {
       const message: Message = {
@@ -95,13 +95,13 @@ export class AgentRunner {
     return { first_message_id: ids.at(0) ?? '', last_message_id: ids.at(-1) ?? '' };
   }
 
-  /** Schedules the replies that were pending when the data was last in use. */
+  /** Schedules the replies that were pending when the sandbox last stopped. */
   resume(): void {
     const { sessions } = this.#deps.store.world;
     for (const { source_id, session_id } of sessions.values()) this.#scheduleNextReply(source_id, session_id);
   }
 
-  /** The present, or just after the session's newest message: timestamps within a session differ and go up. */
+  /** The current time, or just after the session's newest message: timestamps in a session are unique and ascending. */
   #nextTimestamp(session: Session | undefined, now = this.#deps.scheduler.now()): string {
     const newest = session?.messages.at(-1)?.created_at;
     return new Date(newest === undefined ? now : Math.max(now, Date.parse(newest) + 1)).toISOString();

@@ -6,7 +6,7 @@ import type { AgentRunner } from './agent-runner.ts';
 import { ensureChatSource } from './chat-source.ts';
 import { nextRunAfter } from './cron-schedule.ts';
 
-/** A missed run is made up for if it is less than this many milliseconds late. */
+/** A missed run is still executed if it is less than this many milliseconds late. */
 const GRACE_MS = 60_000;
 
 interface CronRunnerDeps {
@@ -29,8 +29,7 @@ function taskKey(job: CronJob): string {
  * in a session of the job's own; the agent replies to it as to any message.
  *
  * As with cron itself, a run that is missed while the service is down is skipped, unless it is less than a minute late.
- * The run's moment is committed together with its message, and is the message's external id besides, so that no moment
- * has two runs.
+ * The scheduled time is committed together with the message, and is part of its external id, so that no run happens twice.
  */
 export class CronRunner {
   readonly #deps: CronRunnerDeps;
@@ -54,7 +53,7 @@ export class CronRunner {
     scheduler.set(taskKey(job), undefined, () => undefined);
   }
 
-  /** Schedules the jobs that existed when the data was last in use. */
+  /** Schedules the jobs that existed when the sandbox last stopped. */
   resume(): void {
     for (const job of this.#deps.store.world.cronJobs.values()) this.#schedule(job);
   }

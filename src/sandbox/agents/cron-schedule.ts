@@ -4,7 +4,7 @@ import type { CronJob } from '../store/changes.ts';
 type Schedule = CronJob['schedule'];
 type Field = keyof Schedule['data'];
 
-/** What a field may hold. croner itself knows more, all of it about days of a month. */
+/** The accepted syntax. croner accepts more, all of it about days of the month. */
 const FIELD_SYNTAX: Readonly<Record<Field, RegExp>> = {
   minute: /^[\d*,/-]+$/,
   hour: /^[\d*,/-]+$/,
@@ -27,7 +27,7 @@ export function cronFieldProblem(field: Field, text: string): string | undefined
   }
 }
 
-/** Whether the text names a timezone. An offset does not: it would not follow daylight saving time. */
+/** Whether the text is the name of a time zone. Offsets are not: they do not follow daylight saving time. */
 export function isTimezone(text: string): boolean {
   if (!/^[A-Za-z]/.test(text)) return false;
   try {
@@ -38,7 +38,7 @@ export function isTimezone(text: string): boolean {
 }
 
 /**
- * When a schedule runs next after a moment, in milliseconds since the epoch.
+ * Returns when a schedule runs next after a time; both in milliseconds since the epoch.
  *
  * When clocks go forward, a job with one run a day that falls into the gap runs at the gap's end; when they go back, it
  * runs only the first time. Jobs with wildcards, lists, or ranges follow the wall clock: they skip the gap and run through

@@ -45,10 +45,10 @@ const ruleSchema = v.pipe(
   v.check(({ replies, fail }) => replies.length === 0 || fail !== 'silent', 'must have no replies when fail is silent'),
 );
 
-/** How agents reply: by the first rule that matches a message; without one they echo it. */
+/** How agents reply: by the first rule that matches the message; without a match they echo it. */
 export const scriptSchema = v.array(ruleSchema);
 
-/** A script as a caller writes it: defaults may be left out. */
+/** A script as a caller writes it: fields with defaults are optional. */
 export type Script = v.InferInput<typeof scriptSchema>;
 
 export type ReplyScript = v.InferOutput<typeof scriptSchema>;
@@ -64,7 +64,7 @@ interface PlannedReply {
 
 const ERROR_TEXT = 'Something went wrong, and this message could not be answered.';
 
-/** Reads a script from YAML or JSON. @throws Error that says what is wrong with the text, and where */
+/** Parses a script in YAML or JSON. @throws Error that names the mistake and its position */
 export function parseScript(text: string): ReplyScript {
   return parseOrThrow('script', scriptSchema, parse(text));
 }
@@ -94,7 +94,7 @@ function repliesOf(rule: Rule, match: RegExpExecArray): PlannedReply[] {
 }
 
 /**
- * Plans an agent's replies to a text: as the script says, or else an echo.
+ * Plans an agent's replies to a text: those of the script, or else an echo.
  * @returns the replies in the order of sending; none when the agent stays silent
  */
 export function planReplies(script: ReplyScript, agent: Agent, text: string): PlannedReply[] {

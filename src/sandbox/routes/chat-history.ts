@@ -18,7 +18,7 @@ const querySchema = v.object({
   after_message_id: v.optional(v.string()),
 });
 
-/** The index of the first message after the cursor. @throws Problem 422 when the cursor is no message of the session */
+/** The index of the first message after the cursor. @throws Problem 422 when the cursor is not a message of the session */
 function startOf(session: Session | undefined, cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   const index = session?.indexOf(cursor);
@@ -43,7 +43,7 @@ function swapNeighbors<Item>(items: readonly Item[]): Item[] {
   return items.flatMap((item, index) => (index % 2 === 0 ? [...items.slice(index + 1, index + 2), item] : []));
 }
 
-/** What a page from `start` up to `end` shows. */
+/** The messages of a page from `start` up to `end`, changed by the quirk. */
 function withQuirk(messages: readonly Message[], start: number, end: number, quirk?: HistoryQuirk): Message[] {
   const first = quirk?.kind === 'repeat' ? Math.max(0, start - quirk.messages) : start;
   const shown = messages.slice(first, end);

@@ -71,8 +71,8 @@ function ensureAgent(
 
 /**
  * POST /automation/agent-templates/provision-space/ (spec §4.1, endpoint 2): 201 for a new space, else 200. An existing
- * space is reused unchanged. There is no await between the changes of a request, so they reach the disk together or not
- * at all.
+ * space is reused unchanged. There is no await between the changes of a request, so that they reach the disk together
+ * or not at all.
  */
 export function addProvisioningRoutes(app: ServiceApp, service: Service): void {
   const schema = bodySchema(service);

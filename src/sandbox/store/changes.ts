@@ -112,7 +112,7 @@ const pendingReplySchema = v.strictObject({
   due_at: v.number(),
 });
 
-/** A reply that an agent has decided on and not sent yet. */
+/** A reply that an agent has planned and not sent yet. */
 export type PendingReply = v.InferOutput<typeof pendingReplySchema>;
 
 const agentRunSchema = v.strictObject({
@@ -170,7 +170,7 @@ const clockSchema = v.strictObject({
 
 export type ClockState = v.InferOutput<typeof clockSchema>;
 
-/** One event. The service's data is what all events add up to, in order. */
+/** One change. The service's data is the result of all changes in order. */
 export const changeSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('token'), token: tokenSchema }),
   v.strictObject({ kind: v.literal('token_deleted'), token_id: v.string() }),

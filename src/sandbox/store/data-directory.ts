@@ -14,8 +14,8 @@ export function hasErrorCode(error: unknown, code: string): boolean {
 }
 
 /**
- * Makes a data directory for its owner alone, or takes over an existing one.
- * @throws Error when the directory holds only other things: their mode and content are not ours to change
+ * Creates a data directory that only its owner can access, or reuses an existing one.
+ * @throws Error when the directory holds only other files: their mode and content are not ours to change
  */
 async function prepareDirectory(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -26,7 +26,7 @@ async function prepareDirectory(directory: string): Promise<void> {
   await chmod(directory, 0o700);
 }
 
-/** Whether a process with this id runs; one that belongs to another user does, too. */
+/** Whether a process with this id runs, even if it belongs to another user. */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -35,7 +35,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether the owner that a pid file names may still use the directory. An unreadable file counts as one that may. */
+/** Whether the process in a pid file may still use the directory. An unreadable pid file counts as alive. */
 function mayBeAlive(owner: string): boolean {
   const [pid = Number.NaN, startedAt] = owner.split(' ').map(Number);
   if (Number.isNaN(pid)) return true;
@@ -45,8 +45,8 @@ function mayBeAlive(owner: string): boolean {
 
 /**
  * Prepares a data directory and claims it for this process. The claim of a process that no longer runs is taken over.
- * @returns a function that gives the claim up
- * @throws Error when a running process holds the claim, or when the directory holds other things
+ * @returns a function that releases the claim
+ * @throws Error when a running process holds the claim, or when the directory holds only other files
  */
 export async function claimDirectory(directory: string): Promise<() => Promise<void>> {
   await prepareDirectory(directory);

@@ -1,6 +1,6 @@
 import type { Message, PendingReply } from './changes.ts';
 
-/** One chat session of a source: its messages in order, and what its agent still has to do. */
+/** One chat session of a source: its messages in order, and the replies its agent still has to plan or send. */
 export class Session {
   readonly source_id: string;
   readonly session_id: string;

@@ -16,7 +16,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** A store that ends with the process. */
+/** Creates a store in memory. */
 export function createMemoryStore(): Store {
   const world = new World();
   const files = new UploadFiles();
@@ -32,8 +32,8 @@ export function createMemoryStore(): Store {
 }
 
 /**
- * Opens the store of a data directory, which is created when it is missing.
- * @throws Error when another running sandbox uses the directory, it holds other things, or its journal is damaged
+ * Opens the store of a data directory, and creates the directory if it is missing.
+ * @throws Error when another running sandbox uses the directory, it holds only other files, or its journal is damaged
  */
 export async function openStore(dataDir: string): Promise<Store> {
   const directory = resolve(dataDir);

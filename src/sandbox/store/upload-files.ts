@@ -18,14 +18,14 @@ export class UploadFiles {
   readonly #path: string | undefined;
   #created: Promise<string> | undefined;
 
-  /** @param dataDir the files are below it and outlive the process; without it they are in a temporary directory. */
+  /** @param dataDir holds the files permanently; by default they are in a temporary directory */
   constructor(dataDir?: string) {
     this.#path = dataDir === undefined ? undefined : join(dataDir, UPLOADS_DIRECTORY);
   }
 
   /**
-   * Writes a file as its bytes come. It is on disk when this resolves, and gone when this rejects.
-   * @param chunks its bytes; an error among them is thrown
+   * Writes a file as its bytes arrive. The file is on disk when this resolves, and removed when this rejects.
+   * @param chunks the bytes of the file; an error while reading them is thrown
    */
   async write(uploadId: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<StoredBytes> {
     const path = join(await this.#directory(), uploadId);

@@ -38,7 +38,7 @@ export class World {
   readonly sources = new Map<string, ChatSource>();
   readonly sessions = new Map<string, Session>();
   readonly cronJobs = new Map<string, CronJob>();
-  /** The moment of each job's last run, in ISO 8601, by the job's id. */
+  /** When each job last ran, in ISO 8601, by the job's id. */
   readonly lastRuns = new Map<string, string>();
   readonly uploads = new Map<string, Upload>();
   readonly #spaceByExternalId = new Map<string, Space>();

@@ -36,7 +36,7 @@ function simulate(
     const ended = end(poll, now);
     if (typeof ended === 'string')
       scheduler.pollFailed(next.session, { isRateLimited: ended === 'limited', retryAt: undefined }, now);
-    else scheduler.pollAnswered(next.session, { ...NOTHING, ...ended }, now);
+    else scheduler.pollSucceeded(next.session, { ...NOTHING, ...ended }, now);
   }
   return polls;
 }
@@ -196,7 +196,7 @@ describe('what the service asks for', () => {
     const scheduler = new PollScheduler(names(3), T0, () => 0, { fixedMs: 100 });
     for (const name of names(3)) scheduler.pollStarted(name, T0);
     scheduler.pollFailed('s0', { isRateLimited: true, retryAt: T0 + 30_000 }, T0 + 10);
-    for (const name of ['s1', 's2']) scheduler.pollAnswered(name, { ...NOTHING, more: true }, T0 + 20);
+    for (const name of ['s1', 's2']) scheduler.pollSucceeded(name, { ...NOTHING, more: true }, T0 + 20);
     scheduler.expectReply('s1', T0 + 30);
     expect(scheduler.next(T0 + 40)).toEqual({ at: T0 + 30_000 });
     expect(scheduler.next(T0 + 30_000)).toHaveProperty('session');

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { BalanceError, CredentialsError, InterruptedError, ServiceError } from '../../../src/errors.ts';
 import { runFailure } from '../../../src/provision/failure.ts';
 import {
+  countByStatus,
   type DocumentResult,
   type DocumentStatus,
-  resultJson,
-  summarize,
-  summaryText,
+  documentResultJson,
+  summarizeDocuments,
 } from '../../../src/provision/result.ts';
 
 let index = 0;
@@ -61,13 +61,13 @@ describe('the exit code of a run', () => {
 
 describe('results', () => {
   it('are summarized without the statuses that do not occur', () => {
-    const summary = summarize([result('created'), result('created'), result('failed')]);
+    const summary = countByStatus([result('created'), result('created'), result('failed')]);
     expect(summary).toEqual({ created: 2, reused: 0, unchanged: 0, planned: 0, failed: 1, skipped: 0 });
-    expect(summaryText(summary)).toBe('2 created, 1 failed.');
+    expect(summarizeDocuments(summary)).toBe('2 created, 1 failed.');
   });
 
   it('have a fixed JSON form', () => {
-    expect(resultJson(result('created'))).toEqual({
+    expect(documentResultJson(result('created'))).toEqual({
       source: 'acme.yaml:1',
       external_space_id: 'acme',
       space_id: null,
@@ -75,6 +75,8 @@ describe('results', () => {
       agents: [],
       cron: [],
     });
-    expect(resultJson(failed(down))).toMatchObject({ error: { type: 'service', message: 'down', status: 503 } });
+    expect(documentResultJson(failed(down))).toMatchObject({
+      error: { type: 'service', message: 'down', status: 503 },
+    });
   });
 });

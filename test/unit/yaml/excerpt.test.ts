@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { excerpt } from '../../../src/yaml/problem.ts';
+import { formatExcerpt } from '../../../src/yaml/problem.ts';
 import { toSourceText } from '../../../src/yaml/source-text.ts';
 
 function shownAt(text: string, offset: number, length: number): string[] {
-  return excerpt(toSourceText({ name: 'a.yaml', text }), [offset, offset + length]).split('\n');
+  return formatExcerpt(toSourceText({ name: 'a.yaml', text }), [offset, offset + length]).split('\n');
 }
 
-describe('excerpt', () => {
+describe('formatExcerpt', () => {
   test('shows the line and carets under the range', () => {
     expect(shownAt('one\ntwo three\n', 8, 5)).toEqual(['   2 | two three', '     |     ^^^^^']);
   });

@@ -22,22 +22,22 @@ export interface ProvisionDeps extends CronDeps {
   readonly http: Http;
   readonly random: () => number;
   readonly retries: number;
-  /** The spaces of the run that the service lists, by external id; undefined if it does not let them be read. */
+  /** The run's spaces that the service lists, by external id; undefined if the token may not read them. */
   readonly listed: ReadonlyMap<string, JsonObject> | undefined;
   readonly history: ProvisionHistory;
   /** Called with the reason when the remote state turns out to be unavailable. */
   readonly onUnavailable: (reason: RemoteStateUnavailable) => Promise<void>;
 }
 
-/** The service may still work on a request whose response was lost: reading at once would miss what it does. */
+/** The service may still be processing a request whose response was lost: an immediate read would miss its effect. */
 const SETTLE_MS = 1_000;
 const MAX_BACKOFF_MS = 4_000;
-/** A read has retries of its own; after those it is repeated this often. */
+/** How many times a read is repeated after its own retries failed. */
 const MAX_FAILED_READS = 2;
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 
-/** What the attempts to apply one document know of each other. */
+/** What the attempts to apply one document share. */
 interface Attempts {
   /** The plan before anything was sent. */
   firstPlan?: ProvisionPlan;
@@ -123,7 +123,7 @@ function refuseAmbiguousAgents(
   });
 }
 
-/** The failure behind a lost POST that did get a response, though an unusable one: repeating it gets the same response. */
+/** The failure of a lost POST whose response was unusable: repeating it would get the same response. */
 function unusableResponse({ info: { cause } }: PartnerctlError): PartnerctlError | undefined {
   if (cause instanceof ShapeError) return cause;
   if (!(cause instanceof ServiceError)) return undefined;
@@ -161,7 +161,7 @@ async function attempt(
   }
 }
 
-/** Whether another attempt may succeed: a read tells what a lost POST did, and a failed read may succeed next time. */
+/** Whether another attempt may succeed: a read shows what a lost POST did, and a failed read may succeed next time. */
 function isRetryable(error: unknown, attempts: Attempts): boolean {
   const { lostPost, failedPost } = attempts;
   if (error === lostPost || error instanceof RateLimitError) return true;
@@ -173,14 +173,14 @@ function isRetryable(error: unknown, attempts: Attempts): boolean {
   return attempts.failedReads <= MAX_FAILED_READS;
 }
 
-/** How long to wait before attempt `count + 1`: at least as long as the service asks for, and as a lost POST may take. */
+/** Milliseconds to wait before attempt `count + 1`: at least Retry-After, and what a lost POST may still take. */
 function pauseMs(error: unknown, count: number, { clock, random }: ProvisionDeps): number {
   const retryAt = error instanceof PartnerctlError ? error.info.retryAt : undefined;
   const requestedMs = retryAt === undefined ? 0 : Date.parse(retryAt) - clock.now();
   return Math.max(requestedMs, SETTLE_MS) + Math.min(MAX_BACKOFF_MS, backoffMs(count, random()));
 }
 
-/** The error of the last attempt in terms of the document. Exit 8 is honest here: running it again reads before it writes. */
+/** The error of the last attempt as one about the document. Exit 8 (safe to retry) holds: a rerun reads before it writes. */
 function finalError(error: unknown, { lostPost, checkedPost }: Attempts): unknown {
   if (lostPost && error === lostPost) {
     const message = 'The service failed, and the space may or may not have been provisioned.';
@@ -193,7 +193,7 @@ function finalError(error: unknown, { lostPost, checkedPost }: Attempts): unknow
   return withHint(error, { hint, details: {} });
 }
 
-/** Reads before every POST, so that none installs anything twice. */
+/** Reads before every POST: some services install agents again on a repeated POST. */
 async function applyAfterRead(
   deps: ProvisionDeps,
   document: ManifestDocument,
@@ -216,10 +216,11 @@ async function applyAfterRead(
 }
 
 /**
- * Creates or reuses the space of a document and installs its missing agents (spec §4.1).
+ * Creates or reuses the space of a document and installs its missing agents, each once, even if responses are lost
+ * (spec §4.1).
  * @throws PartnerctlError if that fails; OutcomeUnknownError if only a person can tell what was done
  */
-export async function applyDocument(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
+export async function provisionOnce(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
   if (!deps.listed) return applyWithoutRead(deps, document);
   const attempts: Attempts = { failedReads: 0 };
   try {
@@ -227,7 +228,7 @@ export async function applyDocument(deps: ProvisionDeps, document: ManifestDocum
   } catch (error) {
     if (!(error instanceof RemoteStateUnavailable)) throw error;
     if (attempts.lostPost) {
-      throw new OutcomeUnknownError('A response was lost, and the service no longer lets the agents be read.', {
+      throw new OutcomeUnknownError('A response was lost, and the token may no longer read the agents.', {
         ...attempts.lostPost.info,
         why: error.message,
         hint: 'Check the agents of the space before you run it again.',
