@@ -65,12 +65,6 @@ describe('chat setup', () => {
     expect(await it.posts()).toMatchObject([{ body: fields }]);
   });
 
-  test('--reply-capable is the default', async () => {
-    const it = await withAgents(['Support']);
-    await setUp(it, ['ext:acme', 'name:Support', '--reply-capable']);
-    expect(await it.posts()).toMatchObject([{ body: { reply_capable: true } }]);
-  });
-
   test('people see the source, its routing, and whether it was created or reused', async () => {
     const it = await withAgents(['Support']);
     const made = await setUp(it, ['ext:acme', 'name:Support'], 'table');
@@ -141,13 +135,6 @@ describe('an agent that is not found', () => {
       details: { candidates: [first.json.agents[0].agent_id, second.json.agents[0].agent_id] },
       hint: expect.stringContaining('agent_id'),
     });
-    expect(await it.posts()).toEqual([]);
-  });
-
-  test('an unknown space reference exits 4', async () => {
-    const it = await withAgents(['Support']);
-    const ran = await setUp(it, ['ext:acme-2', 'name:Support']);
-    expect(ran).toMatchObject({ code: 4, stdout: '' });
     expect(await it.posts()).toEqual([]);
   });
 

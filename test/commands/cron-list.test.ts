@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -120,78 +119,6 @@ describe('cron list', () => {
       stderr: 'The state file knows no jobs.\n',
     });
     expect(await it.cron(['list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
-  });
-
-  test('all pages are read', async () => {
-    const it = await schedules();
-    await it.set({ page_size: 2 });
-    for (const name of ['a', 'b', 'c', 'd', 'e']) await it.make({ name });
-    const ran = await it.cron(['list', '--query', '[].name', '-o', 'json']);
-    expect(ran.json()).toEqual(['a', 'b', 'c', 'd', 'e']);
-  });
-
-  test('10,000 jobs', async () => {
-    const many = Array.from({ length: 10_000 }, (_, at) => ({
-      cron_job_id: `cron_${at}`,
-      agent_id: 'agt_1',
-      name: `job ${at}`,
-      schedule: { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' }, timezone: 'Europe/Berlin' },
-    }));
-    const server = await startFakeService((_, response) => sendJson(response, many));
-    const it = await schedules();
-    const ran = await it.cron(['list'], { env: { PARTNER_BASE_URL: server.baseUrl } });
-    expect(ran.code).toBe(0);
-    expect(ran.stdout.trimEnd().split('\n')).toHaveLength(10_000);
-  });
-
-  test.each<[string, unknown]>([
-    ['other names of fields', [{ id: 7, agent: { id: 'agt_1' }, name: 'a', schedule: '0 9 * * *', timezone: 'UTC' }]],
-    ['under a key of its own', { jobs: [{ cron_job: { id: '7', agent_id: 'agt_1', name: 'a' } }] }],
-    ['schedules that cannot be read', [{ cron_job_id: '7', name: 'a', schedule: { data: { minute: 'x' } } }]],
-    ['nothing but ids', [{ cron_job_id: '7' }]],
-  ])('a service that lists %s', async (_, body) => {
-    const server = await startFakeService((__, response) => sendJson(response, body));
-    const it = await schedules();
-    const ran = await it.cron(['list'], { env: { PARTNER_BASE_URL: server.baseUrl } });
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.stdout).toMatch(/^7\t.*\tunrecorded\n$/);
-  });
-
-  test.each([
-    [403, 3],
-    [404, 4],
-    [500, 8],
-  ])('a list that answers %i ends with %i', async (status, code) => {
-    const it = await schedules();
-    await it.faults({ kind: 'status', status, on: 'GET' });
-    expect(await it.cron(['list', '--retries', '0'])).toMatchObject({ code, stdout: '' });
-  });
-
-  test('names of the service are harmless for people and exact for scripts', async () => {
-    const names = [
-      '\u001b[31mred\u001b[0m',
-      'two\nlines',
-      'a\tb',
-      'abc\u202efdp.exe',
-      '\u009b31m',
-      'x\rEVIL',
-      '株式会社',
-    ];
-    const listed = names.map((name, at) => ({ cron_job_id: `cron_${at}`, agent_id: name, name }));
-    const server = await startFakeService((_, response) => sendJson(response, listed));
-    const it = await schedules();
-    const env = { PARTNER_BASE_URL: server.baseUrl };
-    for (const words of [
-      ['-o', 'table', '--color', 'never'],
-      ['-o', 'tsv'],
-    ]) {
-      for (const columns of [200, 40]) {
-        const { stdout } = await it.cron(['list', ...words], { env, columns });
-        expect(stdout).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
-      }
-    }
-    const json = (await it.cron(['list', '-o', 'json'], { env })).json<Listed[]>();
-    expect(json.map(({ name }) => name)).toEqual(names);
   });
 
   test('lines of the state file that cannot be used are said with their numbers, and the rest is shown', async () => {

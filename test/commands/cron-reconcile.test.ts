@@ -203,16 +203,6 @@ describe('cron adopt', () => {
     expect(await it.cron(['forget', made.key ?? '', '--yes'])).toMatchObject({ code: 0 });
     expect(await it.cron(words)).toMatchObject({ code: 0 });
   });
-
-  test('the job adopted last is the one, also where another was recorded before', async () => {
-    const it = await schedules();
-    const { cron_job_id: first } = (await it.create(['-o', 'json'])).json<JobAnswer>();
-    const second = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
-    for (const id of [second, first ?? '']) {
-      await it.cron(['adopt', id, '--agent', it.agent, '--name', 'daily', '--yes']);
-      expect((await it.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ status: 'exists', cron_job_id: id });
-    }
-  });
 });
 
 describe('cron forget', () => {

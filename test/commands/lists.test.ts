@@ -200,13 +200,6 @@ describe('what a failure ends with', () => {
     expect(ran.error().type).toBe(type);
   });
 
-  test('--retries says how often a read is repeated', async () => {
-    const { env, faults, received } = await service();
-    await faults({ kind: 'status', status: 503 });
-    await run(['spaces', 'list', '--retries', '2'], { env, random: hasty });
-    expect(await received()).toHaveLength(3);
-  });
-
   test('--timeout ends a call that never comes back', async () => {
     const { env, faults } = await service();
     await faults({ kind: 'stall' });

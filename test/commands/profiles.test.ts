@@ -141,11 +141,6 @@ describe('profiles', () => {
     );
   });
 
-  test('list shows an empty array without profiles', async () => {
-    const ran = await run(['profile', 'list', '-o', 'json'], { env: createProfileHome().env });
-    expect(ran).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
-  });
-
   test('use changes the current profile', async () => {
     const home = createProfileHome();
     await storeProfile(home, 'acme');

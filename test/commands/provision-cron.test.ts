@@ -382,22 +382,3 @@ describe('a job that cannot be created', () => {
     expect(await it.received()).toEqual([]);
   });
 });
-
-test('a job added later does not install agents again, even if the service shows nothing of them', async () => {
-  let posts = 0;
-  const server = await startFakeService(({ method, path }, response) => {
-    if (method === 'POST' && path.endsWith('/provision-space/')) posts += 1;
-    if (method === 'POST') sendJson(response, { space_id: 's1' });
-    else sendJson(response, { code: 'forbidden' }, 403);
-  });
-  const directory = tempDirectory();
-  const env = {
-    PARTNER_BASE_URL: server.baseUrl,
-    PARTNER_TOKEN: 'pat_x',
-    PARTNER_STATE: join(directory, 'state.jsonl'),
-  };
-  for (const jobs of [[], [DAILY]]) {
-    await run(['provision', write('a.yaml', scheduling('acme', { Support: jobs }), directory)], { env, random: hasty });
-    expect(posts).toBe(1);
-  }
-});

@@ -14,12 +14,6 @@ describe('--check and --dry-run', () => {
     expect(results[0]).toMatchObject({ external_space_id: 'acme-001', space_id: null, status: 'planned' });
   });
 
-  test('--check sends nothing even if a service is configured', async () => {
-    const it = await service();
-    expect((await provision([write('acme.yaml', manifest('acme-001')), '--check'], it)).code).toBe(0);
-    expect(await it.received()).toEqual([]);
-  });
-
   test('--dry-run shows what would be created, reused, and left alone, and what differs, without a write', async () => {
     const it = await service();
     await it.partner('POST', PROVISION, { body: provisionBody('same') });

@@ -38,14 +38,6 @@ describe('a failure', () => {
     expect(ran.error()).toMatchObject({ type: 'credentials', status: 401 });
   });
 
-  test('of the only document is the error of the run', async () => {
-    const it = await service();
-    await it.faults({ kind: 'status', status: 409, on: POST });
-    const ran = await provision([many(1)], it);
-    expect(ran.code).toBe(1);
-    expect(ran.error()).toMatchObject({ type: 'refused', status: 409 });
-  });
-
   test('starts nothing more with --fail-fast', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: POST, times: 1 });
@@ -109,19 +101,6 @@ describe('a failure', () => {
     expect(ran.code).toBe(0);
   });
 
-  test('of a read whose responses are cut is retried', async () => {
-    const it = await service();
-    await it.faults(
-      { kind: 'reset', on: POST, times: 1 },
-      { kind: 'cut', on: 'GET /automation/spaces/$', skip: 1, times: 4 },
-    );
-    const ran = await provision([many(1)], it);
-    const cuts = Array.from({ length: 4 }, () => 'cut/after');
-    const met = (await it.received()).map(({ fault }) => fault);
-    expect(met).toEqual([null, 'reset/before', ...cuts, null, null]);
-    expect(ran.code).toBe(0);
-  });
-
   test.each([
     ['a 503', { kind: 'status', status: 503 }, 8],
     ['a 402', { kind: 'status', status: 402 }, 6],
@@ -147,17 +126,6 @@ describe('a failure', () => {
     expect(ran.error().hint).not.toContain('may or may not');
   });
 
-  test('with 408 of the POST is retried as often as a 503, even after failed reads', async () => {
-    const it = await service();
-    await it.faults(
-      { kind: 'status', status: 408, on: POST, times: 4 },
-      { kind: 'status', status: 503, on: 'GET /automation/spaces/$', skip: 1, times: 4 },
-    );
-    const ran = await provision([many(1)], it);
-    expect(ran.code).toBe(0);
-    expect((await it.posts()).map(({ status }) => status)).toEqual([408, 408, 408, 408, 201]);
-  });
-
   test('with 429 holds back the other documents', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 429, retry_after: 0.3, on: POST, times: 1 });
@@ -166,14 +134,6 @@ describe('a failure', () => {
     expect(ran.code).toBe(0);
     expect(performance.now() - started).toBeGreaterThanOrEqual(290);
     expect((await it.posts()).map(({ status }) => status)).toEqual([429, 201, 201, 201, 201]);
-  });
-
-  test('of every request ends with exit 8 and says to run it again', async () => {
-    const it = await service();
-    await it.faults({ kind: 'reset', on: POST });
-    const ran = await provision([many(1), '--retries', '1'], it);
-    expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ type: 'service', hint: expect.stringContaining('Run it again') });
   });
 
   test('is shown in the table with its reason', async () => {

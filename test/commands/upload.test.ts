@@ -16,7 +16,7 @@ import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
 import { handSignals, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
-import { ATTACHMENTS, DOCUMENTS, downloadContent, sha256 } from '../sandbox/uploads.ts';
+import { ATTACHMENTS, downloadContent, sha256 } from '../sandbox/uploads.ts';
 import { type UploadAnswer, uploads } from './uploads.ts';
 
 describe('upload', () => {
@@ -66,15 +66,6 @@ describe('upload', () => {
     await it.faults({ kind: 'delay', ms: 200, on: 'POST', times: 1 });
     const ran = await it.upload([...files, '-o', 'json']);
     expect(ran.json<UploadAnswer[]>().map(({ file }) => file)).toEqual(files);
-  });
-
-  test.each([0, 1, 262_143, 262_144, 262_145])('%i bytes arrive', async (bytes) => {
-    const it = await uploads();
-    const content = Buffer.alloc(bytes, 'abcdefg');
-    const ran = await it.upload([write('x', content, it.directory), '-o', 'json']);
-    expect(ran.code).toBe(0);
-    expect(await it.kept()).toMatchObject([{ bytes, sha256: sha256(content) }]);
-    expect(ran.json()).toMatchObject([{ bytes, sha256: sha256(content) }]);
   });
 
   test('documents, extra fields and types', async () => {
@@ -263,14 +254,6 @@ describe('what cannot be uploaded is named before anything is sent', () => {
     expect(ran.code).toBe(2);
     expect(await it.received()).toEqual([]);
   });
-
-  test('a pattern that leaves nothing', async () => {
-    const it = await uploads();
-    write('a.txt', 'a', it.directory);
-    const ran = await it.upload([it.directory, '-r', '--include', '*.pdf', '-o', 'json']);
-    expect(ran.code).toBe(2);
-    expect(await it.received()).toEqual([]);
-  });
 });
 
 describe('directories', () => {
@@ -345,15 +328,6 @@ describe('what was uploaded', () => {
     expect(second?.id).not.toBe(first?.id);
     expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'skipped', id: second?.id }]);
     expect(await it.kept()).toHaveLength(2);
-  });
-
-  test('two files of the same content and name in one run go up once', async () => {
-    const it = await uploads();
-    mkdirSync(join(it.directory, 'x'));
-    const files = [write('a.txt', 'a', it.directory), write('x/a.txt', 'a', it.directory)];
-    const ran = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
-    expect(ran.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['uploaded', 'skipped']);
-    expect(await it.kept()).toHaveLength(1);
   });
 
   test('a dry run says what would be done, sends nothing and writes nothing', async () => {
@@ -475,17 +449,6 @@ describe('failures', () => {
     expect(await it.kept()).toHaveLength(2);
   });
 
-  test('of several, what is unknown says how to go on', async () => {
-    const it = await uploads();
-    const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
-    await it.faults({ kind: 'reset', stage: 'after', on: 'POST', times: 1 });
-    const ran = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
-    expect(ran.code).toBe(10);
-    expect(ran.error().hint).toContain('--retry-unknown');
-    const plain = await it.upload([...files, '--concurrency', '1']);
-    expect(plain).toMatchObject({ code: 10, stdout: expect.stringMatching(/\tskipped\t/) });
-  });
-
   test('a state file that cannot be written keeps a file from being completed at the service', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
@@ -549,15 +512,5 @@ describe('failures', () => {
     expect(await it.kept()).toHaveLength(1);
     expect(ran.json<UploadAnswer[]>()[0]).toMatchObject({ status: 'uploaded' });
     expect(ran.error().hint).toContain('Run it again to continue');
-  });
-
-  test('a token that may not upload', async () => {
-    const it = await uploads();
-    const ran = await it.upload([write('a.txt', 'a', it.directory), '--as', 'document', '-o', 'json'], {
-      env: await it.envFor(['file_attachments.write']),
-    });
-    expect(ran.code).toBe(3);
-    expect(ran.error()).toMatchObject({ status: 403 });
-    expect((await it.posts()).map(({ path }) => path)).toEqual([`/v1${DOCUMENTS}`]);
   });
 });
