@@ -65,12 +65,6 @@ describe('the messages that a page adds', () => {
     expect(openTail().accept(page)).toEqual(expected);
   });
 
-  it('do not include what an earlier page had', () => {
-    const tail = openTail();
-    tail.accept(range(0, 3).map(message));
-    expect(tail.accept(range(1, 4).map(message), 1)).toEqual(['m3']);
-  });
-
   it.each<[string, Parameters<typeof startTail>[0], readonly MessageRef[], string[]]>([
     ['dated', { from: 'after', message_id: 'm5' }, range(2, 8).map(message), ['m6', 'm7']],
     ['undated', { from: 'after', message_id: 'm5', recent: ['m3', 'm4'] }, range(3, 8).map(undated), ['m6', 'm7']],

@@ -1,16 +1,13 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   configDirectory,
-  findProfile,
   isReadableByOthers,
   profilesPath,
   readProfiles,
-  withProfile,
   writeProfiles,
 } from '../../../src/config/profiles.ts';
-import { InputError, NotFoundError } from '../../../src/errors.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
 const ACME = { base_url: 'https://api.test/v1', token: 'pat_secret' };
@@ -52,32 +49,6 @@ describe('readProfiles and writeProfiles', () => {
       }),
       { numRuns: 30 },
     );
-  });
-
-  it.each(['', '{', '[]', 'null', '"x"', '{"profiles":{"a":1}}', '{"profiles":{"a":[]}}'])(
-    'reject the damaged file %j and keep it',
-    async (text) => {
-      const directory = tempDirectory();
-      writeFileSync(profilesPath(directory), text);
-      await expect(readProfiles(directory)).rejects.toThrow(InputError);
-      expect(readFileSync(profilesPath(directory), 'utf8')).toBe(text);
-    },
-  );
-});
-
-describe('withProfile and findProfile', () => {
-  const stored = { current: 'acme', profiles: { acme: ACME } };
-
-  it('add, replace, and remove one profile', () => {
-    const two = withProfile(stored, 'b', { token: 'x' });
-    expect(two).toEqual({ current: 'acme', profiles: { acme: ACME, b: { token: 'x' } } });
-    expect(withProfile(two, 'b', undefined)).toEqual(stored);
-    expect(withProfile(two, 'acme', {}).profiles).toEqual({ acme: {}, b: { token: 'x' } });
-  });
-
-  it('find a profile by name, or throw', () => {
-    expect(findProfile(stored, 'acme')).toBe(ACME);
-    expect(() => findProfile(stored, 'constructor')).toThrow(NotFoundError);
   });
 });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GlobalFlags } from '../../../src/config/flags.ts';
 import type { Profiles } from '../../../src/config/profiles.ts';
-import { crossServiceToken, resolveProfileName, resolveService } from '../../../src/config/settings.ts';
+import { crossServiceToken, resolveService } from '../../../src/config/settings.ts';
 import { UsageError } from '../../../src/errors.ts';
 
 const FLAGS: GlobalFlags = { quiet: false, verbose: false, debug: false, color: 'auto', input: true };
@@ -13,26 +13,8 @@ const PROFILES: Profiles = {
     other: { base_url: 'https://other.test/v1', token_command: 'pass show other' },
   },
 };
-const NONE: Profiles = { current: 'default', profiles: {} };
 
 describe('resolveService', () => {
-  it('prefers flags to the environment, the environment to the profile, and names the source', () => {
-    const flags = { ...FLAGS, baseUrl: 'https://flag.test/v1', tokenFile: '/token' };
-    const env = { PARTNER_BASE_URL: 'https://env.test/v1', PARTNER_TOKEN: 'token-of-the-environment' };
-    expect(resolveService(flags, env, PROFILES)).toMatchObject({
-      baseUrl: { value: 'https://flag.test/v1', from: '--base-url' },
-      token: { kind: 'file', path: '/token', from: '--token-file' },
-    });
-    expect(resolveService(FLAGS, env, PROFILES)).toMatchObject({
-      baseUrl: { value: 'https://env.test/v1', from: 'PARTNER_BASE_URL' },
-      token: { kind: 'text', token: 'token-of-the-environment', from: 'PARTNER_TOKEN' },
-    });
-    expect(resolveService(FLAGS, {}, PROFILES)).toMatchObject({
-      baseUrl: { value: 'https://profile.test/v1', from: 'profile acme' },
-      token: { kind: 'text', token: 'token-of-the-profile', from: 'profile acme' },
-    });
-  });
-
   it('property: chooses the first source, and lists every other one as shadowed', () => {
     const present = fc.record({ flag: fc.boolean(), env: fc.boolean(), profile: fc.boolean() });
     fc.assert(
@@ -64,26 +46,8 @@ describe('resolveService', () => {
     );
   });
 
-  it('takes the profile from the flag, the environment, or the current one', () => {
-    expect(resolveProfileName({ ...FLAGS, profile: 'other' }, { PARTNER_PROFILE: 'x' }, PROFILES).value).toBe('other');
-    expect(resolveProfileName(FLAGS, { PARTNER_PROFILE: 'other' }, PROFILES).value).toBe('other');
-    expect(resolveProfileName(FLAGS, { PARTNER_PROFILE: '' }, PROFILES).value).toBe('acme');
-    expect(resolveService(FLAGS, { PARTNER_PROFILE: 'other' }, PROFILES)).toMatchObject({
-      baseUrl: { value: 'https://other.test/v1' },
-      token: { kind: 'command', command: 'pass show other' },
-    });
-  });
-
   it.each(['nobody', '', 'constructor', '__proto__', 'toString'])('rejects the unknown profile %j', (profile) => {
     expect(() => resolveService({ ...FLAGS, profile }, {}, PROFILES)).toThrow(UsageError);
-  });
-
-  it('requires a base URL, but no token', () => {
-    expect(() => resolveService(FLAGS, {}, NONE)).toThrow(/No base URL/);
-    expect(() => resolveService(FLAGS, { PARTNER_BASE_URL: '' }, NONE)).toThrow(/No base URL/);
-    expect(
-      resolveService({ ...FLAGS, baseUrl: 'https://a.test/v1' }, { PARTNER_TOKEN: '' }, NONE).token,
-    ).toBeUndefined();
   });
 });
 

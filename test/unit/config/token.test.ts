@@ -65,20 +65,6 @@ describe('fetchToken', () => {
     expect(token.length).toBeLessThan(40_000);
   });
 
-  it('reads the first line that a command prints', async () => {
-    const source = { kind: 'command', command: 'printf "pat_command\\nmore\\n"', from: 'profile p' } as const;
-    expect(await fetchToken(source, nothing(), NEVER)).toBe('pat_command');
-  });
-
-  it.each(['exit 3', 'printf ""', 'printf "two words\\n"', 'no-such-command-here 2>/dev/null'])(
-    'rejects a command that fails or prints no token: %s',
-    async (command) => {
-      await expect(fetchToken({ kind: 'command', command, from: 'profile p' }, nothing(), NEVER)).rejects.toThrow(
-        CredentialsError,
-      );
-    },
-  );
-
   it('stops a command that hangs on Ctrl-C', async () => {
     const control = new AbortController();
     const fetching = fetchToken(
@@ -88,9 +74,5 @@ describe('fetchToken', () => {
     );
     setImmediate(() => control.abort());
     await expect(fetching).rejects.toThrow();
-  });
-
-  it('says that no token is configured', async () => {
-    await expect(fetchToken(undefined, nothing(), NEVER)).rejects.toThrow('No token is configured');
   });
 });

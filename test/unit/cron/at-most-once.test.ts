@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anySays, anyWaves, copies, play, playMerged } from './scenario.ts';
 
-/** A sweep plays many more. */
+/** A sweep runs many more. */
 const RUNS = 200;
 
 describe('any number of processes with a service and a state file, whatever fails', () => {
@@ -15,7 +15,7 @@ describe('any number of processes with a service and a state file, whatever fail
     );
   });
 
-  it('do so also with copies of the state file that diverged and were merged', async () => {
+  it('create a job at most once with copies of the state file that diverged and were merged', async () => {
     const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), copies, picks, fc.boolean(), async (scheduler, waves, pick, twice) => {

@@ -8,25 +8,6 @@ const key = keyOf(DAILY);
 const PLAIN = { ensure: false, dryRun: false };
 
 describe('a new job', () => {
-  it('is reserved, posted, and recorded', async () => {
-    const world = calmWorld();
-    expect(await create(world, DAILY)).toEqual({ status: 'created', key, cron_job_id: 'cron_1' });
-    expect(story(world)).toEqual(['reserved', 'created']);
-  });
-
-  it('is planned in a dry run, without writing or sending anything', async () => {
-    const world = calmWorld();
-    expect(await create(world, DAILY, { dryRun: true })).toEqual({ status: 'planned', key });
-    expect(world).toMatchObject({ file: { text: '' }, posts: 0 });
-  });
-
-  it('is created when the list cannot be read: the state file alone prevents a duplicate', async () => {
-    const world = calmWorld();
-    await create(world, DAILY, { list: 'closed' });
-    expect(await create(world, DAILY, { list: 'closed' })).toMatchObject({ status: 'blocked', why: 'same' });
-    expect(world.posts).toBe(1);
-  });
-
   it('is not created when reading the list fails temporarily, and nothing is written', async () => {
     const world = calmWorld();
     await expect(create(world, DAILY, { list: 'failing' })).rejects.toBeInstanceOf(ServiceError);
@@ -35,28 +16,6 @@ describe('a new job', () => {
 });
 
 describe('a job in the state file', () => {
-  it('is blocked without --ensure and exists with it', async () => {
-    const world = calmWorld();
-    await create(world, DAILY);
-    const known = { key, cron_job_id: 'cron_1' };
-    expect(await create(world, DAILY)).toMatchObject({ ...known, status: 'blocked', why: 'same' });
-    expect(await create(world, DAILY, { ensure: true })).toMatchObject({ ...known, status: 'exists' });
-    expect(world.posts).toBe(1);
-  });
-
-  it.each([true, false])(
-    'is blocked with different content, and reports the difference (ensure: %s)',
-    async (ensure) => {
-      const world = calmWorld();
-      await create(world, DAILY);
-      expect(await create(world, LATER, { ensure })).toMatchObject({
-        status: 'blocked',
-        why: 'different',
-        differences: [{ field: 'hour', before: '9', after: '10' }],
-      });
-    },
-  );
-
   it('is blocked with a different schedule even if its instructions are not known', async () => {
     const world = calmWorld();
     world.listed = () => [{ cron_job_id: 'cron_7', ...DAILY, instructions: undefined }];
@@ -80,37 +39,12 @@ describe('a job in the state file', () => {
 });
 
 describe('a job that only the service has', () => {
-  it('is adopted', async () => {
-    const world = calmWorld();
-    world.make(DAILY);
-    world.now += 5_000;
-    expect(await create(world, DAILY)).toEqual({ status: 'adopted', key, cron_job_id: 'cron_1' });
-    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'same', cron_job_id: 'cron_1' });
-    expect(world.posts).toBe(0);
-  });
-
   it('is recorded, and blocked when its content differs', async () => {
     const world = calmWorld();
     world.make(LATER);
     world.now += 5_000;
     expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'blocked', why: 'different' });
     expect(story(world)).toEqual(['adopted']);
-  });
-
-  it('is not guessed when there are several', async () => {
-    const world = calmWorld();
-    const candidates = [world.make(DAILY), world.make(DAILY)];
-    world.now += 5_000;
-    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'several', candidates });
-    expect(world.file.text).toBe('');
-  });
-
-  it('is ambiguous when the service does not say whose it is and the state file does not have it', async () => {
-    const world = calmWorld({ ...ALL, agents: false });
-    world.make({ ...DAILY, agent_id: 'agt_z' });
-    world.now += 5_000;
-    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'ambiguous', candidates: ['cron_1'] });
-    expect(world.records()).toEqual([]);
   });
 
   it('does not block with other content, or when the state file knows whose it is', async () => {
@@ -125,12 +59,6 @@ describe('a job that only the service has', () => {
 });
 
 describe('a POST', () => {
-  it.each(['refused', 'unsent'] as const)('that was %s releases the key', async (post) => {
-    const world = calmWorld();
-    expect(await create(world, DAILY, { post })).toMatchObject({ status: 'failed', isReleased: true });
-    expect(await create(world, DAILY)).toMatchObject({ status: 'created' });
-  });
-
   it.each(['lost', 'vanished', 'broken'] as const)('whose response was %s blocks only its key', async (post) => {
     const world = calmWorld();
     expect(await create(world, DAILY, { post })).toMatchObject({ status: 'unknown', key });
@@ -178,18 +106,6 @@ describe('a state file that cannot be written', () => {
     },
   );
 
-  it('after the POST keeps the id in a recovery record and the key blocked', async () => {
-    const world = calmWorld();
-    const outcome = await create(world, DAILY, { appends: ['ok', 'out'] });
-    expect(outcome).toMatchObject({
-      status: 'created',
-      cron_job_id: 'cron_1',
-      unrecorded: { recoveryPath: expect.stringMatching(/^recovery-/) },
-    });
-    expect(world.recovery).toMatchObject([{ kind: 'created', remoteId: 'cron_1' }]);
-    expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
-  });
-
   it('after the POST still reports the id when no recovery record can be written either', async () => {
     const world = calmWorld();
     expect(await create(world, DAILY, { appends: ['ok', 'out'], isRecovered: false })).toMatchObject({
@@ -227,12 +143,6 @@ describe('another process', () => {
     expect(others[0]).toMatchObject({ status: 'blocked', why: 'in_progress', cron_job_id: null });
     expect(await others[1]).toMatchObject({ status: 'exists', cron_job_id: 'cron_1' });
     expect(world.posts).toBe(1);
-  });
-
-  it('that died after reserving the job leaves it unknown', async () => {
-    const world = calmWorld();
-    expect(await create(world, DAILY, { diesAt: 6 })).toBe('died');
-    expect(await create(world, DAILY)).toMatchObject({ status: 'unknown' });
   });
 
   it.each([

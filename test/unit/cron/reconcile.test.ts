@@ -8,43 +8,11 @@ const NO_AGENTS = { ...ALL, agents: false };
 const OF_ANOTHER = { ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' };
 
 describe('a job whose response was lost', () => {
-  it('is adopted from the list', async () => {
-    const world = calmWorld();
-    world.make({ ...DAILY, name: 'weekly' });
-    world.make(OF_ANOTHER);
-    await create(world, DAILY, { post: 'lost' });
-    world.now += 5_000;
-    expect(await reconcile(world)).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_3' }]);
-    expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'exists', cron_job_id: 'cron_3' });
-    expect(await reconcile(world)).toEqual([]);
-  });
-
-  it('that is not listed is released after the grace period, and only when it is assumed not created', async () => {
-    const world = calmWorld();
-    await create(world, DAILY, { post: 'vanished' });
-    expect(await reconcile(world)).toMatchObject([
-      { status: 'unknown', candidates: [], settlesAt: expect.any(String) },
-    ]);
-    const before = world.now;
-    expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'released' }]);
-    expect(world.now - before).toBeGreaterThan(9_000);
-    expect(await create(world, DAILY)).toMatchObject({ status: 'created' });
-  });
-
   it('that appears in the list during the grace period is adopted', async () => {
     const world = calmWorld();
     await create(world, DAILY, { post: 'lost' });
     expect(world.listed()).toEqual([]);
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_1' }]);
-  });
-
-  it('is neither guessed nor assumed away when several match', async () => {
-    const world = calmWorld();
-    await create(world, DAILY, { post: 'lost' });
-    world.make(DAILY);
-    world.now += 60_000;
-    const candidates = ['cron_1', 'cron_2'];
-    expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'unknown', candidates }]);
   });
 
   it.each([LATER, { ...DAILY, instructions: 'Sing.' }])(
@@ -160,15 +128,6 @@ describe('a process that reserved a job', () => {
     await create(world, DAILY, { diesAt: 6, machine: 1 });
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'in_progress' }]);
     expect(story(world)).toEqual(['reserved']);
-  });
-
-  it('and was killed may have sent it until then, so the grace period starts when that is found', async () => {
-    const world = calmWorld();
-    await create(world, DAILY, { diesAt: 6, remainingMs: 60_000 });
-    world.now += 20_000;
-    const before = world.now;
-    expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'released' }]);
-    expect(world.now - before).toBeGreaterThan(9_000);
   });
 
   it('and was killed long ago is not waited for', async () => {

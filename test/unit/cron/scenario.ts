@@ -17,7 +17,7 @@ import {
 
 const SCHEDULE = { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' };
 
-/** Two agents have a job of the same name, and one has two jobs: what a service may not tell apart in its list. */
+/** Two agents have a job of the same name, and one agent has two jobs: a list may not tell them apart. */
 const NAMES = [
   { agent_id: 'agt_a', name: 'daily' },
   { agent_id: 'agt_b', name: 'daily' },
@@ -35,39 +35,39 @@ function jobOf({ key, content }: Which): CronJob {
   return { ...NAMES[key], ...CONTENTS[content] };
 }
 
-/** What happens in a scenario: runs of the program, people, and time. */
+/** What happens in a scenario: runs of the program, acts of users, and passing time. */
 type Event =
   | ({ readonly kind: 'create'; readonly ensure: boolean } & Which & Fate)
   | ({ readonly kind: 'reconcile'; readonly assume: boolean } & Fate)
-  /** Somebody who knows which job it is records it. */
+  /** A user who knows which job it is adopts it. */
   | ({ readonly kind: 'adopt' } & Pick<Which, 'key'> & Fate)
-  /** Somebody who knows that there is none makes the file forget it. */
+  /** A user who knows that there is none forgets it. */
   | ({ readonly kind: 'forget' } & Pick<Which, 'key'> & Fate)
   | ({ readonly kind: 'remove' } & Pick<Which, 'key'>)
   | { readonly kind: 'pass'; readonly ms: number };
 
-/** What happens at once, one after the other. */
+/** Waves happen one after another; the events of a wave happen concurrently. */
 export type Waves = readonly (readonly Event[])[];
 
 function bug(world: World, error: unknown): void {
   if (error instanceof PartnerctlError) return;
-  world.wrongs.push(`a bug: ${error instanceof Error ? error.stack : String(error)}`);
+  world.violations.push(`a bug: ${error instanceof Error ? error.stack : String(error)}`);
 }
 
 function checkClaim(world: World, which: Which, outcome: CreateOutcome, process: Process): void {
   if (!('cron_job_id' in outcome) || outcome.cron_job_id === null) return;
   const made = world.jobs.find(({ cron_job_id }) => cron_job_id === outcome.cron_job_id);
   if (!made || keyOf(made) !== outcome.key) {
-    world.wrongs.push(`${outcome.status} ${outcome.cron_job_id}, which was not made for ${outcome.key}`);
+    world.violations.push(`${outcome.status} ${outcome.cron_job_id}, which was not made for ${outcome.key}`);
     return;
   }
   const isOther = contentHash(made) !== contentHash(jobOf(which));
   const isTold = world.says.contents || world.answered.some(({ cron_job_id }) => cron_job_id === made.cron_job_id);
   if (isOther && isTold && (outcome.status === 'exists' || outcome.status === 'adopted')) {
-    world.wrongs.push(`${outcome.status} ${outcome.cron_job_id}, which has other content`);
+    world.violations.push(`${outcome.status} ${outcome.cron_job_id}, which has other content`);
   }
   const isOurs = world.answered.some(({ cron_job_id, by }) => by === process && cron_job_id === made.cron_job_id);
-  if (outcome.status === 'created' && !isOurs) world.wrongs.push(`created ${made.cron_job_id}, which another made`);
+  if (outcome.status === 'created' && !isOurs) world.violations.push(`created ${made.cron_job_id}, which another made`);
 }
 
 async function create(world: World, event: Which & { readonly ensure: boolean } & Fate): Promise<string> {
@@ -102,7 +102,7 @@ async function reconcile(world: World, event: { readonly assume: boolean } & Fat
     for (const { status, cron_job_id, reservation } of results) {
       if (status !== 'adopted') continue;
       const made = world.jobs.find((job) => job.cron_job_id === cron_job_id);
-      if (!made || keyOf(made) !== reservation.key) world.wrongs.push(`adopted ${cron_job_id} for another job`);
+      if (!made || keyOf(made) !== reservation.key) world.violations.push(`adopted ${cron_job_id} for another job`);
     }
   } catch (error) {
     bug(world, error);
@@ -146,7 +146,7 @@ async function happen(world: World, event: Event): Promise<void> {
   }
 }
 
-/** That every id that was answered to a process that went on can be found. */
+/** Checks that every id a live process received can be found. */
 function checkIds(world: World): void {
   const records = world.records();
   const isKept = (id: string, all: typeof records) => all.some((each) => 'remoteId' in each && each.remoteId === id);
@@ -154,18 +154,18 @@ function checkIds(world: World): void {
     const isRemoved = world.jobs.some((job) => job.cron_job_id === cron_job_id && job.removed);
     const isBlocked = world.history(key).open.length > 0;
     if (isRemoved || isBlocked || isKept(cron_job_id, records) || isKept(cron_job_id, world.recovery)) continue;
-    world.wrongs.push(`${cron_job_id} was answered, and is nowhere`);
+    world.violations.push(`${cron_job_id} was answered, and is nowhere`);
   }
 }
 
-/** That a job without any trouble is created, whatever befell the others, and that there is a way out for those. */
+/** Checks that an unaffected job can be created, and that every other job can be settled. */
 async function checkWaysOut(world: World): Promise<void> {
   for (const agent_id of ['agt_c', 'agt_d']) {
     const process = world.process();
     const job = { agent_id, name: `fresh ${agent_id}`, ...CONTENTS[0] };
     const outcome = await process.run(() => createOnce(job, process.createDeps(job), { ensure: false, dryRun: false }));
     if (outcome === 'died' || outcome.status !== 'created')
-      world.wrongs.push(`a fresh job: ${JSON.stringify(outcome)}`);
+      world.violations.push(`a fresh job: ${JSON.stringify(outcome)}`);
   }
   world.now += 24 * 3_600_000;
   await reconcile(world, { assume: true });
@@ -175,11 +175,12 @@ async function checkWaysOut(world: World): Promise<void> {
     if (open.length > 0 && objects.length === 0) await byHand(world, { kind: isLive ? 'adopt' : 'forget', key });
     const status = await create(world, { key, content: 0, ensure: true });
     const fine = ['created', 'exists', 'adopted', 'different', 'gone'];
-    if (!fine.includes(status)) world.wrongs.push(`no way out of ${NAMES[key].agent_id} ${NAMES[key].name}: ${status}`);
+    if (!fine.includes(status))
+      world.violations.push(`no way out of ${NAMES[key].agent_id} ${NAMES[key].name}: ${status}`);
   }
 }
 
-/** @returns what went wrong, which is nothing */
+/** @returns the violated promises, none if all is well */
 export async function play(scheduler: fc.Scheduler, says: ListSays, waves: Waves): Promise<readonly string[]> {
   const world = new World(scheduler, says);
   for (const wave of waves) await scheduler.waitFor(Promise.all(wave.map((event) => happen(world, event))));
@@ -187,14 +188,14 @@ export async function play(scheduler: fc.Scheduler, says: ListSays, waves: Waves
   checkIds(world);
   await scheduler.waitFor(checkWaysOut(world));
   checkIds(world);
-  return world.wrongs;
+  return world.violations;
 }
 
 /**
- * Two copies of a file that grew apart, one after the other, and were merged line by line.
+ * Runs scenarios on two copies of a state file that diverged, one after the other, and merges them line by line.
  * @param picks which copy the next line comes from
  * @param twice whether lines that both copies have are there twice
- * @returns what went wrong, which is nothing
+ * @returns the violated promises, none if all is well
  */
 export async function playMerged(
   scheduler: fc.Scheduler,
@@ -206,7 +207,7 @@ export async function playMerged(
   const go = async (waves: Waves) => {
     for (const wave of waves) await scheduler.waitFor(Promise.all(wave.map((event) => happen(world, event))));
     await scheduler.waitIdle();
-    // Copies are worked on one after the other: at the same moment only a list that is never late could tell.
+    // Time passes between the copies: only a list that is never late could tell concurrent changes apart.
     world.now += 60_000;
   };
   await go(base);
@@ -226,7 +227,7 @@ export async function playMerged(
   await go(after);
   checkIds(world);
   await scheduler.waitFor(checkWaysOut(world));
-  return world.wrongs;
+  return world.violations;
 }
 
 const key = fc.constantFrom(0 as const, 1 as const, 2 as const);
@@ -276,7 +277,7 @@ export const anySays: fc.Arbitrary<ListSays> = fc.record({
 
 export const anyWaves = wavesOf(['read', 'read', 'closed', 'failing'], 4);
 
-/** With a list that can be read: it is all that copies of a file have in common. */
+/** With a readable list: it is all that copies of a file have in common. */
 export const copies = fc.tuple(...([1, 2, 2, 2] as const).map((most) => wavesOf(['read'], most))) as fc.Arbitrary<
   [Waves, Waves, Waves, Waves]
 >;

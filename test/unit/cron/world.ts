@@ -22,35 +22,35 @@ import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once
 import { type DecodedLine, decodeLine, encodeRecord, type NewRecord } from '../../../src/state/record.ts';
 
 const ORIGIN = 'https://partner.test/v1';
-/** How long a request may be on its way, and a new job be missing in the list; together less than the time of grace. */
+/** The longest time a request is in transit, and a new job is missing from the list; together less than the grace period. */
 const TRANSIT_MS = 4_000;
 const UNLISTED_MS = 4_000;
 export const GRACE_MS = 10_000;
 
-/** What becomes of an append: `out` and `in` fail with the record not in the file, and in it; a number cuts it there. */
+/** How an append ends: `out` and `in` fail without and with the record in the file; a number is the share that is written. */
 export type AppendFate = 'ok' | 'out' | 'in' | number;
 
 /**
- * What becomes of a POST. `lost`: the job is made, the answer lost. `vanished`: it left and never came there. `broken`: made,
- * and a 502 comes back.
+ * How a POST ends. `lost`: the job is created, the response lost. `vanished`: the request never arrives. `broken`: the job is
+ * created, the response is a 502.
  */
 export type PostFate = 'answered' | 'lost' | 'vanished' | 'broken' | 'refused' | 'unsent';
 
-/** What befalls a process. */
+/** What happens to a process. */
 export interface Fate {
-  /** After so many steps it is killed. */
+  /** The step at which it is killed. */
   readonly diesAt?: number | undefined;
-  /** Of its appends, in order; `ok` after those. */
+  /** How its appends end, in order; later ones succeed. */
   readonly appends?: readonly AppendFate[] | undefined;
   readonly post?: PostFate | undefined;
   readonly list?: 'read' | 'closed' | 'failing' | undefined;
-  /** Whether a record that the file did not take can be written elsewhere. */
+  /** Whether a record that could not be appended can be written to a recovery file. */
   readonly isRecovered?: boolean | undefined;
   readonly machine?: number | undefined;
   readonly remainingMs?: number | undefined;
 }
 
-/** What the service's list says of a job beside its id. */
+/** What the service's list shows of a job besides its id. */
 export interface ListSays {
   readonly agents: boolean;
   readonly names: boolean;
@@ -63,7 +63,7 @@ interface MadeJob extends CronJob {
   removed: boolean;
 }
 
-/** A file that several processes append to: text, as on a disk. */
+/** A file that several processes append to. */
 class SharedFile {
   text: string;
 
@@ -81,17 +81,17 @@ export function keyOf({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): s
 }
 
 /**
- * A service that makes a job for each POST, processes that share files, a clock, and everything that can go wrong between
- * them. The scheduler decides whose step comes next.
+ * A service that creates a job for each POST, processes that share files and a clock, and everything that can go wrong between
+ * them. The scheduler decides which process runs next.
  */
 export class World {
   now = Date.parse('2026-03-02T09:00:00Z');
   file = new SharedFile();
-  /** Records that the file did not take, kept elsewhere. */
+  /** The recovery records. */
   readonly recovery: JobRecord[] = [];
   readonly jobs: MadeJob[] = [];
-  readonly wrongs: string[] = [];
-  /** The ids that the service answered to processes that went on. */
+  readonly violations: string[] = [];
+  /** The ids that processes received from the service and were still alive to use. */
   readonly answered: { readonly cron_job_id: string; readonly key: string; readonly by: Process }[] = [];
   readonly processes: Process[] = [];
   posts = 0;
@@ -140,7 +140,7 @@ export class World {
     return keyHistory(this.records().filter((record) => record.key === key));
   }
 
-  /** Puts a job there. */
+  /** Creates a job at the service. */
   make(job: CronJob): string {
     const cron_job_id = `cron_${this.jobs.length + 1}`;
     this.jobs.push({ ...job, cron_job_id, madeAt: this.now, removed: false });
@@ -155,7 +155,7 @@ export class World {
     return (this.transit.get(key) ?? 0) > 0;
   }
 
-  /** Carries a request there. @returns the new job's id; undefined where none was made */
+  /** Delivers a request. @returns the new job's id; undefined if none was created */
   async carry(job: CronJob, fate: PostFate): Promise<string | undefined> {
     const key = keyOf(job);
     const sentAt = this.now;
@@ -165,7 +165,7 @@ export class World {
     if (fate === 'vanished' || this.now - sentAt > TRANSIT_MS) return undefined;
     this.posts += 1;
     if (fate === 'refused') return undefined;
-    if (this.live(job).length > 0) this.wrongs.push(`a second job of ${job.agent_id} ${job.name}`);
+    if (this.live(job).length > 0) this.violations.push(`a second job of ${job.agent_id} ${job.name}`);
     return this.make(job);
   }
 
@@ -207,7 +207,7 @@ export class Process {
     this.ledger = { ...ledger, refuseNewer: () => undefined };
   }
 
-  /** Where others get their turn, and where it may be killed. */
+  /** A point at which other processes may run or this one may be killed. */
   async step(label: string): Promise<void> {
     await this.world.step(`${this.pid} ${label}`);
     this.steps += 1;
@@ -217,7 +217,7 @@ export class Process {
     await new Promise(() => undefined);
   }
 
-  /** @returns what the run came to */
+  /** @returns the result of the run */
   async run<Result>(act: () => Promise<Result>): Promise<Result | 'died'> {
     try {
       await this.world.step(`${this.pid} start`);
@@ -238,7 +238,7 @@ export class Process {
     if (fate !== 'ok') throw new LocalError('The file cannot be written.');
   }
 
-  /** The shared file, read on from where this process stopped. A last line without its end is read again. */
+  /** The shared file, read from where this process stopped. An unterminated last line is read again. */
   private makeStore(): RecordStore {
     const sums = new Set<string>();
     const { world } = this;
@@ -272,7 +272,7 @@ export class Process {
     now: () => this.world.now,
     sleep: async (ms: number) => {
       await this.step('sleep');
-      // Whoever waits for another one looks less often here than in life, so that runs stay short.
+      // Sleeps are longer than in reality, so that runs stay short.
       this.world.now += Math.max(ms, 4_000);
     },
   };
@@ -354,8 +354,8 @@ export class Process {
   }
 
   /**
-   * What a person's own change of the record needs.
-   * @param knows what the person sees at the service when asked to confirm
+   * The dependencies of adopting and forgetting by hand.
+   * @param knows whether the user, asked to confirm, finds at the service what the command assumes
    */
   byHand(knows: () => boolean): AdoptDeps {
     const { ledger, clock, hasEnded } = this;

@@ -1,4 +1,4 @@
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
@@ -110,25 +110,6 @@ describe('a slow reader', () => {
     stream.resume();
     await second;
     expect(written).toBe(true);
-  });
-});
-
-describe('a file', () => {
-  it('receives the text', async () => {
-    const path = join(directory, 'out.txt');
-    const stream = (await open(path, 'w')).createWriteStream();
-    const sink = streamSink(stream);
-    await sink.write('one\n');
-    await sink.write('two\n');
-    await flush(stream);
-    expect(await readFile(path, 'utf8')).toBe('one\ntwo\n');
-    expect([sink.isTTY, sink.columns]).toEqual([false, 80]);
-    stream.end();
-  });
-
-  it('fails with its own error if the disk is full', async () => {
-    const stream = (await open('/dev/full', 'w')).createWriteStream();
-    await expect(streamSink(stream).write('text')).rejects.toMatchObject({ code: 'ENOSPC' });
   });
 });
 

@@ -3,12 +3,6 @@ import { readManifests } from '../../../src/provision/manifest.ts';
 import { changed, problemLines, read, readAll, VALID } from '../../helpers/manifests.ts';
 
 describe('keys', () => {
-  test('a mistyped key is reported once, with a suggestion', () => {
-    const reading = read(changed('template_id:', 'templateId:'));
-    expect(problemLines(reading)).toEqual(['a.yaml:5:5 unknown key "templateId"']);
-    expect(reading.problems[0]?.hint).toBe('did you mean "template_id"?');
-  });
-
   test('every unknown key is reported; without a close match, the hint lists the valid keys', () => {
     const reading = read(changed('  name: Acme', '  name: Acme\n  colour: red\n  owner: me'));
     expect(problemLines(reading)).toEqual(['a.yaml:4:3 unknown key "colour"', 'a.yaml:5:3 unknown key "owner"']);
@@ -154,13 +148,6 @@ describe('duplicates', () => {
     expect(readManifests(sources, () => undefined).problems.map(({ message }) => message)).toEqual([
       'the space "acme-001" is described twice, first at a·[2J.yaml:1:20',
       'unknown key "·[2J·"',
-    ]);
-  });
-
-  test('two agents with the same template and name are reported', () => {
-    const reading = read(`${VALID}  - {template_id: tmpl_support, name: Support}\n`);
-    expect(problemLines(reading)).toEqual([
-      'a.yaml:7:39 this agent has the same template and name as the one at a.yaml:6:11',
     ]);
   });
 

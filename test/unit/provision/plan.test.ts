@@ -50,37 +50,6 @@ function applied(manifest: Manifest, present: PresentSpace | undefined, showTemp
 }
 
 describe('the plan of a space', () => {
-  it('creates a missing space with all its agents', () => {
-    const plan = planProvision(wanting([{ name: 'Support', template_id: 'tmpl_a' }]), undefined);
-    expect(plan).toMatchObject({ action: 'create', agents: [{ present: undefined }], differences: [] });
-  });
-
-  it('does nothing if all agents exist, whatever else exists', () => {
-    const plan = planProvision(wanting([{ name: 'Support', template_id: 'tmpl_a' }]), {
-      space_id: 's1',
-      agents: [agent('a0', 'Sales', 'tmpl_b'), agent('a1', 'Support', 'tmpl_a')],
-    });
-    expect(plan).toMatchObject({ action: 'none', agents: [{ present: { agent_id: 'a1' } }] });
-  });
-
-  it('installs the missing agents', () => {
-    const manifest = wanting([
-      { name: 'Support', template_id: 'tmpl_a' },
-      { name: 'Sales', template_id: 'tmpl_b' },
-    ]);
-    const plan = planProvision(manifest, { space_id: 's1', agents: [agent('a1', 'Support', 'tmpl_a')] });
-    expect(plan.action).toBe('install');
-    expect(plan.agents.map(({ present }) => present?.agent_id)).toEqual(['a1', undefined]);
-  });
-
-  it('goes by the name where the service does not show templates', () => {
-    const plan = planProvision(wanting([{ name: 'Support', template_id: 'tmpl_a' }]), {
-      space_id: 's1',
-      agents: [agent('a1', 'Support')],
-    });
-    expect(plan.action).toBe('none');
-  });
-
   it('pairs exact matches before agents that match by name alone', () => {
     const manifest = wanting([
       { name: 'Support', template_id: 'tmpl_a' },

@@ -55,10 +55,6 @@ async function messageIds(path: string): Promise<unknown[]> {
 }
 
 describe('where a tail left off', () => {
-  it('is nowhere before the first', async () => {
-    expect(await readCheckpoints(await stateFile(), OF, ['s'])).toEqual(new Map());
-  });
-
   it('is the last record of the session, of this source and service', async () => {
     const path = await stateFile();
     await appendCheckpoint(path, OF, 'a', { message_id: 'm1', recent: [] }, stamp);
@@ -126,13 +122,6 @@ describe('the memory of a tail', () => {
     memory.record('s', 'm2');
     await memory.close();
     expect((await readCheckpoints(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm2', recent: ['m0', 'm1'] });
-  });
-
-  it('writes nothing when nothing was shown', async () => {
-    const path = await stateFile();
-    const memory = new TailCheckpoint(parts(path), OF, new Map([['s', { message_id: 'm1', recent: [] }]]));
-    await memory.close();
-    expect(await entries(path)).toEqual([]);
   });
 
   it('keeps its sessions apart', async () => {

@@ -29,7 +29,7 @@ async function read(path: string): Promise<void> {
       if (kind === 'record') records += 1;
       if (kind === 'damaged') damaged += 1;
     }
-    await say(JSON.stringify({ records, damaged, peakKiB: process.resourceUsage().maxRSS }));
+    await say(JSON.stringify({ records, damaged }));
   } catch (error) {
     await say(JSON.stringify(toErrorObject(error)));
   }

@@ -11,20 +11,6 @@ import { builtChild, said } from './program.ts';
 const record = { type: 'note', at: '2026-01-02T03:04:05.000Z', id: '1' };
 const isRoot = process.getuid?.() === 0;
 
-/** The words that give a process mounts of its own, which end with it; undefined where that is not allowed. */
-function ownMounts(): readonly string[] | undefined {
-  return [['-m'], ['-rm']].find((flags) => {
-    try {
-      execFileSync('unshare', [...flags, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { stdio: 'ignore' });
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
-const mounts = ownMounts();
-
 async function failure(attempt: Promise<unknown>): Promise<{ message: string; why: string; hint: string }> {
   const error = await attempt.then(
     () => undefined,
@@ -35,27 +21,6 @@ async function failure(attempt: Promise<unknown>): Promise<{ message: string; wh
 }
 
 describe('a state file that cannot be used', () => {
-  it('because a directory is in its place', async () => {
-    const directory = await temporaryDirectory();
-    const written = await failure(appendRecord(directory, record));
-    expect(written.message).toBe(`The state file could not be written: ${directory}`);
-    expect(written.why).toContain('It is a directory');
-    expect(written.hint).toContain('--state');
-    expect(await failure(entries(directory))).toMatchObject({
-      message: `The state file could not be read: ${directory}`,
-      why: written.why,
-    });
-  });
-
-  it('because a part of its path is a file', async () => {
-    const file = join(await temporaryDirectory(), 'file');
-    await writeFile(file, '');
-    for (const path of [join(file, 'state.jsonl'), join(file, 'deep', 'state.jsonl')]) {
-      expect((await failure(appendRecord(path, record))).why).toContain('is a file, not a directory');
-      expect((await failure(entries(path))).why).toContain('is a file, not a directory');
-    }
-  });
-
   it('because its link leads nowhere, or in a circle', async () => {
     const directory = await temporaryDirectory();
     const [nowhere, circle] = [join(directory, 'nowhere'), join(directory, 'circle')];
@@ -125,32 +90,6 @@ describe('a state file that cannot be used', () => {
     await appendRecord(path, record);
     expect(await ids(path)).toEqual(['0', '1']);
     expect((await entries(path)).filter(({ kind }) => kind === 'damaged')).toHaveLength(1);
-  });
-
-  it.skipIf(mounts === undefined)('because the disk is full, or read-only (needs mounts of its own)', async () => {
-    const directory = await temporaryDirectory();
-    const child = await builtChild(directory);
-    const disk = join(directory, 'disk');
-    await mkdir(disk);
-    const script = [
-      'mount -t tmpfs -o size=16k tmpfs "$1"',
-      '"$2" "$3" fill "$1/state.jsonl"',
-      '"$2" "$3" read "$1/state.jsonl"',
-      'mount -t tmpfs -o ro tmpfs "$1"',
-      '"$2" "$3" append "$1/state.jsonl" w 1',
-      '"$2" "$3" append "$1/deep/state.jsonl" w 1',
-    ].join(' && ');
-    const lines = await said('unshare', [...(mounts ?? []), 'sh', '-c', script, 'sh', disk, process.execPath, child]);
-    const recorded = lines.filter((line) => line.startsWith('fill-'));
-    const rest = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
-    expect(recorded.length).toBeGreaterThan(10);
-    expect(rest).toMatchObject([
-      { type: 'local', details: { why: expect.stringMatching(/^Only \d+ of/) } },
-      { type: 'local', details: { code: 'ENOSPC' } },
-      { records: recorded.length, damaged: 1 },
-      { type: 'local', details: { code: 'EROFS' } },
-      { type: 'local', details: { code: 'EROFS' } },
-    ]);
   });
 });
 

@@ -10,16 +10,6 @@ import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 const head = { type: 'note', at: '2026-01-02T03:04:05.000Z' };
 
 describe('preparing', () => {
-  it('makes an empty file and its directories for this user alone', async () => {
-    const directory = join(await temporaryDirectory(), 'made', 'deep');
-    const path = join(directory, 'state.jsonl');
-    await ensureWritable(path);
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect((await stat(directory)).mode & 0o777).toBe(0o700);
-    expect(await text(path)).toBe('');
-    expect(await entries(path)).toEqual([]);
-  });
-
   it('leaves what is in the file as it is', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await appendRecord(path, { ...head, id: '1' });
@@ -52,12 +42,6 @@ describe('appending', () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
     expect((await stat(join(directory, '..'))).mode & 0o777).toBe(0o700);
     expect(await entries(path)).toEqual([{ kind: 'record', line: 2, record: { ...head, id: '1', key: 'é' } }]);
-  });
-
-  it('makes the file for this user alone in a directory that others may read, too', async () => {
-    const path = join(await temporaryDirectory(), 'state.jsonl');
-    await appendRecord(path, { ...head, id: '1' });
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
   it('leaves what is in the file as it is, whatever that is', async () => {
@@ -106,39 +90,6 @@ describe('reading', () => {
     expect(await entries(join(directory, 'missing', 'state.jsonl'))).toEqual([]);
     await writeFile(join(directory, 'empty'), '');
     expect(await entries(join(directory, 'empty'))).toEqual([]);
-  });
-
-  it('says where the damage is and reads everything around it', async () => {
-    const path = join(await temporaryDirectory(), 'state.jsonl');
-    const lines = [
-      lineOf('1'),
-      '',
-      '<<<<<<< ours',
-      `${lineOf('2')}\r`,
-      '=======',
-      lineOf('3').replace('note', 'nope'),
-      lineOf('4'),
-      '>>>>>>> theirs',
-      '\r',
-      lineOf('1'),
-      `x${'y'.repeat(MAX_LINE_BYTES)}y`,
-      lineOf('5').slice(0, -3),
-      lineOf('6'),
-    ];
-    await writeFile(path, lines.join('\n'));
-    expect(await entries(path)).toEqual([
-      { kind: 'record', line: 1, record: { ...head, id: '1' } },
-      { kind: 'damaged', line: 3, why: 'a merge conflict marker' },
-      { kind: 'record', line: 4, record: { ...head, id: '2' } },
-      { kind: 'damaged', line: 5, why: 'a merge conflict marker' },
-      { kind: 'damaged', line: 6, why: expect.stringContaining('checksum') },
-      { kind: 'record', line: 7, record: { ...head, id: '4' } },
-      { kind: 'damaged', line: 8, why: 'a merge conflict marker' },
-      { kind: 'duplicate', line: 10 },
-      { kind: 'damaged', line: 11, why: `longer than ${MAX_LINE_BYTES} bytes` },
-      { kind: 'damaged', line: 12, why: expect.stringContaining('cut short') },
-      { kind: 'record', line: 13, record: { ...head, id: '6' } },
-    ]);
   });
 
   it('can be ended at any record', async () => {

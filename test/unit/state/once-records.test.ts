@@ -33,10 +33,6 @@ function read(...records: Record[]) {
 }
 
 describe('the history of a key', () => {
-  it('is empty at first', () => {
-    expect(read()).toEqual({ objects: [], open: [] });
-  });
-
   it('lists open reservations in log order', () => {
     expect(read(reserved('b'), reserved('a')).open).toEqual(['b', 'a']);
   });

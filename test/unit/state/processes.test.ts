@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
+import { entries, ids, temporaryDirectory } from './files.ts';
 import { builtChild, said, started } from './program.ts';
 
 describe('many processes on one file', () => {
@@ -45,19 +44,5 @@ describe('many processes on one file', () => {
     const read = new Set(await ids(path));
     expect(acknowledged.length).toBeGreaterThanOrEqual(12 * 5);
     expect([...acknowledged, ...survivor].filter((id) => !read.has(id))).toEqual([]);
-  });
-});
-
-describe('a large file', () => {
-  it('is read without being held in memory', async () => {
-    const directory = await temporaryDirectory();
-    const child = await builtChild(directory);
-    const [small, large] = [join(directory, 'small.jsonl'), join(directory, 'large.jsonl')];
-    const lines = Array.from({ length: 100_000 }, (_, index) => lineOf(String(index), { fill: 'x'.repeat(600) }));
-    await writeFile(small, `${lines.slice(0, 3000).join('\n')}\n`);
-    await writeFile(large, `${lines.join('\n')}\n`);
-    const peaks = (await said(process.execPath, [child, 'read', small, large])).map((line) => JSON.parse(line));
-    expect(peaks).toMatchObject([{ records: 3000 }, { records: 100_000 }]);
-    expect(peaks[1].peakKiB - peaks[0].peakKiB).toBeLessThan(60 * 1024);
   });
 });

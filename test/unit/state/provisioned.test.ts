@@ -19,13 +19,6 @@ async function stateFile(): Promise<string> {
 }
 
 describe('the recorded space', () => {
-  it('is missing on the first run', async () => {
-    expect(await findProvisioned(await stateFile(), ORIGIN, new Set(['acme']))).toEqual({
-      spaces: new Map(),
-      damaged: [],
-    });
-  });
-
   it('is found by its external id', async () => {
     const path = await stateFile();
     const agent = { agent_id: 'agt_1', key: agentKey('Support', 'tpl_1') };

@@ -9,14 +9,6 @@ function located(sources: Partial<LocationSources>) {
 describe('the state file is', () => {
   const env = { PARTNER_STATE: 'ci/state.jsonl', XDG_STATE_HOME: '/var/state' };
 
-  it('where the flag says, before all else', () => {
-    expect(located({ flag: './mine.jsonl', env })).toEqual({ path: './mine.jsonl', from: '--state' });
-  });
-
-  it('else where PARTNER_STATE says', () => {
-    expect(located({ env })).toEqual({ path: 'ci/state.jsonl', from: 'PARTNER_STATE' });
-  });
-
   it('else in XDG_STATE_HOME, unless that is relative or empty', () => {
     const home = { path: '/home/ada/.local/state/partnerctl/state.jsonl', from: 'default' };
     expect(located({ env: { XDG_STATE_HOME: '/var/state', PARTNER_STATE: '' } })).toEqual({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { anyWaves, play } from './scenario.ts';
 
-/** A sweep plays many more. */
+/** A sweep runs many more. */
 const RUNS = 500;
 
 it('uploads a file at most once, whatever is lost or killed, and reports only what exists', async () => {

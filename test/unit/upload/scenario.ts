@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Fate, MEETINGS, memorySource, World } from './world.ts';
+import { ATTEMPT_OUTCOMES, type Fate, memorySource, World } from './world.ts';
 
 interface Run {
   readonly file: number;
@@ -8,7 +8,7 @@ interface Run {
   readonly fate: Fate;
 }
 
-/** The first two have the same content, the last two the same name, and the first is there twice. */
+/** The first two have the same content, the middle two the same name; the first and the last differ only in their stamp. */
 const FILES = [
   () => memorySource('a.txt', 'one', 'stamp-a'),
   () => memorySource('b.txt', 'one', 'stamp-b'),
@@ -17,7 +17,7 @@ const FILES = [
 ] as const;
 
 const anyFate: fc.Arbitrary<Fate> = fc.record({
-  meets: fc.array(fc.constantFrom(...MEETINGS), { maxLength: 3 }),
+  attempts: fc.array(fc.constantFrom(...ATTEMPT_OUTCOMES), { maxLength: 3 }),
   diesAt: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constant(Number.POSITIVE_INFINITY)),
   failsAt: fc.oneof(
     { weight: 4, arbitrary: fc.constant(-1) },
@@ -33,7 +33,7 @@ const anyRun: fc.Arbitrary<Run> = fc.record({
   fate: anyFate,
 });
 
-/** What runs at once, one after the other. */
+/** Waves run one after another; the runs of a wave run concurrently. */
 export const anyWaves = fc.array(fc.array(anyRun, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 });
 
 async function run(world: World, { file, fate, ...options }: Run): Promise<void> {
@@ -41,14 +41,14 @@ async function run(world: World, { file, fate, ...options }: Run): Promise<void>
   if (source) await world.process(fate).upload(source, options);
 }
 
-/** @returns what went wrong */
+/** @returns the violated promises, none if all is well */
 export async function play(scheduler: fc.Scheduler, waves: readonly (readonly Run[])[]): Promise<readonly string[]> {
   const world = new World(() => scheduler.schedule(Promise.resolve()));
   for (const wave of waves) await scheduler.waitFor(Promise.all(wave.map((each) => run(world, each))));
   for (const file of FILES) {
     const outcome = scheduler.waitFor(world.process().upload(file(), { retryUnknown: true }));
     const { status } = Object(await outcome);
-    if (status !== 'uploaded' && status !== 'skipped') world.wrongs.push(`${status} in the end`);
+    if (status !== 'uploaded' && status !== 'skipped') world.violations.push(`${status} in the end`);
   }
-  return world.wrongs;
+  return world.violations;
 }

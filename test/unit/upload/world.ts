@@ -21,25 +21,25 @@ import { sha256 } from '../../sandbox/uploads.ts';
 
 const ORIGIN = 'https://api.partner.test/v1';
 
-/** What an attempt meets. Before the service has all of it: */
+/** How an attempt ends before the service has the whole file. */
 const BEFORE = ['reset', 'given up', 'refused'] as const;
-/** And once it has: */
+/** How it ends once the service has the whole file. */
 const AFTER = ['answered', 'lost', 'lost on the way', 'refused whole'] as const;
-export const MEETINGS = [...BEFORE, ...AFTER] as const;
+export const ATTEMPT_OUTCOMES = [...BEFORE, ...AFTER] as const;
 
-type Meeting = (typeof MEETINGS)[number];
+type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
 export interface Fate {
-  /** What its attempts meet, in order; after that they are answered. */
-  readonly meets: readonly Meeting[];
-  /** Killed at this step; never, where it takes fewer. */
+  /** How its attempts end, in order; later ones are answered. */
+  readonly attempts: readonly AttemptOutcome[];
+  /** The step at which it is killed. */
   readonly diesAt: number;
-  /** This append fails, though the record may be there. */
+  /** The append that fails; with `isKept`, its record is in the log nevertheless. */
   readonly failsAt: number;
   readonly isKept: boolean;
 }
 
-export const GOOD: Fate = { meets: [], diesAt: Number.POSITIVE_INFINITY, failsAt: -1, isKept: false };
+export const GOOD: Fate = { attempts: [], diesAt: Number.POSITIVE_INFINITY, failsAt: -1, isKept: false };
 
 interface Made {
   readonly id: string;
@@ -80,9 +80,9 @@ export class World {
   /** The state file. */
   readonly log: LogRecord[] = [];
   readonly made: Made[] = [];
-  readonly wrongs: string[] = [];
+  readonly violations: string[] = [];
   readonly processes: Process[] = [];
-  /** How the steps of processes that run at once are ordered. */
+  /** Awaited before every step; decides which of the concurrent processes is next. */
   readonly turn: () => Promise<void>;
   private ids = 0;
 
@@ -109,7 +109,7 @@ export class World {
     return this.log.flatMap((record) => fromLogRecord(record, UPLOAD_RECORDS) ?? []);
   }
 
-  /** What a process has recorded that it is about to complete, and no end of. */
+  /** The reservations of a process that no other record ends. */
   openOf(pid: number): UploadRecord[] {
     const records = this.records();
     const ended = records.map((record) => ('reservation' in record ? record.reservation : undefined));
@@ -118,16 +118,17 @@ export class World {
     );
   }
 
-  /** The service gets all of a file. What must not be is noted. */
+  /** The service receives a whole file and creates an upload. Notes every violated promise. */
   make(key: string, by: Process): string {
     const earlier = this.made.filter((made) => made.key === key);
     const { force, retryUnknown } = by.options;
-    if (this.openOf(by.pid).length === 0) this.wrongs.push('made, though no record says that it is about to be');
+    if (this.openOf(by.pid).length === 0) this.violations.push('created without a reservation');
     const isDone = this.records().some((record) => record.kind === 'created' && record.key === key);
-    if (isDone && !force) this.wrongs.push('made again what was finished');
-    if (earlier.length > 0 && !force && !retryUnknown) this.wrongs.push('made again unasked');
+    if (isDone && !force) this.violations.push('created again after it was recorded');
+    if (earlier.length > 0 && !force && !retryUnknown)
+      this.violations.push('created again without --force or --retry-unknown');
     if (earlier.some((made) => !made.by.isOver && this.openOf(made.by.pid).length > 0)) {
-      this.wrongs.push('made by two at once');
+      this.violations.push('created by two processes at once');
     }
     const id = `att_${this.made.length + 1}`;
     this.made.push({ id, key, by });
@@ -153,7 +154,7 @@ export class Process {
     this.pid = pid;
   }
 
-  /** Between any two of them it may be killed, or another process comes in. */
+  /** A point at which it may be killed or another process may run. */
   private async step(): Promise<void> {
     await this.world.turn();
     this.steps += 1;
@@ -178,7 +179,7 @@ export class Process {
 
   private async post(source: UploadSource, body: StreamedBody): Promise<string> {
     for (let attempt = 0; ; attempt += 1) {
-      const meets = this.fate.meets[attempt] ?? 'answered';
+      const end = this.fate.attempts[attempt] ?? 'answered';
       const over = new AbortController();
       let bytes = 0;
       const taken: Uint8Array[] = [];
@@ -186,24 +187,24 @@ export class Process {
       for await (const chunk of body.chunks(over.signal)) {
         await this.step();
         bytes += chunk.length;
-        // The last bytes are out once they are asked for.
+        // Once the last bytes are requested, they count as sent.
         if (bytes === body.bytes) break;
         taken.push(chunk);
-        if (meets === 'refused') throw new CredentialsError('No.', { status: 401 });
-        if (meets === 'given up') throw new ServiceError('The service cannot be reached.');
-        if (meets === 'reset') break;
+        if (end === 'refused') throw new CredentialsError('No.', { status: 401 });
+        if (end === 'given up') throw new ServiceError('The service cannot be reached.');
+        if (end === 'reset') break;
       }
-      if (meets === 'reset' && bytes < body.bytes) {
+      if (end === 'reset' && bytes < body.bytes) {
         over.abort();
         continue;
       }
       if (bytes !== body.bytes) throw new TypeError(`a body of ${bytes} bytes in place of ${body.bytes}`);
-      if (meets === 'refused whole') throw new RefusedError('Not that.', { status: 422 });
-      if (meets === 'lost on the way') throw new OutcomeUnknownError('Lost.');
+      if (end === 'refused whole') throw new RefusedError('Not that.', { status: 422 });
+      if (end === 'lost on the way') throw new OutcomeUnknownError('Lost.');
       const content = Buffer.concat(taken).subarray(source.form().head.length);
       const id = this.world.make(this.key(source, sha256(content)), this);
       await this.step();
-      if (meets === 'lost') throw new OutcomeUnknownError('Lost.');
+      if (end === 'lost') throw new OutcomeUnknownError('Lost.');
       return id;
     }
   }
@@ -236,7 +237,7 @@ export class Process {
     };
   }
 
-  /** Runs it to its end, or until it is killed. What it claims must be so. */
+  /** Runs it until it ends or is killed, and checks what it reports. */
   async upload(source: UploadSource, options: Partial<UploadOptions> = {}): Promise<UploadOutcome | 'died'> {
     this.options = { ...this.options, ...options };
     const died = new Promise<'died'>((resolve) => {
@@ -252,25 +253,26 @@ export class Process {
   }
 
   private async check(source: UploadSource, outcome: UploadOutcome): Promise<void> {
-    const { wrongs, made } = this.world;
+    const { violations, made } = this.world;
     const records = this.world.records();
     const hash = sha256(await contentOf(source));
     const key = this.key(source, hash);
     if (outcome.status === 'uploaded' || outcome.status === 'skipped') {
       const { id, status } = outcome;
-      if (outcome.sha256 !== hash) wrongs.push(`${status} with another hash`);
+      if (outcome.sha256 !== hash) violations.push(`${status} with another hash`);
       const there = made.find((each) => each.id === id && each.key === key);
-      if (!there) wrongs.push(`${status} ${id}, which is not there`);
-      if (status === 'uploaded' && there?.by !== this) wrongs.push(`uploaded ${id}, which another made`);
+      if (!there) violations.push(`${status} ${id}, which does not exist`);
+      if (status === 'uploaded' && there?.by !== this) violations.push(`uploaded ${id}, which another process created`);
       const isRecorded = records.some((record) => record.kind === 'created' && record.remoteId === id);
-      if (!isRecorded && !('unrecorded' in outcome)) wrongs.push(`${status} ${id}, which is not recorded`);
+      if (!isRecorded && !('unrecorded' in outcome)) violations.push(`${status} ${id}, which is not recorded`);
     }
     const mine = made.filter(({ by }) => by === this);
     if (mine.length > 0 && outcome.status !== 'uploaded' && outcome.status !== 'unknown') {
-      wrongs.push(`${outcome.status}, though it is made`);
+      violations.push(`${outcome.status}, although it was created`);
     }
-    // Whoever knows how it ended says so: no later run may take it for unknown.
-    if (this.fate.failsAt < 0 && this.world.openOf(this.pid).length > 0) wrongs.push('left its end open');
+    // A process that knows the outcome must record it, or a later run would take it for unknown.
+    if (this.fate.failsAt < 0 && this.world.openOf(this.pid).length > 0)
+      violations.push('its reservation is still open');
   }
 }
 
