@@ -2,6 +2,7 @@ import { type HistoryPage, type HistoryPosition, readHistoryAfter } from '../api
 import type { CallOptions, Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { GapDetector, type HistoryGap, isNewestFirst } from './history.ts';
+import { createNewIdsError } from './outage.ts';
 import {
   acceptPage,
   chooseCursor,
@@ -33,6 +34,9 @@ interface Arrivals {
   readonly hasCaughtUp: boolean;
   readonly gap: HistoryGap | undefined;
 }
+
+/** People repeat themselves, too, but not in this many pages in a row. */
+const MAX_REPEATED_PAGES = 20;
 
 /** The history of a session that the service does not know yet. */
 export const EMPTY_PAGE: HistoryPage = {
@@ -83,6 +87,10 @@ export class FollowedSession {
   private readAt: number | undefined;
   /** Responses in a row that announced more but contained nothing new. */
   private emptyResponses = 0;
+  /** Authors and texts of the last page. */
+  private contents = '';
+  /** Pages in a row that repeated authors and texts under new ids. */
+  private repeatedPages = 0;
 
   constructor(id: string, start: FollowStart, now: number, isFollowing: boolean) {
     this.id = id;
@@ -128,7 +136,10 @@ export class FollowedSession {
     return EMPTY_PAGE;
   }
 
-  /** Adds a page to the session. @param now milliseconds since the epoch */
+  /**
+   * Adds a page to the session. @param now milliseconds since the epoch
+   * @throws ShapeError if the service gives its messages new ids in every response, which would be read without end
+   */
   accept(page: HistoryPage, now: number): Arrivals {
     this.failures = 0;
     this.unreadable = 0;
@@ -149,6 +160,10 @@ export class FollowedSession {
     const more = page.hasMore || isUnsure;
     if (!page.hasMore) this.readAt ??= page.respondedAt;
     if (!more) this.isCaughtUp = true;
+    const contents = JSON.stringify(page.messages.map(({ role, text }) => [role, text]));
+    this.repeatedPages = more && fresh.length > 0 && contents === this.contents ? this.repeatedPages + 1 : 0;
+    this.contents = contents;
+    if (this.repeatedPages >= MAX_REPEATED_PAGES) throw createNewIdsError(this.id);
     this.emptyResponses = more && fresh.length === 0 ? this.emptyResponses + 1 : 0;
     this.gaps.addPage(page, { isInitial: wasCatchingUp && this.cursor === undefined, fresh: fresh.length });
     return {

@@ -83,6 +83,15 @@ export function createIncompleteError(sessionId: string, evidence: string): Shap
   });
 }
 
+/** Creates the error for a history that repeats the same messages under new ids in every response. */
+export function createNewIdsError(sessionId: string): ShapeError {
+  return new ShapeError('The service gives its messages new ids in every response, so they cannot be followed.', {
+    why: `the history of ${sessionId} repeated the same messages, each time under new ids`,
+    hint: `Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
+    details: { session_id: sessionId, assumption: 'history.messages' },
+  });
+}
+
 /** A session whose polls fail, or that is catching up afterwards. */
 interface SessionOutage {
   /** When the first poll that failed began. */

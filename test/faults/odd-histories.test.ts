@@ -236,6 +236,26 @@ it('a history in which people repeat themselves is read whole, page after page',
   }
 });
 
+it.each([
+  [true, {}],
+  [true, { has_more: true }],
+  [false, {}],
+  [false, { has_more: true }],
+])('a history with new ids in every answer is refused (follow: %j, with %j)', async (isFollowing, flag) => {
+  const server = await historyServer();
+  let count = 0;
+  server.behave(({ json }) => {
+    const texts = server.requests.length > 100 ? [] : ['Hello', 'Hi!'];
+    const results = texts.map((text) => {
+      count += 1;
+      return { message_id: `new-${count}`, role: 'assistant', text, created_at: new Date(count).toISOString() };
+    });
+    json(200, { results, ...(results.length > 0 && flag) });
+  });
+  const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: isFollowing }));
+  await expect(until(events, ({ kind }) => kind === 'caught-up' || kind === 'end')).rejects.toThrow(ShapeError);
+});
+
 describe('a session that the service does not know', () => {
   it('is reported once, with and without following', async () => {
     const server = await historyServer();
