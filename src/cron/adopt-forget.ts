@@ -14,23 +14,23 @@ import { findListedJob, isListUnavailable } from './job-list.ts';
 import { type JobSnapshot, listedSnapshot, type RecordedJob } from './job-records.ts';
 import { type SelectedJob, type Selection, selectByKey, unknownKeyError } from './job-selection.ts';
 import { openJobLedger } from './ledger.ts';
-import { type ListedJob, matchIdentity } from './matching.ts';
+import { type ListedJob, matchIdentity } from './listed-job.ts';
 
-/** What changing the record of a job by hand needs. */
+/** What `adoptJob` and `forgetJob` need. */
 export interface ManualDeps extends OwnerLiveness {
   readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append'>;
   readonly newId: () => string;
-  /** Resolves once a person has agreed. @throws UsageError when they did not, or cannot be asked */
+  /** Resolves once the user has confirmed. @throws UsageError if the user declines or cannot be asked */
   readonly confirm: (question: string) => Promise<void>;
 }
 
-/** What `adoptJob` needs. */
+/** What `adoptJob` needs besides. */
 export interface AdoptDeps extends ManualDeps {
-  /** The base address of the service. */
+  /** The base URL of the service. */
   readonly origin: string;
   /**
-   * The job as the service lists it; undefined where the service has no list that can be read.
-   * @throws NotFoundError when the list does not have it; PartnerctlError when reading the list may work another time
+   * Returns the job as the service lists it; undefined if the list cannot be read at all.
+   * @throws NotFoundError if the list does not contain it; PartnerctlError if reading the list may succeed later
    */
   readonly fetchListed: (cronJobId: string) => Promise<ListedJob | undefined>;
   /** The global flags to repeat in the commands that hints show. */
@@ -40,7 +40,7 @@ export interface AdoptDeps extends ManualDeps {
 /** The job a record is changed for: by its key, or by agent and name. */
 export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 'name'>;
 
-/** A job that is being created at this moment is left alone: its process would not learn of the change. */
+/** Refuses to change a job that is being created: its process would not notice the change. */
 async function refuseWhileInProgress(deps: ManualDeps, { history, key }: SelectedJob): Promise<void> {
   for (const open of history.open) {
     if (await isAbandoned(open, deps)) continue;
@@ -74,7 +74,7 @@ function refuseOtherJob({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>, 
   });
 }
 
-/** Where the service does not say whose a job is, the state file decides. */
+/** Refuses a job that the state file records under another key, for services that do not return the agent of a job. */
 async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key: string, id: string): Promise<void> {
   const records = await ledger.readAll();
   const jobs = [...keyHistories(records).values()].flatMap(({ objects }) => objects);
@@ -86,12 +86,12 @@ async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key:
   });
 }
 
-/** The content to record: what the service says; else what is recorded of the job, or the reservation that made it was for. */
+/** The content to record: what the service returns, or else what the state file has about the job or its reservation. */
 function contentToRecord(job: JobSnapshot, cronJobId: string, listed: ListedJob | undefined, selected: SelectedJob) {
   const { objects, open } = selected.history;
-  const said = listed && listedSnapshot(job.origin, job, listed);
+  const remote = listed && listedSnapshot(job.origin, job, listed);
   const recorded = objects.find(({ remoteId }) => remoteId === cronJobId) ?? open[0]?.reservation;
-  const content = (said?.content_hash ? said : (recorded?.snapshot ?? said)) ?? job;
+  const content = (remote?.content_hash ? remote : (recorded?.snapshot ?? remote)) ?? job;
   const { schedule, instructions_hash, content_hash } = content;
   return { ...job, schedule, instructions_hash, content_hash };
 }
@@ -108,9 +108,9 @@ async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
 }
 
 /**
- * Records that a job of the service is the job of this agent and name (design §6: adopting by hand).
- * @throws NotFoundError, InputError, DuplicateError when it cannot be that job, or is being created; UsageError when
- * nobody agreed; LocalError when the state file cannot be written
+ * Records a job of the service as the job of this agent and name.
+ * @throws NotFoundError, InputError, DuplicateError when it cannot be that job, or is being created; UsageError when the
+ * user did not confirm; LocalError when the state file cannot be written
  */
 export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: JobSelector): Promise<RecordedJob> {
   const { origin, ledger } = deps;
@@ -138,9 +138,9 @@ export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: Job
 }
 
 /**
- * Makes the state file forget a job, so that it can be created again. The job at the service stays.
+ * Removes a job from the state file, so that it can be created again. The job at the service stays.
  * @throws NotFoundError when the state file has no such job; DuplicateError when it is being created; UsageError when
- * nobody agreed; LocalError when the state file cannot be written
+ * the user did not confirm; LocalError when the state file cannot be written
  */
 export async function forgetJob(
   deps: ManualDeps,
@@ -194,7 +194,7 @@ async function fetchListed(context: Context, http: Http, cronJobId: string): Pro
   });
 }
 
-/** `cron adopt`: `adoptJob` with what a command has. @param yes whether the confirmation was given as a flag */
+/** Runs `adoptJob` for `cron adopt`. @param yes skips the confirmation */
 export async function adopt(
   context: Context,
   cronJobId: string,
@@ -226,7 +226,7 @@ async function keyOf(context: Context, selection: Selection): Promise<string> {
   return cronKey(origin, selection.agent.value, selection.name);
 }
 
-/** `cron forget`: `forgetJob` with what a command has; the service is asked only to look up an agent by name. */
+/** Runs `forgetJob` for `cron forget`. Calls the service only to look up an agent by name. */
 export async function forget(context: Context, selection: Selection, yes: boolean): ReturnType<typeof forgetJob> {
   return await forgetJob(await manualDeps(context, yes), await keyOf(context, selection));
 }

@@ -45,12 +45,12 @@ async function explainInterrupt(context: Context, posting: Promise<string>): Pro
   }
 }
 
-/** What `createOnce` needs, shared by all jobs of a command. */
-async function openGuard(
+/** Creates the dependencies of `createOnce`, which all jobs of a command share. */
+async function openDeps(
   context: Context,
   http: Http,
   wanted: readonly JobName[],
-  said?: Set<number>,
+  warnedLines?: Set<number>,
 ): Promise<CronDeps> {
   const { clock, abortSignal } = context;
   const statePath = await context.statePath();
@@ -63,7 +63,7 @@ async function openGuard(
   });
   return {
     origin: http.baseUrl,
-    ledger: await openJobLedger(context, said),
+    ledger: await openJobLedger(context, warnedLines),
     writeRecovery: (record) => writeRecovery(statePath, toLogRecord(record, JOB_RECORDS)),
     clock,
     newId: randomRecordId,
@@ -89,21 +89,21 @@ async function startResult(wanted: WantedJob, http: Http, context: Context): Pro
 /**
  * Prepares the creation of all jobs of a command. The service's list is read at most once.
  * @param names the names of all jobs that may be created
- * @param said the numbers of the state file's lines that the user was already warned about
+ * @param warnedLines the numbers of the state file's lines that the user was already warned about
  */
 export async function openJobCreator(
   context: Context,
   http: Http,
   names: readonly JobName[],
   options: CreateOnceOptions,
-  said?: Set<number>,
+  warnedLines?: Set<number>,
 ): Promise<CreateJob> {
-  const parts = await openGuard(context, http, names, said);
+  const deps = await openDeps(context, http, names, warnedLines);
   return async (wanted) => {
     const { job } = wanted;
     const initial = await startResult(wanted, http, context);
     try {
-      const outcome = await createOnce(job, parts, options);
+      const outcome = await createOnce(job, deps, options);
       return {
         ...initial,
         status: outcome.status,

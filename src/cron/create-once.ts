@@ -12,17 +12,17 @@ import {
   toJobSnapshot,
 } from './job-records.ts';
 import type { JobLedger } from './ledger.ts';
-import { type ListedJob, matchContent } from './matching.ts';
+import { type ListedJob, matchContent } from './listed-job.ts';
 
-/** What creating jobs at most once needs of the world. */
+/** What `createOnce` needs. */
 export interface CronDeps extends OnceDeps<JobSnapshot> {
-  /** The base address of the service. */
+  /** The base URL of the service. */
   readonly origin: string;
   readonly ledger: Pick<JobLedger, 'read' | 'readAll' | 'append' | 'newer' | 'refuseNewer'>;
-  /** Looks for a job in the service's list. @throws PartnerctlError when reading the list may work another time */
+  /** Looks for a job in the service's list. @throws PartnerctlError when reading the list may succeed later */
   readonly find: FindJob;
   /**
-   * Sends the one POST, and sends nothing after the time given, in milliseconds.
+   * Sends the POST once, and sends nothing after `timeoutMs`.
    * @throws OutcomeUnknownError where a job may have been created; any other PartnerctlError is proof that none was
    */
   readonly post: (job: CronJob, timeoutMs: number) => Promise<string>;
@@ -32,28 +32,28 @@ export interface CronDeps extends OnceDeps<JobSnapshot> {
   readonly abortSignal: AbortSignal;
 }
 
-interface Facts {
+interface KeyedOutcome {
   readonly key: string;
 }
 
-/** What became of a job that was to be created. */
+/** The outcome of creating a job. */
 export type CreateOutcome =
-  | (Facts & {
+  | (KeyedOutcome & {
       readonly status: 'created';
       readonly cron_job_id: string;
-      /** Set where the job exists and the state file could not be told: why, and where the record is kept instead. */
+      /** Set if the job exists but could not be recorded in the state file: why, and where the record is kept instead. */
       readonly unrecorded?: { readonly error: unknown; readonly recoveryPath: string | undefined };
     })
-  /** The same job exists, as was wanted; `since` is when it was recorded. */
-  | (Facts & { readonly status: 'exists'; readonly cron_job_id: string; readonly since: string })
-  /** The service had it, and the state file did not know it. */
-  | (Facts & { readonly status: 'adopted'; readonly cron_job_id: string })
-  | (Facts & Blocked)
-  /** It may have been created; `error` is what the POST of this command ended with, where it sent one. */
-  | (Facts & { readonly status: 'unknown'; readonly since: string; readonly error?: unknown })
-  /** It was not created. */
-  | (Facts & { readonly status: 'failed'; readonly error: unknown; readonly isReleased: boolean })
-  | (Facts & { readonly status: 'planned' });
+  /** The same job exists already; `since` is when it was recorded. */
+  | (KeyedOutcome & { readonly status: 'exists'; readonly cron_job_id: string; readonly since: string })
+  /** The service has the job, and the state file did not know it. */
+  | (KeyedOutcome & { readonly status: 'adopted'; readonly cron_job_id: string })
+  | (KeyedOutcome & Blocked)
+  /** The job may have been created; `error` is the failure of this command's POST, if it sent one. */
+  | (KeyedOutcome & { readonly status: 'unknown'; readonly since: string; readonly error?: unknown })
+  /** The job was not created. */
+  | (KeyedOutcome & { readonly status: 'failed'; readonly error: unknown; readonly isReleased: boolean })
+  | (KeyedOutcome & { readonly status: 'planned' });
 
 export interface Blocked {
   readonly status: 'blocked';
@@ -69,15 +69,15 @@ export interface Blocked {
   readonly candidates?: readonly string[];
 }
 
-/** The longest that sending a job may take, whatever the command's own deadline: nobody is kept waiting for longer. */
-const LONGEST_POST_MS = 120_000;
-/** How much longer a reservation lasts than its POST may take: a call that is interrupted takes some seconds to end. */
+/** The time limit of a POST, even if the command may take longer: other processes wait for its outcome. */
+const MAX_POST_MS = 120_000;
+/** How much longer a reservation lasts than its POST may take: an interrupted call takes some seconds to end. */
 const DEADLINE_MARGIN_MS = 10_000;
 const POLL_MS = 200;
 /** A service may list a new job this much later. */
 export const LISTED_WITHIN_MS = 60_000;
 
-/** The last moment, in milliseconds, at which an abandoned reservation can have sent its job, as far as can be told now. */
+/** The latest time, in milliseconds since the epoch, at which an abandoned reservation can have sent its job. */
 export function lastSentBy({ reservation, unknown }: OpenReservation<JobSnapshot>, now: number): number {
   if (unknown !== undefined) return Math.min(now, Date.parse(unknown.at));
   const latest = Date.parse(reservation.deadline ?? '') - DEADLINE_MARGIN_MS;
@@ -85,9 +85,9 @@ export function lastSentBy({ reservation, unknown }: OpenReservation<JobSnapshot
 }
 
 export interface CreateOnceOptions {
-  /** Whether an existing job is what is wanted: one that is being created is waited for. */
+  /** Whether an existing job is a success. Waits for a job that another process is creating. */
   readonly ensure: boolean;
-  /** Whether nothing may be written, here or there. */
+  /** Whether to write nothing, neither to the state file nor to the service. */
   readonly dryRun: boolean;
 }
 
@@ -104,7 +104,7 @@ async function readState({ job, key, deps }: Request): Promise<KeyState<JobSnaps
   return state;
 }
 
-/** Whether the service's list, where it can be read, no longer has a recorded job. */
+/** Whether the service no longer lists a recorded job; false if the list cannot be read. */
 async function isGone({ job, deps }: Request, { remoteId, at }: RecordedJob): Promise<boolean> {
   const listedBy = Date.parse(at) + LISTED_WITHIN_MS;
   if (deps.clock.now() < listedBy) return false;
@@ -122,15 +122,15 @@ async function outcomeOfExisting(
   const { job, key, snapshot, ensure } = request;
   const recorded = objects.findLast((each) => !hasOtherContent(each.snapshot, snapshot)) ?? objects.at(-1);
   if (!recorded) return undefined;
-  const facts = { key, cron_job_id: recorded.remoteId, since: recorded.at };
+  const base = { key, cron_job_id: recorded.remoteId, since: recorded.at };
   if (hasOtherContent(recorded.snapshot, snapshot)) {
     const { schedule, instructions_hash } = recorded.snapshot;
     const before = { schedule: schedule ?? undefined, instructions_hash: instructions_hash ?? undefined };
-    return { ...facts, status: 'blocked', why: 'different', differences: findDifferences(before, job) };
+    return { ...base, status: 'blocked', why: 'different', differences: findDifferences(before, job) };
   }
-  if (!ensure) return { ...facts, status: 'blocked', why: 'same' };
-  if (await isGone(request, recorded)) return { ...facts, status: 'blocked', why: 'gone' };
-  return { ...facts, status: 'exists' };
+  if (!ensure) return { ...base, status: 'blocked', why: 'same' };
+  if (await isGone(request, recorded)) return { ...base, status: 'blocked', why: 'gone' };
+  return { ...base, status: 'exists' };
 }
 
 async function outcomeFromLog(request: Request): Promise<CreateOutcome | 'wait' | undefined> {
@@ -145,12 +145,12 @@ async function outcomeFromLog(request: Request): Promise<CreateOutcome | 'wait' 
   return ensure ? 'wait' : { status: 'blocked', key, why: 'in_progress', cron_job_id: null, since };
 }
 
-/** A job of this agent and name that the state file does not know is adopted, not created again (design §6). */
+/** Adopts a listed job of this agent and name that the state file does not know, instead of creating it again. */
 async function outcomeFromList(request: Request, same: readonly ListedJob[]): Promise<CreateOutcome | undefined> {
   const { job, key, deps, dryRun } = request;
   const [listed, ...others] = same;
   if (!listed) return undefined;
-  const facts = { key, cron_job_id: listed.cron_job_id };
+  const base = { key, cron_job_id: listed.cron_job_id };
   const candidates = same.map(({ cron_job_id }) => cron_job_id);
   if (others.length > 0) return { key, status: 'blocked', why: 'several', cron_job_id: null, candidates };
   if (!dryRun) {
@@ -164,27 +164,27 @@ async function outcomeFromList(request: Request, same: readonly ListedJob[]): Pr
       remoteId: listed.cron_job_id,
     });
   }
-  if (matchContent(listed, job) !== 'different') return { ...facts, status: 'adopted' };
+  if (matchContent(listed, job) !== 'different') return { ...base, status: 'adopted' };
   const before = { schedule: listed.schedule, instructions: listed.instructions };
-  return { ...facts, status: 'blocked', why: 'different', differences: findDifferences(before, job) };
+  return { ...base, status: 'blocked', why: 'different', differences: findDifferences(before, job) };
 }
 
 /**
- * Where the service does not say whose its jobs are, one of this name and content that the state file does not know may be
- * this one, created before the file was lost.
+ * Finds jobs that may be this one, if the service does not return the agent of a job: those with the same name and content
+ * that the state file does not know, because it was lost after they were created.
  */
-async function ambiguityInList(request: Request, maybe: readonly ListedJob[]): Promise<CreateOutcome | undefined> {
+async function ambiguousOutcome(request: Request, maybe: readonly ListedJob[]): Promise<CreateOutcome | undefined> {
   const { job, key, deps } = request;
   const { origin } = deps;
-  const like = maybe.filter((each) => each.name !== undefined && matchContent(each, job) !== 'different');
-  if (like.length === 0) return undefined;
+  const similar = maybe.filter((each) => each.name !== undefined && matchContent(each, job) !== 'different');
+  if (similar.length === 0) return undefined;
   const histories = [...keyHistories(await deps.ledger.readAll()).values()];
   const recorded = recordedIds(
     histories.flatMap(({ objects }) => objects),
     origin,
   );
-  const candidates = like.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
-  // A job of another agent whose answer was lost exists without being recorded, and explains one candidate.
+  const candidates = similar.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
+  // A job of another agent whose response was lost exists without being recorded, and explains one candidate.
   const reserved = histories.flatMap(({ open }) => open.map(({ reservation }) => reservation.snapshot));
   const rivals = reserved.filter((other) => other.origin === origin && other.name === job.name);
   if (candidates.length <= rivals.length) return undefined;
@@ -194,7 +194,7 @@ async function ambiguityInList(request: Request, maybe: readonly ListedJob[]): P
 async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceResult<'not_first'>> {
   const { job, key, snapshot, deps } = request;
   const { clock } = deps;
-  const sendBy = clock.now() + Math.min(deps.remainingMs(), LONGEST_POST_MS);
+  const sendBy = clock.now() + Math.min(deps.remainingMs(), MAX_POST_MS);
   const item = {
     key,
     snapshot,
@@ -211,7 +211,7 @@ async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceR
   };
   return await runOnce(task, deps, async (commit) => {
     await commit();
-    // A machine that slept since then has left its reservation to be settled by others.
+    // If the machine slept since then, others may have settled the reservation.
     const timeLeft = sendBy - clock.now();
     if (timeLeft > 0) return await deps.post(job, timeLeft);
     throw new LocalError('The time for the command was up before the job was sent.', {
@@ -233,7 +233,7 @@ function toOutcome(key: string, result: Exclude<OnceResult<unknown>, { kind: 're
   }
 }
 
-/** @returns undefined where other processes changed the log meanwhile, so that it has to be looked at again */
+/** @returns undefined if other processes changed the log in the meantime, so that it has to be read again */
 async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
   const { job, key, deps, dryRun } = request;
   const found = await deps.find(job);
@@ -243,7 +243,7 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
     const { objects, open } = await readState(request);
     if (objects.length + open.length > 0) return undefined;
   }
-  const listed = (await outcomeFromList(request, same)) ?? (await ambiguityInList(request, maybe));
+  const listed = (await outcomeFromList(request, same)) ?? (await ambiguousOutcome(request, maybe));
   if (listed) return listed;
   if (dryRun) return { status: 'planned', key };
   const result = await reserveAndPost(request, found);
@@ -255,21 +255,21 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
 
 /**
  * Creates a job unless it exists, or may exist (spec §4.5: the POST is not idempotent). The order of the state file decides:
- * whoever's reservation stands first sends the POST; everyone else finds the job, or that it is being created.
- * @returns what became of it; a POST that failed with proof is a result, too
+ * the process with the first reservation sends the POST; the others find the job, or that it is being created.
+ * @returns the outcome, also of a POST that provably created nothing
  * @throws LocalError when the state file cannot be read or written; nothing was sent then. PartnerctlError when the
- * service could not be asked which jobs exist
+ * list of jobs cannot be read now
  */
 export async function createOnce(job: CronJob, deps: CronDeps, options: CreateOnceOptions): Promise<CreateOutcome> {
   const key = cronKey(deps.origin, job.agent_id, job.name);
   const request = { ...options, job, key, snapshot: toJobSnapshot(deps.origin, job), deps };
   for (;;) {
-    const known = await outcomeFromLog(request);
-    if (known === 'wait') {
+    const recorded = await outcomeFromLog(request);
+    if (recorded === 'wait') {
       await deps.clock.sleep(POLL_MS, deps.abortSignal);
       continue;
     }
-    const outcome = known ?? (await tryCreate(request));
+    const outcome = recorded ?? (await tryCreate(request));
     if (outcome) return outcome;
   }
 }

@@ -9,7 +9,7 @@ import { describeSchedule } from './schedule.ts';
 
 const SHOWN_RUNS = 3;
 
-/** A job as far as it is known: an agent that is still to be installed has no id. */
+/** A job to show; an agent that is not installed yet has no id. */
 interface ShownJob extends Omit<CronJob, 'agent_id'> {
   readonly agent_id: string | null;
 }
@@ -21,7 +21,7 @@ export interface CronResult {
   /** Where it is in a file: `jobs.yaml:3`. */
   readonly source: string | undefined;
   readonly job: ShownJob;
-  /** Null where the agent is not known. */
+  /** Null if the agent is not known. */
   readonly key: string | null;
   /** The schedule in words. */
   readonly description: string;
@@ -33,12 +33,12 @@ export interface CronResult {
   readonly error: unknown;
 }
 
-/** The schedule as the wire has it (spec §2). */
+/** Converts a schedule to the form of the service (spec §2). */
 export function toWireSchedule({ minute, hour, day_of_week, timezone }: CronSchedule) {
   return { type: 'cron', data: { minute, hour, day_of_week }, timezone } as const;
 }
 
-/** What is known of a job before anything is done for it. */
+/** The result of a job before anything is done for it. */
 export async function initialResult(
   { index, source, job, key }: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
   now: number,

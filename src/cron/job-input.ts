@@ -53,12 +53,12 @@ export function parseAgentInput(args: Args): AgentInput {
 
 function parseScheduleFlags(args: Args) {
   const expression = args.value('schedule');
-  const given = FIELD_FLAGS.filter((flag) => args.value(flag) !== undefined);
-  if (expression !== undefined && given.length > 0) {
-    throw new UsageError(`--schedule and --${given[0]} cannot be combined.`);
+  const fieldFlags = FIELD_FLAGS.filter((flag) => args.value(flag) !== undefined);
+  if (expression !== undefined && fieldFlags.length > 0) {
+    throw new UsageError(`--schedule and --${fieldFlags[0]} cannot be combined.`);
   }
   if (expression !== undefined) return parseExpression(expression);
-  if (given.length === 0) {
+  if (fieldFlags.length === 0) {
     throw new UsageError('--schedule is missing.', {
       hint: "Add --schedule '0 9 * * 1-5', or --minute and --hour (and --day-of-week, unless it is every day).",
     });
@@ -105,7 +105,7 @@ export function parseJobInput(args: Args): JobInput {
   };
 }
 
-/** Looks agents up, each reference only once. */
+/** Resolves agent references, each only once. */
 export class AgentFinder {
   private readonly http: Http;
   private readonly spaces = new Map<string, Promise<string>>();

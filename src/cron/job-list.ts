@@ -15,7 +15,7 @@ import {
   ShapeError,
 } from '../errors.ts';
 import type { CronJob } from './job.ts';
-import { type ListedJob, matchIdentity, normalizeName } from './matching.ts';
+import { type ListedJob, matchIdentity, normalizeName } from './listed-job.ts';
 import { type CronSchedule, parseFields } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
@@ -23,10 +23,10 @@ import { parseTimezone } from './time-zone.ts';
 /** The job to look up. */
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 
-function toSchedule(said: WireSchedule | undefined): CronSchedule | undefined {
-  if (said === undefined) return undefined;
+function toSchedule(schedule: WireSchedule | undefined): CronSchedule | undefined {
+  if (schedule === undefined) return undefined;
   try {
-    return { ...parseFields(said), timezone: parseTimezone(said.timezone) };
+    return { ...parseFields(schedule), timezone: parseTimezone(schedule.timezone) };
   } catch (error) {
     if (error instanceof ScheduleError) return undefined;
     throw error;
@@ -35,20 +35,20 @@ function toSchedule(said: WireSchedule | undefined): CronSchedule | undefined {
 
 /** Converts an item of the service's list. @throws ShapeError when it has no id */
 export function toListedJob(item: JsonObject): ListedJob {
-  const said = readItem(item, readCronJob);
-  return { ...said, schedule: toSchedule(said.schedule) };
+  const job = readItem(item, readCronJob);
+  return { ...job, schedule: toSchedule(job.schedule) };
 }
 
 /** Refusals that may pass on their own: conflict, locked, too early. */
 const TEMPORARY_REFUSALS: ReadonlySet<number | undefined> = new Set([409, 423, 425]);
 
 /**
- * Whether an error means that this token cannot read the service's list at all, so that a retry is pointless. In doubt it
- * is false: creating without the list can duplicate a job that only the list knows.
+ * Whether an error means that this token cannot read the service's list at all, so that a retry is pointless. False when
+ * in doubt: creating without the list can duplicate a job that only the list knows.
  */
 export function isListUnavailable(error: unknown): error is PartnerctlError {
-  // An empty body is a plain ShapeError, and counts: a service may answer so while it has no jobs, and the first one has
-  // to be created.
+  // An empty body is a ShapeError and counts as unavailable: a service may send it while it has no jobs, and the first job
+  // must still be created.
   if (error instanceof NotJsonError || error instanceof ErrorInSuccessBody) return false;
   if (error instanceof RefusedError && TEMPORARY_REFUSALS.has(error.info.status)) return false;
   if (error instanceof ShapeError || error instanceof NotFoundError || error instanceof RefusedError) return true;
@@ -65,7 +65,7 @@ export async function findListedJob(http: Http, cronJobId: string): Promise<List
   return undefined;
 }
 
-/** What the service's list says of one job; `closed` where it has none that can be read. */
+/** The entries of the service's list that match one job; `closed` if the list cannot be read. */
 export type FoundJobs =
   | {
       readonly kind: 'read';
@@ -73,27 +73,27 @@ export type FoundJobs =
       readonly at: number;
       /** The listed jobs of this agent and name. */
       readonly same: readonly ListedJob[];
-      /** Those that could be: the service does not say their agent or name. */
+      /** Listed jobs that may match: the service does not return their agent or name. */
       readonly maybe: readonly ListedJob[];
-      /** Whether it has a job of this id, whatever its name; undefined where not all of it could be read. */
+      /** Whether the list has a job with this id, whatever its name; undefined if part of the list could not be read. */
       readonly isListed: (cronJobId: string) => boolean | undefined;
     }
   | { readonly kind: 'closed' };
 
-/** Looks a job up in the service's list. @throws PartnerctlError when reading the list may work another time */
+/** Looks a job up in the service's list. @throws PartnerctlError when reading the list may succeed later */
 export type FindJob = (job: Wanted) => Promise<FoundJobs>;
 
 export interface JobListOptions {
   /** The service's list, page after page. */
   readonly list: () => AsyncIterable<JsonObject>;
-  /** The jobs that will be looked up: of others only the ids are kept. */
+  /** The jobs to look up; for all others only the ids are kept. */
   readonly wanted: readonly Pick<Wanted, 'name'>[];
   readonly clock: Pick<Clock, 'now'>;
-  /** Called once, when this token cannot read the list. What it throws is what every lookup throws. */
+  /** Called once if this token cannot read the list. If it throws, every lookup throws the same error. */
   readonly onUnavailable: (error: PartnerctlError) => Promise<void>;
 }
 
-/** Makes lookups that read the service's list once, on the first one. */
+/** Creates a function that looks up jobs. The first call reads the service's list; later calls reuse it. */
 export function createJobFinder({ list, wanted, clock, onUnavailable }: JobListOptions): FindJob {
   const names = new Set(wanted.map(({ name }) => normalizeName(name)));
   const kept = new Map<string, ListedJob>();
@@ -105,12 +105,12 @@ export function createJobFinder({ list, wanted, clock, onUnavailable }: JobListO
       for await (const item of list()) {
         const listed = toListedJob(item);
         ids.add(listed.cron_job_id);
-        // A map, because pages shift while a list grows, and a job may come twice.
+        // A map, because pages shift while a list grows, so that a job may be listed twice.
         if (listed.name === undefined || names.has(normalizeName(listed.name))) kept.set(listed.cron_job_id, listed);
       }
       return { at, isComplete: true };
     } catch (error) {
-      // The list exists if some of it came; a later page that is refused may come another time.
+      // The list exists if a page of it arrived; a request for a later page may succeed next time.
       if (!isListUnavailable(error) || (ids.size > 0 && !(error instanceof ShapeError))) throw error;
       await onUnavailable(error);
       return { at, isComplete: false };
@@ -121,8 +121,8 @@ export function createJobFinder({ list, wanted, clock, onUnavailable }: JobListO
   return async ({ agent_id, name }) => {
     reading ??= readList();
     const { at, isComplete } = await reading;
-    const matching = (answer: 'yes' | 'maybe') =>
-      [...kept.values()].filter((listed) => matchIdentity(listed, agent_id, name) === answer);
+    const matching = (identity: 'yes' | 'maybe') =>
+      [...kept.values()].filter((listed) => matchIdentity(listed, agent_id, name) === identity);
     const same = matching('yes');
     // Part of a list proves what exists, not what is missing.
     if (!isComplete && same.length === 0) return { kind: 'closed' };

@@ -3,16 +3,16 @@ import type { RecordFormat } from '../state/ledger.ts';
 import type { OnceRecord, RecordedObject, Reservation } from '../state/once-records.ts';
 import { fieldText, isText, isTextOrNull, type LogRecord } from '../state/record.ts';
 import { type CronJob, contentHash, instructionsHash } from './job.ts';
-import { hasSameSchedule, type ListedJob } from './matching.ts';
+import { hasSameSchedule, type ListedJob } from './listed-job.ts';
 import type { CronSchedule } from './schedule.ts';
 
-/** What the state file keeps of a job: enough to know it again and to show a difference, but not its instructions. */
+/** What the state file keeps of a job: enough to recognize it and to show differences, but not its instructions. */
 export interface JobSnapshot {
-  /** The base address of the service. */
+  /** The base URL of the service. */
   readonly origin: string;
   readonly agent_id: string;
   readonly name: string;
-  /** Null where the service did not say it when the job was adopted. */
+  /** Null if the service did not return it when the job was adopted. */
   readonly schedule: CronSchedule | null;
   readonly instructions_hash: string | null;
   readonly content_hash: string | null;
@@ -53,14 +53,14 @@ export const JOB_RECORDS: RecordFormat<JobSnapshot> = {
   decodeSnapshot,
 };
 
-/** What the state file keeps of a job that is to be created. */
+/** The snapshot of a job to create. */
 export function toJobSnapshot(origin: string, job: CronJob): JobSnapshot {
   const { agent_id, name, schedule, instructions } = job;
   const hashes = { instructions_hash: instructionsHash(instructions), content_hash: contentHash(job) };
   return { origin, agent_id, name, schedule, ...hashes };
 }
 
-/** What the state file keeps of a job that the service lists; null for what the service does not say. */
+/** The snapshot of a listed job; null for what the service does not return. */
 export function listedSnapshot(
   origin: string,
   { agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>,
@@ -77,7 +77,7 @@ export function listedSnapshot(
   };
 }
 
-/** Whether two jobs differ in what they do or when they run, as far as both are known. */
+/** Whether two jobs have different instructions or schedules, as far as both are known. */
 export function hasOtherContent(one: JobSnapshot, other: JobSnapshot): boolean {
   if (one.content_hash !== null && other.content_hash !== null) {
     if (one.content_hash === other.content_hash) return false;

@@ -4,7 +4,7 @@ import { type KeyHistory, keyHistory } from '../state/once-records.ts';
 import { type AgentInput, parseAgentInput } from './job-input.ts';
 import type { JobRecord, JobSnapshot } from './job-records.ts';
 
-/** How a job is named whose record is meant: by its key, or by agent and name. */
+/** How the command line selects a recorded job: by its key, or by agent and name. */
 export type Selection = { readonly key: string } | (AgentInput & { readonly name: string });
 
 export const SELECTION_FLAGS = [
@@ -16,7 +16,7 @@ export const SELECTION_FLAGS = [
   { usage: '--name <name>', description: 'in place of the key, with --agent: the name of the job' },
 ] as const;
 
-/** @param key as typed, where it was given. @throws UsageError unless the job is named in one way */
+/** Parses the selection. @param key the key, if typed @throws UsageError unless the job is named in exactly one way */
 export function parseSelection(args: Args, key: string | undefined): Selection {
   const named = args.value('agent') !== undefined || args.value('name') !== undefined;
   if (key && named) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
@@ -30,23 +30,23 @@ export function parseSelection(args: Args, key: string | undefined): Selection {
   return { ...parseAgentInput(args), name };
 }
 
-/** What the state file says of a selected job. */
+/** The records of a selected job. */
 export interface SelectedJob {
   readonly key: string;
-  /** What was last recorded about the job itself; undefined where the file knows nothing. */
+  /** The last recorded snapshot; undefined if there is none. */
   readonly snapshot: JobSnapshot | undefined;
   readonly history: KeyHistory<JobSnapshot>;
   readonly records: readonly JobRecord[];
 }
 
-/** The records of one key, out of all. */
+/** Selects the records of one key. */
 export function selectByKey(all: readonly JobRecord[], key: string): SelectedJob {
   const records = all.filter((record) => record.key === key);
   const last = records.findLast((record) => 'snapshot' in record);
   return { key, snapshot: last?.snapshot, history: keyHistory(records), records };
 }
 
-/** The failure of a key that the state file does not know. */
+/** The error about a key that is not in the state file. */
 export function unknownKeyError(key: string): NotFoundError {
   return new NotFoundError(`The state file knows no job with the key ${key}.`, {
     hint: '`partnerctl cron list --local -o json` shows the keys. Is it another state file (--state)?',

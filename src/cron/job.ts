@@ -19,7 +19,7 @@ function sha256(text: string): string {
 
 /**
  * The key of a job: at most one job per key may exist.
- * @param origin the base address of the service
+ * @param origin the base URL of the service
  * @returns 24 hexadecimal digits
  */
 export function cronKey(origin: string, agentId: string, name: string): string {
@@ -27,7 +27,7 @@ export function cronKey(origin: string, agentId: string, name: string): string {
   return sha256(JSON.stringify([origin, agentId, name])).slice(0, KEY_LENGTH);
 }
 
-/** Instructions without what editors and shells change on their own: line ends and trailing white space. */
+/** Removes what editors and shells change on their own: line ends and trailing white space. */
 function normalizeInstructions(text: string): string {
   return text.replaceAll('\r\n', '\n').trimEnd();
 }
@@ -67,7 +67,7 @@ export interface KnownContent {
 
 const PARTS = [...FIELD_NAMES, 'timezone'] as const;
 
-/** A normalized part; as it is when it cannot be read. */
+/** Normalizes a part; returns one that cannot be parsed unchanged. */
 function comparable(part: keyof CronSchedule, text: string): string {
   try {
     return normalizePart(part, text);
@@ -91,8 +91,8 @@ function sameText({ instructions, instructions_hash }: KnownContent, after: stri
 }
 
 /**
- * The fields in which a job differs in meaning from one that exists. A field that is not known there does not differ.
- * @returns each field with both texts as given
+ * Finds the fields in which a job differs in meaning from an existing one. Unknown fields do not differ.
+ * @returns each field with both texts as written
  */
 export function findDifferences(before: KnownContent, after: CronJob): CronDifference[] {
   const found = before.schedule ? scheduleDifferences(before.schedule, after.schedule) : [];

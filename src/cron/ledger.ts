@@ -6,10 +6,10 @@ import { fieldsText, fieldText } from '../state/record.ts';
 import type { CronJob } from './job.ts';
 import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
 
-/** The records of scheduled jobs. */
+/** The state file's records of scheduled jobs. */
 export interface JobLedger extends Ledger<JobSnapshot> {
   /**
-   * Refuses to go on for a job that a newer version of this program has written about, as far as the log was read.
+   * Refuses a job that a newer version of this program wrote a record of, in the part of the log that was read.
    * @throws OutcomeUnknownError
    */
   refuseNewer(job: Pick<CronJob, 'agent_id' | 'name'> & { readonly key: string }): void;
@@ -17,7 +17,7 @@ export interface JobLedger extends Ledger<JobSnapshot> {
 
 /**
  * Opens the records of scheduled jobs in a command's state file. Each line that cannot be used is warned about once.
- * @param warned the numbers of the lines that were warned about already
+ * @param warned the numbers of the lines that the user was already warned about
  */
 export async function openJobLedger(context: Context, warned = new Set<number>()): Promise<JobLedger> {
   const path = await context.statePath();
@@ -34,7 +34,7 @@ export async function openJobLedger(context: Context, warned = new Set<number>()
       const texts = [fieldText('key', key), fieldsText({ agent_id, name })];
       const newer = ledger.newer.find(({ text }) => texts.some((each) => text.includes(each)));
       if (!newer) return;
-      throw new OutcomeUnknownError('What the state file says of this job cannot be read.', {
+      throw new OutcomeUnknownError('The state file has a record of this job that this version cannot read.', {
         why: `${path}:${newer.line} is ${newer.why}.`,
         hint: 'Nothing was sent. Use that version of partnerctl.',
       });

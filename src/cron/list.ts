@@ -14,13 +14,13 @@ export interface JobRow {
   readonly cron_job_id: string | null;
   readonly agent_id: string | undefined;
   readonly name: string | undefined;
-  /** The schedule in words and the next run; undefined when the schedule is not known. */
+  /** The schedule in English, and the next run; undefined if the schedule is not known. */
   readonly description: string | undefined;
   readonly next: string | undefined;
   /**
    * `recorded`: the service lists it, and the state file has it. `unrecorded`: the state file does not have it. `gone`: the
    * state file has it, and the service no longer lists it. `unlisted`: the same, but recorded so recently that the service
-   * may list it later. `unknown`: it may have been created. `local`: the service was not asked.
+   * may list it later. `unknown`: it may have been created. `local`: the service was not called.
    */
   readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown' | 'local';
   readonly json: object;
@@ -76,7 +76,7 @@ async function toLocalRow(record: RecordedJob | JobReservation, state: JobRow['s
   return { cron_job_id, agent_id, name, ...times, state, json };
 }
 
-/** What the state file knows of jobs. */
+/** The jobs in the state file. */
 export interface KnownJobs {
   readonly jobs: readonly RecordedJob[];
   readonly open: readonly JobReservation[];
@@ -92,13 +92,13 @@ export function findKnownJobs(records: readonly JobRecord[], origin: string | un
   };
 }
 
-/** Rows for what the state file knows, without asking the service. */
+/** Rows for the jobs in the state file, without calling the service. */
 export async function* toLocalRows({ jobs, open }: KnownJobs, now: number): AsyncGenerator<JobRow> {
   for (const job of jobs) yield await toLocalRow(job, 'local', now);
   for (const reservation of open) yield await toLocalRow(reservation, 'unknown', now);
 }
 
-/** Rows for the service's list, page after page, joined with the state file. What only the state file knows comes last. */
+/** Rows for the service's list, page after page, joined with the state file. Jobs that are only in the state file come last. */
 export async function* joinRows(
   listed: AsyncIterable<JsonObject>,
   { jobs, open }: KnownJobs,

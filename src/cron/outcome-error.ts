@@ -13,13 +13,13 @@ function quote(value: string | undefined): string {
 
 function describeDifference({ field, before, after }: CronDifference): string {
   if (field === 'instructions' && before === undefined) {
-    return `instructions differ from the recorded ones, of which only a hash is kept; the new job has ${quote(after)}`;
+    return `instructions differ from the recorded ones (only their hash is recorded); the new job has ${quote(after)}`;
   }
   const verb = field === 'instructions' ? 'differ' : 'differs';
   return `${field} ${verb}: the service has ${quote(before)}, the new job has ${quote(after)}`;
 }
 
-/** What the errors about a job name: the job itself, and the flags to repeat in suggested commands. */
+/** What error messages name: the job, and the flags to repeat in suggested commands. */
 interface ErrorContext {
   readonly job: Pick<CronJob, 'agent_id' | 'name'>;
   readonly flags: GlobalFlags;
@@ -120,7 +120,7 @@ function unrecordedError(outcome: Extract<CreateOutcome, { status: 'created' }>,
   const replay =
     recoveryPath === undefined
       ? ''
-      : `\nThe record is kept in ${recoveryPath}. When that file is beside the state file, this command adds it, too: ${reconcile}`;
+      : `\nThe record is kept in ${recoveryPath}. If that file is in the directory of the state file, this command also adds it: ${reconcile}`;
   return new LocalError(`The job was created as ${cron_job_id}, but this could not be recorded.`, {
     why: error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error),
     hint: `When the state file can be written again, record the job: ${adopt}${replay}`,

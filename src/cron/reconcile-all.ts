@@ -15,11 +15,11 @@ import {
 export interface ReconcileAllDeps extends ReconcileDeps {
   readonly origin: string;
   readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append'>;
-  /** Lookups in the service's list, read anew. @throws PartnerctlError when it cannot be read */
+  /** Creates lookups in the service's list, which is read again. @throws PartnerctlError when it cannot be read */
   readonly listJobs: (wanted: readonly Pick<CronJob, 'name'>[]) => FindJob;
-  /** Asks a person whether a job that is not listed was not created; undefined where nobody can be asked. */
+  /** Asks the user to confirm that an unlisted job was not created; undefined if the user cannot be asked. */
   readonly confirm: ((result: ReconcileResult) => Promise<boolean>) | undefined;
-  /** Called before the grace period is waited for. */
+  /** Called before waiting for the grace period. */
   readonly onWait: () => void;
   /** Ends waiting. */
   readonly abortSignal: AbortSignal;
@@ -31,8 +31,8 @@ export interface RecoveryRecord {
 }
 
 /**
- * Appends recovery records to the state file, unless their ids were recorded since.
- * @param remove called for each once the file has its id
+ * Appends recovery records to the state file, unless their ids were recorded in the meantime.
+ * @param remove called for each record once its id is in the state file
  * @returns those that were appended
  */
 export async function replayRecovery<Each extends RecoveryRecord>(
@@ -58,25 +58,25 @@ export async function replayRecovery<Each extends RecoveryRecord>(
 interface Run {
   readonly deps: ReconcileAllDeps;
   readonly options: ReconcileOptions;
-  /** By reservation id: when it was first found that nothing more can come of it, plus the grace period. */
+  /** By reservation id: until when its job may still appear in the list. */
   readonly settlesAt: Map<string, number>;
 }
 
-/** One round over some reservations, with one reading of the list. Those that others settled meanwhile are left out. */
+/** Reconciles some reservations with one read of the list. Skips those that other processes settled in the meantime. */
 async function reconcileRound(
   reservations: readonly JobReservation[],
   { deps, options, settlesAt }: Run,
 ): Promise<ReconcileResult[]> {
   const find = deps.listJobs(reservations.map(({ snapshot }) => snapshot));
   for (const { snapshot } of reservations) await find(snapshot);
-  // After the list: whatever created a listed job had reserved it in the log before.
+  // Read the log after the list: every listed job was reserved in the log before it was created.
   const ids = new Set(reservations.map(({ id }) => id));
   const jobs = openJobs(await deps.ledger.readAll(), deps.origin).filter(({ reservation }) => ids.has(reservation.id));
   const adopted = new Set<string>();
   const results: ReconcileResult[] = [];
   for (const job of jobs) {
     const { id, snapshot } = job.reservation;
-    const open = { ...job, known: new Set([...job.known, ...adopted]), settlesAt: settlesAt.get(id) };
+    const open = { ...job, recordedIds: new Set([...job.recordedIds, ...adopted]), settlesAt: settlesAt.get(id) };
     const result = await reconcileOnce(open, await find(snapshot), deps, options);
     if (result.cron_job_id !== null) adopted.add(result.cron_job_id);
     if (result.settlesAt !== null) settlesAt.set(id, Date.parse(result.settlesAt));
@@ -85,7 +85,7 @@ async function reconcileRound(
   return results;
 }
 
-/** Another round over some of the results; the others stay as they are. */
+/** Reconciles some of the results again; returns the others unchanged. */
 async function reconcileAgain(
   results: readonly ReconcileResult[],
   some: readonly ReconcileResult[],
@@ -111,15 +111,15 @@ async function waitForGrace(
   while (clock.now() < until) await clock.sleep(until - clock.now(), abortSignal);
 }
 
-/** Whether a person may say that it was not created: nothing that could be it is listed, nor will appear. */
+/** Whether the user may decide that the job was not created: no candidate is listed, or can still appear. */
 function isMissing({ status, candidates, settlesAt }: ReconcileResult): boolean {
   return status === 'unknown' && candidates.length === 0 && settlesAt === null;
 }
 
 /**
- * Settles the reservations whose outcome is unknown by the service's list (design §6).
+ * Settles the reservations with an unknown outcome from the service's list.
  * @param options `key` limits it to one key
- * @returns what became of each; those that stay open are `unknown` or `in_progress`
+ * @returns the outcome of each; those that stay open are `unknown` or `in_progress`
  * @throws NotFoundError when the state file does not know the key; PartnerctlError when the list cannot be read;
  * LocalError when the state file cannot be written
  */

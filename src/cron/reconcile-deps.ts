@@ -13,7 +13,7 @@ import type { JobLedger } from './ledger.ts';
 import type { ReconcileResult } from './reconcile.ts';
 import { type ReconcileAllDeps, replayRecovery } from './reconcile-all.ts';
 
-/** Appends the recovery files beside the state file to it. @throws LocalError when it still cannot be written */
+/** Appends the recovery files to the state file. @throws LocalError when it still cannot be written */
 export async function replayRecoveryFiles(context: Context, ledger: JobLedger): Promise<readonly RecordedJob[]> {
   const files = await readRecovery(await context.statePath());
   const recovered = files.flatMap(({ path, record }) => {
@@ -23,12 +23,11 @@ export async function replayRecoveryFiles(context: Context, ledger: JobLedger): 
   return await replayRecovery(recovered, ledger, removeRecovery);
 }
 
-/** The service's list is all that reconciling goes by. */
 async function refuseWithoutList({ flags }: Context, error: PartnerctlError): Promise<never> {
   const adopt = shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
   const forget = shellCommand(['cron', 'forget', '<key>'], flags);
   throw withHint(error, {
-    hint: `Reconciling needs the service's list. If you know what became of a job, record it by hand: ${adopt} or ${forget}`,
+    hint: `Reconciling needs the service's list. If you know whether the job was created, record that yourself: ${adopt} or ${forget}`,
     details: {},
   });
 }
@@ -40,7 +39,7 @@ async function confirmNotCreated(context: Context, { reservation }: ReconcileRes
   );
 }
 
-/** What `reconcileAll` needs, for a command. */
+/** Creates the dependencies of `reconcileAll`. */
 export function reconcileDeps(context: Context, http: Http, ledger: JobLedger): ReconcileAllDeps {
   const { clock, abortSignal, isInteractive, progress } = context;
   return {

@@ -103,7 +103,7 @@ export function parseExpression(text: string): CronFields {
 }
 
 /**
- * Parses fields given one by one. Without a day of the week, every day is meant.
+ * Parses the fields of a schedule. The day of the week defaults to every day.
  * @throws ScheduleError; its position is one in the text of its field
  */
 export function parseFields({

@@ -123,7 +123,7 @@ async function inspectEntry({ path, isLink }: Entry): Promise<FoundFile | Proble
   return { file: path, why: 'it is a symbolic link to a directory, which is not followed; skip it with --exclude' };
 }
 
-/** How many files are inspected at a time, so that a slow disk is not waited for one by one. */
+/** How many files are inspected at a time. */
 const CONCURRENCY = 32;
 
 async function findBelow(

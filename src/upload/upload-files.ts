@@ -65,7 +65,7 @@ async function openDeps(
     owner: await describeThisProcess(),
     hasEnded,
     async post(body) {
-      // Without it, a file would be sent almost whole only to find that this cannot be recorded.
+      // Otherwise a file would be sent almost completely before the reservation turns out to be unwritable.
       preparing ??= ensureWritable(path);
       await preparing;
       return await createUpload(http, kind, body);
@@ -90,8 +90,8 @@ function withoutOutcome(
 }
 
 /**
- * Uploads files, some at a time, and yields each result as it is there; a file that fails has one, too. Once it
- * has begun it goes on to the end, also when nobody reads the results any more.
+ * Uploads files, several at a time, and yields each result when it is complete. Failures are results; it does not throw.
+ * Once started it runs to the end, even when the caller stops reading the results.
  */
 export async function* uploadFiles(
   context: Context,
@@ -122,9 +122,9 @@ export async function* uploadFiles(
     return await uploadOnce(request, deps, (bytes) => watch.advanced(source, bytes));
   }
 
-  async function one(source: UploadSource, index: number, hash?: string): Promise<UploadResult> {
-    const over = stopReason();
-    if (over) return { ...withoutOutcome(source, index, as, over), wasNotStarted: !isTimeUp() };
+  async function uploadOne(source: UploadSource, index: number, hash?: string): Promise<UploadResult> {
+    const notStarted = stopReason();
+    if (notStarted) return { ...withoutOutcome(source, index, as, notStarted), wasNotStarted: !isTimeUp() };
     watch.started(source);
     let isSent = false;
     try {
@@ -141,36 +141,37 @@ export async function* uploadFiles(
     }
   }
 
-  const namesakes = new Map<string, number>();
-  const kindOf = ({ bytes, filename }: UploadSource): string => `${bytes} ${filename}`;
-  for (const source of sources) namesakes.set(kindOf(source), (namesakes.get(kindOf(source)) ?? 0) + 1);
+  const sizeAndName = ({ bytes, filename }: UploadSource): string => `${bytes} ${filename}`;
+  const counts = new Map<string, number>();
+  for (const source of sources) counts.set(sizeAndName(source), (counts.get(sizeAndName(source)) ?? 0) + 1);
 
-  const lines = new Map<string, (() => Promise<UploadResult>)[]>();
+  /** Uploads of files with the same name and content, by both. */
+  const queues = new Map<string, (() => Promise<UploadResult>)[]>();
   /**
-   * What is the same file in two places goes one after the other, so that the second one is known by the first. Who finds
-   * one under way leaves its own to it, and makes room for other files.
+   * Uploads copies of a file one after the other, so that the record of the first is found for the others. A copy joins the
+   * queue of one that is being uploaded, and its result is passed to `emit`.
    */
-  async function inTurn(
+  async function uploadCopiesInTurn(
     source: UploadSource,
     index: number,
-    give: (result: UploadResult) => void,
+    emit: (result: UploadResult) => void,
   ): Promise<UploadResult | undefined> {
-    if (namesakes.get(kindOf(source)) === 1 || stopReason()) return await one(source, index);
-    // What cannot be read says so when its turn comes.
+    if (counts.get(sizeAndName(source)) === 1 || stopReason()) return await uploadOne(source, index);
+    // A file that cannot be read fails in its own upload.
     const hash = await identify(source, deps).catch(() => undefined);
-    const turn = () => one(source, index, hash);
-    const alike = `${hash} ${source.filename}`;
-    const underWay = lines.get(alike);
-    if (underWay) {
-      underWay.push(turn);
+    const upload = () => uploadOne(source, index, hash);
+    const key = `${hash} ${source.filename}`;
+    const queue = queues.get(key);
+    if (queue) {
+      queue.push(upload);
       return undefined;
     }
-    const line = [turn];
-    lines.set(alike, line);
-    // Also those that come to stand in it meanwhile.
-    for (const next of line) give(await next());
-    lines.delete(alike);
+    const ownQueue = [upload];
+    queues.set(key, ownQueue);
+    // The loop includes uploads that join while it runs.
+    for (const next of ownQueue) emit(await next());
+    queues.delete(key);
     return undefined;
   }
-  yield* mapConcurrent(sources, options.concurrency, inTurn);
+  yield* mapConcurrent(sources, options.concurrency, uploadCopiesInTurn);
 }

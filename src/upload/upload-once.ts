@@ -5,53 +5,53 @@ import type { Reservation } from '../state/once-records.ts';
 import { type UploadIdentity, type UploadRecord, type UploadSnapshot, uploadKey } from './upload-records.ts';
 import { createBody, hashContent, type UploadSource } from './upload-source.ts';
 
-/** What uploading at most once needs of the world. */
+/** What `uploadOnce` needs. */
 export interface UploadDeps extends OnceDeps<UploadSnapshot> {
-  /** The base address of the service. */
+  /** The base URL of the service. */
   readonly origin: string;
   readonly kind: UploadIdentity['kind'];
-  /** @throws OutcomeUnknownError where it may have been created; any other PartnerctlError is proof that it was not */
+  /** @throws OutcomeUnknownError if it may have been created; any other PartnerctlError is proof that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
   /** Ends the wait for another process, and the reading of a file that is not being sent. */
   readonly abortSignal: AbortSignal;
 }
 
 export interface UploadOptions {
-  /** Upload what was uploaded, or may have been, anew. */
+  /** Whether to upload files again that were, or may have been, uploaded. */
   readonly force: boolean;
-  /** Upload again what may have been uploaded. */
+  /** Whether to upload files again that may have been uploaded. */
   readonly retryUnknown: boolean;
 }
 
 /** A file to upload. */
 export interface UploadRequest extends UploadOptions {
   readonly source: UploadSource;
-  /** The sha256 of the content, where `identify` was asked for it. */
+  /** The sha256 of the content, if `identify` computed it. */
   readonly hash?: string | undefined;
 }
 
 export type UploadOutcome = { readonly sha256: string | null } & (
   | { readonly status: 'uploaded'; readonly id: string; readonly unrecorded?: unknown }
   | { readonly status: 'skipped'; readonly id: string }
-  /** `error` is what this upload ended with; without one, an earlier run left it so. */
+  /** `error` is the failure of this upload; undefined if an earlier run left the outcome unknown. */
   | { readonly status: 'unknown'; readonly since: string; readonly error?: unknown }
   | { readonly status: 'failed'; readonly error: unknown }
 );
 
 class UploadInProgress extends LocalError {
   constructor({ at }: Reservation<UploadSnapshot>) {
-    super('Another process is uploading this file at this moment.', {
-      why: `It began to complete it at ${at}.`,
-      hint: 'Run it again once that is done; without --force it is skipped then.',
+    super('Another process is uploading this file.', {
+      why: `It reserved the upload at ${at}.`,
+      hint: 'Run it again once that is done: without --force, the file is skipped then.',
     });
   }
 }
 
-/** How long another process is waited for, and how often the log is read meanwhile. */
+/** How long to wait for another process, and how often to read the log meanwhile. */
 const WAIT_MS = 60_000;
 const POLL_MS = 500;
 
-/** The name that records of a file name can be read by, as their keys need the file's hash. */
+/** The index name for records of a file name: their keys contain the file's hash, which may not be known yet. */
 export function filenameIndex(filename: string): string {
   return `filename:${filename}`;
 }
@@ -76,14 +76,14 @@ async function recordsOf({ filename }: UploadSource, { ledger, origin, kind }: U
   );
 }
 
-/** The sha256 that the records have of a file that has not changed since. */
+/** The recorded sha256 of a file that has not changed since. */
 function stampedHash({ stamp }: UploadSource, records: readonly UploadRecord[]): string | undefined {
   if (stamp === null) return undefined;
   const stamped = records.findLast((record) => record.kind === 'created' && record.snapshot.stamp === stamp);
   return stamped && 'snapshot' in stamped ? stamped.snapshot.sha256 : undefined;
 }
 
-/** What the log decides; undefined where the file is to be uploaded. @param reservationId of this run, where there is one */
+/** The outcome according to the log; undefined to upload the file. @param reservationId the reservation of this run, if any */
 function outcomeOf(
   { force, retryUnknown }: UploadOptions,
   sha256: string,
@@ -93,7 +93,7 @@ function outcomeOf(
   const last = objects.at(-1);
   if (last && !force) return { status: 'skipped', sha256, id: last.remoteId };
   for (const { reservation, isAbandoned } of open) {
-    // Of several processes that come this far at once the first one in the log goes on, whatever comes after it.
+    // If several processes reserve at once, the first reservation in the log wins.
     if (reservation.id === reservationId) return undefined;
     if (!isAbandoned) return { status: 'failed', sha256, error: new UploadInProgress(reservation) };
     if (!retryUnknown && !force) return { status: 'unknown', sha256, since: reservation.at };
@@ -101,7 +101,7 @@ function outcomeOf(
   return undefined;
 }
 
-/** Records the file's stamp, so that the next run need not read it; where that fails, the next run reads it. */
+/** Records the file's stamp, so that the next run need not read the file. Ignores a failure: the next run then reads it. */
 async function rememberStamp(upload: Upload, sha256: string, remoteId: string): Promise<void> {
   const { ledger, clock, newId } = upload.deps;
   const snapshot = toSnapshot(upload, sha256);
@@ -113,7 +113,7 @@ async function rememberStamp(upload: Upload, sha256: string, remoteId: string): 
   }
 }
 
-/** What the log decides before anything is sent; undefined where the file is to be uploaded. */
+/** The outcome according to the log before anything is sent; undefined to upload the file. */
 async function outcomeFromLog(upload: Upload, isDryRun: boolean): Promise<UploadOutcome | undefined> {
   const { source, deps, force } = upload;
   if (force && upload.hash === undefined) return undefined;
@@ -134,7 +134,7 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
   if (before) return before;
   const task = {
     async describe() {
-      // Also when the run is over: the next one has to know what was sent.
+      // Hash the file even if the run was aborted: the next run has to know what was sent.
       upload.hash ??= await hashContent(source, new AbortController().signal);
       const snapshot = toSnapshot(upload, upload.hash);
       return { key: uploadKey(snapshot), snapshot, deadline: null, remoteIdsSeen: null };
@@ -144,7 +144,7 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
   };
   try {
     const result = await runOnce(task, deps, async (commit) => {
-      // Killed before the last bytes, a run is proven not to have uploaded anything.
+      // A run that is killed before the last bytes has provably uploaded nothing.
       const beforeLastBytes = async (hash: string): Promise<void> => {
         upload.hash = hash;
         await commit();
@@ -170,7 +170,7 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
 }
 
 /**
- * The sha256 of a file: what the state file has of it, where the file has not changed since, else computed from its content.
+ * The sha256 of a file: as recorded in the state file if the file has not changed since, else computed from its content.
  * @throws LocalError when the state file or the file cannot be read
  */
 export async function identify(source: UploadSource, deps: UploadDeps): Promise<string> {
@@ -178,10 +178,10 @@ export async function identify(source: UploadSource, deps: UploadDeps): Promise<
 }
 
 /**
- * Uploads a file unless it is there, or may be. The service is not known to recognize a repeat, so the request is completed
- * only once a reservation is on disk: killed at any point, a later run knows what may have arrived.
- * @param onProgress called with how many bytes of the file were taken so far; begins again at 0 with every attempt
- * @returns what became of it; a failure is a result
+ * Uploads a file unless it was, or may have been, uploaded. The service may not recognize a repeat, so the request is
+ * completed only once a reservation is on disk: if this run is killed, a later run knows what may have arrived.
+ * @param onProgress called with the bytes of the file sent so far; starts again at 0 with every attempt
+ * @returns the outcome; failures are outcomes, too
  * @throws LocalError when the state file or the file cannot be read; nothing was sent then
  */
 export async function uploadOnce(
@@ -201,7 +201,7 @@ export async function uploadOnce(
   }
 }
 
-/** What would become of a file, without sending it; undefined where it would be uploaded. */
+/** The outcome of a file without sending it; undefined if it would be uploaded. */
 export async function lookUpUpload(request: UploadRequest, deps: UploadDeps): Promise<UploadOutcome | undefined> {
   return await outcomeFromLog({ ...request, deps, hash: request.hash }, true);
 }

@@ -3,9 +3,9 @@ import type { RecordFormat } from '../state/ledger.ts';
 import type { OnceRecord } from '../state/once-records.ts';
 import { fieldText, isText, isTextOrNull, type LogRecord } from '../state/record.ts';
 
-/** What makes an upload the same as another one. */
+/** What identifies an upload. */
 export interface UploadIdentity {
-  /** The base address of the service. */
+  /** The base URL of the service. */
   readonly origin: string;
   readonly kind: 'attachment' | 'document';
   readonly sha256: string;
@@ -14,7 +14,7 @@ export interface UploadIdentity {
 
 /** What the state file keeps of an upload. */
 export interface UploadSnapshot extends UploadIdentity {
-  /** The file as it was on this machine, so that it need not be read again to be known: see `fileStamp`. */
+  /** Shows that the file has not changed, without reading it again: see `fileStamp`. */
   readonly stamp: string | null;
 }
 
@@ -51,12 +51,12 @@ function shortHash(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts), 'utf8').digest('hex').slice(0, KEY_LENGTH);
 }
 
-/** The key of an upload: the same file is uploaded once under it. 24 hexadecimal digits. */
+/** The key of an upload, which is made at most once. 24 hexadecimal digits. */
 export function uploadKey({ origin, kind, sha256, filename }: UploadIdentity): string {
   return shortHash([origin, kind, sha256, filename]);
 }
 
-/** A file on this machine: where it is, and what changes when it is written to. */
+/** The path of a file, and the attributes that change when it is written to. */
 export interface FileFacts {
   /** Absolute. */
   readonly path: string;

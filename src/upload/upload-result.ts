@@ -77,8 +77,8 @@ function countByStatus(results: readonly UploadResult[]): Summary {
 }
 
 /** Whether the file was interrupted or not started, rather than failing itself. */
-function isUnfinished({ wasNotStarted: isLeftOut, error }: UploadResult): boolean {
-  return isLeftOut === true || error instanceof InterruptedError;
+function isUnfinished({ wasNotStarted, error }: UploadResult): boolean {
+  return wasNotStarted === true || error instanceof InterruptedError;
 }
 
 /** The results in one sentence: `2 uploaded, 1 failed.` */
@@ -90,17 +90,20 @@ export function summarizeUploads(results: readonly UploadResult[]): string {
   return `${parts.join(', ')}.`;
 }
 
-/** The message when "n of m files failed" would not be the whole truth. */
+/** The message if "n of m files failed" would be incomplete; undefined otherwise. */
 function describeMixedResults(results: readonly UploadResult[]): string | undefined {
   const all = results.length;
-  const left = results.filter(isUnfinished).length;
-  const { unknown, failed } = countByStatus(results);
-  const [lost, unbegun] = [failed - left, left === 0 ? '' : `, ${left} were not started`];
+  const unfinished = results.filter(isUnfinished).length;
+  const { unknown, failed: failedOrUnfinished } = countByStatus(results);
+  const failed = failedOrUnfinished - unfinished;
+  const notStarted = unfinished === 0 ? '' : `, ${unfinished} were not started`;
   const unrecorded = results.filter(({ status, error }) => status === 'uploaded' && error !== undefined).length;
-  if (unrecorded > 0 && unknown + failed === 0) return `${unrecorded} of ${all} files could not be recorded.`;
-  if (unknown === 0) return left === 0 ? undefined : `${lost} of ${all} files failed${unbegun}.`;
-  const said = `whether ${unknown} of ${all} files ${unknown === 1 ? 'was' : 'were'} uploaded`;
-  return lost + left === 0 ? `It is not known ${said}.` : `${lost} failed${unbegun}, and it is not known ${said}.`;
+  if (unrecorded > 0 && unknown + failedOrUnfinished === 0)
+    return `${unrecorded} of ${all} files could not be recorded.`;
+  if (unknown === 0) return unfinished === 0 ? undefined : `${failed} of ${all} files failed${notStarted}.`;
+  const question = `whether ${unknown} of ${all} files ${unknown === 1 ? 'was' : 'were'} uploaded`;
+  if (failedOrUnfinished === 0) return `It is not known ${question}.`;
+  return `${failed} failed${notStarted}, and it is not known ${question}.`;
 }
 
 /**

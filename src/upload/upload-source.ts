@@ -14,7 +14,7 @@ export interface UploadSource {
   readonly filename: string;
   /** The size of the file or the text. */
   readonly bytes: number;
-  /** See `fileStamp`; null for anything but a file that stays. */
+  /** See `fileStamp`; null for standard input and text. */
   readonly stamp: string | null;
   /** The content in order. @throws LocalError when it cannot be read, or changed since it was inspected */
   content(over: AbortSignal): AsyncIterable<Buffer>;
@@ -99,7 +99,7 @@ export async function* readOpenFile(file: FileHandle, inspected: FileFacts, over
   }
 }
 
-/** As `openContent`, of a file by its path. @throws LocalError also when it cannot be read */
+/** Like `readOpenFile`, for a file at a path. @throws LocalError also when it cannot be read */
 export async function* readFileContent(inspected: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
   let file: FileHandle;
   try {
@@ -132,7 +132,7 @@ export function fileForm(
   };
 }
 
-/** A document of a name and a text, sent as JSON (spec §4, endpoint 7; what JSON it takes is left open). */
+/** A document with a name and a text, sent as JSON (spec §4, endpoint 7, which does not define the JSON). */
 export function textSource(name: string, text: string): UploadSource {
   const bytes = Buffer.from(text);
   const escaped = Buffer.from(JSON.stringify(text).slice(1, -1));
@@ -169,11 +169,8 @@ export interface BodyHooks {
   readonly beforeLastBytes: (sha256: string, over: AbortSignal) => Promise<void>;
 }
 
-/** The body of one upload, which every attempt makes afresh out of the same form. Its chunks throw what the content and `beforeLast` throw. */
-export function createBody(
-  { form, content }: UploadSource,
-  { onProgress, beforeLastBytes: beforeLast }: BodyHooks,
-): StreamedBody {
+/** The body of one upload. Each attempt iterates its chunks anew, which throw what the content and `beforeLastBytes` throw. */
+export function createBody({ form, content }: UploadSource, { onProgress, beforeLastBytes }: BodyHooks): StreamedBody {
   const { contentType, head, tail, bytes, encode } = form();
   return {
     contentType,
@@ -194,7 +191,7 @@ export function createBody(
       }
       if (before.length > 0) yield before;
       if (over.aborted) return;
-      await beforeLast(hash.digest('hex'), over);
+      await beforeLastBytes(hash.digest('hex'), over);
       if (over.aborted) return;
       yield tail;
     },

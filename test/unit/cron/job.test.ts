@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CronJob, contentHash, cronKey, findDifferences, instructionsHash } from '../../../src/cron/job.ts';
-import { type ListedJob, matchContent, matchIdentity } from '../../../src/cron/matching.ts';
+import { type ListedJob, matchContent, matchIdentity } from '../../../src/cron/listed-job.ts';
 import { isSameSchedule } from '../../../src/cron/schedule.ts';
 import { anyText, writtenSchedule } from './arbitraries.ts';
 

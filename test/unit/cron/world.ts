@@ -6,7 +6,7 @@ import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
 import { createJobFinder } from '../../../src/cron/job-list.ts';
 import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
-import type { ListedJob } from '../../../src/cron/matching.ts';
+import type { ListedJob } from '../../../src/cron/listed-job.ts';
 import type { ReconcileAllDeps } from '../../../src/cron/reconcile-all.ts';
 import {
   CredentialsError,
