@@ -65,7 +65,7 @@ describe('chat setup', () => {
     expect(await it.posts()).toMatchObject([{ body: fields }]);
   });
 
-  test('people see the source, its routing, and whether it was created or reused', async () => {
+  test('the table shows the source, its routing, and whether it was created or reused', async () => {
     const it = await withAgents(['Support']);
     const made = await setUp(it, ['ext:acme', 'name:Support'], 'table');
     expect(made.stdout).toMatch(/^SOURCE: +src_\S+\nNAME: +API chat\nROUTING: +agent_inbox\nSTATUS: +created\n$/);
@@ -73,7 +73,7 @@ describe('chat setup', () => {
     expect(found.stdout).toMatch(/^src_\S+\tAPI chat\tagent_inbox\treused\n$/);
   });
 
-  test('an existing source that differs is not changed, with a note', async () => {
+  test('an existing source that differs is not changed but noted', async () => {
     const it = await withAgents(['Support']);
     await setUp(it, ['ext:acme', 'name:Support', '--no-reply-capable']);
     const asked = ['ext:acme', 'name:Support', '--routing-mode', 'session_workflow', '--name', 'Other'];
@@ -86,7 +86,7 @@ describe('chat setup', () => {
     expect((await setUp(it, [...asked, '-q'])).stderr).toBe('');
   });
 
-  test('defaults that were not asked for are no difference', async () => {
+  test('defaults that were not requested are not noted as differences', async () => {
     const it = await withAgents(['Support']);
     await setUp(it, ['ext:acme', 'name:Support', '--routing-mode', 'session_workflow', '--name', 'Web']);
     expect((await setUp(it, ['ext:acme', 'name:Support'])).stderr).toBe('');

@@ -15,7 +15,7 @@ const BERLIN = {
 };
 
 describe('cron create', () => {
-  test('posts the job as the spec has it, and answers in the fixed shape', async () => {
+  test('posts the job as the spec describes it and prints the documented JSON', async () => {
     const it = await schedules();
     const ran = await it.create(['-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -39,7 +39,7 @@ describe('cron create', () => {
     expect(readFileSync(it.state, 'utf8')).not.toContain('Sum up');
   });
 
-  test('the second try is blocked with 5 and sends nothing; with --ensure it is a success', async () => {
+  test('a repeat exits with 5 and sends nothing; with --ensure it exits with 0', async () => {
     const it = await schedules();
     await it.create();
     await it.forget();
@@ -58,7 +58,7 @@ describe('cron create', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('other content is blocked with the difference, with --ensure as well', async () => {
+  test('a job with other content is blocked and shows the differences, even with --ensure', async () => {
     const it = await schedules();
     await it.create();
     const words = ['create', '--agent', it.agent, '--name', 'daily', '--instructions', 'Other.', '--schedule'];
@@ -82,7 +82,7 @@ describe('cron create', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('the same by another spelling is the same', async () => {
+  test('a job spelled differently is the same job', async () => {
     const it = await schedules();
     await it.create();
     const ran = await it.cron(
@@ -121,7 +121,7 @@ describe('cron create', () => {
     expect(ran).toMatchObject({ code: 0, stdout: `${it.agent}\n` });
   });
 
-  test('the instructions come from the words, a file or standard input, exactly', async () => {
+  test('instructions from the command line, a file, or standard input are sent unchanged', async () => {
     const it = await schedules();
     const text = '# Weekly\n\nÜber  alles: "x" \\ ${y}\n';
     const words = ['create', '--agent', it.agent, '--schedule', '@daily'];
@@ -131,7 +131,7 @@ describe('cron create', () => {
     expect((await it.created()).map((body) => Object(body).instructions)).toEqual([text, text, text]);
   });
 
-  test('--dry-run says what would be done, and writes nothing, here or there', async () => {
+  test('--dry-run shows what would be done and writes nothing', async () => {
     const it = await schedules();
     const dry = await it.create(['--dry-run', '-o', 'json']);
     expect(dry.json()).toMatchObject({ status: 'planned', cron_job_id: null, key: expect.any(String) });
@@ -144,7 +144,7 @@ describe('cron create', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('a job that the service has and the state file does not know is adopted; another one of its name blocks', async () => {
+  test('a job that is only at the service is adopted; several of its name block', async () => {
     const it = await schedules();
     const id = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
     await it.forget();
@@ -162,7 +162,7 @@ describe('cron create', () => {
     expect(await it.created()).toHaveLength(2);
   });
 
-  test('a lost answer: 9, and the next create is blocked with 9, whatever the flags', async () => {
+  test('a lost response exits with 9 and blocks further creates, whatever the flags', async () => {
     const it = await schedules();
     await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
     const lost = await it.create(['-o', 'json']);
@@ -191,7 +191,7 @@ describe('cron create', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('people see a card; without a terminal it is a row', async () => {
+  test('the result is a card on a terminal and a row elsewhere', async () => {
     const it = await schedules();
     const shown = await it.create(['-o', 'table', '--color', 'never'], { columns: 100 });
     expect(shown.stdout).toMatch(
@@ -207,7 +207,7 @@ describe('cron create', () => {
   });
 });
 
-describe('mistakes: exit 2, and nothing is sent', () => {
+describe('a mistake exits with 2 and sends nothing:', () => {
   const without = (flag: string): string[] => {
     const words = JOB('agt_1');
     const at = words.indexOf(flag);
@@ -286,14 +286,14 @@ describe('mistakes: exit 2, and nothing is sent', () => {
     expect(existsSync(it.state)).toBe(false);
   });
 
-  test('blank instructions out of a file', async () => {
+  test('a file of blank instructions', async () => {
     const it = await schedules();
     const ran = await it.create(['--instructions', `@${write('blank.md', ' \n\n')}`]);
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--instructions is blank.') });
     expect(await it.posts()).toEqual([]);
   });
 
-  test('an agent or a space that there is not is exit 4, and nothing is written', async () => {
+  test('an unknown agent or space exits with 4', async () => {
     const it = await schedules();
     const by = (agent: string, space: string) => it.create(['--agent', agent, '--space', space]);
     expect(await by('name:Nobody', 'ext:acme')).toMatchObject({ code: 4, stderr: expect.stringContaining('Support') });
@@ -319,7 +319,7 @@ jobs:
   - { name: wire, instructions: x, schedule: { type: cron, data: { minute: '5', hour: '1' }, timezone: UTC } }
 `;
 
-  test('creates all jobs; JSON is an array in the order of the file', async () => {
+  test('creates all jobs and prints a JSON array in the order of the file', async () => {
     const it = await schedules();
     const file = write('jobs.yaml', MANY);
     const ran = await it.cron(['create', '-f', file, '-o', 'json']);
@@ -351,7 +351,7 @@ jobs:
     expect(await it.jobs()).toHaveLength(3);
   });
 
-  test('some blocked, some created: 10, and the table says which', async () => {
+  test('exits with 10 if some jobs are blocked, and the table shows which', async () => {
     const it = await schedules();
     await it.create();
     const ran = await it.cron(['create', '-f', write('jobs.yaml', MANY), '-o', 'table', '--color', 'never'], {
@@ -369,7 +369,7 @@ jobs:
     expect(ran.stderr).toContain('jobs.yaml:5 "daily": Job "daily" of agent');
   });
 
-  test('of several jobs whose outcome is unknown it says, once, how they are settled', async () => {
+  test('explains once how to reconcile several jobs of unknown outcome', async () => {
     const it = await schedules();
     await it.faults({ kind: 'reset', stage: 'after', on: POST });
     const ran = await it.cron(['create', '-f', write('jobs.yaml', MANY)]);
@@ -378,7 +378,7 @@ jobs:
     expect(ran.stderr.match(/partnerctl cron reconcile --state/g)).toHaveLength(1);
   });
 
-  test('all mistakes of all files are shown with their places, and nothing is sent', async () => {
+  test('reports all mistakes of all files with their positions, and sends nothing', async () => {
     const it = await schedules();
     const bad = write(
       'bad.yaml',
@@ -392,7 +392,7 @@ jobs:
     expect(await it.received()).toEqual([]);
   });
 
-  test('a file that is given twice is a mistake of its own, however it is spelled', async () => {
+  test('refuses a file that is given twice, however it is spelled', async () => {
     const it = await schedules();
     const file = write('jobs.yaml', MANY);
     const other = file.replace('/jobs.yaml', '/./jobs.yaml');
@@ -408,7 +408,7 @@ jobs:
     expect(await it.received()).toEqual([]);
   });
 
-  test('one job by its agent_id and by its name: found out before anything is posted', async () => {
+  test('refuses one job under its agent_id and its agent name before anything is posted', async () => {
     const it = await schedules();
     const job = "name: daily, instructions: x, schedule: '@daily'";
     const file = write(
@@ -423,7 +423,7 @@ jobs:
   test.each([
     [402, 6],
     [401, 3],
-  ])('a %i stops it: the rest is skipped, also where the list says nothing', async (status, code) => {
+  ])('a %i stops the run and skips the rest, even if the list is forbidden', async (status, code) => {
     const it = await schedules();
     await it.faults({ kind: 'status', status: 403, on: LIST }, { kind: 'status', status, on: POST });
     const jobs = Array.from(
@@ -437,7 +437,7 @@ jobs:
     expect(await it.created()).toHaveLength(statuses.filter((each) => each === 'failed').length);
   });
 
-  test('variables of the environment go into it, and --schema describes it', async () => {
+  test('a file may contain variables, and --schema describes it', async () => {
     const it = await schedules();
     const file = write(
       'jobs.yaml',

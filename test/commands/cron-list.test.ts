@@ -50,7 +50,7 @@ describe('cron list', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('people see words, the next run and the standing, and what to do about it', async () => {
+  test('the table shows the schedule in words, the next run, and the state, with advice on stderr', async () => {
     const { it } = await everyStanding();
     const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
@@ -79,7 +79,7 @@ describe('cron list', () => {
     expect(unknown.stdout).toBe('stranger\n');
   });
 
-  test('a job that was created only just and is not listed is not said to be gone', async () => {
+  test('a job that was just created and is not listed yet is not reported as gone', async () => {
     const { it } = await everyStanding();
     const listed = await it.cron(['list', '-o', 'json']);
     expect(listed.json<Listed[]>()[2]).toMatchObject({ name: 'removed', remote: false, status: 'unlisted' });
@@ -89,7 +89,7 @@ describe('cron list', () => {
     expect(ran.stderr).toContain('1 recorded just now and not listed yet');
   });
 
-  test('--local needs no network, no token and no address', async () => {
+  test('--local needs no network, token, or base URL', async () => {
     const { it, removed } = await everyStanding();
     for (const env of [{ PARTNER_TOKEN: undefined, PARTNER_BASE_URL: undefined }, { PARTNER_TOKEN: undefined }]) {
       const ran = await it.cron(['list', '--local', '-o', 'json'], { env });
@@ -108,7 +108,7 @@ describe('cron list', () => {
     expect(await it.cron(['list'], { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 3 });
   });
 
-  test('no jobs', async () => {
+  test('an empty list is explained in the table', async () => {
     const it = await schedules();
     expect(await it.cron(['list', '-o', 'json'])).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
     expect(await it.cron(['list', '-o', 'table'])).toMatchObject({
@@ -121,7 +121,7 @@ describe('cron list', () => {
     expect(await it.cron(['list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
-  test('lines of the state file that cannot be used are said with their numbers, and the rest is shown', async () => {
+  test('unusable lines of the state file are reported with their numbers, and the rest is shown', async () => {
     const { it } = await everyStanding();
     const { appendFileSync } = await import('node:fs');
     appendFileSync(it.state, '<<<<<<< ours\n{"type":"cron.created","torn');

@@ -20,7 +20,7 @@ async function withLost(made: boolean): Promise<Schedules & { readonly key: stri
 const NOW = ['--grace', '1ms'];
 
 describe('cron reconcile', () => {
-  test('adopts the one new job that matches, field by field; then create goes on', async () => {
+  test('adopts the one matching job, after which create works again', async () => {
     const it = await withLost(true);
     await it.make({ name: 'another' });
     const [job] = await it.jobs();
@@ -44,7 +44,7 @@ describe('cron reconcile', () => {
     expect(it.records()).toEqual(['cron.reserved', 'cron.unknown', 'cron.adopted']);
   });
 
-  test('one that is not listed stays open with 9; --assume-not-created waits for the grace and releases it', async () => {
+  test('a job that is not listed exits with 9, and --assume-not-created releases it after the grace period', async () => {
     const it = await withLost(false);
     const open = await it.cron(['reconcile', '-o', 'json']);
     expect(open.code).toBe(9);
@@ -66,7 +66,7 @@ describe('cron reconcile', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('several that match are never guessed; adopting one by hand settles it', async () => {
+  test('exits with 9 if several jobs match, until one is adopted by hand', async () => {
     const it = await withLost(true);
     const twin = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
     for (const more of [[], ['--assume-not-created', ...NOW]]) {
@@ -82,7 +82,7 @@ describe('cron reconcile', () => {
     expect(await it.cron(['reconcile'])).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('--key settles that job alone; a key that the file does not know is exit 4', async () => {
+  test('--key reconciles one job, and an unknown key exits with 4', async () => {
     const it = await withLost(true);
     await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
     await it.create(['--name', 'other']);
@@ -92,7 +92,7 @@ describe('cron reconcile', () => {
     expect(await it.cron(['reconcile', '--key', 'nope'])).toMatchObject({ code: 4, stdout: '' });
   });
 
-  test('without the list it says what can be done by hand', async () => {
+  test('exits with 3 and suggests adopt and forget if the list is forbidden', async () => {
     const it = await withLost(true);
     await it.faults({ kind: 'status', status: 403, on: 'GET' });
     const ran = await it.cron(['reconcile', '-o', 'json']);
@@ -100,7 +100,7 @@ describe('cron reconcile', () => {
     expect(ran.error().hint).toMatch(/cron adopt.* or .*cron forget/);
   });
 
-  test('nothing to do', async () => {
+  test('reports that there is nothing to reconcile', async () => {
     const it = await schedules();
     expect(await it.cron(['reconcile', '-o', 'table'])).toMatchObject({
       code: 0,
@@ -131,7 +131,7 @@ describe('cron adopt', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('what cannot be, or was not agreed to, is refused, and nothing is recorded', async () => {
+  test('refuses invalid, unknown, and unconfirmed jobs and records nothing', async () => {
     const it = await schedules();
     const id = await it.make({ name: 'stranger' });
     const named = ['--agent', it.agent, '--name', 'daily'];
@@ -157,7 +157,7 @@ describe('cron adopt', () => {
     expect(it.records()).toEqual([]);
   });
 
-  test('where the list cannot be read it says so, and takes your word', async () => {
+  test('adopts an unverified job with a warning if the list is forbidden', async () => {
     const it = await schedules();
     await it.faults({ kind: 'status', status: 403, on: 'GET' });
     const ran = await it.cron(['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes', '-o', 'json']);
@@ -170,7 +170,7 @@ describe('cron adopt', () => {
     ['fails in passing', { kind: 'status', status: 503 }, 8],
     ['is no list for once', { kind: 'garbage' }, 8],
     ['is refused with the token', { kind: 'status', status: 401 }, 3],
-  ])('where the list %s, nothing is recorded', async (_, fault, code) => {
+  ])('records nothing if the list %s', async (_, fault, code) => {
     const it = await schedules();
     await it.faults({ ...fault, on: 'GET' });
     const words = ['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes'];
@@ -178,7 +178,7 @@ describe('cron adopt', () => {
     expect(it.records()).toEqual([]);
   });
 
-  test('Ctrl-C while the list is read: nothing is recorded', async () => {
+  test('records nothing after Ctrl-C during the read of the list', async () => {
     const it = await schedules();
     await it.faults({ kind: 'stall', on: 'GET' });
     const signals = handSignals();
@@ -190,7 +190,7 @@ describe('cron adopt', () => {
     expect(it.records()).toEqual([]);
   });
 
-  test('where the list cannot be read, a job that the file knows by another name is not taken for this one', async () => {
+  test('refuses a job that the state file has under another name', async () => {
     const it = await schedules();
     await it.faults({ kind: 'status', status: 403, on: 'GET' });
     const made = (await it.create(['-o', 'json'])).json<JobAnswer>();
@@ -224,7 +224,7 @@ describe('cron forget', () => {
     expect(it.records()).toEqual(['cron.reserved', 'cron.created', 'cron.forgotten', 'cron.reserved', 'cron.created']);
   });
 
-  test('a job that the service still lists is adopted by the next create, not made again', async () => {
+  test('leads to an adoption by the next create if the service still lists the job', async () => {
     const it = await schedules();
     await it.create();
     await it.forget();
@@ -235,7 +235,7 @@ describe('cron forget', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('without a yes, or of a job that it does not know, it changes nothing', async () => {
+  test('changes nothing without a confirmation or for an unknown job', async () => {
     const it = await schedules();
     await it.create();
     const before = it.records();

@@ -12,7 +12,7 @@ interface Space {
 const PROVISION = '/automation/agent-templates/provision-space/';
 
 describe('spaces list', () => {
-  test.each([0, 1, 10_000])('is one JSON document with %i spaces, over as many pages as it takes', async (count) => {
+  test.each([0, 1, 10_000])('prints one JSON document with %i spaces from all pages', async (count) => {
     const { env, admin, received } = await service();
     if (count > 0) await admin('POST', '/spaces', { count, prefix: 'acme' });
     const ran = await run(['spaces', 'list', '-o', 'json'], { env });
@@ -33,7 +33,7 @@ describe('spaces list', () => {
     expect(ran.json()).toEqual(await spaces());
   });
 
-  test('says the same in every form', async () => {
+  test('prints the same in every format', async () => {
     const { env, admin, spaces } = await service();
     await admin('POST', '/spaces', { count: 250, prefix: 'acme' });
     const expected = await spaces();
@@ -58,14 +58,14 @@ describe('spaces list', () => {
     expect(rows[0]).toMatch(/^SPACE +EXTERNAL ID +NAME +DESCRIPTION +ORG-WIDE$/);
   });
 
-  test('PARTNER_OUTPUT chooses the form, and the flag wins over it', async () => {
+  test('the flag --output overrides PARTNER_OUTPUT', async () => {
     const { env } = await service();
     expect((await run(['spaces', 'list'], { env: { ...env, PARTNER_OUTPUT: 'json' } })).stdout).toBe('[]\n');
     const flag = await run(['spaces', 'list', '-o', 'ndjson'], { env: { ...env, PARTNER_OUTPUT: 'json' } });
     expect(flag).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('a terminal gets a table, and a word on stderr where there is nothing', async () => {
+  test('a terminal gets a table, or a notice on stderr if the list is empty', async () => {
     const { env } = await service();
     const ran = await run(['spaces', 'list'], { env, columns: 120 });
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'The token can access no spaces.\n' });
@@ -81,7 +81,7 @@ describe('spaces list', () => {
     for (const line of ran.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(40);
   });
 
-  test('--query works on the JSON form, in every output', async () => {
+  test('--query selects from the JSON form in every format', async () => {
     const { env, admin } = await service();
     await admin('POST', '/spaces', { count: 2, prefix: 'acme' });
     const query = ['spaces', 'list', '--query', '[].external_space_id'];
@@ -89,7 +89,7 @@ describe('spaces list', () => {
     expect((await run(query, { env })).stdout).toBe('acme-1\nacme-2\n');
   });
 
-  test('a query that is none costs no request', async () => {
+  test('an invalid query costs no request', async () => {
     const { env, received } = await service();
     const ran = await run(['spaces', 'list', '--query', '[}', '-o', 'json'], { env });
     expect(ran.code).toBe(2);
@@ -97,7 +97,7 @@ describe('spaces list', () => {
     expect(await received()).toEqual([]);
   });
 
-  test('-v writes a line for each request, and the answer stays as it is', async () => {
+  test('-v writes a line for each request and leaves stdout unchanged', async () => {
     const { env, admin } = await service();
     await admin('POST', '/spaces', { count: 101 });
     const quiet = await run(['spaces', 'list', '-o', 'json'], { env });
@@ -122,7 +122,7 @@ describe('agents list', () => {
     expect(rows.stdout).toBe(`${agents[0].agent_id}\tSupport\ttmpl_support\n`);
   });
 
-  test('names the candidates where nothing matches', async () => {
+  test('lists similar spaces if none matches', async () => {
     const { env, admin } = await service();
     await admin('POST', '/spaces', { count: 30, prefix: 'acme' });
     const ran = await run(['agents', 'list', 'ext:ACME-7', '-o', 'json'], { env });
@@ -134,7 +134,7 @@ describe('agents list', () => {
     expect(text).toContain('spaces list');
   });
 
-  test('names all of several matches, and asks for the id', async () => {
+  test('lists all matches and asks for the id', async () => {
     const { env, partner } = await service();
     const ids = await Promise.all(
       ['a', 'b'].map(async (id) => (await partner('POST', PROVISION, { body: provisionBody(id) })).json.space.space_id),
@@ -146,7 +146,7 @@ describe('agents list', () => {
     expect(candidates.toSorted()).toEqual(ids.toSorted());
   });
 
-  test('an id that the service does not know is 4, with what the service said', async () => {
+  test("an unknown id exits with 4 and shows the service's error", async () => {
     const { env } = await service();
     const ran = await run(['agents', 'list', 'spc_nowhere', '-o', 'json'], { env });
     expect(ran.code).toBe(4);
@@ -154,7 +154,7 @@ describe('agents list', () => {
     expect(ran.error().request_id).toMatch(/^req-/);
   });
 
-  test.each(['', '..', '.'])('%j is no id, and nothing is sent', async (id) => {
+  test.each(['', '..', '.'])('%j is not an id, and nothing is sent', async (id) => {
     const { env, received } = await service();
     expect((await run(['agents', 'list', id], { env })).code).toBe(2);
     expect(await received()).toEqual([]);
@@ -167,7 +167,7 @@ describe('agents list', () => {
   });
 });
 
-describe('what a failure ends with', () => {
+describe('a failed list', () => {
   test.each([
     [{ kind: 'status', status: 401 }, 3, 'credentials'],
     [{ kind: 'status', status: 403 }, 3, 'credentials'],
@@ -180,7 +180,7 @@ describe('what a failure ends with', () => {
     [{ kind: 'html' }, 8, 'service'],
     [{ kind: 'garbage' }, 8, 'unexpected_shape'],
     [{ kind: 'cut' }, 8, 'service'],
-  ])('%j is exit %i', async (fault, code, type) => {
+  ])('%j exits with %i', async (fault, code, type) => {
     const { env, faults, admin } = await service();
     await admin('POST', '/spaces', { count: 3 });
     await faults(fault);
@@ -208,7 +208,7 @@ describe('what a failure ends with', () => {
     expect(ran.error().hint).toContain('--timeout');
   });
 
-  test('a Retry-After past the deadline fails at once and says when to come back', async () => {
+  test('a Retry-After past the deadline fails at once and prints when to retry', async () => {
     const { env, faults, received } = await service();
     await faults({ kind: 'status', status: 429, retry_after: 600 });
     const ran = await run(['spaces', 'list', '--timeout', '10s', '-o', 'json'], { env });

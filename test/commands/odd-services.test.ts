@@ -23,7 +23,7 @@ async function answering(
 
 const POST = 'POST agent-templates/provision-space/';
 
-test('Ctrl-C between such an answer and that look: what was created is told as created', async () => {
+test('Ctrl-C before the agents are looked up still reports the space as created', async () => {
   const signals = handSignals();
   const { env } = await answering((line) => {
     if (line !== POST) return [];
@@ -39,7 +39,7 @@ test('Ctrl-C between such an answer and that look: what was created is told as c
   });
 });
 
-test('a list without external ids cannot be looked at: it posts, and says so', async () => {
+test('a list without external ids cannot be matched: the space is posted with a note', async () => {
   const { env, lines } = await answering((line) =>
     line === POST ? { space: { id: 'x' }, agents: [{ id: 1, name: 'Support' }] } : [{ space_id: 'x', name: 'Acme' }],
   );
@@ -48,7 +48,7 @@ test('a list without external ids cannot be looked at: it posts, and says so', a
   expect(lines).toEqual(['GET spaces/', POST]);
 });
 
-test('an answer that no reader understands is never repeated blindly', async () => {
+test('a POST with a response of unknown shape is not repeated', async () => {
   const { env, lines } = await answering((line) => (line === POST ? ['what is this'] : []));
   const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env, random: hasty });
   expect(ran.code).toBe(8);
@@ -56,7 +56,7 @@ test('an answer that no reader understands is never repeated blindly', async () 
   expect(lines.filter((line) => line === POST)).toHaveLength(1);
 });
 
-test('a list that cannot be read shows what came, and is no empty list', async () => {
+test('a list of unknown shape is an error that shows its keys', async () => {
   const { env } = await answering(() => ({ rows: 3, total: 3 }));
   const ran = await run(['spaces', 'list', '-o', 'json'], { env });
   expect(ran).toMatchObject({ code: 8, stdout: '' });

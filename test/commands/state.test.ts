@@ -69,7 +69,7 @@ describe('state path', () => {
     expect((await run(['state', 'path', '-o', 'json'], { env: { HOME } })).json()).toMatchObject({ exists: false });
   });
 
-  test('says what decided it', async () => {
+  test('names the setting that decides the path', async () => {
     const XDG_STATE_HOME = tempDirectory();
     const PARTNER_STATE = soundFile();
     const decided = async (words: string[], env: Record<string, string>) =>
@@ -93,7 +93,7 @@ describe('state path', () => {
     });
   });
 
-  test('prints the path of what cannot be used, too, and warns', async () => {
+  test('prints an unusable path with a warning', async () => {
     const directory = tempDirectory();
     const inFile = join(write('file', ''), 'state.jsonl');
     for (const [path, problem, exists] of [
@@ -107,7 +107,7 @@ describe('state path', () => {
     }
   });
 
-  test('a place below a file cannot be written', async () => {
+  test('a path below a file is not writable', async () => {
     const path = join(write('file', ''), 'deep', 'state.jsonl');
     expect((await run(['state', 'path', '--state', path, '-o', 'json'])).json()).toMatchObject({ writable: false });
   });
@@ -140,7 +140,7 @@ describe('state show', () => {
     );
   });
 
-  test('shows those of a type and of a key', async () => {
+  test('filters by type and key', async () => {
     const path = soundFile();
     const lines = async (...words: string[]) =>
       (await run(['state', 'show', '--state', path, '--query', '[].line', '-o', 'json', ...words])).json();
@@ -157,7 +157,7 @@ describe('state show', () => {
     expect(ran.json()).toMatchObject([{ line: 2, type: 'space', external_space_id: 'acme-001' }]);
   });
 
-  test('leaves nothing sound out of a damaged file, counts each record once, and warns of the rest', async () => {
+  test('shows every intact record of a damaged file once and warns of the other lines', async () => {
     const path = damagedFile();
     const ran = await run(['state', 'show', '--state', path, '-o', 'json', '-q']);
     expect(ran.code).toBe(0);
@@ -175,7 +175,7 @@ describe('state show', () => {
     expect(filtered).toMatchObject({ code: 0, stdout: '', stderr: ran.stderr });
   });
 
-  test('does not flood the terminal with warnings', async () => {
+  test('prints at most 20 warnings', async () => {
     const path = write('state.jsonl', `${'broken\n'.repeat(1_000)}${SPACE}\n`);
     const ran = await run(['state', 'show', '--state', path]);
     expect(ran.stdout).toContain('1001\t');
@@ -183,7 +183,7 @@ describe('state show', () => {
     expect(ran.stderr).toContain('980 more lines are ignored; `partnerctl state verify` names them all.');
   });
 
-  test('says where there is no file, and where there is no such record', async () => {
+  test('explains that there is no file or no such record', async () => {
     const missing = join(tempDirectory(), 'state.jsonl');
     expect(await run(['state', 'show', '--state', missing], { columns: 80 })).toMatchObject({
       code: 0,
@@ -208,7 +208,7 @@ interface Verified {
 }
 
 describe('state verify', () => {
-  test('a sound file ends with 0', async () => {
+  test('an intact file exits with 0', async () => {
     const path = soundFile();
     const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -229,7 +229,7 @@ describe('state verify', () => {
     });
   });
 
-  test('so does one whose lines a merge repeated', async () => {
+  test('a file with lines repeated by a merge exits with 0', async () => {
     const path = write('state.jsonl', [SPACE, RESERVED, SPACE, CREATED, SPACE, RESERVED, ''].join('\n'));
     const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
     expect(ran.code).toBe(0);
@@ -240,7 +240,7 @@ describe('state verify', () => {
     });
   });
 
-  test('a damaged one ends with 1; everything is named by its line, and the rest is counted', async () => {
+  test('a damaged file exits with 1, and every unusable line is named', async () => {
     const path = damagedFile();
     const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
     expect(ran.code).toBe(1);
@@ -281,13 +281,13 @@ describe('state verify', () => {
     ],
     ['a newer record', [SPACE, newerLine()], /^Update partnerctl.*$/],
     ['a torn end', [SPACE, CREATED.slice(0, 30)], /^Restore the complete lines.*$/],
-  ])('advises on what there is and on nothing else: %s', async (_, lines, hint) => {
+  ])('the hint covers only the damage found: %s', async (_, lines, hint) => {
     const ran = await run(['state', 'verify', '--state', write('state.jsonl', lines.join('\n')), '-o', 'json']);
     expect(ran.code).toBe(1);
     expect(ran.error().hint).toMatch(hint);
   });
 
-  test('counts the tails beside it', async () => {
+  test('counts the checkpoint files beside the state file', async () => {
     const path = soundFile();
     mkdirSync(`${path}.tails`);
     for (const name of ['a', 'b']) writeFileSync(join(`${path}.tails`, name), line('tail', name));
@@ -306,7 +306,7 @@ describe('state verify', () => {
   });
 });
 
-describe('what is no state file', () => {
+describe('a path that is not a state file', () => {
   const places: readonly (readonly [what: string, make: () => string, why: string])[] = [
     ['a directory', tempDirectory, 'It is a directory.'],
     [
@@ -339,7 +339,7 @@ describe('what is no state file', () => {
     ],
   ];
 
-  test.each(places)('is said to be %s', async (_, make, why) => {
+  test.each(places)('is reported as %s', async (_, make, why) => {
     const path = make();
     for (const words of ['show', 'verify']) {
       const ran = await run(['state', words, '--state', path, '-o', 'json']);

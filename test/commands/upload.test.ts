@@ -8,19 +8,34 @@ import {
   readFileSync,
   renameSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
-import { handSignals, run, tempDirectory } from '../helpers/run.ts';
+import { handSignals, type Ran, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { ATTACHMENTS, downloadContent, sha256 } from '../sandbox/uploads.ts';
 import { type UploadAnswer, uploads } from './uploads.ts';
 
+const LARGE = 20_000_000;
+
+/** Counts what this process has read and written. */
+const OWN_IO = '/proc/self/io';
+
+function bytesRead(): number {
+  return Number(/^rchar: (\d+)/m.exec(readFileSync(OWN_IO, 'utf8'))?.[1]);
+}
+
+function statuses(ran: Ran): string[] {
+  return ran.json<UploadAnswer[]>().map(({ status }) => status);
+}
+
 describe('upload', () => {
-  test('sends a file as a form, and answers in the fixed shape', async () => {
+  test('sends a file as a form and prints the documented JSON', async () => {
     const it = await uploads();
     const bytes = Buffer.from([0, 255, 13, 10, 45, 45, 120]);
     const file = write('report.pdf', bytes, it.directory);
@@ -36,7 +51,7 @@ describe('upload', () => {
     expect((await it.posts()).map(({ path }) => path)).toEqual([`/v1${ATTACHMENTS}`]);
   });
 
-  test('in every format the same', async () => {
+  test('prints the same results in every format', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     const [json, ndjson, yaml, tsv, table, query] = [
@@ -60,7 +75,7 @@ describe('upload', () => {
     expect(await it.kept()).toHaveLength(1);
   });
 
-  test('JSON and tables are in the order of the words, however the files come through', async () => {
+  test('results are in the order of the arguments, whichever file is done first', async () => {
     const it = await uploads();
     const files = ['c', 'a', 'b', 'd'].map((name) => write(name, name, it.directory));
     await it.faults({ kind: 'delay', ms: 200, on: 'POST', times: 1 });
@@ -68,7 +83,7 @@ describe('upload', () => {
     expect(ran.json<UploadAnswer[]>().map(({ file }) => file)).toEqual(files);
   });
 
-  test('documents, extra fields and types', async () => {
+  test('sends documents, extra fields, and content types', async () => {
     const it = await uploads();
     const file = write('notes.md', '# Notes', it.directory);
     const fields = ['--field', 'purpose=help', '--field', 'purpose=', '--field', 'a"b=x=y\r\n'];
@@ -85,7 +100,7 @@ describe('upload', () => {
     ]);
   });
 
-  test('a document from a text goes as JSON, and once', async () => {
+  test('a document from a text is sent as JSON, once', async () => {
     const it = await uploads();
     const text = 'Opening hours:\n"9 to 5" \u2028 日本 \\ \u0000';
     const words = ['--as', 'document', '--name', 'faq "1".md', '--text', text, '-o', 'json'];
@@ -99,7 +114,7 @@ describe('upload', () => {
     expect(await it.kept()).toHaveLength(1);
   });
 
-  test('standard input needs a name, and leaves nothing behind', async () => {
+  test('standard input is uploaded under --filename and leaves no temporary file', async () => {
     const it = await uploads();
     // In the one that all share, tests of other processes keep theirs.
     const temporary = tempDirectory();
@@ -115,7 +130,7 @@ describe('upload', () => {
     expect(left.filter((name) => name.includes('partnerctl-upload-'))).toEqual([]);
   });
 
-  test('the state file shows which file has which id', async () => {
+  test('state show lists the id of each file', async () => {
     const it = await uploads();
     await it.upload([write('faq.md', 'hello')]);
     const [kept] = await it.kept();
@@ -128,7 +143,7 @@ describe('upload', () => {
     ]);
   });
 
-  test('standard input for which there is no temporary directory is a failure of this machine', async () => {
+  test('standard input without a temporary directory is a local error', async () => {
     const it = await uploads();
     vi.stubEnv('TMPDIR', join(it.directory, 'gone'));
     try {
@@ -141,18 +156,21 @@ describe('upload', () => {
     }
   });
 
-  test('a token and a file cannot both come from standard input', async () => {
+  test.each<[string, readonly string[]]>([
+    ['file', ['-', '--filename', 'x']],
+    ['text', ['--text', '-', '--as', 'document', '--name', 'x']],
+  ])('a token and a %s cannot both come from standard input', async (what, words) => {
     const it = await uploads();
-    const words = ['-', '--filename', 'x', '--token-file', '-', '-o', 'json'];
-    const ran = await it.upload(words, { stdin: 'x', env: { PARTNER_TOKEN: undefined } });
+    const options = { stdin: 'x', env: { PARTNER_TOKEN: undefined } };
+    const ran = await it.upload([...words, '--token-file', '-', '-o', 'json'], options);
     expect(ran.code).toBe(2);
-    expect(ran.error().message).toBe('Standard input cannot be both the file and the token.');
+    expect(ran.error().message).toBe(`Standard input cannot be both the ${what} and the token.`);
   });
 
   test.each<[string, readonly string[]]>([
     ['a file', ['-', '--filename', 'x']],
     ['a text', ['--text', '-', '--as', 'document', '--name', 'x']],
-  ])('without a token, standard input is left as it is: %s', async (_, words) => {
+  ])('standard input is not read without a token: %s', async (_, words) => {
     const it = await uploads();
     vi.stubEnv('TMPDIR', join(it.directory, 'gone'));
     try {
@@ -163,14 +181,6 @@ describe('upload', () => {
     } finally {
       vi.unstubAllEnvs();
     }
-  });
-
-  test('a token and a text cannot both come from standard input', async () => {
-    const it = await uploads();
-    const words = ['--text', '-', '--as', 'document', '--name', 'x', '--token-file', '-', '-o', 'json'];
-    const ran = await it.upload(words, { stdin: 'x', env: { PARTNER_TOKEN: undefined } });
-    expect(ran.code).toBe(2);
-    expect(ran.error().message).toBe('Standard input cannot be both the text and the token.');
   });
 
   test.each([
@@ -206,7 +216,7 @@ describe('upload', () => {
     [['--text', 'x', '--as', 'document', '--name', 'y', '--include', '*'], /--include goes with directories/],
     [['-', '--filename', 'y', '--recursive'], /--recursive goes with directories/],
     [['-', '--filename', 'y', '--exclude', '*'], /--exclude goes with directories/],
-  ])('%j is refused with 2, and nothing is received', async (words, said) => {
+  ])('%j exits with 2, and nothing is sent', async (words, said) => {
     const it = await uploads();
     const ran = await it.upload([...words, '-o', 'json'], { stdin: 'x' });
     expect(ran.code).toBe(2);
@@ -217,8 +227,8 @@ describe('upload', () => {
   });
 });
 
-describe('what cannot be uploaded is named before anything is sent', () => {
-  test('a directory, a pipe, a device, a dangling link and what is not there, all at once', async () => {
+describe('an argument that cannot be uploaded is named before anything is sent', () => {
+  test('a directory, a pipe, a device, a broken link, and a missing file are reported at once', async () => {
     const it = await uploads();
     const good = write('good', 'good', it.directory);
     const pipe = join(it.directory, 'pipe');
@@ -246,7 +256,7 @@ describe('what cannot be uploaded is named before anything is sent', () => {
     expect(shown.stderr).toContain('gone\\x1b[2J');
   });
 
-  test.skipIf(process.getuid?.() === 0)('a file that may not be read', async () => {
+  test.skipIf(process.getuid?.() === 0)('a file without read permission exits with 2', async () => {
     const it = await uploads();
     const file = write('secret', 'x', it.directory);
     chmodSync(file, 0o000);
@@ -257,7 +267,7 @@ describe('what cannot be uploaded is named before anything is sent', () => {
 });
 
 describe('directories', () => {
-  test('everything below, or what the patterns leave, each file once', async () => {
+  test('all files below a directory, or those the patterns select, are uploaded once', async () => {
     const it = await uploads();
     mkdirSync(join(it.directory, 'sub', 'deep'), { recursive: true });
     const texts = { 'a.pdf': 'a', 'b.txt': 'b', '.hidden.pdf': 'h', 'sub/c.pdf': 'c', 'sub/deep/d.pdf': 'd' };
@@ -281,8 +291,8 @@ describe('directories', () => {
   });
 });
 
-describe('what was uploaded', () => {
-  test('is known again after a touch, under another path, not under another name or as another kind', async () => {
+describe('an uploaded file', () => {
+  test('is skipped after a touch or a move, and uploaded under another name or as a document', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     const [first] = (await it.upload([file, '-o', 'json'])).json<UploadAnswer[]>();
@@ -307,7 +317,7 @@ describe('what was uploaded', () => {
     expect(await it.kept()).toHaveLength(4);
   });
 
-  test('is not taken for what is written in its place, though its length and time are the same', async () => {
+  test('is uploaded again if its content was replaced, even if length and time are the same', async () => {
     const it = await uploads();
     const file = write('a.txt', 'one', it.directory);
     utimesSync(file, new Date(0), new Date(0));
@@ -319,7 +329,7 @@ describe('what was uploaded', () => {
     ]);
   });
 
-  test('goes up again with --force, and that one counts from then on', async () => {
+  test('is uploaded again with --force, and the new id counts', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     const [first] = (await it.upload([file, '-o', 'json'])).json<UploadAnswer[]>();
@@ -330,7 +340,7 @@ describe('what was uploaded', () => {
     expect(await it.kept()).toHaveLength(2);
   });
 
-  test('a dry run says what would be done, sends nothing and writes nothing', async () => {
+  test('is skipped in a dry run, which sends and writes nothing', async () => {
     const it = await uploads();
     const [known, fresh] = [write('a.txt', 'a', it.directory), write('b.txt', 'b', it.directory)];
     await it.upload([known]);
@@ -347,7 +357,7 @@ describe('what was uploaded', () => {
     expect(readFileSync(it.state, 'utf8')).toBe(before);
   });
 
-  test('the state file holds ids and hashes, not paths, contents or the token', async () => {
+  test('leaves ids and hashes in the state file, but no path, content, field, or token', async () => {
     const it = await uploads();
     await it.upload([write('name.txt', 'the content itself', it.directory), '--field', 'secret=value-of-a-field']);
     const text = readFileSync(it.state, 'utf8');
@@ -358,9 +368,69 @@ describe('what was uploaded', () => {
   });
 });
 
+describe('several files', () => {
+  test('files of the same name and content are uploaded once, however many run concurrently', async () => {
+    const it = await uploads();
+    const { directory } = it;
+    for (let index = 0; index < 12; index += 1) {
+      mkdirSync(join(directory, `d${index}`));
+      writeFileSync(join(directory, `d${index}`, '__init__.py'), '');
+      writeFileSync(join(directory, `d${index}`, 'x.txt'), index % 2 === 0 ? 'even' : 'odd!');
+    }
+    const ran = await it.upload([directory, '-r', '--concurrency', '8', '-o', 'json']);
+    expect({ code: ran.code, statuses: statuses(ran).toSorted() }).toEqual({
+      code: 0,
+      statuses: [...Array.from({ length: 21 }, () => 'skipped'), 'uploaded', 'uploaded', 'uploaded'],
+    });
+    expect(await it.kept()).toHaveLength(3);
+  });
+
+  test('the text of a document may come from a file or standard input', async () => {
+    const it = await uploads();
+    const document = ['--as', 'document', '--name', 'faq.md', '--text'];
+    await it.upload([...document, `@${write('faq.txt', 'from a file')}`]);
+    await it.upload([...document, '-'], { stdin: 'piped' });
+    expect(await it.kept()).toMatchObject([{ sha256: sha256('from a file') }, { sha256: sha256('piped') }]);
+    expect((await it.upload([...document, '@'])).code).toBe(2);
+  });
+
+  test.skipIf(!existsSync(OWN_IO))('files that share name and length are not read again (needs /proc)', async () => {
+    const it = await uploads();
+    const paths = ['a', 'b'].map(() => write('large.bin', ''));
+    for (const path of paths) truncateSync(path, LARGE);
+    expect(statuses(await it.upload([...paths, '-o', 'json'])).toSorted()).toEqual(['skipped', 'uploaded']);
+    const before = bytesRead();
+    expect(statuses(await it.upload([...paths, '-o', 'json']))).toEqual(['skipped', 'skipped']);
+    expect(bytesRead() - before).toBeLessThan(LARGE);
+  });
+
+  test.skipIf(!existsSync(OWN_IO))('after a 402 no file of the same name is read (needs /proc)', async () => {
+    const it = await uploads();
+    const paths = Array.from({ length: 6 }, () => write('large.bin', ''));
+    for (const path of paths) truncateSync(path, LARGE);
+    await it.faults({ kind: 'status', status: 402, on: 'POST' });
+    const before = bytesRead();
+    const ran = await it.upload([...paths, '--concurrency', '1', '-o', 'json']);
+    expect({ code: ran.code, statuses: statuses(ran) }).toEqual({ code: 6, statuses: paths.map(() => 'failed') });
+    // One file is read twice, to hash and to send it; the sandbox in this process reads some of it, too.
+    expect(bytesRead() - before).toBeLessThan(4 * LARGE);
+  });
+
+  test('a note says that fields and types do not change an earlier upload', async () => {
+    const it = await uploads();
+    const path = write('a.txt', 'one');
+    await it.upload([path]);
+    const again = await it.upload([path, '--field', 'kind=manual', '-o', 'json']);
+    expect(statuses(again)).toEqual(['skipped']);
+    expect(again.stderr).toMatch(/Skipped files keep the fields .* add --force/);
+    expect((await it.upload([path])).stderr).toBe('');
+    expect((await it.upload([write('b.txt', 'two'), '--field', 'kind=manual'])).stderr).toBe('');
+  });
+});
+
 describe('names', () => {
   test.each(['a"b\r\nX: y.txt', '日本語.pdf', 'a\\b%22.txt', '\u001b[31mred\u202e.txt', ' spaces .txt', '-dash.txt'])(
-    '%j arrives as it is, exact in JSON and harmless in the table',
+    '%j arrives unchanged, is exact in JSON, and is escaped in the table',
     async (name) => {
       const it = await uploads();
       const file = write(name, 'x', it.directory);
@@ -377,7 +447,7 @@ describe('names', () => {
     },
   );
 
-  test('of a path only the last part is told to the service', async () => {
+  test('only the last part of a path is sent', async () => {
     const it = await uploads();
     mkdirSync(join(it.directory, 'a', 'b'), { recursive: true });
     write('x', 'x', it.directory);
@@ -386,7 +456,7 @@ describe('names', () => {
     expect(await it.kept()).toMatchObject([{ filename: 'x' }]);
   });
 
-  test('--filename is taken as it is given', async () => {
+  test('--filename is sent as given', async () => {
     const it = await uploads();
     await it.upload(['-', '--filename', '../../x'], { stdin: 'x' });
     expect(await it.kept()).toMatchObject([{ filename: '../../x' }]);
@@ -394,7 +464,7 @@ describe('names', () => {
 });
 
 describe('failures', () => {
-  test('a single one has its own exit code; some of several are 10, with each named', async () => {
+  test('a single failure has its own exit code; some of several exit with 10 and are named', async () => {
     const it = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.set({ max_file_attachment_bytes: 1_000 });
@@ -409,19 +479,19 @@ describe('failures', () => {
     await it.faults({ kind: 'status', status: 422, on: 'POST', times: 1 });
     const several = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
     expect(several.code).toBe(10);
-    expect(several.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['failed', 'uploaded', 'uploaded']);
+    expect(statuses(several)).toEqual(['failed', 'uploaded', 'uploaded']);
     expect(several.error()).toMatchObject({
       message: '1 of 3 files failed.',
       details: { uploaded: 2, skipped: 0, planned: 0, unknown: 0, failed: 1 },
     });
     const again = await it.upload([...files, '-o', 'json']);
-    expect(again.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['uploaded', 'skipped', 'skipped']);
+    expect(statuses(again)).toEqual(['uploaded', 'skipped', 'skipped']);
   });
 
   test.each([
     [402, 6],
     [401, 3],
-  ])('%i stops the rest', async (status, code) => {
+  ])('%i stops the run', async (status, code) => {
     const it = await uploads();
     const files = ['a', 'b', 'c', 'd'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.faults({ kind: 'status', status, on: 'POST' });
@@ -431,7 +501,7 @@ describe('failures', () => {
     expect(ran.json<UploadAnswer[]>().map(({ status: each }) => each)).toEqual(Array(4).fill('failed'));
   });
 
-  test('a lost answer is unknown, ends with 9, and only --retry-unknown repeats it', async () => {
+  test('a lost response exits with 9, and only --retry-unknown sends the file again', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     await it.faults({ kind: 'reset', stage: 'after', on: 'POST', times: 1 });
@@ -449,7 +519,7 @@ describe('failures', () => {
     expect(await it.kept()).toHaveLength(2);
   });
 
-  test('a state file that cannot be written keeps a file from being completed at the service', async () => {
+  test('a file is not completed at the service if the state file cannot be written', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     for (const state of [join(write('file', 'x'), 'state.jsonl'), it.directory]) {
@@ -460,7 +530,7 @@ describe('failures', () => {
     }
   });
 
-  test('a state file that can be read but not written is noticed before a byte is sent', async () => {
+  test('a state file that can be read but not written is noticed before anything is sent', async () => {
     const it = await uploads();
     const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
     symlinkSync(join(it.directory, 'nowhere', 'state.jsonl'), it.state);
@@ -474,7 +544,7 @@ describe('failures', () => {
     expect(planned).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('damaged lines are said once, and do not keep sound ones from counting', async () => {
+  test('a damaged line of the state file causes one warning, and the others count', async () => {
     const it = await uploads();
     const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.upload([files[0] ?? '']);
@@ -485,10 +555,10 @@ describe('failures', () => {
     const ran = await it.upload([...files, '-o', 'json']);
     expect(ran.code).toBe(0);
     expect(ran.stderr.match(/is ignored/g)).toHaveLength(1);
-    expect(ran.json<UploadAnswer[]>().map(({ status }) => status)).toEqual(['skipped', 'uploaded']);
+    expect(statuses(ran)).toEqual(['skipped', 'uploaded']);
   });
 
-  test('without a network nothing is sent and the next run uploads', async () => {
+  test('without a network the run exits with 8, and the next one uploads', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     const away = await it.upload([file, '--retries', '0', '-o', 'json'], {
@@ -499,7 +569,7 @@ describe('failures', () => {
     expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'uploaded' }]);
   });
 
-  test('an interruption in the middle of a file completes nothing, and says what is left', async () => {
+  test('an interruption in the middle of a file completes nothing and says how to continue', async () => {
     const it = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.faults({ kind: 'stall', on: 'POST', skip: 1 });
