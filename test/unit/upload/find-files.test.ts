@@ -22,11 +22,24 @@ function tree(...paths: string[]): string {
   return directory;
 }
 
+function fifo(directory: string): string {
+  const path = join(directory, 'pipe');
+  execFileSync('mkfifo', [path]);
+  return path;
+}
+
+/** A symbolic link `link` to this target. */
+function linkTo(target: string): string {
+  const path = join(tempDirectory(), 'link');
+  symlinkSync(target, path);
+  return path;
+}
+
 async function names(words: readonly string[], options: FindOptions): Promise<string[]> {
   return (await findFiles(words, options)).map(({ filename }) => filename);
 }
 
-/** What is wrong with each of the words, without the directory. */
+/** The complaints about these arguments, without their directories. */
 async function complaints(words: readonly string[], options = PLAIN): Promise<string[]> {
   try {
     await findFiles(words, options);
@@ -38,15 +51,24 @@ async function complaints(words: readonly string[], options = PLAIN): Promise<st
   return [];
 }
 
-describe('what is named and is no file is refused by name:', () => {
-  it('a FIFO, which is not even opened', async () => {
-    const path = join(tempDirectory(), 'pipe');
-    execFileSync('mkfifo', [path]);
-    expect(await complaints([path])).toEqual(['pipe: it is a pipe (FIFO), not a file']);
-  });
-
-  it('a device', async () => {
-    expect(await complaints(['/dev/zero'])).toEqual(['zero: it is a device, not a file']);
+describe('an argument that is not a file is refused by name:', () => {
+  it.each<[string, () => string, string | RegExp]>([
+    ['a FIFO, which is not opened', () => fifo(tempDirectory()), 'pipe: it is a pipe (FIFO), not a file'],
+    ['a device', () => '/dev/zero', 'zero: it is a device, not a file'],
+    ['a directory without --recursive', () => tree('docs/a.txt'), /: it is a directory; add --recursive to upload the/],
+    ['a missing file', () => join(tempDirectory(), 'none'), 'none: there is no such file or directory'],
+    ['a link to a missing file', () => linkTo('nowhere'), 'link: it is a broken symbolic link'],
+    ['a link to itself', () => linkTo('link'), 'link: it is a symbolic link that points to itself'],
+    [
+      'a path below a file',
+      () => join(tree('a.txt'), 'a.txt', 'b'),
+      'b: a part of its path is a file, not a directory',
+    ],
+    ['a file with a slash', () => `${tree('a.txt')}/a.txt/`, ': a part of its path is a file, not a directory'],
+    ['an empty argument', () => '', '"": it is not a file name'],
+  ])('%s', async (_, make, complaint) => {
+    const expected = typeof complaint === 'string' ? complaint : expect.stringMatching(complaint);
+    expect(await complaints([make()])).toEqual([expected]);
   });
 
   it('a socket', async () => {
@@ -60,43 +82,8 @@ describe('what is named and is no file is refused by name:', () => {
     expect(await complaints([path])).toEqual(['socket: it is a socket, not a file']);
   });
 
-  it('a directory, without --recursive', async () => {
-    expect(await complaints([tree('docs/a.txt')])).toEqual([
-      expect.stringMatching(/: it is a directory; add --recursive to upload the files in it$/),
-    ]);
-  });
-
-  it('what is not there, and a link to it', async () => {
-    const directory = tempDirectory();
-    symlinkSync('nowhere', join(directory, 'dangling'));
-    expect(await complaints([join(directory, 'none'), join(directory, 'dangling')])).toEqual([
-      'none: there is no such file or directory',
-      'dangling: it is a broken symbolic link',
-    ]);
-  });
-
-  it('a link to itself', async () => {
-    const directory = tempDirectory();
-    symlinkSync('circle', join(directory, 'circle'));
-    expect(await complaints([join(directory, 'circle')])).toEqual([
-      'circle: it is a symbolic link that points to itself',
-    ]);
-  });
-
-  it('what is below a file', async () => {
-    const directory = tree('a.txt');
-    expect(await complaints([join(directory, 'a.txt', 'b')])).toEqual([
-      'b: a part of its path is a file, not a directory',
-    ]);
-    expect(await complaints([`${directory}/a.txt/`])).toEqual([': a part of its path is a file, not a directory']);
-  });
-
-  it('nothing at all', async () => {
-    expect(await complaints([''])).toEqual(['"": it is not a file name']);
-  });
-
-  // The file system of macOS takes no such name.
-  it.skipIf(process.platform === 'darwin')('a name that is not UTF-8, which Node cannot tell whole', async () => {
+  // The file system of macOS does not accept such a name.
+  it.skipIf(process.platform === 'darwin')('a name that is not UTF-8', async () => {
     const directory = tree('a.txt');
     const name = Buffer.concat([Buffer.from(`${directory}/b`), Buffer.from([0xff])]);
     writeFileSync(name, 'b');
@@ -111,13 +98,13 @@ describe('what is named and is no file is refused by name:', () => {
     expect(await complaints([directory], RECURSIVE)).toEqual([why]);
   });
 
-  it('a directory with nothing in it', async () => {
+  it('an empty directory', async () => {
     expect(await complaints([tempDirectory()], RECURSIVE)).toEqual([expect.stringMatching(/it contains no file$/)]);
   });
 
-  it('all of them at once, those in directories too, though the others are in order', async () => {
+  it('all of them are reported at once, also those in directories', async () => {
     const directory = tree('docs/a.txt', 'b.txt');
-    execFileSync('mkfifo', [join(directory, 'docs', 'pipe')]);
+    fifo(join(directory, 'docs'));
     symlinkSync('nowhere', join(directory, 'docs', 'dangling'));
     const words = [join(directory, 'docs'), join(directory, 'b.txt'), join(directory, 'none')];
     expect(await complaints(words, RECURSIVE)).toEqual([
@@ -127,8 +114,8 @@ describe('what is named and is no file is refused by name:', () => {
     ]);
   });
 
-  // Whoever runs the tests may be allowed to read everything, so that somebody else has to try.
-  it.skipIf(process.getuid?.() !== 0)('a file that may not be read, and a directory (needs root)', async () => {
+  // Root may read everything, so another user has to try.
+  it.skipIf(process.getuid?.() !== 0)('a file and a directory without read permission (needs root)', async () => {
     const directory = tree('secret.txt', 'closed/a.txt');
     chmodSync(directory, 0o755);
     chmodSync(join(directory, 'secret.txt'), 0o600);
@@ -151,7 +138,7 @@ describe('what is named and is no file is refused by name:', () => {
   });
 });
 
-it('directories are left out with all that is in them, also what cannot be read there', async () => {
+it('excluded directories are skipped with all their content, readable or not', async () => {
   const directory = tree('.git/config', 'a/node_modules/x.js', 'a/b.txt', 'build/out/c.txt', 'c.txt');
   symlinkSync('nowhere', join(directory, '.git', 'dangling'));
   const exclude = ['.git', 'node_modules/', 'build/out'];
@@ -177,45 +164,45 @@ describe('files', () => {
     expect(await names([directory], RECURSIVE)).toEqual([name]);
   });
 
-  it('that are linked to are taken, under the name of the link', async () => {
+  it('named by a link are found under the name of the link', async () => {
     const directory = tree('real.txt');
     symlinkSync('real.txt', join(directory, 'link.txt'));
     const [found] = await findFiles([join(directory, 'link.txt')], PLAIN);
     expect(found).toMatchObject({ filename: 'link.txt', bytes: 8, path: join(directory, 'real.txt') });
   });
 
-  it('that are named twice, in whatever way, are taken once', async () => {
+  it('named twice are found once, however they are spelled', async () => {
     const directory = tree('docs/a.txt', 'docs/b.txt');
     const path = join(directory, 'docs', 'a.txt');
     const words = [path, path, `${directory}/docs/../docs/./a.txt`, join(directory, 'docs')];
     expect(await names(words, RECURSIVE)).toEqual(['a.txt', 'b.txt']);
   });
 
-  it('with two names of their own are two', async () => {
+  it('with two hard links are two', async () => {
     const directory = tree('a.txt');
     linkSync(join(directory, 'a.txt'), join(directory, 'b.txt'));
     expect(await names([directory], RECURSIVE)).toEqual(['a.txt', 'b.txt']);
   });
 
-  it('that are named by a link, too, go under both names', async () => {
+  it('that a link in the directory points to are found under both names', async () => {
     const directory = tree('a.txt');
     symlinkSync('a.txt', join(directory, 'current'));
     expect(await names([directory], RECURSIVE)).toEqual(['a.txt', 'current']);
   });
 
-  it('of 0 and of 5 GiB have their length', async () => {
+  it('of 0 bytes and of 5 GiB have their length', async () => {
     const directory = tree('empty', 'sparse');
     truncateSync(join(directory, 'empty'), 0);
     truncateSync(join(directory, 'sparse'), 5 * 1024 ** 3);
     expect((await findFiles([directory], RECURSIVE)).map(({ bytes }) => bytes)).toEqual([0, 5_368_709_120]);
   });
 
-  it('come by name also where there are more than are looked at together', async () => {
+  it('are sorted by name, also if there are more than are examined concurrently', async () => {
     const all = Array.from({ length: 100 }, (_, index) => `f${String(index).padStart(3, '0')}.txt`);
     expect(await names([tree(...all)], RECURSIVE)).toEqual(all);
   });
 
-  it('come in the order of the words, and within a directory by name', async () => {
+  it('are in the order of the arguments, and within a directory sorted by name', async () => {
     const directory = tree('z/b.txt', 'z/a/c.txt', 'z/a.txt', 'x.txt');
     expect(await names([join(directory, 'x.txt'), join(directory, 'z')], RECURSIVE)).toEqual([
       'x.txt',
@@ -236,34 +223,39 @@ describe('of the files of a directory', () => {
     ['those of a path', ['old/**'], [], ['c.pdf', 'd.PDF', 'e.pdf']],
     ['those of a path of one level', ['old/*.pdf'], [], ['c.pdf']],
     ['those at the top alone', ['/*.pdf'], [], ['.hidden.pdf', 'a.pdf']],
-    ['all but a directory at the top', [], ['/old'], ['.hidden.pdf', 'a.pdf', 'b.txt']],
-    ['all but one that is not at the top', [], ['/deep'], ['.hidden.pdf', 'a.pdf', 'b.txt', 'c.pdf', 'd.PDF', 'e.pdf']],
+    ['all but those of a directory at the top', [], ['/old'], ['.hidden.pdf', 'a.pdf', 'b.txt']],
+    [
+      'all if the excluded directory is not at the top',
+      [],
+      ['/deep'],
+      ['.hidden.pdf', 'a.pdf', 'b.txt', 'c.pdf', 'd.PDF', 'e.pdf'],
+    ],
     ['all but those of a name', [], ['*.pdf'], ['b.txt', 'd.PDF']],
     ['those of a name but not of a path', ['*.pdf'], ['old/deep/**'], ['.hidden.pdf', 'a.pdf', 'c.pdf']],
-    ['what is left out, though it is asked for', ['a.pdf', 'b.txt'], ['a.pdf'], ['b.txt']],
+    ['none that is excluded, even if it is included', ['a.pdf', 'b.txt'], ['a.pdf'], ['b.txt']],
   ])('%s', async (_, include, exclude, expected) => {
     expect(await names([tree(...FILES)], { recursive: true, include, exclude })).toEqual(expected);
   });
 
-  it('none is an error, not nothing', async () => {
+  it('a selection without any is an error', async () => {
     const directory = tree(...FILES);
     expect(await complaints([directory], { ...RECURSIVE, include: ['*.doc'] })).toEqual([
       `${basename(directory)}: it contains no matching file`,
     ]);
   });
 
-  it('those that are left out are not even looked at', async () => {
+  it('excluded ones are not examined', async () => {
     const directory = tree('a.txt');
-    execFileSync('mkfifo', [join(directory, 'pipe')]);
+    fifo(directory);
     expect(await names([directory], { ...RECURSIVE, exclude: ['pipe'] })).toEqual(['a.txt']);
   });
 
-  it('a file that is named itself is taken whatever the patterns say', async () => {
+  it('one that is named itself is found whatever the patterns are', async () => {
     const directory = tree('a.txt');
     expect(await names([join(directory, 'a.txt')], { ...RECURSIVE, exclude: ['*'] })).toEqual(['a.txt']);
   });
 
-  it('links to directories are refused by name, so that they lead nobody in a circle', async () => {
+  it('links to directories are refused by name, as they may form a cycle', async () => {
     const directory = tree('docs/a.txt');
     symlinkSync('..', join(directory, 'docs', 'up'));
     expect(await complaints([directory], RECURSIVE)).toEqual([
@@ -273,7 +265,7 @@ describe('of the files of a directory', () => {
     expect(found?.filename).toBe('a.txt');
   });
 
-  it('those of a directory that is named by a link are taken', async () => {
+  it('those of a directory named by a link are found', async () => {
     const directory = tree('docs/a.txt');
     symlinkSync('docs', join(directory, 'link'));
     expect(await names([join(directory, 'link')], RECURSIVE)).toEqual(['a.txt']);

@@ -76,7 +76,7 @@ async function send(source: UploadSource): Promise<Sent> {
 }
 
 describe('the body of a file', () => {
-  it.each([0, 1, PART - 1, PART, PART + 1, 3 * PART])('of %i bytes is whole, with its hash', async (bytes) => {
+  it.each([0, 1, PART - 1, PART, PART + 1, 3 * PART])('of %i bytes is complete, with its hash', async (bytes) => {
     const content = Buffer.alloc(bytes, 'abcdefg');
     const source = await fileSource(file(content));
     const sent = await send(source);
@@ -95,7 +95,7 @@ describe('the body of a file', () => {
     expect((await wholeOf(body)).equals(await wholeOf(body))).toBe(true);
   });
 
-  it('keeps its last bytes back until it is told, and for good where that fails', async () => {
+  it('holds its last bytes back until they are released, and for good if that fails', async () => {
     const source = await fileSource(file('hello'));
     let taken = 0;
     let takenBefore = -1;
@@ -114,7 +114,7 @@ describe('the body of a file', () => {
     expect(taken).toBe(takenBefore);
   });
 
-  it('ends early, and is never whole, once the attempt is over', async () => {
+  it('ends early and incomplete once the attempt is over', async () => {
     const source = await fileSource(file(Buffer.alloc(3 * PART)));
     const over = new AbortController();
     const body = createBody(source, {
@@ -127,7 +127,7 @@ describe('the body of a file', () => {
   });
 });
 
-it('the end of a body is never sent once the attempt is over, though it was over only when all else was', async () => {
+it('the end of a body is not sent if the attempt ends just before it', async () => {
   const source = await fileSource(file('hello'));
   const over = new AbortController();
   const body = createBody(source, { onProgress: () => undefined, beforeLastBytes: async () => over.abort() });
@@ -136,13 +136,13 @@ it('the end of a body is never sent once the attempt is over, though it was over
   expect(taken).toBe(body.bytes - source.form().tail.length);
 });
 
-it('a hash is of the whole content, or none', async () => {
+it('a hash covers the whole content, or there is none', async () => {
   const source = await fileSource(file('hello'));
   const over = AbortSignal.abort(new Error('It is over.'));
   await expect(hashContent(source, over)).rejects.toThrow('It is over.');
 });
 
-it.skipIf(!existsSync(DESCRIPTORS))('a file is closed once it was read, or was left (needs /proc)', async () => {
+it.skipIf(!existsSync(DESCRIPTORS))('a file is closed once it is read or abandoned (needs /proc)', async () => {
   const path = file(Buffer.alloc(3 * PART));
   const source = await fileSource(path);
   await hashContent(source, GOING_ON);
@@ -154,8 +154,8 @@ it.skipIf(!existsSync(DESCRIPTORS))('a file is closed once it was read, or was l
   expect(openBelow(path)).toEqual([]);
 });
 
-describe('a file that is not what it was when it was looked at is not completed:', () => {
-  /** What it does to the file before it is opened, and in the middle of it, must make no difference. */
+describe('the upload of a file is not completed if', () => {
+  /** Each is noticed before the file is opened and in the middle of it. */
   const CHANGES: readonly [string, (path: string) => void][] = [
     ['it grows', (path) => appendFileSync(path, 'x')],
     ['it shrinks', (path) => truncateSync(path, PART + 1)],
@@ -187,26 +187,21 @@ describe('a file that is not what it was when it was looked at is not completed:
     return undefined;
   }
 
-  it.each(CHANGES)('%s, before it is read', async (_, change) => {
-    const path = file(Buffer.alloc(2 * PART, 'content'));
-    const source = await fileSource(path);
-    change(path);
-    const error = await refusal(source, () => {
-      throw new Error('A part of it was sent.');
+  describe.each(CHANGES)('%s', (_, change) => {
+    it.each(['before', 'while'])('%s it is read', async (moment) => {
+      const path = file(Buffer.alloc(2 * PART, 'content'));
+      const source = await fileSource(path);
+      if (moment === 'before') change(path);
+      const error = await refusal(source, () => {
+        if (moment === 'before') throw new Error('A part of it was sent.');
+        change(path);
+      });
+      expect(error).toBeInstanceOf(LocalError);
+      expect(error).toMatchObject({ message: `${path} changed while it was being uploaded.` });
     });
-    expect(error).toBeInstanceOf(LocalError);
-    expect(error).toMatchObject({ message: `${path} changed while it was being uploaded.` });
   });
 
-  it.each(CHANGES)('%s, while it is read', async (_, change) => {
-    const path = file(Buffer.alloc(2 * PART, 'content'));
-    const source = await fileSource(path);
-    const error = await refusal(source, () => change(path));
-    expect(error).toBeInstanceOf(LocalError);
-    expect(error).toMatchObject({ message: `${path} changed while it was being uploaded.` });
-  });
-
-  it('another one is in its place, of the same length and time', async () => {
+  it('another file of the same length and time replaced it', async () => {
     const path = file('hello');
     utimesSync(path, 1, 2);
     const source = await fileSource(path);
@@ -218,7 +213,7 @@ describe('a file that is not what it was when it was looked at is not completed:
     await expect(hashContent(source, GOING_ON)).rejects.toThrow('changed');
   });
 
-  it('it is gone', async () => {
+  it('it was removed', async () => {
     const path = file('hello');
     const source = await fileSource(path);
     rmSync(path);
@@ -233,7 +228,7 @@ describe('a file that is not what it was when it was looked at is not completed:
   it.each([
     ['more', '/proc/version'],
     ['less', '/sys/devices/system/cpu/online'],
-  ])('it holds %s than its size says, as %s does', async (_, path) => {
+  ])('it holds %s bytes than its size says, as %s does', async (_, path) => {
     if (!existsSync(path)) return;
     const source = await fileSource(path);
     const error = await refusal(source, () => undefined);
@@ -242,14 +237,14 @@ describe('a file that is not what it was when it was looked at is not completed:
     await expect(hashContent(source, GOING_ON)).rejects.toThrow('does not match its size');
   });
 
-  it('but one that is replaced or removed while it is open is what it was', async () => {
+  it('but is completed if the open file is removed', async () => {
     const path = file(Buffer.alloc(2 * PART, 'content'));
     const source = await fileSource(path);
     expect(await refusal(source, () => rmSync(path))).toBeUndefined();
   });
 });
 
-it('a text is a JSON document, whatever it holds', async () => {
+it('property: any text becomes a JSON document', async () => {
   const anyText = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed());
   await fc.assert(
     fc.asyncProperty(anyText, anyText, async (name, content) => {
