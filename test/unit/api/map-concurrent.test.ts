@@ -17,7 +17,7 @@ function work(count: number) {
   return { begun, end: (index: number) => ends[index]?.(), items, act };
 }
 
-test('values come as they are there, and no more is begun at once than was said', async () => {
+test('yields values as they complete, with at most the given number in progress', async () => {
   const { begun, end, items, act } = work(4);
   const values = mapConcurrent(items, 2, act);
   const first = values.next();
@@ -36,7 +36,7 @@ test('values come as they are there, and no more is begun at once than was said'
   expect((await values.next()).done).toBe(true);
 });
 
-test('whoever leaves early waits for all of it, which is done all the same', async () => {
+test('a consumer that stops early waits until all items are done', async () => {
   const { begun, end, items, act } = work(3);
   const values = mapConcurrent(items, 1, act);
   const first = values.next();
@@ -55,12 +55,12 @@ test('whoever leaves early waits for all of it, which is done all the same', asy
   await left;
 });
 
-test('nothing to do is nothing to wait for', async () => {
+test('an empty input ends at once', async () => {
   const { items, act } = work(0);
   expect(await mapConcurrent(items, 4, act).next()).toEqual({ done: true, value: undefined });
 });
 
-test('an item may be left to another one, which gives its value as soon as it is there', async () => {
+test('an item deferred to another one yields its value once that one is done', async () => {
   const { begun, end, act } = work(3);
   const values = mapConcurrent(['leads', 'is left', 'is alone'], 2, async (item, index, give) => {
     if (item === 'is left') return undefined;

@@ -61,11 +61,11 @@ describe('a listed job', () => {
     ['a text without a timezone', '0 9 * * 1-5'],
     ['a number', 5, 'UTC'],
     ['a list', [DATA], 'UTC'],
-  ])('has no schedule where that is not sure: %s', (_, schedule, timezone) => {
+  ])('has no schedule if it is uncertain: %s', (_, schedule, timezone) => {
     expect(readCronJob({ ...JOB, schedule, timezone })).toEqual({ ...READ, schedule: undefined });
   });
 
-  it('does not take a name for an id, nor anything else for a text', () => {
+  it('does not use a name as an id, or a non-string as text', () => {
     expect(readCronJob({ id: 7, agent: 'Support', name: { en: 'x' }, instructions: null })).toEqual({
       cron_job_id: '7',
       agent_id: undefined,
@@ -79,7 +79,7 @@ describe('a listed job', () => {
     expect(() => readCronJob({ ...JOB, cron_job_id: undefined })).toThrow(UnknownShape);
   });
 
-  it('property: whatever else it is, it is read or refused as an unknown shape', () => {
+  it('property: any object is decoded or refused as an unknown shape', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom(...Object.keys(JOB), 'cron_job', 'timezone'), fc.jsonValue()),
@@ -130,14 +130,14 @@ describe('a created job', () => {
   });
 });
 
-describe('the calls', () => {
-  it('are the creation, which happens once, and a list on the same path', () => {
+describe('the operations for cron jobs', () => {
+  it('create jobs once and list them on the same path', () => {
     const path = '/automation/partner-cron-jobs/';
     expect(OPERATIONS.createCronJob).toMatchObject({ method: 'POST', path, safety: 'once' });
     expect(OPERATIONS.listCronJobs).toMatchObject({ method: 'GET', path, safety: 'safe' });
   });
 
-  it.each([['cron_jobs'], ['partner_cron_jobs'], ['jobs'], ['results']])('may answer an empty list under %s', (key) => {
+  it.each([['cron_jobs'], ['partner_cron_jobs'], ['jobs'], ['results']])('accept a list under %s', (key) => {
     expect(readList({ [key]: [] }, 'cron_jobs')).toEqual([]);
     expect(readList({ data: { [key]: [JOB] } }, 'cron_jobs')).toEqual([JOB]);
   });

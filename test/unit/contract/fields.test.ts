@@ -31,12 +31,12 @@ describe('an id', () => {
     ['that of another resource', { agent_id: 'a1' }],
     ['two levels down', { data: { space: { space_id: 's1' } } }],
     ['a fraction', { id: 1.5 }],
-  ])('is not made up: %s', (_, object) => {
+  ])('is missing: %s', (_, object) => {
     expect(findId(object, 'space')).toBeUndefined();
     expect(() => readId(object, 'space')).toThrow(UnknownShape);
   });
 
-  it('property: a string or a safe whole number comes back as its text, wherever it may stand', () => {
+  it('property: a string or whole number is returned as text from any known place', () => {
     const id = fc.oneof(fc.string({ minLength: 1 }), fc.maxSafeInteger(), fc.bigInt());
     const place = fc.constantFrom(
       (value: unknown) => ({ agent_id: value }),
@@ -53,7 +53,7 @@ describe('an id', () => {
 });
 
 describe('a field', () => {
-  it('stands at the top or under the name of its resource', () => {
+  it('is found at the top or under the name of its resource', () => {
     expect(findText({ name: 'top', agent: { name: 'below' } }, 'agent', 'name')).toBe('top');
     expect(findText({ agent: { name: 'below' } }, 'agent', 'name')).toBe('below');
     expect(findText({ name: 5 }, 'agent', 'name')).toBe('5');
@@ -61,14 +61,14 @@ describe('a field', () => {
     expect(findField({ is_org_wide: false }, 'space', 'is_org_wide')).toBe(false);
   });
 
-  it('a null at the top does not hide what stands below', () => {
+  it('is found below a null at the top', () => {
     expect(findText({ name: null, agent: { name: 'below' } }, 'agent', 'name')).toBe('below');
     expect(findField({ name: null }, 'agent', 'name')).toBeNull();
   });
 });
 
 describe('the path of an operation', () => {
-  it('carries its parameters percent-encoded, as one segment each', () => {
+  it('contains each parameter percent-encoded as one segment', () => {
     expect(buildRequestPath(OPERATIONS.listAgents, { space_id: 'a/b?c#d é' })).toBe(
       '/automation/spaces/a%2Fb%3Fc%23d%20%C3%A9/agents/',
     );
@@ -96,7 +96,7 @@ describe('the path of an operation', () => {
   });
 });
 
-describe('a JSON value in words', () => {
+describe('describeJson', () => {
   it.each([
     [undefined, 'nothing'],
     [null, 'null'],
@@ -105,11 +105,11 @@ describe('a JSON value in words', () => {
     [{}, 'an empty object'],
     [{ a: 1, b: 2 }, 'an object with the keys a, b'],
     ['x', 'the string "x"'],
-  ])('%j is %s', (value, expected) => {
+  ])('describes %j as %s', (value, expected) => {
     expect(describeJson(value)).toBe(expected);
   });
 
-  it('stays short', () => {
+  it('limits the length of the description', () => {
     const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`${index}${'k'.repeat(500)}`, 1]));
     expect(describeJson(keys).length).toBeLessThan(1500);
     expect(describeJson('x'.repeat(10_000)).length).toBeLessThan(100);

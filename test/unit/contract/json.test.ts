@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../src/contract/json.ts';
 
 describe('JSON with numbers that JavaScript would round', () => {
-  it('is not confused by texts that look like the mark of such a number, however they are spelled', () => {
+  it('is not confused by text that looks like the marker of such a number', () => {
     const text = String.raw`{"a":"\u0065xact:zz","b":"exact:1","c":9007199254740993}`;
     expect(parseJson(text)).toEqual({ a: 'exact:zz', b: 'exact:1', c: 9007199254740993n });
   });
 
-  it('property: texts come through whatever they are and however they are escaped', () => {
+  it('property: any text is parsed unchanged, however it is escaped', () => {
     const words = fc.array(fc.constantFrom('exact:', ':', '"', '\\', 'u0065', '9007199254740993', 'x'), {
       maxLength: 6,
     });

@@ -42,7 +42,7 @@ describe('the envelope of a list', () => {
     ['an array of texts', ['a', 'b']],
     ['an array of arrays', [[{ space_id: 'a' }]]],
     ['an array with a hole', { results: [{ space_id: 'a' }, null] }],
-  ])('is an error that says what came: %s', (_, body) => {
+  ])('is an error that describes the body: %s', (_, body) => {
     expect(() => readList(body, 'spaces')).toThrow(UnknownShape);
     try {
       readList(body, 'spaces');
@@ -51,7 +51,7 @@ describe('the envelope of a list', () => {
     }
   });
 
-  it('property: an empty list is only read where an empty array stands in a place for lists', () => {
+  it('property: an empty list is only returned for an empty array in a known place', () => {
     const places = ['results', 'data', 'items', 'spaces'];
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
@@ -75,7 +75,7 @@ describe('the envelope of a list', () => {
     );
   });
 
-  it('property: every item comes back, in order, from every envelope', () => {
+  it('property: every item is returned in order from every envelope', () => {
     const items = fc.array(fc.record({ space_id: fc.string() }, { noNullPrototype: true }), { minLength: 1 });
     const wrap = fc.constantFrom(
       (list: unknown) => list,
@@ -126,7 +126,7 @@ describe('the link to the next page', () => {
     ['a list', { next: ['?page=2'] }],
     ['an object with a cursor', { next: { cursor: 'abc' } }],
     ['another scheme', { next: 'ftp://api.test/v1/' }],
-  ])('is an error where it cannot be followed: %s', (_, body) => {
+  ])('is an error if it cannot be followed: %s', (_, body) => {
     expect(() => readNext(body, 'spaces')).toThrow(UnknownShape);
   });
 
@@ -137,7 +137,7 @@ describe('the link to the next page', () => {
     ['has_more', { data: { items: [], has_more: true } }],
     ['next_page_url', { data: [], next_page_url: 'https://api.test/v1/?page=2' }],
     ['has_next', { page: { has_next: true } }],
-  ])('another sign of a further page is named: %s', (sign, body) => {
+  ])('is missing but another sign of a further page is named: %s', (sign, body) => {
     expect(findUnfollowableKey(body, 'spaces')).toBe(sign);
   });
 
@@ -147,11 +147,11 @@ describe('the link to the next page', () => {
     [{ next_page: '' }],
     [[]],
     [{ results: [{ has_more: true }] }],
-  ])('no sign is seen in %j', (body) => {
+  ])('is missing without another sign in %j', (body) => {
     expect(findUnfollowableKey(body, 'spaces')).toBeUndefined();
   });
 
-  it('property: whatever comes, nothing but UnknownShape is thrown', () => {
+  it('property: any body yields a link, none, or an UnknownShape', () => {
     const keys = fc.constantFrom('next', 'links', 'meta', 'data', 'results', 'href', 'url', 'has_more', 'spaces', 'x');
     const { tree } = fc.letrec((tie) => ({
       tree: fc.oneof({ depthSize: 'small' }, fc.jsonValue({ maxDepth: 1 }), fc.dictionary(keys, tie('tree'))),
@@ -170,7 +170,7 @@ describe('the link to the next page', () => {
   });
 });
 
-describe('what a list says about its extent', () => {
+describe('the stated extent of a list', () => {
   it.each([
     [[], { ends: false }],
     [{ results: [] }, { ends: false }],

@@ -5,7 +5,7 @@ import { decodeChatSource } from '../../../src/contract/chat-source.ts';
 import { decodeAcknowledgement, decodeMessage, findHistoryEntries } from '../../../src/contract/messages.ts';
 
 describe('a message of the history', () => {
-  it('is read as the service tells it', () => {
+  it('is decoded with its exact text', () => {
     const raw = {
       message_id: 'm1',
       role: 'assistant',
@@ -24,13 +24,13 @@ describe('a message of the history', () => {
     });
   });
 
-  it('is no reply when it says that it has no text; where the text cannot be made out it may be one', () => {
+  it('is not a reply if its text is null, but may be one if its text is not found', () => {
     expect(decodeMessage({ message_id: 't1', role: 'assistant', text: null, content: null }).isReply).toBe(false);
     expect(decodeMessage({ message_id: 't2', role: 'assistant', text: '' }).isReply).toBe(true);
     expect(decodeMessage({ message_id: 't3', role: 'assistant', utterance: 'Hi' }).isReply).toBe(true);
   });
 
-  it('may stand one level down, with a number for its id', () => {
+  it('may be nested and have a number as id', () => {
     const raw = { message: { id: 7, sender: 'customer', body: 'x', external_message_id: 'e1' } };
     expect(decodeMessage(raw)).toMatchObject({
       message_id: '7',
@@ -55,7 +55,7 @@ describe('a message of the history', () => {
     ['Anna', { author: 'Anna' }],
     ['unknown', {}],
     ['unknown', { role: null, author: {}, sender: '' }],
-  ])('is by %s: %j', (role, fields) => {
+  ])('has the role %s: %j', (role, fields) => {
     const message = decodeMessage({ message_id: 'm', ...fields });
     expect(message.role).toBe(role);
     expect(message.isReply).toBe(role === 'assistant');
@@ -73,7 +73,7 @@ describe('a message of the history', () => {
     [null, { attachment: 'x' }],
     [null, { content: [{ url: 'u' }] }],
     [null, { text: 5 }],
-  ])('says %j: %j', (text, fields) => {
+  ])('has the text %j: %j', (text, fields) => {
     expect(decodeMessage({ message_id: 'm', ...fields }).text).toBe(text);
   });
 
@@ -83,18 +83,18 @@ describe('a message of the history', () => {
     ['2026-01-02T03:04:05.500Z', { sent_at: 1767323045500 }],
     [null, { created_at: 1e30 }],
     [null, { created_at: '' }],
-  ])('came to be at %j: %j', (created_at, fields) => {
+  ])('has the creation time %j: %j', (created_at, fields) => {
     expect(decodeMessage({ message_id: 'm', ...fields }).created_at).toBe(created_at);
   });
 
   it.each([{}, { message_id: '' }, { text: 'x' }, { source_id: 's', external_message_id: 'e' }])(
-    'is none without an id: %j',
+    'is refused without an id: %j',
     (entry) => {
       expect(() => decodeMessage(entry)).toThrow(UnknownShape);
     },
   );
 
-  it('property: text comes back as it is, whatever it holds', () => {
+  it('property: any text is decoded unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(decodeMessage(JSON.parse(JSON.stringify({ id: 1, text }))).text).toBe(text);
@@ -102,7 +102,7 @@ describe('a message of the history', () => {
     );
   });
 
-  it('property: no entry makes the reader fail in any other way', () => {
+  it('property: any entry is decoded or refused as an unknown shape', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -121,7 +121,7 @@ describe('a message of the history', () => {
   });
 });
 
-describe('the history', () => {
+describe('the body of a history', () => {
   const entries = [{ message_id: 'm1' }];
   it.each([
     ['a bare list', entries],
@@ -130,7 +130,7 @@ describe('the history', () => {
     ['history', { history: entries }],
     ['history with messages', { history: { messages: entries } }],
     ['one level down', { data: { messages: entries } }],
-  ])('is a list: %s', (_, body) => {
+  ])('contains its entries: %s', (_, body) => {
     expect(findHistoryEntries(body)).toEqual(entries);
   });
 
@@ -141,7 +141,7 @@ describe('the history', () => {
     },
   );
 
-  it.each([['text'], [{}], [{ history: 5 }], [null]])('is not made up: %j', (body) => {
+  it.each([['text'], [{}], [{ history: 5 }], [null]])('of an unknown shape is refused: %j', (body) => {
     expect(() => findHistoryEntries(body)).toThrow(UnknownShape);
   });
 });
@@ -169,11 +169,11 @@ describe('the acknowledgement of a message', () => {
       { id: 'm1', created: 'yes' },
       { message_id: 'm1', created: undefined },
     ],
-  ])('is read: %j', (body, expected) => {
+  ])('is decoded: %j', (body, expected) => {
     expect(decodeAcknowledgement(body)).toEqual(expected);
   });
 
-  it.each([[{ created: true }], [null], ['ok'], [[]]])('is not made up: %j', (body) => {
+  it.each([[{ created: true }], [null], ['ok'], [[]]])('of an unknown shape is refused: %j', (body) => {
     expect(() => decodeAcknowledgement(body)).toThrow(UnknownShape);
   });
 
@@ -181,7 +181,7 @@ describe('the acknowledgement of a message', () => {
     [{ success: false, message_id: 'm1' }],
     [{ error: 'queue full', id: 'req_1' }],
     [{ data: { ok: false, id: 1 } }],
-  ])('is none that speaks of a failure: %j', (body) => {
+  ])('is refused if it reports a failure: %j', (body) => {
     expect(() => decodeAcknowledgement(body)).toThrow(ErrorInBody);
   });
 });
@@ -198,25 +198,25 @@ describe('an API chat source', () => {
       { source: { id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' } },
       undefined,
     ],
-  ])('is found %s', (_, body, raw) => {
+  ])('is decoded %s', (_, body, raw) => {
     const found = decodeChatSource(body);
     expect(found).toMatchObject({ source_id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' });
     if (raw) expect(found.raw).toEqual(raw);
   });
 
-  it('is not found where the answer speaks of a failure', () => {
+  it('is refused if the response reports a failure', () => {
     expect(() => decodeChatSource({ success: false, source })).toThrow(ErrorInBody);
     expect(() => decodeChatSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
     expect(decodeChatSource({ success: true, errors: [], source }).source_id).toBe('s1');
   });
 
-  it('says whether it was made, where the service does', () => {
+  it('shows whether it was created if the service does', () => {
     expect(decodeChatSource({ ...source, created: true }).created).toBe(true);
     expect(decodeChatSource({ source, created: false }).created).toBe(false);
     expect(decodeChatSource(source).created).toBeUndefined();
   });
 
-  it.each([[{}], [null], [{ source: {} }], [{ agent_id: 'a' }]])('is not made up: %j', (body) => {
+  it.each([[{}], [null], [{ source: {} }], [{ agent_id: 'a' }]])('of an unknown shape is refused: %j', (body) => {
     expect(() => decodeChatSource(body)).toThrow(UnknownShape);
   });
 });

@@ -13,13 +13,13 @@ const JOB: CronJob = {
 };
 
 describe('cronKey', () => {
-  test('is the same from version to version', () => {
+  test('never changes', () => {
     expect(cronKey('https://api.example.com/v1', 'agent_1', 'Report')).toMatchInlineSnapshot(
       `"9ebfb9cd8bdb1f6760726064"`,
     );
   });
 
-  test('differs wherever a part differs, whatever characters the parts hold', () => {
+  test('property: differs if any part differs, whatever characters the parts contain', () => {
     const part = fc.oneof(anyText(5), fc.constantFrom('', 'a', '"', ',', '\\', '\ud800'));
     const parts = fc.tuple(part, part, part);
     fc.assert(
@@ -49,7 +49,7 @@ describe('cronKey', () => {
 });
 
 describe('contentHash', () => {
-  test('is the same from version to version', () => {
+  test('never changes', () => {
     expect(contentHash(JOB)).toMatchInlineSnapshot(
       `"72a2e20a754241263596cba53e99b4dcdc285483478297e5aa518b98a88cbd40"`,
     );
@@ -66,18 +66,18 @@ describe('contentHash', () => {
     [' Write the report.', false],
     ['write the report.', false],
     ['', false],
-  ])('instructions %j: the same is %s', (instructions, same) => {
+  ])('treats instructions %j as the same: %s', (instructions, same) => {
     expect(contentHash({ ...JOB, instructions }) === contentHash(JOB)).toBe(same);
     expect(instructionsHash(instructions) === instructionsHash(JOB.instructions)).toBe(same);
   });
 
-  test('line ends within make no difference, white space does', () => {
+  test('ignores the kind of line ends, but not white space', () => {
     expect(instructionsHash('a\r\nb')).toBe(instructionsHash('a\nb'));
     expect(instructionsHash('a \nb')).not.toBe(instructionsHash('a\nb'));
     expect(instructionsHash('a\rb')).not.toBe(instructionsHash('a\nb'));
   });
 
-  test('is equal exactly where the schedules mean the same', () => {
+  test('property: is equal exactly if the schedules are equivalent', () => {
     fc.assert(
       fc.property(writtenSchedule, writtenSchedule, (one, other) => {
         const equal = contentHash({ ...JOB, schedule: one }) === contentHash({ ...JOB, schedule: other });
@@ -88,16 +88,16 @@ describe('contentHash', () => {
   });
 });
 
-describe('differences', () => {
+describe('findDifferences', () => {
   const { schedule, instructions } = JOB;
 
-  test('none where all means the same', () => {
+  test('returns nothing for equivalent jobs', () => {
     const before = { minute: '0,30', hour: '09', day_of_week: 'mon-fri', timezone: 'Etc/UTC' };
     expect(findDifferences({ schedule: before, instructions: 'Write the report.' }, JOB)).toEqual([]);
     expect(findDifferences({ schedule: before, instructions_hash: instructionsHash(instructions) }, JOB)).toEqual([]);
   });
 
-  test('each field with both texts', () => {
+  test('returns each differing field with both values', () => {
     const before = { minute: '5', hour: '*', day_of_week: '*', timezone: 'Europe/Berlin' };
     expect(findDifferences({ schedule: before, instructions: 'Another.' }, JOB)).toEqual([
       { field: 'minute', before: '5', after: '*/30' },
@@ -108,23 +108,23 @@ describe('differences', () => {
     ]);
   });
 
-  test('of instructions of which only the hash is known, no text is made up', () => {
+  test('has no text for instructions of which only the hash is known', () => {
     const before = { schedule, instructions_hash: instructionsHash('Another.') };
     expect(findDifferences(before, JOB)).toEqual([{ field: 'instructions', before: undefined, after: instructions }]);
   });
 
-  test('what is not known is no difference', () => {
+  test('does not count unknown parts as differences', () => {
     expect(findDifferences({ schedule: undefined }, JOB)).toEqual([]);
     expect(findDifferences({ schedule }, { ...JOB, instructions: 'Another.' })).toEqual([]);
   });
 
-  test('a part that cannot be read is compared as text, the others by meaning', () => {
+  test('compares an unreadable part as text and the others by meaning', () => {
     const before = { minute: '0,30', hour: '09', day_of_week: '1#2', timezone: 'etc/utc' };
     expect(findDifferences({ schedule: before }, JOB)).toEqual([{ field: 'day_of_week', before: '1#2', after: '1-5' }]);
   });
 });
 
-describe('which of the listed jobs it is', () => {
+describe('a listed job', () => {
   const listed: ListedJob = { ...JOB, cron_job_id: 'cron_1' };
 
   test.each<[Partial<ListedJob>, 'yes' | 'no' | 'maybe']>([
@@ -136,7 +136,7 @@ describe('which of the listed jobs it is', () => {
     [{ agent_id: undefined, name: undefined }, 'maybe'],
     [{ agent_id: undefined, name: 'Other' }, 'no'],
     [{ agent_id: 'agent_2', name: undefined }, 'no'],
-  ])('with %j it could be: %s', (change, expected) => {
+  ])('with %j matches the identity: %s', (change, expected) => {
     expect(matchIdentity({ ...listed, ...change }, 'agent_1', 'Report')).toBe(expected);
   });
 
@@ -152,7 +152,7 @@ describe('which of the listed jobs it is', () => {
     [{ schedule: { minute: '0', hour: '9', day_of_week: '1', timezone: 'Mars' } }, 'unknown'],
     [{ schedule: undefined, instructions: 'Another.' }, 'different'],
     [{ instructions: undefined, schedule: { minute: '0', hour: '8', day_of_week: '1', timezone: 'UTC' } }, 'different'],
-  ])('with %j its content is %s', (change, expected) => {
+  ])('with %j has content that is %s', (change, expected) => {
     expect(matchContent({ ...listed, ...change }, JOB)).toBe(expected);
   });
 });

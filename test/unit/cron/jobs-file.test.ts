@@ -37,7 +37,7 @@ const ready = {
   schedule: { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' },
 };
 
-describe('what a file may hold', () => {
+describe('a file of jobs may contain', () => {
   test('one job', () => {
     expect(read(JOB)).toEqual({ jobs: [ready], problems: [] });
   });
@@ -88,11 +88,6 @@ jobs:
     expect(read(changed('0 9 * * mon-fri', schedule))).toEqual({ jobs: [ready], problems: [] });
   });
 
-  test('without a day of the week, every day', () => {
-    const { jobs } = read(changed('0 9 * * mon-fri', '{ minute: 0, hour: 9 }'));
-    expect(jobs[0]?.schedule.day_of_week).toBe('*');
-  });
-
   test('several documents and files, with variables', () => {
     const { jobs, problems } = read(
       `${JOB}---\n${changed('agent_1', '${AGENT}').replace('0 9', '${MINUTE} 9')}`,
@@ -107,8 +102,8 @@ jobs:
   });
 });
 
-describe('what is wrong', () => {
-  test('every mistake that the schema finds is reported at its place', () => {
+describe('a mistake in a file of jobs:', () => {
+  test('every mistake the schema finds is reported at its position', () => {
     const reading = read(`jobs:
   - agent: a
     nmae: One
@@ -125,7 +120,7 @@ describe('what is wrong', () => {
     ]);
   });
 
-  test('every mistake in agents, schedules, and timezones is reported at its place', () => {
+  test('every mistake in agents, schedules, and time zones is reported at its position', () => {
     const reading = read(`jobs:
   - agent: a
     name: One
@@ -194,14 +189,14 @@ describe('what is wrong', () => {
     ['agent: agent_1', 'agent: "name:"\nspace: s', '1:8 "agent" must be an agent_id, or "name:"', ''],
     ['agent: agent_1', 'agent: 5', '1:8 "agent" must be text, not 5', ''],
     ['agent: agent_1', 'agnet: agent_1', '1:1 unknown key "agnet"', 'did you mean "agent"?'],
-  ])('%j as %j', (from, to, message, hint) => {
+  ])('%j replaced by %j', (from, to, message, hint) => {
     const reading = read(changed(from, to));
     expect(reading.jobs).toEqual([]);
     expect(said(reading)).toEqual([expect.stringContaining(`a.yaml:${message}`)]);
     expect(reading.problems[0]?.hint ?? '').toContain(hint);
   });
 
-  test('a timezone given twice, also where both say the same', () => {
+  test('a time zone given twice, even if both are the same', () => {
     const text = changed('0 9 * * mon-fri', '{ minute: 0, hour: 9, timezone: UTC }\ntimezone: UTC');
     expect(said(read(text))).toEqual(['a.yaml:5:11 the time zone is given twice, first at a.yaml:4:43']);
   });
@@ -213,7 +208,7 @@ describe('what is wrong', () => {
     ]);
   });
 
-  test('what a variable holds is not repeated', () => {
+  test('the value of a variable is not repeated', () => {
     const reading = read(
       changed('0 9 * * mon-fri', '${SECRET}'),
       changed('0 9 * * mon-fri', '{ minute: "${SECRET}", hour: 9 }').concat('timezone: ${SECRET}\n'),
@@ -227,7 +222,7 @@ describe('what is wrong', () => {
     expect(JSON.stringify(reading)).not.toContain('hunter2');
   });
 
-  test('the same agent and name twice, over documents and files, with both places', () => {
+  test('the same agent and name twice, across documents and files, with both positions', () => {
     const named = 'agent: name:Support\nspace: ext:acme';
     const reading = read(
       `${JOB}---\n${changed('agent: agent_1', named)}`,

@@ -21,7 +21,7 @@ describe('nextRuns', () => {
     ]);
   });
 
-  test('the moment asked about is not among them', async () => {
+  test('the start is not among the runs', async () => {
     expect(await runs('0 9 * * *', 'UTC', '2026-01-01T09:00:00Z', 1)).toEqual(['2026-01-02T09:00:00+00:00']);
     expect(await runs('0 9 * * *', 'UTC', '2026-01-01T08:59:59.999Z', 1)).toEqual(['2026-01-01T09:00:00+00:00']);
   });
@@ -81,12 +81,7 @@ describe('nextRuns', () => {
     expect(await runs('59 23 * * *', 'Pacific/Apia', '2026-12-31T00:00:00Z', 1)).toEqual(['2026-12-31T23:59:00+13:00']);
   });
 
-  test('one time a day is one, however it is written', async () => {
-    const daily = await runs('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2);
-    expect(await runs('30-40/11 2-2 * * 0-7', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2)).toEqual(daily);
-  });
-
-  test('runs follow each other, each moment once, on the minute, and as the schedule says', async () => {
+  test('property: runs are distinct, ascending, and on the minute, and continue from any of them', async () => {
     const start = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) });
     await fc.assert(
       fc.asyncProperty(writtenSchedule, start, async (schedule, after) => {
@@ -107,7 +102,7 @@ describe('nextRuns', () => {
   });
 });
 
-describe('inWords', () => {
+describe('describeSchedule', () => {
   test.each([
     ['0 9 * * 1-5', 'Europe/Berlin', 'At 09:00, Monday through Friday (Europe/Berlin)'],
     ['30 17 * * *', 'UTC', 'At 17:30 (UTC)'],
@@ -119,7 +114,7 @@ describe('inWords', () => {
     expect(await describeSchedule({ ...parseExpression(expression), timezone })).toBe(words);
   });
 
-  test('whatever can be read has words', async () => {
+  test('property: every schedule has a description', async () => {
     await fc.assert(
       fc.asyncProperty(writtenSchedule, async (schedule) => {
         expect(await describeSchedule(schedule)).toMatch(/^\S.{5,} \(\S+\)$/);

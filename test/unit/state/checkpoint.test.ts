@@ -54,7 +54,7 @@ async function messageIds(path: string): Promise<unknown[]> {
   return (await entries(path)).map((entry) => (entry.kind === 'record' ? entry.record.message_id : entry.kind));
 }
 
-describe('where a tail left off', () => {
+describe('the recorded checkpoint', () => {
   it('is the last record of the session, of this source and service', async () => {
     const path = await stateFile();
     await appendCheckpoint(path, OF, 'a', { message_id: 'm1', recent: [] }, stamp);
@@ -71,7 +71,7 @@ describe('where a tail left off', () => {
     expect(await readCheckpoints(path, OF, ['a', 'c'])).toEqual(new Map([['a', { message_id: 'm2', recent: ['m1'] }]]));
   });
 
-  it('is found whatever the ids are', async () => {
+  it('is found by ids of any characters', async () => {
     const path = await stateFile();
     const of = { origin: OF.origin, source_id: 's"\\\n\u0000é' };
     await appendCheckpoint(path, of, '"\u2028', { message_id: '\ud800', recent: [] }, stamp);
@@ -81,13 +81,13 @@ describe('where a tail left off', () => {
   });
 });
 
-describe('the memory of a tail', () => {
-  it('notes the first message at once and the last at the end', async () => {
+describe('TailCheckpoint', () => {
+  it('records the first message at once and the last one on close', async () => {
     const path = await stateFile();
     const clock = heldClock();
-    const memory = new TailCheckpoint(parts(path, { clock }), OF, NOTHING);
-    for (let index = 0; index < 100; index += 1) memory.record('s', `m${index}`);
-    await memory.close();
+    const checkpoint = new TailCheckpoint(parts(path, { clock }), OF, NOTHING);
+    for (let index = 0; index < 100; index += 1) checkpoint.record('s', `m${index}`);
+    await checkpoint.close();
     const ids = await messageIds(path);
     expect(ids.length).toBeLessThanOrEqual(2);
     expect(ids.at(-1)).toBe('m99');
@@ -96,81 +96,81 @@ describe('the memory of a tail', () => {
     );
   });
 
-  it('notes a lively session every few seconds, the newest message each time, without waiting for another', async () => {
+  it('records the newest message of a busy session every few seconds', async () => {
     const path = await stateFile();
     const clock = heldClock();
-    const memory = new TailCheckpoint(parts(path, { clock }), OF, NOTHING);
-    memory.record('s', 'm0');
+    const checkpoint = new TailCheckpoint(parts(path, { clock }), OF, NOTHING);
+    checkpoint.record('s', 'm0');
     await expect.poll(() => messageIds(path)).toEqual(['m0']);
-    memory.record('s', 'm1');
-    memory.record('s', 'm2');
+    checkpoint.record('s', 'm1');
+    checkpoint.record('s', 'm2');
     await expect.poll(() => clock.asleep).toBe(1);
     clock.pass(4_900);
-    memory.record('s', 'm3');
+    checkpoint.record('s', 'm3');
     expect(await messageIds(path)).toEqual(['m0']);
     clock.pass(100);
     await expect.poll(() => messageIds(path)).toEqual(['m0', 'm3']);
     clock.pass(60_000);
-    await memory.close();
+    await checkpoint.close();
     expect(await messageIds(path)).toEqual(['m0', 'm3']);
   });
 
-  it('goes on from where it was', async () => {
+  it('continues the recent ids of the earlier checkpoint', async () => {
     const path = await stateFile();
     const before = new Map([['s', { message_id: 'm1', recent: ['m0'] }]]);
-    const memory = new TailCheckpoint(parts(path), OF, before);
-    memory.record('s', 'm2');
-    await memory.close();
+    const checkpoint = new TailCheckpoint(parts(path), OF, before);
+    checkpoint.record('s', 'm2');
+    await checkpoint.close();
     expect((await readCheckpoints(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm2', recent: ['m0', 'm1'] });
   });
 
-  it('keeps its sessions apart', async () => {
+  it('keeps sessions separate', async () => {
     const path = await stateFile();
-    const memory = new TailCheckpoint(parts(path), OF, NOTHING);
-    for (let index = 0; index < 10; index += 1) memory.record(index % 2 === 0 ? 'even' : 'odd', `m${index}`);
-    await memory.close();
+    const checkpoint = new TailCheckpoint(parts(path), OF, NOTHING);
+    for (let index = 0; index < 10; index += 1) checkpoint.record(index % 2 === 0 ? 'even' : 'odd', `m${index}`);
+    await checkpoint.close();
     const places = await readCheckpoints(path, OF, ['even', 'odd']);
     expect(places.get('even')).toEqual({ message_id: 'm8', recent: ['m0', 'm2', 'm4', 'm6'] });
     expect(places.get('odd')?.message_id).toBe('m9');
   });
 
-  it('tells once that the file cannot be written, and lets the tail go on', async () => {
+  it('reports once that the file cannot be written, and continues', async () => {
     const path = await stateFile();
     await mkdir(path);
     const troubles: unknown[] = [];
-    const memory = new TailCheckpoint(parts(path, { onError: (error) => troubles.push(error) }), OF, NOTHING);
-    memory.record('s', 'm1');
+    const checkpoint = new TailCheckpoint(parts(path, { onError: (error) => troubles.push(error) }), OF, NOTHING);
+    checkpoint.record('s', 'm1');
     await expect.poll(() => troubles.length).toBe(1);
-    memory.record('s', 'm2');
-    await memory.close();
+    checkpoint.record('s', 'm2');
+    await checkpoint.close();
     expect(troubles).toEqual([expect.any(LocalError)]);
   });
 
-  it('writes ids alone', async () => {
+  it('writes only ids', async () => {
     const path = await stateFile();
     await appendCheckpoint(path, OF, 's', { message_id: 'm', recent: [], ...{ text: 'secret' } }, stamp);
     expect(await text(path)).not.toContain('secret');
   });
 
-  it('has noted every message once it says so, though it is never closed', async () => {
+  it('has recorded every message once record() resolves, even without close()', async () => {
     const path = await stateFile();
-    const memory = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
+    const checkpoint = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
     for (let index = 0; index < 50; index += 1) {
-      await memory.record('s', `m${index}`);
+      await checkpoint.record('s', `m${index}`);
       expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe(`m${index}`);
     }
     expect((await messageIds(path)).length).toBeLessThanOrEqual(1);
     const files = await readdir(`${path}.tails`);
     expect(files).toHaveLength(1);
     expect((await stat(join(`${path}.tails`, files[0] ?? ''))).mode & 0o777).toBe(0o600);
-    await memory.close();
+    await checkpoint.close();
   });
 
-  it('goes by the log where that is later, or the slot is damaged', async () => {
+  it('prefers the log if it is newer or the checkpoint file is damaged', async () => {
     const path = await stateFile();
-    const memory = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
-    await memory.record('s', 'm1');
-    await memory.close();
+    const checkpoint = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
+    await checkpoint.record('s', 'm1');
+    await checkpoint.close();
     const later = { ...stamp, now: () => stamp.now() + 1 };
     await appendCheckpoint(path, OF, 's', { message_id: 'm2', recent: [] }, later);
     expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe('m2');
@@ -182,14 +182,14 @@ describe('the memory of a tail', () => {
     expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe('m3');
   });
 
-  it('leaves ids that are too long for a slot to the log', async () => {
+  it('records ids that are too long for a checkpoint file in the log', async () => {
     const path = await stateFile();
-    const memory = new TailCheckpoint(parts(path), OF, NOTHING);
+    const checkpoint = new TailCheckpoint(parts(path), OF, NOTHING);
     const long = 'm'.repeat(5_000);
-    for (const id of ['m1', long, 'm'.repeat(3_000)]) await memory.record('s', id);
+    for (const id of ['m1', long, 'm'.repeat(3_000)]) await checkpoint.record('s', id);
     expect((await readCheckpoints(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm'.repeat(3_000), recent: [] });
-    await memory.record('s', long);
-    await memory.close();
+    await checkpoint.record('s', long);
+    await checkpoint.close();
     expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe(long);
   });
 });

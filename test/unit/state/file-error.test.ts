@@ -21,7 +21,7 @@ async function failure(attempt: Promise<unknown>): Promise<{ message: string; wh
 }
 
 describe('a state file that cannot be used', () => {
-  it('because its link leads nowhere, or in a circle', async () => {
+  it('because its link is broken or forms a loop', async () => {
     const directory = await temporaryDirectory();
     const [nowhere, circle] = [join(directory, 'nowhere'), join(directory, 'circle')];
     await symlink(join(directory, 'missing', 'state.jsonl'), nowhere);
@@ -31,7 +31,7 @@ describe('a state file that cannot be used', () => {
     expect(await entries(nowhere)).toEqual([]);
   });
 
-  it.skipIf(process.platform === 'win32')('because it is a pipe, which is not waited for, or a device', async () => {
+  it.skipIf(process.platform === 'win32')('because it is a pipe or a device', async () => {
     const pipe = join(await temporaryDirectory(), 'pipe');
     execFileSync('mkfifo', [pipe]);
     for (const path of [pipe, '/dev/null', '/dev/full']) {
@@ -40,7 +40,7 @@ describe('a state file that cannot be used', () => {
     }
   });
 
-  it('because it belongs to someone else, or its directory does', async () => {
+  it('because it or its directory belongs to another user', async () => {
     const directory = await temporaryDirectory();
     const child = await builtChild(directory);
     const [closed, path] = [join(directory, 'closed'), join(directory, 'state.jsonl')];
@@ -70,7 +70,7 @@ describe('a state file that cannot be used', () => {
     }
   });
 
-  it('because the write was cut short: it says so, and the next record is sound', async () => {
+  it('because a write was cut short is reported, and the next record is intact', async () => {
     const directory = await temporaryDirectory();
     const child = await builtChild(directory);
     const path = join(directory, 'state.jsonl');
@@ -93,7 +93,7 @@ describe('a state file that cannot be used', () => {
   });
 });
 
-describe('what the file system threw', () => {
+describe('an error of the file system', () => {
   const thrown = (code: string) => Object.assign(new Error(`${code}: it failed`), { code, syscall: 'write' });
 
   it.each([

@@ -27,7 +27,7 @@ test('each read continues where the last one stopped, with the right line number
   expect(await read(readNew)).toEqual(['6 c', '7 duplicate']);
 });
 
-test('a last line without its end is judged once it has one, as it may still be being written', async () => {
+test('an unterminated last line is decoded once it is terminated, as it may still be being written', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const { readNew } = fileStore(path);
   const whole = line('b');
@@ -68,7 +68,7 @@ test('reading continues after a line that is too long', async () => {
   expect(await read(readNew)).toEqual(['4 c']);
 });
 
-test('another file that takes the place of the log is read from its beginning', async () => {
+test('a file that replaced the log is read from its beginning', async () => {
   const directory = tempDirectory();
   const path = join(directory, 'state.jsonl');
   const { readNew } = fileStore(path);
@@ -88,7 +88,7 @@ test('a file that was rewritten in place is read from its beginning, even if it 
   expect(await read(readNew)).toEqual(['restart', '1 c', '2 d', '3 e']);
 });
 
-test('readLog looks again at a last line without its end a moment later', async () => {
+test('readLog reads an unterminated last line again a moment later', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const whole = line('b');
   const half = line('a') + whole.slice(0, 40);

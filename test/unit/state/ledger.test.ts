@@ -128,7 +128,7 @@ describe('the ledger of a feature', () => {
     expect((await ledger.readAll()).map(({ id }) => id)).toEqual(['s1', 's2', 'd1']);
   });
 
-  it('has what was appended since, and leaves alone what it gave before', async () => {
+  it('sees records appended since, without changing earlier results', async () => {
     const { ledger } = await ledgerOn(UPLOAD_LINES.sent);
     const before = await ledger.read('k');
     await ledger.append({ kind: 'released', id: 'e9', at: AT, key: 'k', reservation: 's1', reason: 'test' });
@@ -143,7 +143,7 @@ describe('the ledger of a feature', () => {
     expect(found.map((records) => records.length)).toEqual([2_000, 1, 1]);
   });
 
-  it('begins anew when another file takes the place of the log', async () => {
+  it('starts over if another file replaces the log', async () => {
     const { path, ids } = await ledgerOn(UPLOAD_LINES.sent, UPLOAD_LINES.done);
     expect(await ids('k')).toEqual(['s1', 'd1']);
     writeFileSync(path, `${encodeRecord(UPLOAD_LINES.sent)}\n`);
@@ -160,7 +160,7 @@ describe('the ledger of a feature', () => {
     expect(await ledger.read('k')).toHaveLength(1);
   });
 
-  it('reports an incomplete record, and a damaged line whose type was hit', async () => {
+  it('reports an incomplete record, and a line whose type is damaged', async () => {
     const incomplete = { ...UPLOAD_LINES.sent, owner: null };
     const { path, ledger, unusable } = await ledgerOn(UPLOAD_LINES.sent, incomplete);
     writeFileSync(path, `${encodeRecord(UPLOAD_LINES.done).replace('upload.done', 'upload.dome')}\n`, { flag: 'a' });

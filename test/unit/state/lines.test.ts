@@ -38,7 +38,7 @@ function expectedLines(content: string, maxLine: number): ReadLine[] {
 const content = fc.string({ unit: fc.constantFrom('\n', '\r', 'a', 'b', '{', '}'), maxLength: 200 });
 
 describe('lines of a file', () => {
-  it('are those that splitting the whole text would give, however small the blocks', async () => {
+  it('property: are the same as splitting the whole text, however small the blocks are', async () => {
     const path = join(await temporaryDirectory(), 'lines');
     await fc.assert(
       fc.asyncProperty(content, fc.integer({ min: 1, max: 30 }), async (bytes, maxLine) => {
@@ -49,7 +49,7 @@ describe('lines of a file', () => {
     );
   });
 
-  it('can be narrowed to those that contain one of some texts; what does not look like a record stays', async () => {
+  it('property: can be filtered by text, except lines that do not look like a record', async () => {
     const path = join(await temporaryDirectory(), 'lines');
     const texts = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 3 }), {
       maxLength: 4,

@@ -9,8 +9,8 @@ import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 
 const head = { type: 'note', at: '2026-01-02T03:04:05.000Z' };
 
-describe('preparing', () => {
-  it('leaves what is in the file as it is', async () => {
+describe('ensureWritable', () => {
+  it('leaves an existing file unchanged', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await appendRecord(path, { ...head, id: '1' });
     const before = await text(path);
@@ -18,7 +18,7 @@ describe('preparing', () => {
     expect(await text(path)).toBe(before);
   });
 
-  it('refuses what no record can be appended to, as appending does', async () => {
+  it('refuses the paths that appending refuses', async () => {
     const directory = await temporaryDirectory();
     const dangling = join(directory, 'dangling');
     await symlink(join(directory, 'nowhere', 'state.jsonl'), dangling);
@@ -44,7 +44,7 @@ describe('appending', () => {
     expect(await entries(path)).toEqual([{ kind: 'record', line: 2, record: { ...head, id: '1', key: 'é' } }]);
   });
 
-  it('leaves what is in the file as it is, whatever that is', async () => {
+  it('leaves existing content unchanged, whatever it is', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await writeFile(path, 'not a record', { mode: 0o640 });
     await appendRecord(path, { ...head, id: '1' });
@@ -52,7 +52,7 @@ describe('appending', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o640);
   });
 
-  it('is not swallowed by a torn line before it', async () => {
+  it('is not affected by a torn line before it', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await writeFile(path, `\n${lineOf('1')}\n\n${lineOf('2').slice(0, 40)}`);
     await appendRecord(path, { ...head, id: '3' });
@@ -85,14 +85,14 @@ describe('appending', () => {
 });
 
 describe('reading', () => {
-  it('takes a missing file for an empty log, and an empty one too', async () => {
+  it('treats a missing or empty file as an empty log', async () => {
     const directory = await temporaryDirectory();
     expect(await entries(join(directory, 'missing', 'state.jsonl'))).toEqual([]);
     await writeFile(join(directory, 'empty'), '');
     expect(await entries(join(directory, 'empty'))).toEqual([]);
   });
 
-  it('can be ended at any record', async () => {
+  it('can stop at any record', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     for (const id of ['1', '2', '3']) await appendRecord(path, { ...head, id });
     for await (const entry of readLog(path)) {
@@ -101,7 +101,7 @@ describe('reading', () => {
     }
   });
 
-  it('can be narrowed to a key, and keeps the line numbers and the order', async () => {
+  it('can be filtered by key, with the same line numbers and order', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     for (const id of ['1', '2', '3', '4'])
       await appendRecord(path, { ...head, id, key: Number(id) % 2 ? 'odd' : 'even' });
@@ -150,7 +150,7 @@ describe('damage of any kind', () => {
     }
   }
 
-  it('hides no sound record, brings up none that was not written, and is reported line by line', async () => {
+  it('property: hides no intact record, adds none, and is reported line by line', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await fc.assert(
       fc.asyncProperty(written, fc.array(damage, { minLength: 1, maxLength: 4 }), async (lines, hurts) => {
@@ -180,7 +180,7 @@ describe('damage of any kind', () => {
     );
   });
 
-  it('of torn writes among sound ones costs only the torn', async () => {
+  it('property: of torn writes loses only those', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     const writes = fc.array(fc.record({ kept: fc.double({ min: 0, max: 1, noNaN: true }), torn: fc.boolean() }), {
       maxLength: 12,

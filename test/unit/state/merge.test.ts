@@ -40,8 +40,8 @@ async function merge(directory: string, copies: Copies, flags: readonly string[]
 const some = (prefix: string) =>
   fc.integer({ min: 0, max: 6 }).map((n) => Array.from({ length: n }, (_, i) => `${prefix}${i}`));
 
-describe('two copies of a file that git merged', () => {
-  it('read as each record once, in the order of its copy', async () => {
+describe('two copies of a state file merged by git', () => {
+  it('property: contain each record once, in the order of its copy', async () => {
     const directory = await temporaryDirectory();
     const copies = fc.record({ base: some('b'), ours: some('o'), theirs: some('t'), shared: some('s') });
     await fc.assert(

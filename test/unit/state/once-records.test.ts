@@ -97,7 +97,7 @@ const anyRecord: fc.Arbitrary<Record> = fc.oneof(
 const anyRecords = fc.uniqueArray(anyRecord, { selector: (record) => record.id, maxLength: 12 });
 
 describe('any records', () => {
-  it('say the same in any order, except for the order itself', () => {
+  it('property: have the same history in any order', () => {
     fc.assert(
       fc.property(
         anyRecords.chain((records) =>
@@ -114,7 +114,7 @@ describe('any records', () => {
     );
   });
 
-  it('leave nothing once every live record is forgotten', () => {
+  it('property: leave nothing once every live record is forgotten', () => {
     fc.assert(
       fc.property(anyRecords, (records) => {
         expect(read(...records, forgotten('f', liveRecordIds(records)))).toEqual({ objects: [], open: [] });

@@ -5,7 +5,7 @@ import { entries, ids, temporaryDirectory } from './files.ts';
 import { builtChild, said, started } from './program.ts';
 
 describe('many processes on one file', () => {
-  it('append at once and tear nothing', async () => {
+  it('append concurrently without tearing a record', async () => {
     const directory = await temporaryDirectory();
     const child = await builtChild(directory);
     const path = join(directory, 'deep', 'state.jsonl');
@@ -23,7 +23,7 @@ describe('many processes on one file', () => {
     }
   });
 
-  it('lose nothing that was acknowledged when they are killed', async () => {
+  it('lose no acknowledged record when they are killed', async () => {
     const directory = await temporaryDirectory();
     const child = await builtChild(directory);
     const path = join(directory, 'state.jsonl');

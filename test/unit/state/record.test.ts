@@ -23,7 +23,7 @@ function sealed(content: string): string {
 const head = { type: 'note', at: '2026-01-02T03:04:05.000Z', id: 'a1' };
 
 describe('a record', () => {
-  it('is a line of JSON that says its version, kind, moment and id first', () => {
+  it('is a line of JSON that begins with version, type, time, and id', () => {
     const line = encodeRecord({ ...head, agent: 'agt_1' });
     expect(line).toMatch(
       /^\{"v":1,"type":"note","at":"2026-01-02T03:04:05.000Z","id":"a1","agent":"agt_1","sum":"[0-9a-f]{16}"\}$/,
@@ -31,13 +31,13 @@ describe('a record', () => {
     expect(JSON.parse(line)).toMatchObject({ ...head, agent: 'agt_1' });
   });
 
-  it('carries the first 16 hex digits of the SHA-256 of all that stands before the checksum', () => {
+  it('ends with the first 16 hex digits of the SHA-256 of the text before the checksum', () => {
     const line = encodeRecord(head);
     const covered = line.slice(0, line.indexOf(',"sum":'));
     expect(line).toBe(sealed(covered));
   });
 
-  it('comes back as it was written, whatever its fields hold', () => {
+  it('property: is decoded as it was encoded, whatever its fields contain', () => {
     const anyFields = fc.dictionary(
       fc.string({ unit: 'binary' }).filter((key) => !['v', 'type', 'at', 'id', 'sum', '__proto__'].includes(key)),
       fc.jsonValue(),
@@ -54,18 +54,18 @@ describe('a record', () => {
     );
   });
 
-  it('takes its moment and id from outside', () => {
+  it('takes its time and id from the caller', () => {
     const stamp = { now: () => Date.UTC(2026, 1, 3, 4, 5, 6, 7), newId: () => 'r1' };
     expect(recordHead('space', stamp)).toEqual({ type: 'space', at: '2026-02-03T04:05:06.007Z', id: 'r1' });
   });
 
-  it('gets an id that no other has', () => {
+  it('has a unique id', () => {
     const made = new Set(Array.from({ length: 1000 }, randomRecordId));
     expect(made.size).toBe(1000);
     for (const id of made) expect(id).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('contains the text by which a field is searched', () => {
+  it('property: contains the text by which a field is searched', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         expect(encodeRecord({ ...head, key: value })).toContain(fieldText('key', value));
@@ -74,7 +74,7 @@ describe('a record', () => {
   });
 });
 
-describe('a line that is no record', () => {
+describe('a line that is not a record', () => {
   it.each([
     ['<<<<<<< HEAD', /merge conflict/],
     ['=======', /merge conflict/],
@@ -88,11 +88,11 @@ describe('a line that is no record', () => {
     [lineOf('a1').replace('a1', 'a2'), /checksum does not match/],
     [`x${lineOf('a1')}`, /not a whole record/],
     [`${lineOf('a1')} `, /checksum does not match/],
-  ])('says what is wrong with %s', (line, why) => {
+  ])('is explained: %s', (line, why) => {
     expect(decode(line)).toEqual({ kind: 'damaged', why: expect.stringMatching(why) });
   });
 
-  it('is damaged when it is not UTF-8, even under a right checksum', () => {
+  it('is damaged if it is not UTF-8, even with a correct checksum', () => {
     const content = Buffer.concat([
       Buffer.from('{"v":1,"type":"note","at":"2026","id":"'),
       Buffer.from([0xff]),
@@ -113,17 +113,17 @@ describe('a line that is no record', () => {
     ['{"v":1,"type":"note","id":"1"', /type, moment or id/],
     ['{"v":1,"type":"note","at":"2026","id":7', /type, moment or id/],
     ['"text"', /not a record/],
-  ])('is damaged when its checksum is right and its content %s is not', (content, why) => {
+  ])('is damaged if its checksum is correct but its content %s is not', (content, why) => {
     expect(decode(sealed(content))).toEqual({ kind: 'damaged', why: expect.stringMatching(why) });
   });
 });
 
 describe('a record of a newer version', () => {
-  it('is known by its right checksum', () => {
+  it('is recognized by its correct checksum', () => {
     expect(decode(sealed('{"v":7,"shape":["unknown"]'))).toMatchObject({ kind: 'newer', version: 7 });
   });
 
-  it('is not what a changed digit makes of an older one', () => {
+  it('is not confused with an older record with a changed digit', () => {
     expect(decode(lineOf('a1').replace('"v":1', '"v":2'))).toMatchObject({ kind: 'damaged' });
   });
 });

@@ -30,7 +30,7 @@ describe('a recovery file beside the state file', () => {
     expect(await readRecovery(path)).toEqual([]);
   });
 
-  it('goes to the directory for temporary files when it cannot be written there', async () => {
+  it('is written to the temporary directory if it cannot be written there', async () => {
     const path = join(await temporaryDirectory(), 'missing', 'state.jsonl');
     // Others use that directory, too: under a name that is always the same, what a killed test left would be in the way.
     const id = randomRecordId();

@@ -20,7 +20,7 @@ interface ReadBack {
   readonly content: Buffer;
 }
 
-/** What another implementation makes of a body; it leaves percent-encoded names as they are. */
+/** Parses a body with another implementation, which does not decode percent-encoded names. */
 async function readBack(contentType: string, body: Buffer): Promise<ReadBack> {
   const form = new Busboy({
     headers: { 'content-type': contentType },
@@ -50,19 +50,19 @@ function bodyOf(parts: MultipartParts, content: Uint8Array): { contentType: stri
   return { contentType, body: Buffer.concat([head, content, tail]) };
 }
 
-/** As the HTML standard has it, written anew. */
+/** The encoding of the HTML standard. */
 function encoded(name: string): string {
   return name.replace(/["\r\n]/g, (character) => encodeURIComponent(character));
 }
 
-/** The names that the head of a body holds, in order, without anybody's decoding. */
+/** The undecoded Content-Disposition values in the head of a body. */
 function dispositionsOf(parts: MultipartParts): string[] {
   const head = Buffer.from(multipartFrame(parts).head).toString();
   return [...head.matchAll(/^Content-Disposition: (.*)$/gm)].map(([, value = '']) => value.trimEnd());
 }
 
 describe('a multipart body', () => {
-  it('is, byte for byte, what a browser would send', () => {
+  it('equals what a browser sends, byte for byte', () => {
     const { contentType, body } = bodyOf({ ...PARTS, fields: [['kind', 'manual']] }, Buffer.from('hello'));
     expect(contentType).toBe('multipart/form-data; boundary=x-boundary-x');
     expect(body.toString().split('\r\n')).toEqual([
@@ -115,8 +115,8 @@ describe('a multipart body', () => {
       .filter((content) => !content.includes(PARTS.boundary)),
   );
 
-  it('is read back by another implementation as what was given', async () => {
-    // What it makes of control characters in names and of odd spaces is its own.
+  it('property: is parsed unchanged by another implementation', async () => {
+    // It treats control characters and unusual spaces in names in its own way.
     const plain = (text: string): boolean => text.trim() === text && !/[\p{Cc}\\]/u.test(text.replace(/[\r\n]/g, ''));
     const anyField = fc.tuple(
       anyName.filter(plain),

@@ -6,8 +6,8 @@ import { formatTransfers, type Transfer } from '../../../src/upload/progress-bar
 const MB = 1_000_000;
 const ALL: Transfer = { label: '1 of 3 files', bytes: 40 * MB, sent: 10 * MB, startedAt: 0 };
 
-describe('the bars of files on their way', () => {
-  it('one for all and one for each, with bytes, rate and the time left', () => {
+describe('the progress bars of an upload', () => {
+  it('have one line for all files and one for each, with bytes, rate, and remaining time', () => {
     const one = { label: 'manuals/report.pdf', bytes: 20 * MB, sent: 5 * MB, startedAt: 3_000 };
     expect(formatTransfers(ALL, [one], 120, 5_000)).toEqual([
       '1 of 3 files                 █████░░░░░░░░░░░░░░░ 10 MB of 40 MB, 2 MB/s, 15 s left',
@@ -15,17 +15,17 @@ describe('the bars of files on their way', () => {
     ]);
   });
 
-  it('an empty file is whole, and nothing is divided by it', () => {
+  it('show an empty file as complete', () => {
     const empty = { label: 'empty', bytes: 0, sent: 0, startedAt: 0 };
     expect(formatTransfers(empty, [], 120, 0)[0]).toMatch(/^empty +█{20} 0 B of 0 B, 0 B\/s$/);
   });
 
-  it('a long path loses its front, because files differ at the end', () => {
+  it('truncate a long path at its start', () => {
     const long = { ...ALL, label: `${'directory/'.repeat(9)}日本語.pdf` };
     expect(formatTransfers(long, [], 120, 1_000)[0]).toMatch(/^…\S*\/日本語\.pdf +█/);
   });
 
-  it('a name with controls does nothing to the terminal', () => {
+  it('escape control characters in a name', () => {
     const hostile = { ...ALL, label: 'a\u001b[2J\r\nb' };
     expect(formatTransfers(hostile, [], 120, 1_000)[0]).toMatch(/^a\\x1b\[2J\\r\\nb +█/);
   });

@@ -45,7 +45,7 @@ function watched() {
   return { watch, next, stops: () => stops, isOver: () => closed?.aborted };
 }
 
-it('counts what was sent, and not what was there or could not be sent', async () => {
+it('counts sent bytes, but not those of skipped and failed files', async () => {
   const [first, second, third] = SOURCES;
   if (!(first && second && third)) throw new Error('There are three.');
   const { watch, next } = watched();
@@ -60,7 +60,7 @@ it('counts what was sent, and not what was there or could not be sent', async ()
   expect(await next()).toMatch(/^2 of 3 files .* 200 B of 500 B/);
 });
 
-it('waits for no further moment once it is closed, which would keep the process from ending', async () => {
+it('has no pending timer after it is closed', async () => {
   const { watch, next, isOver } = watched();
   await next();
   expect(isOver()).toBe(false);
@@ -68,7 +68,7 @@ it('waits for no further moment once it is closed, which would keep the process 
   expect(isOver()).toBe(true);
 });
 
-it('takes the bars away once it is closed, so that none stands under the answer', () => {
+it('removes the bars when it is closed', () => {
   const { watch, stops } = watched();
   expect(stops()).toBe(0);
   watch.close();

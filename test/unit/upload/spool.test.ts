@@ -14,7 +14,7 @@ function temporaryFiles(): () => string[] {
 }
 
 it.skipIf(process.platform === 'win32')(
-  'standard input is kept under no name, so that nothing can be left',
+  'standard input is kept in an unlinked file, so that nothing is left behind',
   async () => {
     const left = temporaryFiles();
     const { file, facts, remove } = await spoolStdin(
@@ -28,7 +28,7 @@ it.skipIf(process.platform === 'win32')(
   },
 );
 
-it('standard input that is still coming is left at once when the run is over, for the reason of that', async () => {
+it('reading standard input stops with the reason of the abort signal', async () => {
   const left = temporaryFiles();
   const stdin = new PassThrough();
   const over = new AbortController();

@@ -22,7 +22,7 @@ describe('the id of an upload', () => {
     [[{ id: 'att_1' }], 'att_1'],
     [{ results: [{ id: 'att_1' }] }, 'att_1'],
     [{ files: [{ file_attachment_id: 'att_1' }] }, 'att_1'],
-  ])('of an attachment in %o', (body, id) => {
+  ])('is found for an attachment in %o', (body, id) => {
     expect(readUploadId(body, 'attachment')).toBe(id);
   });
 
@@ -31,7 +31,7 @@ describe('the id of an upload', () => {
     [{ document: { id: 'doc_1' } }, 'doc_1'],
     [{ documents: [{ document_id: 3 }] }, '3'],
     [{ result: { id: 'doc_1' } }, 'doc_1'],
-  ])('of a document in %o', (body, id) => {
+  ])('is found for a document in %o', (body, id) => {
     expect(readUploadId(body, 'document')).toBe(id);
   });
 
@@ -58,12 +58,12 @@ describe('the id of an upload', () => {
     [{ id: 'req_1', error: 'virus found' }],
     [{ id: 'req_1', data: { ok: false } }],
     [{ errors: [{ id: 'err_1' }], data: { file_attachment_id: 'att_1' } }],
-  ])('is not taken from %o, which speaks of a failure', (body) => {
+  ])('is not taken from %o, which reports a failure', (body) => {
     expect(() => readUploadId(body, 'attachment')).toThrow(ErrorInBody);
   });
 });
 
-it('of an upload is not looked for deeper than there is stack', () => {
+it('the id of an upload is not searched so deep that the stack overflows', () => {
   const deep = JSON.parse(`${'['.repeat(100_000)}{"id":"att_1"}${']'.repeat(100_000)}`);
   expect(() => readUploadId(deep, 'attachment')).toThrow(UnknownShape);
 });

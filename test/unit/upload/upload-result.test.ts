@@ -54,7 +54,7 @@ describe('a result in JSON', () => {
     });
   });
 
-  it('says what went wrong', () => {
+  it('contains the error of a failed upload', () => {
     expect(uploadResultJson(failed(new InputError('It changed.')))).toMatchObject({
       id: null,
       status: 'failed',
@@ -63,22 +63,22 @@ describe('a result in JSON', () => {
   });
 });
 
-describe('what there is to report of a file', () => {
+describe('outcomeError', () => {
   it.each([
     { status: 'uploaded', sha256: HASH, id: 'att_1' },
     { status: 'skipped', sha256: HASH, id: 'att_1' },
-  ] as const)('is nothing where it is $status', (outcome) => {
+  ] as const)('returns nothing for a file that is $status', (outcome) => {
     expect(outcomeError('a.txt', outcome)).toBeUndefined();
   });
 
-  it('is what it failed with, and which one it is', () => {
+  it('returns the error with the name of the file', () => {
     const refused = new RefusedError('Too large.', { status: 413 });
     const error = found(outcomeError('a.txt', { status: 'failed', sha256: null, error: refused }));
     expect(error).toMatchObject({ type: 'refused', exitCode: EXIT.failure, message: 'Too large.' });
     expect(error.info).toMatchObject({ status: 413, details: { file: 'a.txt' } });
   });
 
-  it('is a bug as it is', () => {
+  it('returns a bug unchanged', () => {
     const bug = new TypeError('undefined is not a function');
     expect(outcomeError('a.txt', { status: 'failed', sha256: null, error: bug })).toBe(bug);
   });
@@ -86,7 +86,7 @@ describe('what there is to report of a file', () => {
   it.each([
     ['lost now', { error: new OutcomeUnknownError('It is not known.', { why: 'Reset.', status: 502 }) }],
     ['left open before', {}],
-  ])('is, %s, that nobody knows, and how to repeat it as it was typed', (_, more) => {
+  ])('explains an unknown outcome (%s) and how to repeat the command', (_, more) => {
     const outcome = { status: 'unknown', sha256: HASH, since: '2026-01-01T00:00:00.000Z', ...more } as const;
     const error = found(outcomeError("it's here.txt", outcome));
     expect(error).toBeInstanceOf(OutcomeUnknownError);
@@ -96,7 +96,7 @@ describe('what there is to report of a file', () => {
     expect(error.info.hint).not.toContain('partnerctl');
   });
 
-  it('is its id, where that could not be recorded', () => {
+  it('reports the id that could not be recorded', () => {
     const unrecorded = new LocalError('The disk is full.', { why: 'ENOSPC' });
     const error = found(outcomeError('a.txt', { status: 'uploaded', sha256: HASH, id: 'att_1', unrecorded }));
     expect(error).toMatchObject({ type: 'local', info: { details: { id: 'att_1' } } });
@@ -105,8 +105,8 @@ describe('what there is to report of a file', () => {
   });
 });
 
-describe('all files', () => {
-  it('are summed up in words', () => {
+describe('the failure of a run', () => {
+  it('is preceded by a summary in words', () => {
     const results = [UPLOADED, UPLOADED, failed(undefined, 'planned'), failed(new LocalError('x'), 'unknown')];
     expect(summarizeUploads(results)).toBe('2 uploaded, 1 planned, 1 unknown.');
   });
@@ -130,32 +130,32 @@ describe('all files', () => {
     ['the balance became too low', [UPLOADED, failed(EMPTY), LEFT], EXIT.balance],
     ['the balance is too low, and one is unknown', [failed(UNKNOWN, 'unknown'), failed(EMPTY)], EXIT.unknown],
     ['the token is refused', [failed(new CredentialsError('No.', { status: 401 })), LEFT], EXIT.credentials],
-  ])('where %s', (_, results, exit) => {
+  ])('has the right exit code if %s', (_, results, exit) => {
     expect(uploadFailure(results, false, undefined)?.exitCode).toBe(exit);
   });
 
-  it('say how many of each when they end with Ctrl-C', () => {
+  it('counts the results after Ctrl-C', () => {
     const interruption = new InterruptedError('Interrupted.');
     const end = uploadFailure([UPLOADED, failed(interruption)], false, interruption);
     expect(end).toMatchObject({ exitCode: 130, message: 'Interrupted: 1 uploaded, 1 not uploaded.' });
     expect(uploadFailure([UPLOADED], false, interruption)).toBeUndefined();
   });
 
-  it('are not advised to be sent again where that would send all of them', () => {
+  it('does not suggest to repeat the whole run with --force', () => {
     expect(uploadFailure([UPLOADED, failed(REFUSED)], true, undefined)?.info.hint).toMatch(
       /again with only these files: --force/,
     );
     expect(uploadFailure([UPLOADED, failed(REFUSED)], false, undefined)?.info.hint).not.toMatch(/--force/);
   });
 
-  it('keep the advice that is the same for all that failed', () => {
+  it('keeps a hint that all failures share', () => {
     const refused = (hint: string) => failed(new RefusedError('No.', { hint }));
     const advice = (...results: UploadResult[]) => uploadFailure(results, false, undefined)?.info.hint?.split('\n')[0];
     expect(advice(refused('Smaller!'), refused('Smaller!'), UPLOADED)).toBe('Smaller!');
     expect(advice(refused('Smaller!'), refused('Larger!'), UPLOADED)).toMatch(/^Fix the cause and run it again/);
   });
 
-  it('are not called failed where nobody knows', () => {
+  it('does not call unknown outcomes failed', () => {
     const said = (...results: UploadResult[]) => uploadFailure(results, false, undefined)?.message;
     const unknown = failed(UNKNOWN, 'unknown');
     expect(said(UPLOADED, unknown, unknown)).toBe('It is not known whether 2 of 3 files were uploaded.');
@@ -167,7 +167,7 @@ describe('all files', () => {
     expect(said(UPLOADED, unrecorded)).toBe('1 of 2 files could not be recorded.');
   });
 
-  it('say what was there before the balance was too low, and what was not begun', () => {
+  it('counts what was uploaded and not started when the balance became too low', () => {
     const end = uploadFailure([UPLOADED, failed(EMPTY), LEFT, LEFT], false, undefined);
     expect(end?.message).toBe('Empty. 1 of 4 files failed, 2 were not started.');
     expect(end?.info).toMatchObject({ status: 402, details: { uploaded: 1, failed: 3 } });
@@ -175,36 +175,36 @@ describe('all files', () => {
     expect(uploadFailure([failed(EMPTY), LEFT], false, undefined)).toBe(EMPTY);
   });
 
-  it('do not hide what may be there behind the balance', () => {
+  it('reports unknown outcomes besides the low balance', () => {
     const lost = new OutcomeUnknownError('a.txt may have been uploaded.', { hint: 'Look.' });
     const end = uploadFailure([failed(lost, 'unknown'), failed(EMPTY)], false, undefined);
     expect(end?.info.why).toContain('a.txt may have been uploaded.');
     expect(end?.info.hint).toContain('Look.');
   });
 
-  it('are not to be run again where all that is left is unknown', () => {
+  it('does not suggest another run if all the rest is unknown', () => {
     const lost = new OutcomeUnknownError('a.txt may have been uploaded.', { hint: 'Look.' });
     expect(uploadFailure([UPLOADED, failed(lost, 'unknown')], false, undefined)?.info.hint).toBe('Look.');
   });
 
-  it('say when the last one that was held back by a rate can be repeated', () => {
+  it('has the latest retry time of the rate-limited files', () => {
     const limited = (retryAt: string) => failed(new RateLimitError('Wait.', { status: 429, retryAt }));
     const results = [UPLOADED, limited('2026-01-01T00:00:02.000Z'), limited('2026-01-01T00:00:01.000Z')];
     expect(uploadFailure(results, false, undefined)?.info.retryAt).toBe('2026-01-01T00:00:02.000Z');
   });
 
-  it('are named with the request by which the service can look it up', () => {
+  it('contains the request id', () => {
     const refused = failed(new RefusedError('No.', { status: 422, requestId: 'req_1' }));
     expect(uploadFailure([UPLOADED, refused], false, undefined)?.info.why).toBe('a.txt: No. (request id req_1)');
   });
 
-  it('are named once each, with all that was said', () => {
+  it('names each file once with all its reasons', () => {
     const told = new OutcomeUnknownError('a.txt may have been uploaded.', { why: 'No answer came.\nIt was late.' });
     const why = uploadFailure([UPLOADED, { ...failed(told, 'unknown'), file: 'a.txt' }], false, undefined)?.info.why;
     expect(why).toBe('a.txt may have been uploaded. No answer came; It was late.');
   });
 
-  it('keep the numbers for scripts', () => {
+  it('has the counts in its details', () => {
     expect(
       uploadFailure([UPLOADED, failed(REFUSED), failed(UNKNOWN, 'unknown')], false, undefined)?.info.details,
     ).toEqual({

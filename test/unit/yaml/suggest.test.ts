@@ -18,7 +18,7 @@ describe('suggest', () => {
     expect(suggest(word, KEYS)).toBe(meant);
   });
 
-  test('a word with one letter left out, or two swapped, is always understood', () => {
+  test('property: a word with a missing letter or two swapped ones is recognized', () => {
     fc.assert(
       fc.property(fc.constantFrom(...KEYS), fc.nat(), fc.boolean(), (key, at, isSwap) => {
         const index = at % (key.length - 1);
