@@ -16,6 +16,8 @@ export interface Problem {
   readonly hint?: string;
   /** The source line with its number, and a line of carets below it; safe for a terminal. */
   readonly excerpt: string;
+  /** How much of the source is meant, in UTF-16 units; absent where something is missing. */
+  readonly length?: number;
 }
 
 const MAX_EXCERPT_WIDTH = 120;
@@ -66,6 +68,7 @@ export class ProblemList {
       message,
       ...(hint !== undefined && { hint }),
       excerpt: formatExcerpt(this.#source, range),
+      ...(range[1] > range[0] && { length: range[1] - range[0] }),
     });
   }
 

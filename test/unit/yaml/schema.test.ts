@@ -41,6 +41,7 @@ describe('a schema with a list at the top', () => {
       '4:27 "[2].on" must be true or false, not 1',
       '6:1 this document must be a list, not a mapping',
     ]);
+    expect(problems.map(({ length }) => length)).toEqual([4, 1, 1, 1, undefined]);
   });
 
   test('its JSON Schema', () => {
