@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { postMessage, readHistoryAfter, setUpChatSource } from '../../src/api/chat.ts';
+import { postMessage, readHistoryAfter } from '../../src/api/chat.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { RateLimitError, ServiceError, ShapeError } from '../../src/errors.ts';
+import { RateLimitError, ServiceError } from '../../src/errors.ts';
 import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { withinLimit } from './client.ts';
 import { followDeps } from './history-server.ts';
 
-/** A service that answers in turn, the last answer again and again. */
+/** A fake service and a client for it. */
 async function serverOf(...script: readonly Step[]) {
   const { requests, baseUrl } = await startFakeService(script);
   return { got: requests, http: followDeps(baseUrl).http };
@@ -16,24 +16,13 @@ async function serverOf(...script: readonly Step[]) {
 const message = { source_id: 'src', session_id: 's', text: 'Hi', external_message_id: 'ext-1' };
 
 describe('sending a message', () => {
-  it('sends the text unchanged and returns the acknowledgement', async () => {
-    const text = `line\r\n\ttab "quote" \\ 👩‍👩‍👧 \u0000\u202e é e\u0301 \u2028${'x'.repeat(1024 * 1024)}`;
-    const { got, http } = await serverOf(json({ message_id: 'm1', created: true }));
-    expect(await postMessage(http, { ...message, text })).toEqual({
-      message_id: 'm1',
-      created: true,
-      wasRetried: false,
-    });
-    expect(got).toHaveLength(1);
-    expect(got[0]).toMatchObject({ method: 'POST', path: '/v1/integrations/api-chat/message/' });
-    expect(JSON.parse(got[0]?.body ?? '')).toEqual({ ...message, text, response_mode: 'accepted' });
-  });
-
   it('retries with the same body after a reset and a 503, and reports the retry', async () => {
     const { got, http } = await serverOf(reset, json({}, 503), json({ message_id: 'm1', created: false }));
     expect(await postMessage(http, message)).toEqual({ message_id: 'm1', created: false, wasRetried: true });
-    expect(new Set(got.map(({ body }) => body)).size).toBe(1);
-    expect(got).toHaveLength(3);
+    expect(got.map(({ method, path }) => `${method} ${path}`)).toEqual(
+      Array(3).fill('POST /v1/integrations/api-chat/message/'),
+    );
+    for (const request of got) expect(request.json()).toEqual({ ...message, response_mode: 'accepted' });
   });
 
   it.each([
@@ -46,78 +35,25 @@ describe('sending a message', () => {
       expect((await postMessage(http, message)).created).toBe(created);
     },
   );
-
-  it('fails if the response has no message_id', async () => {
-    const { http } = await serverOf(json({ ok: true }));
-    await expect(postMessage(http, message)).rejects.toThrow(ShapeError);
-  });
 });
 
-describe('setting up a source', () => {
-  it('posts the fields to the agent and reads the source', async () => {
-    const { got, http } = await serverOf(json({ source: { source_id: 'src', name: 'Chat' } }, 201));
-    const fields = { name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' } as const;
-    expect(await setUpChatSource(http, 'sp/1', 'a 1', fields)).toMatchObject({
-      source_id: 'src',
-      created: true,
-      name: 'Chat',
-    });
-    expect(got[0]).toMatchObject({ method: 'POST', path: '/v1/automation/spaces/sp%2F1/agents/a%201/api-chat/' });
-    expect(JSON.parse(got[0]?.body ?? '')).toEqual(fields);
-  });
-
-  it('retries after a failure', async () => {
-    const { got, http } = await serverOf(reset, json({ source_id: 'src', created: false }));
-    expect(await setUpChatSource(http, 'sp', 'a', {})).toMatchObject({ source_id: 'src', created: false });
-    expect(got).toHaveLength(2);
-  });
-});
-
-describe('reading the history', () => {
-  async function pages(answers: readonly Step[], after?: string) {
-    const { got, http } = await serverOf(...answers);
-    const read: { ids: string[]; more: boolean; waitMs: number | undefined }[] = [];
-    const place = { source_id: 'src', session_id: 'a b&c', after_message_id: after };
-    for await (const { messages, hasMore: more, requestedWaitMs: waitMs } of readHistoryAfter(http, place, Date.now)) {
-      read.push({ ids: messages.map(({ message_id }) => message_id), more, waitMs });
-    }
-    return { got, read };
+it('reading the history follows the links, and reports the delay the service asks for', async () => {
+  const link = '/v1/integrations/api-chat/history/?page=2';
+  const first = json({ results: [{ message_id: 'm1' }], next: link }, 200, { 'x-poll-interval': '3' });
+  const { got, http } = await serverOf(first, json([{ id: 'm2' }]));
+  const pages: (string | number | boolean | undefined)[][] = [];
+  const place = { source_id: 'src', session_id: 'a b&c', after_message_id: 'm0' };
+  for await (const { messages, hasMore, requestedWaitMs } of readHistoryAfter(http, place, Date.now)) {
+    pages.push([...messages.map(({ message_id }) => message_id), hasMore, requestedWaitMs]);
   }
-
-  it('reads all pages and reports the delay the service asks for', async () => {
-    const link = '/v1/integrations/api-chat/history/?page=2';
-    const { got, read } = await pages(
-      [json({ results: [{ message_id: 'm1' }], next: link }, 200, { 'x-poll-interval': '3' }), json([{ id: 'm2' }])],
-      'm0',
-    );
-    expect(read).toEqual([
-      { ids: ['m1'], more: true, waitMs: 3000 },
-      { ids: ['m2'], more: false, waitMs: undefined },
-    ]);
-    expect(got.map(({ path }) => path)).toEqual([
-      '/v1/integrations/api-chat/history/?source_id=src&session_id=a+b%26c&after_message_id=m0',
-      link,
-    ]);
-  });
-
-  it('continues after the last message if the service announces more without a link, but not forever', async () => {
-    const { got, read } = await pages([
-      json({ results: [{ message_id: 'm1' }], has_more: true }),
-      json({ results: [{ message_id: 'm2' }], has_more: true }),
-      json({ results: [{ message_id: 'm2' }], has_more: true }),
-    ]);
-    expect(read.map(({ ids, more }) => [...ids, more])).toEqual([
-      ['m1', true],
-      ['m2', true],
-      ['m2', false],
-    ]);
-    expect(got.map(({ query }) => query.get('after_message_id'))).toEqual([null, 'm1', 'm2']);
-  });
-
-  it('fails if the response holds no messages', async () => {
-    await expect(pages([json({ results: [{ text: 'x' }] })])).rejects.toThrow(ShapeError);
-    await expect(pages([json({ state: 'ok' })])).rejects.toThrow(ShapeError);
-  });
+  expect(pages).toEqual([
+    ['m1', true, 3000],
+    ['m2', false, undefined],
+  ]);
+  expect(got.map(({ path }) => path)).toEqual([
+    '/v1/integrations/api-chat/history/?source_id=src&session_id=a+b%26c&after_message_id=m0',
+    link,
+  ]);
 });
 
 describe('a call with limits of its own', () => {
@@ -143,9 +79,9 @@ describe('a call with limits of its own', () => {
 
   it('ends with the reason of its own signal: during a request, between retries, and before it starts', async () => {
     const reason = new Error('enough');
-    const under = new AbortController();
-    const hanging = await serverOf(() => under.abort(reason));
-    await expect(hanging.http.call(OPERATIONS.readHistory, { signal: under.signal })).rejects.toBe(reason);
+    const requesting = new AbortController();
+    const hanging = await serverOf(() => requesting.abort(reason));
+    await expect(hanging.http.call(OPERATIONS.readHistory, { signal: requesting.signal })).rejects.toBe(reason);
 
     const waiting = new AbortController();
     const failing = await serverOf((_, response) => {

@@ -8,16 +8,6 @@ import { client, partnerctl } from './client.ts';
 const LIST = ['spaces', 'list', '-o', 'json'];
 
 describe('a service that cannot be reached', () => {
-  it('is tried again four times when the connection is refused, then exit 8', async () => {
-    const ran = await partnerctl(`http://127.0.0.1:${await findClosedPort()}/v1`, LIST);
-    expect(ran.code).toBe(8);
-    expect(ran.stdout).toBe('');
-    expect(ran.error()).toMatchObject({
-      type: 'service',
-      details: { reason: 'ECONNREFUSED', left: false, attempts: 4 },
-    });
-  });
-
   it('is told apart by a host name that is not known', async () => {
     const ran = await partnerctl(`https://${UNRESOLVABLE_HOST}/v1`, LIST);
     expect(ran.code).toBe(8);
@@ -48,18 +38,6 @@ describe('a service that cannot be reached', () => {
     });
     expect(ran.error().hint).toContain('scheme and the port');
     expect(connections).toBe(1);
-  });
-
-  it('resets at accept: tried again', async () => {
-    let accepted = 0;
-    const server = createServer((socket) => {
-      accepted += 1;
-      socket.resetAndDestroy();
-    });
-    const { baseUrl } = await listen(server);
-    const ran = await partnerctl(baseUrl, LIST);
-    expect(ran.code).toBe(8);
-    expect(accepted).toBe(4);
   });
 
   it('gives up after the retries that are asked for', async () => {

@@ -134,58 +134,6 @@ describe('a job whose answer is lost, by', () => {
     expect(await logContent(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
   });
 
-  it('a reset, where two jobs came that it could be: none is guessed, and the one that a person names is taken', async () => {
-    const { cron, front, path, run, make } = await place();
-    front.meet({ after: (response) => response.socket?.resetAndDestroy() });
-    const lost = await run(cron.create('daily'));
-    front.meet(undefined);
-    const twin = await make({ name: 'daily' });
-    const ids = await cron.idsOf('daily');
-    expect(ids).toHaveLength(2);
-    for (const more of [[], ['--assume-not-created'], ['--assume-not-created', '--grace', '1ms']]) {
-      const reconciled = await run([...RECONCILE, ...more]);
-      expect(reconciled.code).toBe(9);
-      expect(reconciled.json()).toMatchObject([{ cron_job_id: null, status: 'unknown', candidates: ids }]);
-      expect(reconciled.stderr).toContain('cron adopt');
-    }
-    expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
-    expect(await logContent(path)).toMatchObject({ ids: [] });
-
-    const { key } = lost.json<{ key: string }>();
-    expect((await run(['cron', 'adopt', twin, '--key', key, '--yes'])).code).toBe(0);
-    expect((await run(RECONCILE)).json()).toEqual([]);
-    expect((await run(cron.create('daily'))).code).toBe(5);
-    expect(front.posts()).toHaveLength(1);
-  });
-
-  it('a reset, where another job of the name came with other content only: it is not taken for it', async () => {
-    const { cron, front, run, make } = await place();
-    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
-    expect((await run(cron.create('daily'))).code).toBe(9);
-    front.meet(undefined);
-    const another = await make({ name: 'daily', instructions: 'Something else.' });
-    const reconciled = await run([...RECONCILE, '--assume-not-created']);
-    expect(reconciled.code).toBe(9);
-    expect(reconciled.json()).toMatchObject([{ cron_job_id: null, status: 'unknown', candidates: [another] }]);
-  });
-
-  it('a reset before it was made: once that is said, it is created', async () => {
-    const { cron, front, run } = await place();
-    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
-    expect((await run(cron.create('daily'))).code).toBe(9);
-    front.meet(undefined);
-    const open = await run(RECONCILE);
-    expect(open.code).toBe(9);
-    expect(open.stderr).toContain('--assume-not-created');
-    expect((await run(cron.create('daily'))).code).toBe(9);
-    const freed = await run([...RECONCILE, '--assume-not-created']);
-    expect(freed.code).toBe(0);
-    expect(freed.json()).toMatchObject([{ cron_job_id: null, status: 'released' }]);
-    const created = await run(cron.create('daily'));
-    expect(created.code).toBe(0);
-    expect(await cron.idsOf('daily')).toEqual([created.json<{ cron_job_id: string }>().cron_job_id]);
-  });
-
   it('Ctrl-C, after which no answer comes for some seconds: exit 9, and reconciling finds it', async () => {
     const { cron, front, run } = await place();
     const signals = handSignals();
@@ -267,51 +215,6 @@ describe('a job whose answer is lost, by', () => {
     const reconciled = await run([...RECONCILE, '--assume-not-created'], { clock });
     expect(reconciled.json()).toMatchObject([{ name: 'daily', status: 'adopted' }]);
     expect(clock.slept).toEqual([expect.closeTo(10_000, -3)]);
-  });
-
-  it('a reset blocks its own name alone', async () => {
-    const { cron, front, run } = await place();
-    front.meet({ after: (response) => response.socket?.resetAndDestroy() });
-    expect((await run(cron.create('daily'))).code).toBe(9);
-    front.meet(undefined);
-    expect((await run(cron.create('weekly'))).code).toBe(0);
-  });
-});
-
-describe('a job that was refused is not blocked:', () => {
-  it.each([
-    [400, 1],
-    [401, 3],
-    [402, 6],
-    [403, 3],
-    [404, 4],
-    [409, 1],
-    [422, 1],
-  ])('%i ends with %i, and the next create makes it', async (status, code) => {
-    const { cron, front, path, run } = await place();
-    front.meet({ instead: (response) => sendJson(response, { message: 'No.' }, status) });
-    const refused = await run(cron.create('daily'));
-    front.meet(undefined);
-    expect(refused.code).toBe(code);
-    expect(refused.error().status).toBe(status);
-    expect(refused.error().hint).toContain('The job was not created');
-    expect(front.posts()).toHaveLength(1);
-    const created = await run(cron.create('daily'));
-    expect({ code: created.code, stderr: created.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(created.json()).toMatchObject({ status: 'created' });
-    expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
-  });
-
-  it('429 on the POST is not repeated, however short the wait: exit 7 with the moment to come back', async () => {
-    const { cron, front, run } = await place();
-    front.meet({ instead: (response) => sendJson(response, {}, 429, { 'retry-after': '1' }) });
-    const limited = await run(cron.create('daily'));
-    front.meet(undefined);
-    expect(limited.code).toBe(7);
-    expect(limited.error().retry_at).toMatch(/^2026-01-01T00:00:01/);
-    expect(front.posts()).toHaveLength(1);
-    expect((await run(cron.create('daily'))).code).toBe(0);
-    expect(await cron.idsOf('daily')).toHaveLength(1);
   });
 });
 
@@ -402,23 +305,6 @@ describe('a request that never left does not block:', () => {
 });
 
 describe('the list of the service', () => {
-  it('still knows the jobs when the state file is gone: nothing is created twice', async () => {
-    const { cron, front, path, run } = await place();
-    const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
-    for (const more of [['--ensure'], []]) {
-      rmSync(path);
-      const again = await run(cron.create('daily', ...more));
-      expect(again.code).toBe(0);
-      expect(again.json()).toMatchObject({ cron_job_id: created.cron_job_id, status: 'adopted' });
-    }
-    rmSync(path);
-    const other = await run([...cron.create('daily'), '--timezone', 'Asia/Tokyo']);
-    expect(other.code).toBe(5);
-    expect(other.json()).toMatchObject({ cron_job_id: created.cron_job_id, status: 'blocked' });
-    expect(front.posts()).toHaveLength(1);
-    expect((await logContent(path)).ids).toEqual([created.cron_job_id]);
-  });
-
   it.each([
     [403, '{"message":"No."}'],
     [404, '{"message":"No."}'],
@@ -435,26 +321,6 @@ describe('the list of the service', () => {
     expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
     expect(front.posts()).toHaveLength(1);
     expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
-  });
-
-  it.each([
-    [[], 5, 'blocked'],
-    [['--ensure'], 0, 'exists'],
-  ])('shows a job that another process made since the file was read: with %j exit %i', async (more, code, status) => {
-    const { cron, front, path, run, listed } = await place();
-    let created: Ran | undefined;
-    front.meetList(async (response) => {
-      front.meetList(undefined);
-      created = await run(cron.create('daily'));
-      sendJson(response, await listed());
-    });
-    const late = await run(cron.create('daily', ...more));
-    expect(created?.code).toBe(0);
-    const ids = await cron.idsOf('daily');
-    expect(late.code).toBe(code);
-    expect(late.json()).toMatchObject({ cron_job_id: ids[0], status });
-    expect(front.posts()).toHaveLength(1);
-    expect((await logContent(path)).ids).toEqual(ids);
   });
 
   it.each<[string, number, (response: ServerResponse) => unknown]>([
@@ -500,14 +366,6 @@ describe('the list of the service', () => {
       expect(front.posts()).toHaveLength(1);
     },
   );
-
-  it('fails in passing: exit 8, and nothing is written anywhere', async () => {
-    const { cron, front, path, run } = await place();
-    front.meetList((response) => sendJson(response, {}, 503));
-    expect((await run(cron.create('daily', '--retries', '1'))).code).toBe(8);
-    expect(front.posts()).toEqual([]);
-    expect((await logContent(path)).records).toEqual([]);
-  });
 });
 
 describe('what is changed by hand', () => {

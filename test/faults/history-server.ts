@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { onTestFinished } from 'vitest';
-import { Http } from '../../src/api/http.ts';
-import { Transport } from '../../src/api/transport.ts';
-import type { FollowDeps, FollowEvent } from '../../src/chat/types.ts';
+import { follow } from '../../src/chat/follow.ts';
+import type { FollowDeps, FollowEvent, FollowOptions, FollowStart } from '../../src/chat/types.ts';
 import type { Clock } from '../../src/clock.ts';
 import { type FakeRequest, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
-import { findClosedPort } from '../helpers/tcp-server.ts';
+import { client } from './client.ts';
 
 interface Entry {
   readonly message_id: string;
@@ -38,23 +36,17 @@ export interface HistoryServer {
   behave(handler: HistoryHandler | undefined): void;
   /** Resolves with the next request that matches. */
   nextRequest(matches: (request: HistoryRequest) => boolean): Promise<HistoryRequest>;
-  stop(): Promise<void>;
-  /** Listens again at the same address. */
-  restart(): Promise<void>;
 }
 
 const T0 = Date.UTC(2026, 0, 1);
 
-/** Starts a history service that tests can make behave as badly as they like. */
+/** Starts a service with histories of sessions, whose responses a test can replace. */
 export async function historyServer(): Promise<HistoryServer> {
   const sessions = new Map<string, Entry[]>();
   const requests: HistoryRequest[] = [];
-  const waiting = new Set<(request: HistoryRequest) => void>();
   const answer: HistoryHandler = ({ json }, wellBehaved) => json(200, { results: wellBehaved(), next: null });
   let handler: HistoryHandler = answer;
   let total = 0;
-  // Nobody else is given this port between `stop` and `restart`.
-  const port = await findClosedPort();
   const onHeaders = ({ path, query, incoming }: FakeRequest, response: ServerResponse): void => {
     const session = query.get('session_id') ?? '';
     const after = query.get('after_message_id') ?? undefined;
@@ -66,12 +58,16 @@ export async function historyServer(): Promise<HistoryServer> {
       const entries = sessions.get(session) ?? [];
       return entries.slice(entries.findIndex(({ message_id }) => message_id === after) + 1);
     });
-    for (const resolve of waiting) resolve(request);
   };
-  const { baseUrl, stop, restart } = await startFakeService({ onHeaders }, { port });
+  const service = await startFakeService({ onHeaders });
+  const lastRequest = (): HistoryRequest => {
+    const last = requests.at(-1);
+    if (!last) throw new Error('No request has arrived.');
+    return last;
+  };
 
   return {
-    baseUrl,
+    baseUrl: service.baseUrl,
     requests,
     sessions,
     add(session, count, role = 'assistant', at) {
@@ -86,17 +82,10 @@ export async function historyServer(): Promise<HistoryServer> {
     behave(next = answer) {
       handler = next;
     },
-    nextRequest: (matches) =>
-      new Promise((resolve) => {
-        const check = (request: HistoryRequest): void => {
-          if (!matches(request)) return;
-          waiting.delete(check);
-          resolve(request);
-        };
-        waiting.add(check);
-      }),
-    stop,
-    restart,
+    nextRequest: async (matches) => {
+      await service.nextRequest(() => matches(lastRequest()));
+      return lastRequest();
+    },
   };
 }
 
@@ -106,21 +95,7 @@ export async function historyServer(): Promise<HistoryServer> {
  */
 export function followDeps(baseUrl: string, clock: Clock = fastClock()): FollowDeps & { stop(): void } {
   const control = new AbortController();
-  const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: undefined });
-  onTestFinished(() => transport.close());
-  const http = new Http({
-    transport,
-    baseUrl,
-    token: 'token',
-    userAgent: 'test',
-    clock,
-    random: Math.random,
-    interrupt: new AbortController().signal,
-    retries: 3,
-    deadline: undefined,
-    trace: () => undefined,
-    redact: (text) => text,
-  });
+  const { http } = client(baseUrl, { clock });
   return { http, clock, random: Math.random, interrupt: control.signal, stop: () => control.abort() };
 }
 
@@ -145,4 +120,25 @@ export async function until(
     pulled.push(value);
     if (matches(value)) return pulled;
   }
+}
+
+export function followOptions(
+  start: FollowStart = { from: 'start' },
+  changes: Partial<FollowOptions> = {},
+): FollowOptions {
+  return { source_id: 'src', sessions: [{ session_id: 's', start }], follow: true, ...changes };
+}
+
+export const isEnd = (event: FollowEvent): boolean => event.kind === 'end';
+
+/** Reads the history of the session `s` to its end, without following it. */
+export function readAll({ baseUrl }: HistoryServer, start: FollowStart): Promise<FollowEvent[]> {
+  return until(follow(followDeps(baseUrl), followOptions(start, { follow: false })).events, isEnd);
+}
+
+/** The path and query of a request with one parameter changed. */
+export function nextPath(url: URL, name: string, value: string | number): string {
+  const next = new URL(url);
+  next.searchParams.set(name, String(value));
+  return next.pathname + next.search;
 }

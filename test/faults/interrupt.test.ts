@@ -25,19 +25,6 @@ function moment(): { reached: Promise<void>; reach: () => void } {
 }
 
 describe('Ctrl-C', () => {
-  it('stops a read in flight at once, with exit 130', async () => {
-    const { reached, reach } = moment();
-    const server = await startFakeService(() => reach());
-    const signals = handSignals();
-    const running = partnerctl(server.baseUrl, LIST, { signals, clock: systemClock });
-    await reached;
-    signals.abort(new InterruptedError('Interrupted.'));
-    const ran = await running;
-    expect(ran.code).toBe(130);
-    expect(ran.error().type).toBe('interrupted');
-    expect(ran.stdout).toBe('');
-  });
-
   it('stops a read in the middle of its answer, and SIGTERM ends with 143', async () => {
     const { reached, reach } = moment();
     const server = await startFakeService((_, response) => {
@@ -66,20 +53,6 @@ describe('Ctrl-C', () => {
     expect(performance.now() - pressed).toBeLessThan(8000);
   });
 
-  it('stops a wait between two attempts', async () => {
-    const { reached, reach } = moment();
-    const server = await startFakeService((_, response) => {
-      sendJson(response, {}, 429, { 'retry-after': '100' });
-      reach();
-    });
-    const signals = handSignals();
-    const running = partnerctl(server.baseUrl, LIST, { signals, clock: systemClock });
-    await reached;
-    signals.abort(new InterruptedError('Interrupted.'));
-    expect((await running).code).toBe(130);
-    expect(server.requests.length).toBe(1);
-  });
-
   it('lets a call that must happen once finish, and sends nothing after it', async () => {
     const { reached, reach } = moment();
     const { reached: pressed, reach: press } = moment();
@@ -96,24 +69,6 @@ describe('Ctrl-C', () => {
     press();
     expect((await calling).json()).toEqual({ space_id: 's1' });
     expect(await failureOf(http.call(OPERATIONS.listSpaces))).toBeInstanceOf(InterruptedError);
-    expect(server.requests.length).toBe(1);
-  });
-
-  it('lets a call that must happen once finish, but does not repeat it', async () => {
-    const { reached, reach } = moment();
-    const { reached: pressed, reach: press } = moment();
-    const server = await startFakeService(async (_, response) => {
-      reach();
-      await pressed;
-      sendJson(response, {}, 429);
-    });
-    const control = new AbortController();
-    const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
-    const calling = failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
-    await reached;
-    control.abort();
-    press();
-    expect(await calling).toBeInstanceOf(RateLimitError);
     expect(server.requests.length).toBe(1);
   });
 

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { follow } from '../../src/chat/follow.ts';
-import type { FollowEvent, FollowOptions, FollowStart } from '../../src/chat/types.ts';
+import type { FollowEvent, FollowStart } from '../../src/chat/types.ts';
 import { ShapeError } from '../../src/errors.ts';
-import { followDeps, type HistoryServer, historyServer, summarize, until } from './history-server.ts';
+import {
+  followDeps,
+  followOptions,
+  historyServer,
+  isEnd,
+  nextPath,
+  readAll,
+  summarize,
+  until,
+} from './history-server.ts';
 
-function options(start: FollowStart = { from: 'start' }, changes: Partial<FollowOptions> = {}): FollowOptions {
-  return { source_id: 'src', sessions: [{ session_id: 's', start }], follow: true, ...changes };
-}
-
-const isEnd = (event: FollowEvent): boolean => event.kind === 'end';
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `+s-${from + index}`);
-
-async function read(server: HistoryServer, start: FollowStart): Promise<FollowEvent[]> {
-  return until(follow(followDeps(server.baseUrl), options(start, { follow: false })).events, isEnd);
-}
 
 describe('a history that comes newest first', () => {
   /** The newest `most` after the cursor, the newest first. */
@@ -27,17 +27,21 @@ describe('a history that comes newest first', () => {
 
   it('and has no link is reported as possibly incomplete, unless enough messages came', async () => {
     const server = await newestFirst(12, 5);
-    const all = await read(server, { from: 'start' });
+    const all = await readAll(server, { from: 'start' });
     expect(summarize(all)).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
     expect(all).toContainEqual({ kind: 'gap', session_id: 's', evidence: expect.stringContaining('sent 5 messages') });
-    expect(summarize(await read(server, { from: 'last', count: 8 }))).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
-    expect(summarize(await read(server, { from: 'last', count: 5 }))).toEqual([...ids(7, 11), 'end:caught-up']);
+    expect(summarize(await readAll(server, { from: 'last', count: 8 }))).toEqual([
+      ...ids(7, 11),
+      'gap',
+      'end:caught-up',
+    ]);
+    expect(summarize(await readAll(server, { from: 'last', count: 5 }))).toEqual([...ids(7, 11), 'end:caught-up']);
   });
 
   it.each([{ next: null }, { has_more: false }, { total: 5 }])(
-    'is whole where the service says so: %j',
+    'is complete if the service says so: %j',
     async (more) => {
-      expect(summarize(await read(await newestFirst(5, 5, more), { from: 'start' }))).toEqual([
+      expect(summarize(await readAll(await newestFirst(5, 5, more), { from: 'start' }))).toEqual([
         ...ids(0, 4),
         'end:caught-up',
       ]);
@@ -46,7 +50,7 @@ describe('a history that comes newest first', () => {
 
   it('may hide part of a burst', async () => {
     const server = await newestFirst(3, 20);
-    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 3 }));
+    const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'last', count: 3 }));
     await until(events, ({ kind }) => kind === 'caught-up');
     server.add('s', 30);
     expect(summarize(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(13, 32), 'gap']);
@@ -57,7 +61,7 @@ describe('a history that comes newest first', () => {
     ['all', { from: 'start' }, [5, 7]],
     ['what came after a message', { from: 'after', message_id: 's-1' }, [5, 7]],
   ])(
-    'and says that there is more than the newest, without a way: %s is not claimed to be whole',
+    'and says that there is more than the newest, without a way: %s is not claimed to be complete',
     async (_, begin, [first = 0, last = 0]) => {
       const server = await historyServer();
       server.add('s', 8);
@@ -66,13 +70,16 @@ describe('a history that comes newest first', () => {
       });
       const shown: FollowEvent[] = [];
       const reading = async (): Promise<void> => {
-        const { events } = follow(followDeps(server.baseUrl), options(begin, { follow: false }));
+        const { events } = follow(followDeps(server.baseUrl), followOptions(begin, { follow: false }));
         for await (const event of events) shown.push(event);
       };
       await expect(reading()).rejects.toThrow(ShapeError);
       expect(summarize(shown)).toEqual(ids(first, last));
-      expect(summarize(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(first, last), 'end:caught-up']);
-      const { events } = follow(followDeps(server.baseUrl), options(begin));
+      expect(summarize(await readAll(server, { from: 'last', count: 3 }))).toEqual([
+        ...ids(first, last),
+        'end:caught-up',
+      ]);
+      const { events } = follow(followDeps(server.baseUrl), followOptions(begin));
       expect(summarize(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(first, last), 'gap']);
       await events.return();
     },
@@ -86,16 +93,16 @@ describe('a history that comes newest first', () => {
       const rest = all.slice(all.findIndex(({ message_id }) => message_id === after) + 1);
       json(200, { results: rest.slice(0, 3), has_more: rest.length > 3 });
     });
-    const { events } = follow(followDeps(server.baseUrl), options());
+    const { events } = follow(followDeps(server.baseUrl), followOptions());
     const shown = await until(events, ({ kind }) => kind === 'caught-up' || kind === 'gap');
     expect(summarize(shown).toSorted()).toEqual(ids(0, 7));
     await events.return();
   });
 
   it.each([
-    ['in one answer', 20, 1],
+    ['in one response', 20, 1],
     ['over links', 4, 1],
-    ['by the second', 20, 1000],
+    ['with timestamps in whole seconds', 20, 1000],
   ])(
     'and ignores the cursor, %s: what is older than the message to begin after does not come after it',
     async (_, most, step) => {
@@ -111,8 +118,8 @@ describe('a history that comes newest first', () => {
         json(200, { results: all.slice(skip, skip + most), next });
       });
       const begin: FollowStart = { from: 'after', message_id: 's-4' };
-      expect(summarize(await read(server, begin))).toEqual(['+s-5', 'end:caught-up']);
-      const { events } = follow(followDeps(server.baseUrl), options(begin, { until: { replies: 2 } }));
+      expect(summarize(await readAll(server, begin))).toEqual(['+s-5', 'end:caught-up']);
+      const { events } = follow(followDeps(server.baseUrl), followOptions(begin, { until: { replies: 2 } }));
       await until(events, ({ kind }) => kind === 'caught-up');
       server.add('s', 1, 'assistant', new Date(Date.UTC(2026, 0, 1, 1)));
       expect(summarize(await until(events, isEnd))).toEqual(['+s-6', 'end:replied']);
@@ -122,19 +129,23 @@ describe('a history that comes newest first', () => {
   it.each<[string, number, (index: number) => string | undefined]>([
     ['one by one', 1, (index) => new Date(Date.UTC(2026, 0, 1) + index).toISOString()],
     ['two by two', 2, (index) => new Date(Date.UTC(2026, 0, 1) + index).toISOString()],
-    ['by the second', 3, (index) => new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 4))).toISOString()],
-    ['without moments', 2, () => undefined],
-  ])('and ignores the cursor over links, %s, loses nothing that came after the start', async (_, most, momentOf) => {
+    [
+      'with timestamps in whole seconds',
+      3,
+      (index) => new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 4))).toISOString(),
+    ],
+    ['without timestamps', 2, () => undefined],
+  ])('and ignores the cursor over links, %s, loses nothing that came after the start', async (_, most, timestampOf) => {
     const server = await historyServer();
     server.add('s', 12);
     server.behave(({ json, url }) => {
       const skip = Number(url.searchParams.get('skip') ?? 0);
       const entries = server.sessions.get('s') ?? [];
-      const all = entries.map((entry, index) => ({ ...entry, created_at: momentOf(index) })).toReversed();
+      const all = entries.map((entry, index) => ({ ...entry, created_at: timestampOf(index) })).toReversed();
       const next = skip + most < all.length ? `?skip=${skip + most}` : null;
       json(200, { results: all.slice(skip, skip + most), next });
     });
-    const shown = summarize(await read(server, { from: 'after', message_id: 's-5' }));
+    const shown = summarize(await readAll(server, { from: 'after', message_id: 's-5' }));
     expect(shown).toEqual(expect.arrayContaining(ids(6, 11)));
   });
 
@@ -153,17 +164,15 @@ describe('a history that comes newest first', () => {
       const results = wellBehaved()
         .toReversed()
         .slice(skip, skip + 10);
-      const next = new URL(url);
-      next.searchParams.set('skip', String(skip + 10));
       sizes.push(results.length);
-      json(200, { results, next: skip + 10 < wellBehaved().length ? next.pathname + next.search : null });
+      json(200, { results, next: skip + 10 < wellBehaved().length ? nextPath(url, 'skip', skip + 10) : null });
     });
-    expect(summarize(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
     expect(sizes).toEqual([10, 10, 5, 0]);
     failures = 2;
-    expect(summarize(await read(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual([...ids(0, 24), 'end:caught-up']);
     failures = 2;
-    expect(summarize(await read(server, { from: 'last', count: 3 }))).toEqual([...ids(22, 24), 'end:caught-up']);
+    expect(summarize(await readAll(server, { from: 'last', count: 3 }))).toEqual([...ids(22, 24), 'end:caught-up']);
   });
 });
 
@@ -178,7 +187,7 @@ describe('a total that is larger than what came', () => {
   it('fails a complete reading, after the messages are shown', async () => {
     const server = await stating(9);
     const pulled: FollowEvent[] = [];
-    const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: false }));
+    const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'start' }, { follow: false }));
     const reading = until(events, (event) => {
       pulled.push(event);
       return isEnd(event);
@@ -188,10 +197,10 @@ describe('a total that is larger than what came', () => {
   });
 
   it('is reported while following, but not once further pages reach the total', async () => {
-    const { events } = follow(followDeps((await stating(9)).baseUrl), options());
+    const { events } = follow(followDeps((await stating(9)).baseUrl), followOptions());
     expect(summarize(await until(events, ({ kind }) => kind === 'gap'))).toEqual([...ids(0, 6), 'gap']);
     await events.return();
-    expect(summarize(await read(await stating(7), { from: 'start' }))).toEqual([...ids(0, 6), 'end:caught-up']);
+    expect(summarize(await readAll(await stating(7), { from: 'start' }))).toEqual([...ids(0, 6), 'end:caught-up']);
   });
 });
 
@@ -205,7 +214,7 @@ describe('a history that is cut short without saying so', () => {
 
   it('is read to its end before its last messages are shown', async () => {
     const server = await cut(25, 4);
-    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 3 }));
+    const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'last', count: 3 }));
     const first = await until(events, ({ kind }) => kind === 'caught-up');
     expect(summarize(first)).toEqual(ids(22, 24));
     server.add('s', 1);
@@ -215,7 +224,7 @@ describe('a history that is cut short without saying so', () => {
 
   it('has no new reply on its further pages', async () => {
     const server = await cut(25, 4);
-    const wanted = options({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 20_000 });
+    const wanted = followOptions({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 20_000 });
     const { events } = follow(followDeps(server.baseUrl), wanted);
     expect(summarize(await until(events, ({ kind }) => kind === 'caught-up'))).toEqual(['+s-24']);
     server.add('s', 1);
@@ -223,7 +232,7 @@ describe('a history that is cut short without saying so', () => {
   });
 });
 
-it('a history in which people repeat themselves is read whole, page after page', async () => {
+it('a history in which people repeat themselves is read completely, page after page', async () => {
   const server = await historyServer();
   const entries = Array.from({ length: 12 }, (_, index) => ({ message_id: `s-${index}`, role: 'user', text: 'ok' }));
   for (const flag of [{}, { has_more: true }]) {
@@ -232,7 +241,7 @@ it('a history in which people repeat themselves is read whole, page after page',
       const rest = entries.slice(from);
       json(200, { results: rest.slice(0, 2), ...(rest.length > 2 && flag) });
     });
-    expect(summarize(await read(server, { from: 'start' }))).toEqual([...ids(0, 11), 'end:caught-up']);
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual([...ids(0, 11), 'end:caught-up']);
   }
 });
 
@@ -260,8 +269,11 @@ describe('a session that the service does not know', () => {
   it('is reported once, with and without following', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(404, { detail: 'Not found.' }));
-    expect(summarize(await read(server, { from: 'start' }))).toEqual(['unknown-session', 'end:caught-up']);
-    const { events } = follow(followDeps(server.baseUrl), options({ from: 'last', count: 2 }, { timeoutMs: 9_000 }));
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['unknown-session', 'end:caught-up']);
+    const { events } = follow(
+      followDeps(server.baseUrl),
+      followOptions({ from: 'last', count: 2 }, { timeoutMs: 9_000 }),
+    );
     expect(summarize(await until(events, isEnd))).toEqual(['unknown-session', 'end:timeout']);
     expect(server.requests.length).toBeGreaterThan(3);
   });
@@ -273,19 +285,17 @@ it.each([
   ['links', 4],
   ['the last message', 2],
   ['the last message', 3],
-])('a history that goes on by %s over %i pages is read at once', async (way, pages) => {
+])('a history that continues by %s over %i pages is read at once', async (way, pages) => {
   const server = await historyServer();
   server.add('s', pages * 2);
   server.behave(({ json, url }, wellBehaved) => {
     const skip = Number(url.searchParams.get('skip') ?? 0);
     const rest = wellBehaved().slice(skip);
-    const next = new URL(url);
-    next.searchParams.set('skip', String(skip + 2));
     const isMore = rest.length > 2;
-    const more = way === 'links' ? { next: isMore ? next.pathname + next.search : null } : { has_more: isMore };
+    const more = way === 'links' ? { next: isMore ? nextPath(url, 'skip', skip + 2) : null } : { has_more: isMore };
     json(200, { results: rest.slice(0, 2), ...more });
   });
-  expect(summarize(await read(server, { from: 'start' }))).toEqual([...ids(0, pages * 2 - 1), 'end:caught-up']);
+  expect(summarize(await readAll(server, { from: 'start' }))).toEqual([...ids(0, pages * 2 - 1), 'end:caught-up']);
   expect(server.requests).toHaveLength(pages + 1);
 });
 
@@ -300,12 +310,13 @@ it('a resumed tail loses nothing when a further page fails', async () => {
       json(503, {});
       return;
     }
-    const next = new URL(url);
-    next.searchParams.set('skip', String(skip + 2));
     const isMore = wellBehaved().length > skip + 2;
-    json(200, { results: wellBehaved().slice(skip, skip + 2), next: isMore ? next.pathname + next.search : null });
+    json(200, {
+      results: wellBehaved().slice(skip, skip + 2),
+      next: isMore ? nextPath(url, 'skip', skip + 2) : null,
+    });
   });
   const begin: FollowStart = { from: 'after', message_id: 's-4', recent: ['s-1', 's-2', 's-3'] };
-  const shown = summarize(await read(server, begin));
-  expect(shown.filter((word) => word.startsWith('+'))).toEqual(ids(5, 11));
+  const shown = summarize(await readAll(server, begin));
+  expect(shown.filter((text) => text.startsWith('+'))).toEqual(ids(5, 11));
 });

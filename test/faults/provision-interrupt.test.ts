@@ -13,28 +13,6 @@ const documents = ['a', 'b', 'c', 'd'].map(
 );
 
 describe('an interrupted provision', () => {
-  it('finishes what was sent, starts nothing more, and is completed by the next run', async () => {
-    const signals = handSignals();
-    const service = await oddService({
-      trouble: ({ method }, count) => {
-        // Pressed while the second space is being created.
-        if (method === 'POST' && count === 2) signals.abort(new InterruptedError('Interrupted.'));
-        return undefined;
-      },
-    });
-    const argv = ['provision', '-', '-o', 'json', '--concurrency', '1'];
-    const stdin = documents.join('---\n');
-    const ran = await partnerctl(service.baseUrl, argv, { stdin, signals, clock: systemClock });
-    expect(ran.code).toBe(130);
-    expect(ran.json()).toMatchObject({ summary: { created: 2, skipped: 2, failed: 0 } });
-    expect([...service.spaces.keys()]).toEqual(['a', 'b']);
-
-    const again = await partnerctl(service.baseUrl, argv, { stdin });
-    expect(again.code).toBe(0);
-    expect(again.json()).toMatchObject({ summary: { created: 2, unchanged: 2 } });
-    for (const id of ['a', 'b', 'c', 'd']) expect(service.agentNames(id)).toEqual(['Support']);
-  });
-
   it('finishes the job that was sent, creates no other, and is completed by the next run', async () => {
     const signals = handSignals();
     const state = join(tempDirectory(), 'state.jsonl');

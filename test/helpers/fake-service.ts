@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   createServer as createHttpServer,
   request as httpRequest,
@@ -119,7 +118,7 @@ export class FakeRequest {
 
   /** Resolves when the connection is closed. */
   async closed(): Promise<void> {
-    if (!this.connection.closed) await once(this.connection, 'close');
+    if (!this.connection.closed) await new Promise((resolve) => this.connection.once('close', resolve));
   }
 
   private keep(chunk: Buffer): void {
