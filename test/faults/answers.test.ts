@@ -2,14 +2,14 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { json, startFakeService } from '../helpers/fake-service.ts';
 import { listen, rawJson, startRawService } from '../helpers/tcp-server.ts';
-import { partnerctl, TOKEN, withinLimit } from './client.ts';
+import { partnerctl, TOKEN } from './client.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 const SPACES = [{ space_id: 's1', name: 'Acme' }];
 
-describe('an answer in an unusual dress', () => {
+describe('an unusual response', () => {
   it.each([
     ['HTTP/1.0, ended by the connection', `HTTP/1.0 200 OK\r\n\r\n${JSON.stringify(SPACES)}`],
     ['HTTP/1.1, ended by the connection', `HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${JSON.stringify(SPACES)}`],
@@ -32,7 +32,7 @@ describe('an answer in an unusual dress', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ] as const)('is unpacked though nobody asked for it: %s', async (encoding, pack) => {
+  ] as const)('is decompressed although the request did not ask for it: %s', async (encoding, pack) => {
     const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-encoding': encoding });
       response.end(pack(JSON.stringify(SPACES)));
@@ -42,7 +42,7 @@ describe('an answer in an unusual dress', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('is not believed where garbage follows it on the connection', async () => {
+  it('is not mixed up with garbage that follows it on the connection', async () => {
     const stray = rawJson([{ space_id: 'stray' }]);
     const { baseUrl } = await startRawService(() => rawJson({ results: SPACES, next: '?page=2' }) + stray + stray);
     const ran = await partnerctl(baseUrl, LIST);
@@ -50,7 +50,7 @@ describe('an answer in an unusual dress', () => {
   });
 });
 
-describe('a success without an answer', () => {
+describe('a 2xx response without a list', () => {
   it.each([
     ['204', 'HTTP/1.1 204 No Content\r\n\r\n', 'an empty body'],
     ['an empty 200', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'an empty body'],
@@ -76,8 +76,8 @@ describe('a success without an answer', () => {
   });
 });
 
-describe('an answer without end', () => {
-  it('is cut off where it is larger than any answer, and not asked for again', async () => {
+describe('a response that does not end', () => {
+  it('is cut off when it is larger than any expected response, and is not retried', async () => {
     const server = await startFakeService((_, response) => {
       response.writeHead(200);
       const chunk = Buffer.alloc(1024 * 1024, ' ');
@@ -93,7 +93,7 @@ describe('an answer without end', () => {
     expect(ran.error().hint).not.toContain('certificate');
   });
 
-  it('is cut off where it only unpacks to one, and not asked for again', async () => {
+  it('is cut off when it decompresses to more than that, and is not retried', async () => {
     const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024, ' '));
     const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -105,7 +105,7 @@ describe('an answer without end', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('in an unknown encoding is said to be so, and not asked for again', async () => {
+  it('and has an unknown encoding is reported, and is not retried', async () => {
     const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' });
       response.end('x');
@@ -117,7 +117,7 @@ describe('an answer without end', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('ends with the deadline when the body stops half-way', async () => {
+  it('ends with the deadline when its body stalls', async () => {
     const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('[');
@@ -140,7 +140,7 @@ describe('an answer without end', () => {
     await closed;
   });
 
-  it('ends with the deadline when a proxy or a firewall swallows the handshake', async () => {
+  it('ends with the deadline when nobody completes the TLS handshake', async () => {
     const { baseUrl } = await listen(
       createServer(() => undefined),
       'https',
@@ -152,12 +152,10 @@ describe('an answer without end', () => {
 });
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('%i is never followed; the token goes nowhere else', async (status) => {
-    const other = await startFakeService((_, response) => sendJson(response, SPACES));
-    const server = await startFakeService((_, response) => {
-      response.writeHead(status, { location: `${other.baseUrl}/automation/spaces/` });
-      response.end();
-    });
+  it.each([301, 302, 303, 307, 308])('%i is not followed, and the token goes nowhere else', async (status) => {
+    const other = await startFakeService(json(SPACES));
+    const location = `${other.baseUrl}/automation/spaces/`;
+    const server = await startFakeService((_, response) => response.writeHead(status, { location }).end());
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ type: 'service', status, message: expect.stringContaining(other.baseUrl) });
@@ -165,4 +163,14 @@ describe('a redirect', () => {
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
     expect(other.requests).toEqual([]);
   });
+});
+
+it('control characters in headers and bodies of the service do not reach the terminal', async () => {
+  const headers = 'x-request-id: \x1b[31mred\x1b]0;title\x07\r\ncontent-type: text/plain\r\nconnection: close';
+  const server = await startRawService(`HTTP/1.1 400 Bad\r\n${headers}\r\n\r\n\x1b[2Jgone\x9b1m\u202e`);
+  for (const flags of [[], ['-v'], ['--debug']]) {
+    const ran = await partnerctl(server.baseUrl, ['spaces', 'list', ...flags]);
+    expect(ran.code).toBeGreaterThan(0);
+    expect(ran.stderr).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
+  }
 });

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,25 +8,25 @@ import { appendRecord } from '../../src/state/append.ts';
 import { start } from '../e2e/program.ts';
 import { CERTIFICATE, KEY } from '../helpers/certificate.ts';
 import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { createGate, type Handler, json, reset, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock, handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
 import { CRON_JOBS, jobBody, scheduleBody } from '../sandbox/cron.ts';
 import { partnerctl, withinLimit } from './client.ts';
-import { type Front, front, type Trouble } from './front.ts';
+import { type Gateway, type Respond, startGateway } from './gateway.ts';
 
 interface Place {
   readonly cron: Cron;
-  readonly front: Front;
+  readonly gateway: Gateway;
   /** The state file. */
   readonly path: string;
-  run(words: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** Makes a job beside the program. @returns its id */
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>;
+  /** Creates a job at the service, past the program, and returns its id. */
   make(more: Record<string, unknown>): Promise<string>;
-  /** What the service answers to who asks for its list. */
+  /** The job list of the service. */
   listed(): Promise<unknown>;
-  /** Another agent than the one of `cron`. */
+  /** The id of another agent than the one of `cron`. */
   readonly other: string;
 }
 
@@ -38,7 +36,7 @@ const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
 async function place(): Promise<Place> {
   const it = await service();
   const cron = await cronOn(it);
-  const gate = await front(new URL(it.sandbox.baseUrl).origin);
+  const gateway = await startGateway(new URL(it.sandbox.baseUrl).origin);
   const path = join(tempDirectory(), 'state.jsonl');
   const [space] = await it.spaces();
   const body = { template_id: 'tmpl_sales', name: 'Sales' };
@@ -47,10 +45,10 @@ async function place(): Promise<Place> {
   });
   return {
     cron,
-    front: gate,
+    gateway,
     path,
-    run: (words, options = {}) =>
-      partnerctl(gate.baseUrl, [...words, '--state', path], { ...options, env: { PARTNER_TOKEN: it.token } }),
+    run: (args, options = {}) =>
+      partnerctl(gateway.baseUrl, [...args, '--state', path], { ...options, env: { PARTNER_TOKEN: it.token } }),
     make: async (more) => {
       const made = await it.partner('POST', CRON_JOBS, { body: jobBody(cron.agent_id, more) });
       expect(made.status).toBe(201);
@@ -61,52 +59,49 @@ async function place(): Promise<Place> {
   };
 }
 
-const LOST: readonly [string, Trouble, 'limited'?][] = [
-  ['a reset', { after: (response) => response.socket?.resetAndDestroy() }],
-  ['no answer within --timeout', { after: () => undefined }, 'limited'],
+const resetResponse: Respond = (response) => response.socket?.resetAndDestroy();
+
+const LOST: readonly [string, Respond, 'limited'?][] = [
+  ['a reset', resetResponse],
+  ['no response within --timeout', () => undefined, 'limited'],
   [
     'a body that is cut',
-    {
-      after: (response, { status, text }) => {
-        response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
-        response.write(text.slice(0, 9), () => response.destroy());
-      },
+    (response, { status, text }) => {
+      response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
+      response.write(text.slice(0, 9), () => response.destroy());
     },
   ],
-  ['a 502 of a proxy', { after: (response) => sendJson(response, { detail: 'Bad gateway' }, 502) }],
-  ['a 503 with Retry-After', { after: (response) => sendJson(response, {}, 503, { 'retry-after': '1' }) }],
-  ['a redirect', { after: (response) => response.writeHead(303, { location: '/v1/elsewhere' }).end() }],
+  ['a 502 of a proxy', (response) => sendJson(response, { detail: 'Bad gateway' }, 502)],
+  ['a 503 with Retry-After', (response) => sendJson(response, {}, 503, { 'retry-after': '1' })],
+  ['a redirect', (response) => response.writeHead(303, { location: '/v1/elsewhere' }).end()],
   [
     'a 201 with a page',
-    { after: (response) => response.writeHead(201, { 'content-type': 'text/html' }).end('<title>Welcome</title>') },
+    (response) => response.writeHead(201, { 'content-type': 'text/html' }).end('<title>Welcome</title>'),
   ],
-  ['a 201 without an id', { after: (response) => sendJson(response, { ok: true }, 201) }],
+  ['a 201 without an id', (response) => sendJson(response, { ok: true }, 201)],
 ];
 
-describe('a job whose answer is lost, by', () => {
-  it.each(LOST)('%s: exit 9 until it is reconciled, and never posted again', async (_, trouble, limited) => {
-    const { cron, front, path, run, make, other, lost } = await withinLimit(async (ms) => {
+describe('a job whose response is lost', () => {
+  it.each(LOST)('by %s is unknown until it is reconciled, and never posted again', async (_, respond, limited) => {
+    const { cron, gateway, path, run, make, other, lost } = await withinLimit(async (ms) => {
       const at = await place();
       await at.make({ name: 'daily', agent_id: at.other });
       await at.make({ name: 'weekly' });
-      let answered = (): void => undefined;
-      const answering = new Promise<void>((resolve) => {
-        answered = resolve;
-      });
-      at.front.meet({
-        after: (response, answer) => {
-          answered();
-          return trouble.after?.(response, answer);
-        },
-      });
-      // Time that is to be up has to pass.
+      const answered = createGate();
+      at.gateway.onPost(
+        at.gateway.passThen((response, passed) => {
+          answered.open();
+          return respond(response, passed);
+        }),
+      );
+      // A deadline needs a clock that runs.
       const lost = limited
         ? await at.run(at.cron.create('daily', '--timeout', `${ms}ms`), { clock: systemClock })
         : await at.run(at.cron.create('daily'));
-      if (at.front.posts().length === 0) return undefined;
-      // The service may only just be making it when the time is up.
-      await answering;
-      at.front.meet(undefined);
+      if (at.gateway.posts().length === 0) return undefined;
+      // The service may still be creating the job at the deadline.
+      await answered.pass();
+      at.gateway.onPost();
       return { ...at, lost };
     });
     expect(lost.code).toBe(9);
@@ -120,7 +115,7 @@ describe('a job whose answer is lost, by', () => {
     for (const more of [[], ['--ensure'], ['--dry-run']]) {
       expect((await run(cron.create('daily', ...more))).code).toBe(9);
     }
-    expect(front.posts()).toHaveLength(1);
+    expect(gateway.posts()).toHaveLength(1);
 
     const [job] = made;
     const reconciled = await run(RECONCILE);
@@ -130,16 +125,16 @@ describe('a job whose answer is lost, by', () => {
     expect(there.code).toBe(0);
     expect(there.json()).toMatchObject({ cron_job_id: job?.cron_job_id, status: 'exists' });
     expect((await run(cron.create('daily'))).code).toBe(5);
-    expect(front.posts()).toHaveLength(1);
+    expect(gateway.posts()).toHaveLength(1);
     expect(await logContent(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
   });
 
-  it('Ctrl-C, after which no answer comes for some seconds: exit 9, and reconciling finds it', async () => {
-    const { cron, front, run } = await place();
+  it('after Ctrl-C is unknown, and reconciling finds it', async () => {
+    const { cron, gateway, run } = await place();
     const signals = handSignals();
-    front.meet({ after: () => signals.abort(new InterruptedError('Interrupted.')) });
+    gateway.onPost(gateway.passThen(() => signals.abort(new InterruptedError('Interrupted.'))));
     const lost = await run(cron.create('daily'), { signals });
-    front.meet(undefined);
+    gateway.onPost();
     expect(lost.code).toBe(9);
     expect(lost.stderr).toContain('Waiting briefly for the response');
     expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown' });
@@ -149,40 +144,37 @@ describe('a job whose answer is lost, by', () => {
     expect(ids).toHaveLength(1);
   });
 
-  it('Ctrl-C before the POST: exit 130, nothing is written, and the next create makes it', async () => {
-    const { cron, front, path, run } = await place();
+  it('is not reserved by a run that Ctrl-C ends before the POST', async () => {
+    const { cron, gateway, path, run } = await place();
     const signals = handSignals();
-    front.meetList(() => signals.abort(new InterruptedError('Interrupted.')));
+    gateway.onList(() => signals.abort(new InterruptedError('Interrupted.')));
     expect((await run(cron.create('daily'), { signals })).code).toBe(130);
-    front.meetList(undefined);
+    gateway.onList();
     expect((await logContent(path)).records).toEqual([]);
     expect((await run(cron.create('daily'))).code).toBe(0);
-    expect(front.posts()).toHaveLength(1);
+    expect(gateway.posts()).toHaveLength(1);
   });
 
-  it('the kill of its process, while it is being reconciled: it is not taken as missing from a list that is older', async () => {
-    const { cron, front, path, run, make } = await place();
-    // With another one that is open, the list is read.
-    front.meet({ instead: (response) => response.socket?.resetAndDestroy() });
+  it('by a kill during a reconcile is not considered missing from a list that was read before', async () => {
+    const { cron, gateway, path, run, make } = await place();
+    // The list is read because another job is unknown.
+    gateway.onPost(reset);
     expect((await run(cron.create('weekly'))).code).toBe(9);
-    let arrived = (): void => undefined;
-    const posted = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
-    front.meet({ instead: () => arrived() });
-    const env = { PARTNER_BASE_URL: front.baseUrl, PARTNER_TOKEN: 'pat_1', PARTNER_STATE: path };
-    front.meetList((response) => sendJson(response, []));
+    const posted = createGate();
+    gateway.onPost(() => posted.open());
+    const env = { PARTNER_BASE_URL: gateway.baseUrl, PARTNER_TOKEN: 'pat_1', PARTNER_STATE: path };
+    gateway.onList(json([]));
     const child = start(cron.create('daily'), { env });
-    await posted;
-    front.meetList(async (response) => {
-      front.meetList(undefined);
+    await posted.pass();
+    gateway.onList(async (_, response) => {
+      gateway.onList();
       child.kill('SIGKILL');
       await child;
       await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
       sendJson(response, []);
     });
     const assuming = await run([...RECONCILE, '--assume-not-created', '--grace', '1ms'], { clock: systemClock });
-    front.meet(undefined);
+    gateway.onPost();
     expect(assuming.code).toBe(0);
     expect(assuming.json()).toMatchObject([
       { name: 'weekly', status: 'released' },
@@ -192,22 +184,19 @@ describe('a job whose answer is lost, by', () => {
     expect(await cron.idsOf('daily')).toHaveLength(1);
   });
 
-  it('the kill of its process, a while before it is reconciled: the time of grace begins when the end is seen', async () => {
-    const { cron, front, path, run, make } = await place();
-    let arrived = (): void => undefined;
-    const posted = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
-    front.meet({ instead: () => arrived() });
-    front.meetList((response) => sendJson(response, []));
-    const env = { PARTNER_BASE_URL: front.baseUrl, PARTNER_TOKEN: 'pat_1', PARTNER_STATE: path };
+  it('by a kill some time before the reconcile gets its full grace period', async () => {
+    const { cron, gateway, path, run, make } = await place();
+    const posted = createGate();
+    gateway.onPost(() => posted.open());
+    gateway.onList(json([]));
+    const env = { PARTNER_BASE_URL: gateway.baseUrl, PARTNER_TOKEN: 'pat_1', PARTNER_STATE: path };
     const child = start(cron.create('daily'), { env });
-    await posted;
+    await posted.pass();
     child.kill('SIGKILL');
     await child;
-    // The service is slow: a minute later it is still at work, and done a little after that.
-    front.meetList(async (response) => {
-      front.meetList(undefined);
+    // The service is slow: it creates the job more than a minute later.
+    gateway.onList(async (_, response) => {
+      gateway.onList();
       await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
       sendJson(response, []);
     });
@@ -218,36 +207,25 @@ describe('a job whose answer is lost, by', () => {
   });
 });
 
-describe('a request that never left does not block:', () => {
+describe('a POST that never left does not block the job:', () => {
   it('the connection of the POST was refused', async () => {
     const path = join(tempDirectory(), 'state.jsonl');
-    let gone = true;
-    let posts = 0;
-    const server = createServer((request, response) => {
-      // Nobody is there any more when the POST comes.
-      if (gone) server.close();
-      if (request.method === 'GET') return sendJson(response, [], 200, gone ? { connection: 'close' } : {});
-      posts += 1;
-      sendJson(response, { cron_job_id: 'c1' }, 201);
-    });
-    const port = await findClosedPort();
-    const listening = async (): Promise<void> => {
-      server.listen(port, '127.0.0.1');
-      await once(server, 'listening');
+    // The service is gone when the POST comes.
+    const disappear: Handler = (_, response) => {
+      response.on('finish', () => void service.stop());
+      sendJson(response, [], 200, { connection: 'close' });
     };
-    const create = () =>
-      partnerctl(`http://127.0.0.1:${port}/v1`, createWords('a1', 'daily', '--state', path, '--retries', '1'));
-    await listening();
+    const created = json({ cron_job_id: 'c1' }, 201);
+    const script = { [`GET ${CRON_JOBS}`]: [disappear, json([])], [`POST ${CRON_JOBS}`]: created };
+    const service = await startFakeService(script, { port: await findClosedPort() });
+    const create = () => partnerctl(service.baseUrl, createWords('a1', 'daily', '--state', path, '--retries', '1'));
     const refused = await create();
     expect(refused.code).toBe(8);
     expect(refused.error().hint).toContain('The job was not created');
     expect((await logContent(path)).records.map(({ kind }) => kind)).toEqual(['reserved', 'released']);
-    gone = false;
-    await listening();
-    const created = await create();
-    expect(created.json()).toMatchObject({ cron_job_id: 'c1', status: 'created' });
-    expect(posts).toBe(1);
-    server.close();
+    await service.restart();
+    expect((await create()).json()).toMatchObject({ cron_job_id: 'c1', status: 'created' });
+    expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
   it('the TLS handshake of the POST failed', async () => {
@@ -304,80 +282,82 @@ describe('a request that never left does not block:', () => {
   });
 });
 
-describe('the list of the service', () => {
+describe('a job list', () => {
   it.each([
     [403, '{"message":"No."}'],
     [404, '{"message":"No."}'],
     [405, '{"message":"No."}'],
     [204, ''],
     [200, ''],
-  ])('cannot be read (%i %s): said once, and the file guards alone', async (status, body) => {
-    const { cron, front, path, run } = await place();
-    front.meetList((response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body));
-    const created = await run(cron.create('daily'));
-    expect(created.code).toBe(0);
-    expect(created.stderr.match(/Only the state file prevents duplicates/g)).toHaveLength(1);
-    expect((await run(cron.create('daily'))).code).toBe(5);
-    expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
-    expect(front.posts()).toHaveLength(1);
-    expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
-  });
+  ])(
+    'that cannot be read (%i %s) is reported once, and the state file alone prevents duplicates',
+    async (status, body) => {
+      const { cron, gateway, path, run } = await place();
+      gateway.onList((_, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body));
+      const created = await run(cron.create('daily'));
+      expect(created.code).toBe(0);
+      expect(created.stderr.match(/Only the state file prevents duplicates/g)).toHaveLength(1);
+      expect((await run(cron.create('daily'))).code).toBe(5);
+      expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
+      expect(gateway.posts()).toHaveLength(1);
+      expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
+    },
+  );
 
-  it.each<[string, number, (response: ServerResponse) => unknown]>([
-    ['a 425', 1, (response) => sendJson(response, { message: 'Not yet.' }, 425)],
-    ['a 409', 1, (response) => sendJson(response, { message: 'Not now.' }, 409)],
-    ['a page of a gateway', 8, (response) => response.writeHead(200).end('<title>Back soon</title>')],
-    ['a 200 that speaks of an error', 8, (response) => sendJson(response, { error: 'database is down' })],
-    ['a 200 that failed, with a list', 8, (response) => sendJson(response, { success: false, results: [] })],
-    ['an answer that ends half-way', 8, (response) => response.writeHead(200, { connection: 'close' }).end('[{"cron_')],
-  ])('answers once with %s, and the state file is gone: nothing is created twice', async (_, code, instead) => {
-    const { cron, front, path, run } = await place();
+  it.each<[string, number, Handler]>([
+    ['a 425', 1, json({ message: 'Not yet.' }, 425)],
+    ['a 409', 1, json({ message: 'Not now.' }, 409)],
+    ['a page of a gateway', 8, (_, response) => response.writeHead(200).end('<title>Back soon</title>')],
+    ['a 200 with an error', 8, json({ error: 'database is down' })],
+    ['a 200 that failed, with a list', 8, json({ success: false, results: [] })],
+    [
+      'a response that ends half-way',
+      8,
+      (_, response) => response.writeHead(200, { connection: 'close' }).end('[{"cron_'),
+    ],
+  ])('that fails with %s, without a state file, creates nothing twice', async (_, code, respond) => {
+    const { cron, gateway, path, run } = await place();
     const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
     rmSync(path);
-    front.meetList(instead);
+    gateway.onList(respond);
     const failed = await run(cron.create('daily'));
-    front.meetList(undefined);
+    gateway.onList();
     expect(failed.code).toBe(code);
     expect((await logContent(path)).records).toEqual([]);
     expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
-    expect(front.posts()).toHaveLength(1);
+    expect(gateway.posts()).toHaveLength(1);
   });
 
   it.each([
     [403, 3],
     [404, 4],
     [400, 1],
-  ])(
-    'ends with a %i after its first page, and the state file is gone: nothing is created twice',
-    async (status, code) => {
-      const { cron, front, path, run } = await place();
-      const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
-      rmSync(path);
-      let pages = 0;
-      front.meetList((response) => {
-        pages += 1;
-        if (pages > 1) return sendJson(response, { message: 'No.' }, status);
-        return sendJson(response, { results: [{ cron_job_id: 'c1', agent_id: 'a1', name: 'other' }], next: '?page=2' });
-      });
-      const failed = await run(cron.create('daily'));
-      front.meetList(undefined);
-      expect(failed.code).toBe(code);
-      expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
-      expect(front.posts()).toHaveLength(1);
-    },
-  );
+  ])('that ends with a %i after its first page, without a state file, creates nothing twice', async (status, code) => {
+    const { cron, gateway, path, run } = await place();
+    const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
+    rmSync(path);
+    const first = { results: [{ cron_job_id: 'c1', agent_id: 'a1', name: 'other' }], next: '?page=2' };
+    gateway.onList((request, response) =>
+      request.query.has('page') ? sendJson(response, { message: 'No.' }, status) : sendJson(response, first),
+    );
+    const failed = await run(cron.create('daily'));
+    gateway.onList();
+    expect(failed.code).toBe(code);
+    expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
+    expect(gateway.posts()).toHaveLength(1);
+  });
 });
 
-describe('what is changed by hand', () => {
-  it('is left as it is when the file says something else than what was agreed to', async () => {
-    const { cron, front, path, run } = await place();
-    front.meet({ after: (response) => response.socket?.resetAndDestroy() });
+describe('adopting by hand', () => {
+  it('is refused when the state file changes while the prompt is open', async () => {
+    const { cron, gateway, path, run } = await place();
+    gateway.onPost(gateway.passThen(resetResponse));
     const lost = await run(cron.create('daily'));
-    front.meet(undefined);
+    gateway.onPost();
     const [job] = await cron.jobs();
     const [reserved] = (await logContent(path)).records;
     const settled = { type: 'cron.released', at: new Date().toISOString(), id: 'later', reservation: reserved?.id };
-    front.meetList(async (response) => {
+    gateway.onList(async (_, response) => {
       await appendRecord(path, { ...settled, key: reserved?.key, why: 'assumed_not_created' });
       sendJson(response, [job]);
     });
@@ -398,11 +378,11 @@ describe('what is changed by hand', () => {
   });
 });
 
-it('a job that the list shows without its agent blocks one of its name and content, until it is said whose it is', async () => {
-  const { cron, front, run, make, listed } = await place();
+it('a listed job without an agent blocks one of its name and content, until it is adopted', async () => {
+  const { cron, gateway, run, make, listed } = await place();
   const id = await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
   const { results } = (await listed()) as { readonly results: readonly Record<string, unknown>[] };
-  front.meetList((response) => {
+  gateway.onList((_, response) => {
     sendJson(
       response,
       results.map(({ agent_id: _, ...job }) => job),
@@ -412,7 +392,7 @@ it('a job that the list shows without its agent blocks one of its name and conte
   expect(blocked.code).toBe(5);
   expect(blocked.json()).toMatchObject({ cron_job_id: null, status: 'blocked' });
   expect(blocked.stderr).toContain(`cron adopt ${id} --agent ${cron.agent_id} --name daily`);
-  expect(front.posts()).toEqual([]);
+  expect(gateway.posts()).toEqual([]);
   expect((await run(['cron', 'adopt', id, '--agent', cron.agent_id, '--name', 'daily', '--yes'])).code).toBe(0);
   expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ cron_job_id: id, status: 'exists' });
 });

@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -18,11 +19,11 @@ import { type Cron, createWords, cronOn, logContent, type Said } from '../helper
 import { run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { partnerctl } from './client.ts';
-import { type Front, front } from './front.ts';
+import { type Gateway, startGateway } from './gateway.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** The words that give a process mounts of its own, which end with it; undefined where that is not allowed. */
+/** The flags that give a process its own mounts; undefined if that is not allowed. */
 const MOUNTS = [['-m'], ['-rm']].find(
   (flags) => spawnSync('unshare', [...flags, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0,
 );
@@ -64,32 +65,21 @@ async function expectStopped({ cron }: Place, ran: Ran, why: string): Promise<vo
   expect(await cron.jobs()).toEqual([]);
 }
 
-/** A record that is of no matter here, in a line of so many bytes. */
+/** An unrelated record in a line of this many bytes. */
 function filler(bytes: number): string {
   const line = (fill: string): string => encodeRecord({ type: 'note', at: '2026-01-02T03:04:05.000Z', id: 'f', fill });
   return `${line('x'.repeat(bytes - line('').length - 1))}\n`;
 }
 
-describe('a state file that cannot be written: nothing is posted, as', () => {
-  it('a directory is in its place', async () => {
+describe('nothing is posted if the state file cannot be written because', () => {
+  it.each<[string, (path: string) => unknown, string]>([
+    ['a directory', (path) => mkdirSync(path), 'It is a directory'],
+    ['a pipe', (path) => execFileSync('mkfifo', [path]), 'a device, a pipe, or a socket'],
+    ['a link to a full device', (path) => symlinkSync('/dev/full', path), 'a device, a pipe, or a socket'],
+  ])('it is %s', async (_, make, why) => {
     const at = await place();
-    mkdirSync(at.path);
-    const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
-    await expectStopped(at, ran, 'It is a directory');
-  });
-
-  it('it is a pipe', async () => {
-    const at = await place();
-    execFileSync('mkfifo', [at.path]);
-    const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
-    await expectStopped(at, ran, 'a device, a pipe, or a socket');
-  });
-
-  it('a link leads to a full device', async () => {
-    const at = await place();
-    execFileSync('ln', ['-s', '/dev/full', at.path]);
-    const ran = await start(at.cron.create('daily', '--state', at.path), { env: at.it.env });
-    await expectStopped(at, ran, 'a device, a pipe, or a socket');
+    make(at.path);
+    await expectStopped(at, await start(at.cron.create('daily', '--state', at.path), { env: at.it.env }), why);
   });
 
   it('it has reached the largest size allowed', async () => {
@@ -151,7 +141,7 @@ describe('a state file that cannot be written: nothing is posted, as', () => {
   });
 });
 
-describe('a job that was made, and cannot be recorded any more', () => {
+describe('a job that was created but cannot be recorded', () => {
   /** Creates the job in a file that takes the reservation and nothing after it. */
   async function unrecorded(at: Place, name: string) {
     writeFileSync(at.path, filler(250));
@@ -165,7 +155,7 @@ describe('a job that was made, and cannot be recorded any more', () => {
     return { id, error: errorOf(ran) };
   }
 
-  it('is told with its id, and kept beside the file, from where reconciling takes it up', async () => {
+  it('is reported with its id, and has a recovery record beside the file that reconcile reads', async () => {
     const at = await place();
     const { id, error } = await unrecorded(at, 'daily');
     expect(error.message).toContain(id);
@@ -183,7 +173,7 @@ describe('a job that was made, and cannot be recorded any more', () => {
     expect(await at.cron.posted()).toBe(1);
   });
 
-  it('is recorded by the command that is shown, as it is shown', async () => {
+  it('is recorded by the command in the hint, as written', async () => {
     const at = await place();
     // A name that a shell would take apart.
     const name = 'Mia & Ben, $HOME';
@@ -201,25 +191,25 @@ describe('a job that was made, and cannot be recorded any more', () => {
   });
 
   /** Creates the job while `meanwhile` happens on this machine, between the service's work and its answer. */
-  async function createWhile(gate: Front, { it, cron, path }: Place, meanwhile: () => void) {
-    gate.meet({
-      after: (response, { status, text }) => {
+  async function createWhile(gateway: Gateway, { it, cron, path }: Place, meanwhile: () => void) {
+    gateway.onPost(
+      gateway.passThen((response, { status, text }) => {
         meanwhile();
         response.writeHead(status, { 'content-type': 'application/json' }).end(text);
-      },
-    });
-    const ran = await partnerctl(gate.baseUrl, cron.create('daily', '--state', path), {
+      }),
+    );
+    const ran = await partnerctl(gateway.baseUrl, cron.create('daily', '--state', path), {
       env: { PARTNER_TOKEN: it.token },
     });
-    gate.meet(undefined);
+    gateway.onPost();
     return ran;
   }
 
-  it('as a directory stands in the place of the file suddenly: the same', async () => {
+  it('because a directory took the place of the file is reconciled once the file is back', async () => {
     const at = await place();
-    const gate = await front(new URL(at.it.sandbox.baseUrl).origin);
+    const gateway = await startGateway(new URL(at.it.sandbox.baseUrl).origin);
     const aside = join(at.directory, 'aside');
-    const ran = await createWhile(gate, at, () => {
+    const ran = await createWhile(gateway, at, () => {
       renameSync(at.path, aside);
       mkdirSync(at.path);
     });
@@ -230,17 +220,17 @@ describe('a job that was made, and cannot be recorded any more', () => {
     rmSync(at.path, { recursive: true });
     renameSync(aside, at.path);
     const env = { PARTNER_TOKEN: at.it.token };
-    const reconciled = await partnerctl(gate.baseUrl, ['cron', 'reconcile', '--state', at.path], { env });
+    const reconciled = await partnerctl(gateway.baseUrl, ['cron', 'reconcile', '--state', at.path], { env });
     expect(reconciled.code).toBe(0);
     expect((await logContent(at.path)).ids).toEqual([id]);
   });
 
-  it('as the directory of the file is gone, too: it is kept elsewhere, and taken up from beside the file', async () => {
+  it('because the directory of the file is gone has its recovery record elsewhere', async () => {
     const at = await place();
-    const gate = await front(new URL(at.it.sandbox.baseUrl).origin);
+    const gateway = await startGateway(new URL(at.it.sandbox.baseUrl).origin);
     const deep = { ...at, path: join(at.directory, 'deep', 'state.jsonl') };
     const aside = join(at.directory, 'aside');
-    const ran = await createWhile(gate, deep, () => {
+    const ran = await createWhile(gateway, deep, () => {
       renameSync(dirname(deep.path), aside);
       writeFileSync(dirname(deep.path), '');
     });
@@ -251,7 +241,7 @@ describe('a job that was made, and cannot be recorded any more', () => {
     renameSync(aside, dirname(deep.path));
     renameSync(kept, join(dirname(deep.path), basename(kept)));
     const env = { PARTNER_TOKEN: at.it.token };
-    const reconciled = await partnerctl(gate.baseUrl, ['cron', 'reconcile', '--state', deep.path], { env });
+    const reconciled = await partnerctl(gateway.baseUrl, ['cron', 'reconcile', '--state', deep.path], { env });
     expect({ code: reconciled.code, stderr: reconciled.stderr }).toMatchObject({
       code: 0,
       stderr: expect.stringContaining(id),
@@ -331,7 +321,7 @@ describe('a damaged state file', () => {
       'a merge conflict marker',
     ],
     [
-      'with binary rubbish',
+      'with binary garbage',
       (lines, at) => {
         lines.splice(at('j1'), 0, '\u0000\u0001{{{');
         return at('j1');
@@ -347,7 +337,7 @@ describe('a damaged state file', () => {
       '',
     ],
   ])(
-    '%s: all that is sound counts, the rest is told with its line, and nothing of it is dropped',
+    '%s: sound records count, the others are reported with their lines, and nothing is dropped',
     async (_, damage, why) => {
       const at = await fourJobs();
       const lines = [...at.lines];
@@ -381,7 +371,7 @@ describe('a damaged state file', () => {
   );
 
   it.each(['key', 'agent_id', 'cron_job_id'])(
-    'whose lines about a job are all damaged, in their %s: that is told, and the list still knows the job',
+    'whose lines of a job are all damaged in their %s is reported, and the list still has the job',
     async (field) => {
       const at = await fourJobs();
       const damaged = (line: string): string => line.replace(`"${field}":"`, `"${field}":"x`);
@@ -394,7 +384,7 @@ describe('a damaged state file', () => {
     },
   );
 
-  it('by a newer version of the program: its jobs are left to that version, the others go on', async () => {
+  it('with a record of a newer version leaves that job to that version, and the others work', async () => {
     const at = await fourJobs();
     const number = lineWith(at.lines, 'cron.created', '"j1"');
     const { sum: _, ...record } = JSON.parse(at.lines[number] ?? '');
@@ -415,7 +405,7 @@ describe('a damaged state file', () => {
     expect(readFileSync(at.path).subarray(0, bytes.length).equals(bytes)).toBe(true);
   });
 
-  it('that another program goes on writing to without a line end: the next record is sound', async () => {
+  it('that ends without a line feed does not damage the next record', async () => {
     const at = await fourJobs();
     appendFileSync(at.path, '{"v":1,"type":"cron.res');
     expect((await at.create('j4')).code).toBe(0);

@@ -2,78 +2,63 @@ import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { InterruptedError, RateLimitError } from '../../src/errors.ts';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { InterruptedError } from '../../src/errors.ts';
+import { createGate, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { handSignals } from '../helpers/run.ts';
 import { listen } from '../helpers/tcp-server.ts';
 import { client, partnerctl } from './client.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
-const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => undefined,
-    (error) => error,
-  );
-
-/** A moment that a test waits for. */
-function moment(): { reached: Promise<void>; reach: () => void } {
-  let reach = (): void => undefined;
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
-  return { reached, reach };
-}
-
-describe('Ctrl-C', () => {
-  it('stops a read in the middle of its answer, and SIGTERM ends with 143', async () => {
-    const { reached, reach } = moment();
+describe('an interrupt', () => {
+  it('stops a read in the middle of its response, and SIGTERM exits with 143', async () => {
+    const arrived = createGate();
     const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
-      response.write('[', reach);
+      response.write('[', arrived.open);
     });
     const signals = handSignals();
     const running = partnerctl(server.baseUrl, LIST, { signals, clock: systemClock });
-    await reached;
+    await arrived.pass();
     signals.abort(new InterruptedError('Interrupted.', 143));
     expect((await running).code).toBe(143);
   });
 
-  it('stops a connection that does not come about', async () => {
-    const { reached, reach } = moment();
+  it('stops a connection that is never established', async () => {
+    const arrived = createGate();
     const { baseUrl } = await listen(
-      createServer(() => reach()),
+      createServer(() => arrived.open()),
       'https',
     );
     const signals = handSignals();
     const running = partnerctl(baseUrl, LIST, { signals, clock: systemClock });
-    await reached;
-    const pressed = performance.now();
+    await arrived.pass();
+    const started = performance.now();
     signals.abort(new InterruptedError('Interrupted.'));
     expect((await running).code).toBe(130);
-    expect(performance.now() - pressed).toBeLessThan(8000);
+    expect(performance.now() - started).toBeLessThan(8000);
   });
 
-  it('lets a call that must happen once finish, and sends nothing after it', async () => {
-    const { reached, reach } = moment();
-    const { reached: pressed, reach: press } = moment();
+  it('lets a call that must happen once finish, and starts no other', async () => {
+    const arrived = createGate();
+    const interrupted = createGate();
     const server = await startFakeService(async (_, response) => {
-      reach();
-      await pressed;
+      arrived.open();
+      await interrupted.pass();
       sendJson(response, { space_id: 's1' });
     });
     const control = new AbortController();
     const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
     const calling = http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' });
-    await reached;
+    await arrived.pass();
     control.abort();
-    press();
+    interrupted.open();
     expect((await calling).json()).toEqual({ space_id: 's1' });
-    expect(await failureOf(http.call(OPERATIONS.listSpaces))).toBeInstanceOf(InterruptedError);
+    await expect(http.call(OPERATIONS.listSpaces)).rejects.toThrow(InterruptedError);
     expect(server.requests.length).toBe(1);
   });
 
-  it('before anything was sent sends nothing', async () => {
-    const server = await startFakeService((_, response) => sendJson(response, []));
+  it('before the first request sends nothing', async () => {
+    const server = await startFakeService(json([]));
     const signals = handSignals();
     signals.abort(new InterruptedError('Interrupted.'));
     expect((await partnerctl(server.baseUrl, LIST, { signals })).code).toBe(130);

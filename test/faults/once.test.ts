@@ -18,7 +18,7 @@ import {
   ServiceError,
   ShapeError,
 } from '../../src/errors.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { createGate, json, neverAnswer, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
 import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
 import { client, TOKEN, withinLimit } from './client.ts';
@@ -30,42 +30,33 @@ const JOB = {
   schedule: { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'Europe/Berlin' },
 };
 
-/** What creating the job ends with; an id is a failure of the test. */
+/** The error of creating the job. Throws if it succeeds, or fails with a bug. */
 async function errorOf(http: Http): Promise<PartnerctlError> {
   const thrown: unknown = await createCronJob(http, JOB, 120_000).catch((error: unknown) => error);
   if (thrown instanceof PartnerctlError) return thrown;
-  throw new Error('No foreseen failure.', { cause: thrown });
+  throw new Error('There was no expected error.', { cause: thrown });
 }
 
 function requests(events: readonly TraceEvent[]): number {
   return events.filter(({ kind }) => kind === 'request').length;
 }
 
-function expectOpen(error: PartnerctlError): void {
+function expectUnknown(error: PartnerctlError): void {
   expect(error).toBeInstanceOf(OutcomeUnknownError);
   expect(error.exitCode).toBe(9);
   expect(provesNothingDone(error)).toBe(false);
-  // What to do about it is known where the call was made.
+  // The caller adds a hint.
   expect(error.info.hint).toBeUndefined();
 }
 
-function expectProof(error: PartnerctlError): void {
+function expectNotDone(error: PartnerctlError): void {
   expect(error).not.toBeInstanceOf(OutcomeUnknownError);
   expect(provesNothingDone(error)).toBe(true);
 }
 
-/** A moment that a test waits for. */
-function moment(): { reached: Promise<void>; reach: () => void } {
-  let reach = (): void => undefined;
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
-  return { reached, reach };
-}
-
-describe('a call that must happen once', () => {
-  it('sends what the spec says, and gives the id', async () => {
-    const server = await startFakeService((_, response) => sendJson(response, { cron_job_id: 'c1' }, 201));
+describe('the cron job calls', () => {
+  it('send the job as in the spec, and return its id', async () => {
+    const server = await startFakeService(json({ cron_job_id: 'c1' }, 201));
     const { http } = client(server.baseUrl);
     expect(await createCronJob(http, JOB, 120_000)).toBe('c1');
     expect(server.requests).toMatchObject([
@@ -83,7 +74,7 @@ describe('a call that must happen once', () => {
     });
   });
 
-  it('has a list beside it, read page after page', async () => {
+  it('read the list page by page', async () => {
     const server = await startFakeService((_, response, count) =>
       sendJson(response, { results: [{ id: `c${count}` }], next: count === 1 ? '?page=2' : null }),
     );
@@ -98,7 +89,7 @@ describe('a call that must happen once', () => {
   });
 });
 
-describe('an answer of 4xx proves that it did not happen', () => {
+describe('a 4xx response proves that nothing was done', () => {
   it.each([
     [400, RefusedError],
     [401, CredentialsError],
@@ -112,19 +103,19 @@ describe('an answer of 4xx proves that it did not happen', () => {
     [422, RefusedError],
     [429, RateLimitError],
     [451, RefusedError],
-  ])('%i, and it is not sent again', async (status, kind) => {
-    const server = await startFakeService((_, response) => sendJson(response, { code: 'the_code' }, status));
+  ])('%i is reported as itself, and the request is not repeated', async (status, kind) => {
+    const server = await startFakeService(json({ code: 'the_code' }, status));
     const { http } = client(server.baseUrl);
     const error = await errorOf(http);
-    expectProof(error);
+    expectNotDone(error);
     expect(error).toBeInstanceOf(kind);
     expect(error.info).toMatchObject({ status, code: 'the_code' });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('429 at once, however short the wait that it asks for, with the moment to come back', async () => {
+  it('a 429 fails at once, however short its Retry-After, with retry_at', async () => {
     const clock = fastClock();
-    const server = await startFakeService((_, response) => sendJson(response, {}, 429, { 'retry-after': '1' }));
+    const server = await startFakeService(json({}, 429, { 'retry-after': '1' }));
     const { http } = client(server.baseUrl, { clock });
     const error = await errorOf(http);
     expect(error).toBeInstanceOf(RateLimitError);
@@ -135,42 +126,42 @@ describe('an answer of 4xx proves that it did not happen', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('though its body is cut', async () => {
+  it('a 422 counts even if its body is cut', async () => {
     const server = await startRawService(
       'HTTP/1.1 422 Unprocessable Content\r\ncontent-length: 50\r\n\r\n{"code"',
       (socket) => socket.resetAndDestroy(),
     );
     const { http } = client(server.baseUrl);
-    expectProof(await errorOf(http));
+    expectNotDone(await errorOf(http));
     expect(server.requests).toHaveLength(1);
   });
 });
 
-describe('what never left this machine did not happen', () => {
-  it('as the connection was refused', async () => {
+describe('a request that was never sent proves that nothing was done', () => {
+  it('after a refused connection', async () => {
     const { http, events } = client(`http://127.0.0.1:${await findClosedPort()}/v1`);
     const error = await errorOf(http);
-    expectProof(error);
+    expectNotDone(error);
     expect(error.info.details).toMatchObject({ reason: 'ECONNREFUSED', left: false });
     expect(requests(events)).toBe(4);
   });
 
-  it('as the host name is not known', async () => {
+  it('after an unknown host name', async () => {
     const { http } = client(`https://${UNRESOLVABLE_HOST}/v1`);
     const error = await errorOf(http);
-    expectProof(error);
+    expectNotDone(error);
     expect(error.info.details).toMatchObject({ left: false });
   });
 
-  it('as the certificate is not trusted', async () => {
+  it('after an untrusted certificate', async () => {
     const server = await startFakeService(json({ id: 'c1' }, 201), { tls: true });
     const { http, events } = client(server.baseUrl);
-    expectProof(await errorOf(http));
+    expectNotDone(await errorOf(http));
     expect(requests(events)).toBe(1);
     expect(server.requests).toEqual([]);
   });
 
-  it('as the connection was reset before its handshake was through', async () => {
+  it('after a reset during the handshake', async () => {
     let bytes = 0;
     const server = createServer((socket) => {
       socket.on('data', (chunk) => {
@@ -180,25 +171,25 @@ describe('what never left this machine did not happen', () => {
     });
     const { baseUrl } = await listen(server, 'https');
     const { http } = client(baseUrl, { retries: 1 });
-    expectProof(await errorOf(http));
+    expectNotDone(await errorOf(http));
     expect(bytes).toBeGreaterThan(0);
   });
 
-  it('as the time was up before the connection stood', async () => {
+  it('after a deadline before the connection was established', async () => {
     const { baseUrl } = await listen(createServer(), 'https');
     const { http } = client(baseUrl, { clock: systemClock, deadline: Date.now() + 100 });
-    expectProof(await errorOf(http));
+    expectNotDone(await errorOf(http));
   });
 
-  it('as the time was up before it began: then nothing is sent', async () => {
-    const server = await startFakeService((_, response) => sendJson(response, { id: 'c1' }, 201));
+  it('after a deadline before the call, which sends nothing', async () => {
+    const server = await startFakeService(json({ id: 'c1' }, 201));
     const { http, events } = client(server.baseUrl, { clock: systemClock, deadline: Date.now() });
-    expectProof(await errorOf(http));
+    expectNotDone(await errorOf(http));
     expect(requests(events)).toBe(0);
     expect(server.requests).toEqual([]);
   });
 
-  it('as a proxy did not open the tunnel', async () => {
+  it('after a proxy did not open the tunnel', async () => {
     let connects = 0;
     const proxy = createServer((socket) => {
       socket.on('data', () => {
@@ -213,37 +204,37 @@ describe('what never left this machine did not happen', () => {
       proxy: { url: `http://127.0.0.1:${port}`, noProxy: '', from: 'HTTPS_PROXY' },
     });
     const { http } = client(`${origin}/v1`, { transport, retries: 0 });
-    expectProof(await errorOf(http));
+    expectNotDone(await errorOf(http));
     await transport.close();
     expect(connects).toBe(1);
   });
 
-  it('as Ctrl-C came before', async () => {
-    const server = await startFakeService((_, response) => sendJson(response, { id: 'c1' }, 201));
+  it('after Ctrl-C before the call', async () => {
+    const server = await startFakeService(json({ id: 'c1' }, 201));
     const { http } = client(server.baseUrl, { interrupt: AbortSignal.abort() });
     const error = await errorOf(http);
-    expectProof(error);
+    expectNotDone(error);
     expect(error).toBeInstanceOf(InterruptedError);
     expect(server.requests).toEqual([]);
   });
 
-  it('as Ctrl-C came while the connection was being made, and it did not come about', async () => {
-    const { reached, reach } = moment();
+  it('after Ctrl-C while the connection was being established', async () => {
+    const arrived = createGate();
     const { baseUrl } = await listen(
-      createServer(() => reach()),
+      createServer(() => arrived.open()),
       'https',
     );
     const control = new AbortController();
     const { http } = client(baseUrl, { interrupt: control.signal });
     const calling = errorOf(http);
-    await reached;
+    await arrived.pass();
     control.abort();
     const error = await calling;
-    expectProof(error);
+    expectNotDone(error);
     expect(error).toBeInstanceOf(InterruptedError);
   });
 
-  it('as Ctrl-C came between two attempts that never left', async () => {
+  it('after Ctrl-C between two attempts that were never sent', async () => {
     const control = new AbortController();
     const baseUrl = `http://127.0.0.1:${await findClosedPort()}/v1`;
     const onWait = ({ kind }: TraceEvent): void => {
@@ -251,12 +242,12 @@ describe('what never left this machine did not happen', () => {
     };
     const { http } = client(baseUrl, { interrupt: control.signal, trace: onWait });
     const error = await errorOf(http);
-    expectProof(error);
+    expectNotDone(error);
     expect(error).toBeInstanceOf(InterruptedError);
   });
 });
 
-describe('everything else leaves open whether it happened, and it is not sent again', () => {
+describe('anything else leaves the outcome unknown, and is not sent again', () => {
   const reply = (status: string, rest: string): string => `HTTP/1.1 ${status}\r\n${rest}`;
 
   it.each<[string, string, object?]>([
@@ -285,20 +276,20 @@ describe('everything else leaves open whether it happened, and it is not sent ag
     ['200 with an error', rawJson({ error: { message: 'Broken.' } }), { status: 200 }],
     ['201 in an unknown encoding', reply('201 Created', 'content-encoding: zstd\r\ncontent-length: 1\r\n\r\nx')],
     ['headers that are cut', 'HTTP/1.1 201 Cre'],
-    ['no answer at all', ''],
+    ['no response', ''],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
   ])('%s', async (_, text, info = {}) => {
     const server = await startRawService(text);
     const { http, events } = client(server.baseUrl);
     const error = await errorOf(http);
-    expectOpen(error);
+    expectUnknown(error);
     expect(error.info).toMatchObject(info);
     expect(error.info.why).toBeTruthy();
     expect(requests(events)).toBe(1);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('says of an unusable answer what came, and has the failure as its cause', async () => {
+  it('an unusable response is described, with the failure as the cause', async () => {
     const server = await startRawService(rawJson({ ok: true }, '201 Created'));
     const { http } = client(server.baseUrl);
     const { info } = await errorOf(http);
@@ -307,23 +298,23 @@ describe('everything else leaves open whether it happened, and it is not sent ag
     expect(info.cause).toBeInstanceOf(ShapeError);
   });
 
-  it('a reset once the request was read', async () => {
+  it('a reset after the request was read', async () => {
     const server = await startRawService('', (socket) => socket.resetAndDestroy());
     const { http, events } = client(server.baseUrl);
-    expectOpen(await errorOf(http));
+    expectUnknown(await errorOf(http));
     expect(requests(events)).toBe(1);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('a reset in the middle of the answer', async () => {
+  it('a reset in the middle of the response', async () => {
     const answer = reply('201 Created', 'content-length: 50\r\n\r\n{"cron_job_id": "c');
     const server = await startRawService(answer, (socket) => socket.resetAndDestroy());
     const { http, events } = client(server.baseUrl);
-    expectOpen(await errorOf(http));
+    expectUnknown(await errorOf(http));
     expect(requests(events)).toBe(1);
   });
 
-  it('a reset at accept, once the connection stood: it may be that the request was on its way', async () => {
+  it('a reset at accept, if the request may already have been sent', async () => {
     let accepted = 0;
     const server = createServer((socket) => {
       accepted += 1;
@@ -332,29 +323,29 @@ describe('everything else leaves open whether it happened, and it is not sent ag
     const { baseUrl } = await listen(server);
     const { http, events } = client(baseUrl);
     const error = await errorOf(http);
-    // Which of the two is faster is up to the system, but one that left is never followed by another.
+    // Whether the request or the reset is first depends on the system, but a sent request is never repeated.
     const left = events.filter(
       (event) => event.kind === 'result' && event.result.kind === 'failure' && event.result.sent === 'all',
     );
-    if (left.length === 0) expectProof(error);
-    else expectOpen(error);
+    if (left.length === 0) expectNotDone(error);
+    else expectUnknown(error);
     expect(left.length).toBeLessThanOrEqual(1);
     expect(accepted).toBe(requests(events));
   });
 
-  it('no answer until the time is up', async () => {
+  it('no response before the deadline', async () => {
     const { error, requests } = await withinLimit(async (ms) => {
-      const { baseUrl, requests } = await startFakeService(() => undefined);
+      const { baseUrl, requests } = await startFakeService(neverAnswer);
       const { http } = client(baseUrl, { clock: systemClock, deadline: Date.now() + ms });
       const error = await errorOf(http);
       return requests.length === 0 ? undefined : { error, requests };
     });
-    expectOpen(error);
+    expectUnknown(error);
     expect(error.info.why).toContain('No response in time.');
     expect(requests).toHaveLength(1);
   });
 
-  it('an answer that stops until the time is up', async () => {
+  it('a response that stalls until the deadline', async () => {
     const { error, requests } = await withinLimit(async (ms) => {
       const { baseUrl, requests } = await startFakeService((_, response) => {
         response.writeHead(201, { 'content-length': '50' });
@@ -362,36 +353,36 @@ describe('everything else leaves open whether it happened, and it is not sent ag
       });
       const { http } = client(baseUrl, { clock: systemClock, deadline: Date.now() + ms });
       const error = await errorOf(http);
-      // Without its status no answer had begun.
+      // Without a status, no response had begun.
       return error.info.status === undefined ? undefined : { error, requests };
     });
-    expectOpen(error);
+    expectUnknown(error);
     expect(error.info.status).toBe(201);
     expect(requests).toHaveLength(1);
   });
 
-  it('Ctrl-C in flight, once the answer was waited for for five seconds', async () => {
+  it('Ctrl-C in flight, after five seconds without a response', async () => {
     const control = new AbortController();
     const server = await startFakeService(() => control.abort());
     const clock = fastClock();
     const { http } = client(server.baseUrl, { clock, interrupt: control.signal });
-    expectOpen(await errorOf(http));
+    expectUnknown(await errorOf(http));
     expect(clock.slept).toEqual([5_000]);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('Ctrl-C in flight, and then the connection breaks', async () => {
+  it('Ctrl-C in flight, followed by a reset', async () => {
     const control = new AbortController();
     const server = await startFakeService((_, response) => {
       control.abort();
       response.socket?.resetAndDestroy();
     });
     const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
-    expectOpen(await errorOf(http));
+    expectUnknown(await errorOf(http));
     expect(server.requests).toHaveLength(1);
   });
 
-  it('but not Ctrl-C in flight where the answer still comes', async () => {
+  it('but Ctrl-C in flight does no harm if the response still comes', async () => {
     const control = new AbortController();
     const server = await startFakeService((_, response) => {
       control.abort();
@@ -403,7 +394,7 @@ describe('everything else leaves open whether it happened, and it is not sent ag
   });
 });
 
-it('what is not foreseen proves nothing', () => {
+it('an unexpected error proves nothing', () => {
   expect(provesNothingDone(new TypeError('a bug'))).toBe(false);
   expect(provesNothingDone(undefined)).toBe(false);
 });

@@ -5,7 +5,6 @@ import { InterruptedError } from '../../src/errors.ts';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { handSignals, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
-import { oddService } from './odd-service.ts';
 
 const AGENT = '{ template_id: tmpl_support, name: Support }';
 const documents = ['a', 'b', 'c', 'd'].map(

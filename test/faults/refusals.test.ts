@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { BalanceError, RateLimitError } from '../../src/errors.ts';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
 import { startRawService } from '../helpers/tcp-server.ts';
 import { client, partnerctl, withinLimit } from './client.ts';
@@ -54,7 +54,7 @@ describe('a refusal', () => {
     [409, 1, 'refused'],
     [422, 1, 'refused'],
     [501, 8, 'service'],
-  ])('%i ends at once with exit %i, and its body, status and request id survive', async (status, exit, type) => {
+  ])('with %i fails at once with exit %i, and keeps its body, status, and request id', async (status, exit, type) => {
     const server = await startFakeService((_, response) =>
       sendJson(response, { error: { code: 'the_code', message: 'The message.' } }, status, { 'x-request-id': 'srv-1' }),
     );
@@ -73,30 +73,30 @@ describe('a refusal', () => {
 
   it.each([
     ['cut', 'content-length: 500\r\n\r\n{"code":"org'],
-    ['said to be packed, and empty', 'content-encoding: gzip\r\ncontent-length: 0\r\n\r\n'],
-    ['packed in an unknown way', 'content-encoding: zstd\r\ncontent-length: 1\r\n\r\nx'],
-  ])('keeps its status where its body is %s: 402 is still asked only once', async (_, rest) => {
+    ['declared as gzip, but empty', 'content-encoding: gzip\r\ncontent-length: 0\r\n\r\n'],
+    ['in an unknown encoding', 'content-encoding: zstd\r\ncontent-length: 1\r\n\r\nx'],
+  ])('with 402 is not retried, even if its body is %s', async (_, rest) => {
     const server = await startRawService(`HTTP/1.1 402 Payment Required\r\n${rest}`);
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(6);
     expect(server.requests.length).toBe(1);
   });
 
-  it('keeps its status where its body stalls', async () => {
+  it('keeps its status if its body stalls', async () => {
     const { ran, received } = await withinLimit(async (ms) => {
       const server = await startFakeService((_, response) => {
         response.writeHead(402, { 'content-length': '100' });
         response.write('{');
       });
       const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', `${ms}ms`], { clock: systemClock });
-      // Without its status there was no answer at all.
+      // Without a status, there was no response.
       return typeof ran.error().status === 'number' ? { ran, received: server.requests } : undefined;
     });
     expect(ran.code).toBe(6);
     expect(received.length).toBe(1);
   });
 
-  it('as a page is summarised, not dumped', async () => {
+  it('with an HTML page is summarized', async () => {
     const page = `<!doctype html><html><head><title>502 Bad Gateway</title></head><body>${'x'.repeat(9999)}</body></html>`;
     const server = await startFakeService((_, response) => {
       response.writeHead(502, { 'content-type': 'text/html' });
@@ -109,7 +109,7 @@ describe('a refusal', () => {
     expect(server.requests.length).toBe(4);
   });
 
-  it.each([408, 500, 502, 503, 504])('%i is asked again, with a request id of its own each time', async (status) => {
+  it.each([408, 500, 502, 503, 504])('with %i is retried, each time with a new request id', async (status) => {
     const server = await startFakeService((_, response, count) => sendJson(response, [], count < 4 ? status : 200));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(0);
@@ -119,63 +119,48 @@ describe('a refusal', () => {
 });
 
 describe('a rate limit', () => {
-  const limited = (retryAfter: string | undefined, date?: string) =>
-    startFakeService((_, response, count) => {
-      const headers = { ...(retryAfter !== undefined && { 'retry-after': retryAfter }), ...(date && { date }) };
-      if (count === 1) sendJson(response, {}, 429, headers);
-      else sendJson(response, []);
-    });
+  const limited = (headers: Record<string, string>, status = 429) =>
+    startFakeService([json({}, status, headers), json([])]);
 
-  it('is waited for as many seconds as it says', async () => {
+  it.each<[string, Record<string, string>, number, number, number?]>([
+    ['seconds of Retry-After', { 'retry-after': '17' }, 0, 17_000],
+    [
+      "date of Retry-After, by the service's own clock",
+      { 'retry-after': 'Wed, 01 Jan 2020 00:00:17 GMT', date: 'Wed, 01 Jan 2020 00:00:00 GMT' },
+      0,
+      17_000,
+    ],
+    ['seconds and a random part of a second', { 'retry-after': '17' }, 0.5, 17_250],
+    ['backoff with jitter without Retry-After', {}, 0.5, 250],
+    ['seconds of a 503 as well', { 'retry-after': '40' }, 0, 40_000, 503],
+  ])('is waited for: %s', async (_, headers, random, waitMs, status) => {
     const clock = fastClock();
-    const server = await limited('17');
-    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0 })).code).toBe(0);
-    expect(clock.slept).toEqual([17_000]);
+    const server = await limited(headers, status);
+    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => random })).code).toBe(0);
+    expect(clock.slept).toEqual([waitMs]);
   });
 
-  it('is waited for until the date that it says, read against its own clock', async () => {
+  it('is waited for longer if --timeout allows it', async () => {
     const clock = fastClock();
-    const server = await limited('Wed, 01 Jan 2020 00:00:17 GMT', 'Wed, 01 Jan 2020 00:00:00 GMT');
-    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0 })).code).toBe(0);
-    expect(clock.slept).toEqual([17_000]);
-  });
-
-  it('spreads those that waited for it together over a second', async () => {
-    const clock = fastClock();
-    const server = await limited('17');
-    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0.5 })).code).toBe(0);
-    expect(clock.slept).toEqual([17_250]);
-  });
-
-  it('without a word about how long is waited for with jitter', async () => {
-    const clock = fastClock();
-    const server = await limited(undefined);
-    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0.5 })).code).toBe(0);
-    expect(clock.slept).toEqual([250]);
+    const server = await limited({ 'retry-after': '300' });
+    const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '10m'], { clock, random: () => 0 });
+    expect(ran.code).toBe(0);
+    expect(clock.slept).toEqual([300_000]);
   });
 
   it.each(['99999999999999', '9'.repeat(400)])(
-    'for longer than there are dates ends like any other: %s',
+    'of %s seconds, beyond the last date, ends like any other',
     async (after) => {
-      const server = await limited(after);
+      const server = await limited({ 'retry-after': after });
       const ran = await partnerctl(server.baseUrl, LIST);
       expect(ran.code).toBe(7);
       expect(ran.error()).toMatchObject({ type: 'rate_limited', retry_at: expect.stringMatching(/Z$/) });
     },
   );
 
-  it('on a server failure is a floor as well', async () => {
+  it('fails a call that must happen once, and delays the calls after it', async () => {
     const clock = fastClock();
-    const server = await startFakeService((_, response, count) =>
-      count === 1 ? sendJson(response, {}, 503, { 'retry-after': '40' }) : sendJson(response, []),
-    );
-    expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => 0 })).code).toBe(0);
-    expect(clock.slept).toEqual([40_000]);
-  });
-
-  it('ends a call that must happen once, and holds back the calls after it', async () => {
-    const clock = fastClock();
-    const server = await limited('60');
+    const server = await limited({ 'retry-after': '60' });
     const { http } = client(server.baseUrl, { clock, random: () => 0 });
     const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
     expect(error).toBeInstanceOf(RateLimitError);
@@ -184,9 +169,9 @@ describe('a rate limit', () => {
     expect(clock.slept).toEqual([60_000]);
   });
 
-  it('of one call holds back all of them until it has passed', async () => {
+  it('of one call delays all calls until it has passed', async () => {
     const clock = handClock();
-    const server = await limited('60');
+    const server = await limited({ 'retry-after': '60' });
     const { http } = client(server.baseUrl, { clock, random: () => 0 });
     const first = http.call(OPERATIONS.listSpaces);
     await clock.sleepers(1);
@@ -201,18 +186,18 @@ describe('a rate limit', () => {
     expect(server.requests.length).toBe(5);
   });
 
-  it('of a call that is not repeated holds back the next ones too', async () => {
+  it('of a call without retries delays the next calls, too', async () => {
     const clock = fastClock();
-    const server = await limited('60');
+    const server = await limited({ 'retry-after': '60' });
     const { http } = client(server.baseUrl, { clock, retries: 0, random: () => 0 });
     expect(await failureOf(http.call(OPERATIONS.listSpaces))).toBeInstanceOf(RateLimitError);
     await http.call(OPERATIONS.listSpaces);
     expect(clock.slept).toEqual([60_000]);
   });
 
-  it('that lasts beyond the deadline of the next call ends that one unsent', async () => {
+  it('beyond the deadline of the next call fails that one without a request', async () => {
     const clock = fastClock();
-    const server = await limited('3600');
+    const server = await limited({ 'retry-after': '3600' });
     const { http } = client(server.baseUrl, { clock });
     const first = await failureOf(http.call(OPERATIONS.listSpaces));
     const second = await failureOf(http.call(OPERATIONS.listSpaces));
@@ -225,8 +210,8 @@ describe('a rate limit', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('402 is asked once, also among calls that are under way', async () => {
-    const server = await startFakeService((_, response) => sendJson(response, {}, 402));
+  it('402 is not retried, even by concurrent calls', async () => {
+    const server = await startFakeService(json({}, 402));
     const { http } = client(server.baseUrl);
     const errors = await Promise.all([1, 2, 3].map(() => failureOf(http.call(OPERATIONS.listSpaces))));
     expect(errors.every((error) => error instanceof BalanceError)).toBe(true);
@@ -235,8 +220,8 @@ describe('a rate limit', () => {
 });
 
 describe('an outage', () => {
-  it('costs a bounded number of repeats, however many calls there are', async () => {
-    const server = await startFakeService((_, response) => sendJson(response, {}, 503));
+  it('costs a bounded number of retries, however many calls there are', async () => {
+    const server = await startFakeService(json({}, 503));
     const { http } = client(server.baseUrl);
     const calls = 80;
     await Promise.all(Array.from({ length: calls }, () => failureOf(http.call(OPERATIONS.listSpaces))));
