@@ -22,18 +22,6 @@ describe('tokens', () => {
     expect(listed.text).not.toContain('sha256');
     expect((await admin('DELETE', '/tokens/tok_none')).status).toBe(404);
   });
-
-  test('a refused token names every wrong scope, address range, and field', async () => {
-    const { admin } = await startTestSandbox();
-    const { status, json } = await admin('POST', '/tokens', {
-      scopes: ['spaces.read', 'root'],
-      allowed_ip_cidrs: ['10.0.0.0/33', '127.0.0.1', 'localhost'],
-      name: 'ci',
-    });
-    expect(status).toBe(422);
-    const paths = json.error.fields.map(({ path }: { path: string }) => path);
-    expect(paths).toEqual(['scopes[1]', 'allowed_ip_cidrs[0]', 'allowed_ip_cidrs[2]', 'name']);
-  });
 });
 
 describe('settings', () => {
@@ -53,23 +41,6 @@ describe('settings', () => {
     const changed = { ...defaults, rate_limit: { ...rate_limit, retry_after: 'seconds' } };
     expect((await admin('PATCH', '/settings', { rate_limit })).json).toEqual(changed);
     expect((await admin('GET', '/settings')).json).toEqual(changed);
-  });
-
-  test.each([
-    [{ page_size: 1.5 }, 'page_size', 'is not a valid integer'],
-    [{ page_size: 0 }, 'page_size', 'must be >=1, not 0'],
-    [{ balance_usd: '5' }, 'balance_usd', 'must be a number, not "5"'],
-    [{ rate_limit: { requests: 0, per_seconds: 1 } }, 'rate_limit.requests', 'must be >=1, not 0'],
-    [{ rate_limit: { requests: 1 } }, 'rate_limit.per_seconds', 'is required'],
-    [{ agents_on_repeat: 'double' }, 'agents_on_repeat', 'must be ("reuse" | "install"), not "double"'],
-    [{ max_document_bytes: -1 }, 'max_document_bytes', 'must be >=0, not -1'],
-    [{ color: 'red' }, 'color', 'is not a known field'],
-  ])('%j is refused and changes nothing', async (patch, path, message) => {
-    const { admin } = await startTestSandbox();
-    const before = (await admin('GET', '/settings')).json;
-    const { status, json } = await admin('PATCH', '/settings', { ...patch, latency_ms: 5 });
-    expect([status, json.error.fields]).toEqual([422, [{ path, message }]]);
-    expect((await admin('GET', '/settings')).json).toEqual(before);
   });
 
   test('latency_ms delays partner requests', async () => {

@@ -37,12 +37,6 @@ describe('an agent without a script', () => {
     expect(await chat.history()).toHaveLength(2);
   });
 
-  test("echoes on the machine's own clock", async () => {
-    const chat = await createChat(await startTestSandbox());
-    await chat.send('Hello');
-    await expect.poll(() => conversationOf(chat)).toEqual(['> Hello', '< You said: Hello']);
-  });
-
   test('does not reply on a source that is not reply_capable', async () => {
     const clock = manualClock();
     const on = await startTestSandbox(clock);
@@ -154,14 +148,6 @@ describe('a script', () => {
     expect((await conversationOf(chat)).slice(1)).toEqual(['> three', '< two', '< one']);
   });
 
-  test('may send a slow reply after the fast one to a later message', async () => {
-    const { chat, clock } = await withAgent([{ pattern: 'slow', replies: [{ text: 'slowly', delay_ms: 500 }] }]);
-    await chat.send('slow');
-    await chat.send('fast');
-    clock.advance(500);
-    expect((await conversationOf(chat)).slice(2)).toEqual(['< You said: fast', '< slowly']);
-  });
-
   test('may fail silently, or with a reply that says so', async () => {
     const { chat, clock } = await withAgent([
       { pattern: 'nothing', fail: 'silent' },
@@ -206,10 +192,7 @@ describe('a script', () => {
     expect((await admin('GET', '/script')).json.rules).toEqual([]);
   });
 
-  test('that is invalid is refused on the admin API and as an option', async () => {
-    const { admin } = await withAgent();
-    const refused = await admin('PUT', '/script', { rules: [{ pattern: '(', replies: [{ text: 'x' }] }] });
-    expect(refused.json.error.fields).toEqual([{ path: 'rules[0].pattern', message: 'must be a regular expression' }]);
+  test('that is invalid starts no sandbox', async () => {
     await expect(startSandbox({ script: [{ pattern: 'a' }] })).rejects.toThrow(
       'The script is not valid: [0] must have replies or fail.',
     );

@@ -145,12 +145,9 @@ describe('injected messages', () => {
     });
   });
 
-  test('need an existing source and valid fields', async () => {
+  test('need an existing source, and have a limit', async () => {
     const { chat, admin } = await withMessages(0);
     expect((await inject({ admin }, chat, { source_id: 'src_none', text: 'x' })).status).toBe(404);
-    const wrong = await inject({ admin }, chat, { role: 'system', text: '', count: 0 });
-    const paths = wrong.json.error.fields.map(({ path }: { path: string }) => path);
-    expect(paths).toEqual(['role', 'text', 'count']);
     const tooMuch = await inject({ admin }, chat, { text: 'x'.repeat(1_000), count: 200_000 });
     expect(tooMuch.status).toBe(422);
     expect(await chat.history()).toEqual([]);
@@ -237,12 +234,4 @@ describe('quirks of the history', () => {
     expect(texts(sorted)).toEqual(numbers(1, 500));
     expect(new Set(await loggedFaults({ admin })).size).toBe(9);
   });
-});
-
-test('a message whose acknowledgment was lost is there once after it is sent again', async () => {
-  const rule = { on: 'POST /integrations/api-chat/message/', kind: 'reset', stage: 'after', times: 1 } as const;
-  const { chat } = await withMessages(0, { rules: [rule] });
-  await expect(chat.send('Hello', { external_message_id: 'e' })).rejects.toThrow();
-  expect((await chat.send('Hello', { external_message_id: 'e' })).json.created).toBe(false);
-  expect(texts(await chat.history())).toEqual(['Hello']);
 });

@@ -12,10 +12,6 @@ async function withAgent() {
   return { ...on, ...(await createCronClient(on)), advance: clock.advance };
 }
 
-function fieldsOf(json: { error: { fields: { path: string; message: string }[] } }): Record<string, string> {
-  return Object.fromEntries(json.error.fields.map(({ path, message }) => [path, message]));
-}
-
 describe('creating a job', () => {
   test('returns the job with its id, its creation date, and its next run', async () => {
     const { post, chat } = await withAgent();
@@ -77,69 +73,12 @@ describe('creating a job', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  test.each(['Mars/Olympus', '', '+02:00', 'Europe', 'Europe/Berlin '])('refuses the timezone %j', async (timezone) => {
-    const { post } = await withAgent();
-    const { status, json } = await post(scheduleBody('0 9 *', timezone));
-    const message = `is not a known timezone: ${JSON.stringify(timezone)}`;
-    expect([status, fieldsOf(json)]).toEqual([422, { 'schedule.timezone': message }]);
-  });
-
-  test('names every wrong field at once', async () => {
-    const { post } = await withAgent();
-    const { status, json } = await post({
-      name: ' ',
-      instructions: undefined,
-      extra: 1,
-      schedule: { type: 'interval', data: { minute: 0, hour: '9', day_of_month: '1' } },
-    });
-    expect(status).toBe(422);
-    expect(fieldsOf(json)).toEqual({
-      name: 'must not be empty',
-      instructions: 'is required',
-      extra: 'is not a known field',
-      'schedule.type': 'must be cron',
-      'schedule.data.minute': 'must be a string, not 0',
-      'schedule.data.day_of_week': 'is required',
-      'schedule.data.day_of_month': 'is not a known field',
-      'schedule.timezone': 'is required',
-    });
-  });
-
   test('for an unknown agent is 404, but only with a valid body', async () => {
     const { post, jobs } = await withAgent();
     const { status, json } = await post({ agent_id: 'agt_none' });
     expect([status, json.error.code]).toEqual([404, 'agent_not_found']);
     expect((await post({ agent_id: 'agt_none', name: '' })).status).toBe(422);
     expect(await jobs()).toEqual([]);
-  });
-
-  test('is not processed under 1 USD or over the rate limit', async () => {
-    const { admin, post, jobs } = await withAgent();
-    await admin('PATCH', '/settings', { balance_usd: 0.99 });
-    expect((await post()).status).toBe(402);
-    await admin('PATCH', '/settings', { balance_usd: 9, rate_limit: { requests: 1, per_seconds: 60 } });
-    expect([(await post()).status, (await post()).status]).toEqual([201, 429]);
-    await admin('PATCH', '/settings', { rate_limit: null });
-    expect(await jobs()).toHaveLength(1);
-  });
-
-  test.each([
-    { kind: 'reset', stage: 'after' },
-    { kind: 'cut' },
-    { kind: 'status', status: 502, stage: 'after' },
-    { kind: 'status', status: 429, stage: 'after' },
-    { kind: 'html', stage: 'after' },
-    { kind: 'garbage', stage: 'after' },
-    { kind: 'reset', stage: 'before' },
-  ])('with the fault %j loses the response, not the job', async (rule) => {
-    const { admin, post, jobs } = await withAgent();
-    await admin('PUT', '/faults', { rules: [{ on: `POST ${CRON_JOBS}`, times: 1, ...rule }] });
-    const lost = await post().then(
-      ({ json }) => json?.cron_job_id,
-      () => undefined,
-    );
-    expect(lost).toBeUndefined();
-    expect(await jobs()).toHaveLength(rule.stage === 'before' ? 0 : 1);
   });
 });
 

@@ -157,17 +157,6 @@ describe('a JSON document', () => {
     expect((await downloadContent(on, json.document_id)).toString()).toBe('1 € ');
   });
 
-  test.each([
-    [{ content: 'x' }, 'name'],
-    [{ name: ' ', content: 'x' }, 'name'],
-    [{ name: 'n' }, 'content'],
-    [{ name: 'n', content: '\ud800' }, 'content'],
-    [{ name: 'n', content: 'x', folder: 'y' }, 'folder'],
-  ])('%j is refused', async (body, path) => {
-    const { status, json } = await (await startTestSandbox()).partner('POST', DOCUMENTS, { body });
-    expect([status, json.error.fields.map((field: { path: string }) => field.path)]).toEqual([422, [path]]);
-  });
-
   test('may be larger than other JSON bodies, up to the limit in the settings', async () => {
     const on = await startTestSandbox();
     const body = { name: 'n', content: 'x'.repeat(2 * MIB) };

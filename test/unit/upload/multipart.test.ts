@@ -95,6 +95,11 @@ describe('a multipart body', () => {
     expect(dispositionsOf({ ...PARTS, filename })).toEqual([`form-data; name="file"; filename="${written}"`]);
   });
 
+  it('keeps the parameters of a content type in the header of the part', () => {
+    const head = Buffer.from(multipartFrame({ ...PARTS, contentType: 'text/csv; charset=utf-8; header=present' }).head);
+    expect(head.toString()).toContain('\r\nContent-Type: text/csv; charset=utf-8; header=present\r\n\r\n');
+  });
+
   it('encodes the names of fields too, and leaves their values alone', () => {
     const parts = { ...PARTS, fields: [['a"\r\nb', 'v"\r\nw']] as const };
     expect(dispositionsOf(parts)[0]).toBe('form-data; name="a%22%0D%0Ab"');
