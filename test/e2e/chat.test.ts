@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import {
-  badHistory,
-  conversations,
-  followTo,
-  joined,
-  linesOf,
-  reply,
+  addReplies,
+  followUntil,
+  injectHistoryFaults,
+  joinRuns,
+  messageIds,
+  parseLines,
   sendKilledAndRepeated,
-  shown,
-  truth,
+  shownIds,
+  startConversations,
 } from '../helpers/conversation.ts';
 import { service } from '../helpers/service.ts';
 import { PROGRAM, shell, start, startFile, until } from './program.ts';
 
 test('a message is sent, and only its reply is printed', async () => {
-  const talking = await conversations(await service(), 1);
-  const { source_id } = talking.chat;
-  const { env } = talking.it;
+  const chats = await startConversations(await service(), 1);
+  const { source_id } = chats.chat;
+  const { env } = chats.it;
   const ran = await shell(
     `reply=$(partnerctl chat send --source ${source_id} --session s1 'Hi!' --wait); echo "<$reply>"`,
     {
@@ -28,8 +28,8 @@ test('a message is sent, and only its reply is printed', async () => {
 });
 
 test('a message from standard input keeps every byte', async () => {
-  const talking = await conversations(await service(), 1);
-  const { it, chat } = talking;
+  const chats = await startConversations(await service(), 1);
+  const { it, chat } = chats;
   const text = `${'line\r\n'.repeat(1000)}é👍\n`;
   const words = ['chat', 'send', '--source', chat.source_id, '--session', 's1', '-'];
   expect((await start(words, { env: it.env, input: text })).exitCode).toBe(0);
@@ -37,42 +37,42 @@ test('a message from standard input keeps every byte', async () => {
 });
 
 test('a tail shows new messages, reports an outage and its end, and exits 0 on Ctrl-C', async () => {
-  const talking = await conversations(await service(), 1);
-  const { it, words } = talking;
-  await reply(talking, 3);
+  const chats = await startConversations(await service(), 1);
+  const { it, tailArgs: words } = chats;
+  await addReplies(chats, 3);
   const child = start([...words, '--interval', '100ms'], { env: it.env });
   const lost = until(child.stderr, /connection lost/);
   const back = until(child.stderr, /restored after .*; 2 messages arrived meanwhile/);
   await until(child.stdout, /(.*\n){3}/);
   await it.faults({ kind: 'status', status: 503, on: 'GET /integrations/api-chat/history/' });
   await lost;
-  await reply(talking, 2);
+  await addReplies(chats, 2);
   await it.faults();
   const said = await back;
   expect(said.match(/connection lost/g)).toHaveLength(1);
   child.kill('SIGINT');
   const ran = await child;
   expect(ran.exitCode).toBe(0);
-  expect(shown(talking, linesOf(ran.stdout))).toEqual(await truth(talking));
+  expect(shownIds(chats, parseLines(ran.stdout))).toEqual(await messageIds(chats));
 });
 
 test('a tail whose reader is gone exits 0 and does not record what was not read', async () => {
-  const talking = await conversations(await service(), 1);
-  const { it, words } = talking;
-  await reply(talking, 1);
+  const chats = await startConversations(await service(), 1);
+  const { it, tailArgs: words } = chats;
+  await addReplies(chats, 1);
   const line = `partnerctl ${words.join(' ')} --from-start --interval 100ms | head -n 1`;
   const child = shell(line, { env: it.env });
   const first = await until(child.stdout, /\n/);
-  await reply(talking, 1);
+  await addReplies(chats, 1);
   expect((await child).exitCode).toBe(0);
   const rest = await start([...words, '--resume', '--no-follow'], { env: it.env });
-  expect(shown(talking, [...linesOf(first), ...linesOf(rest.stdout)])).toEqual(await truth(talking));
+  expect(shownIds(chats, [...parseLines(first), ...parseLines(rest.stdout)])).toEqual(await messageIds(chats));
 });
 
 test('the reader of a tail that is killed with SIGKILL sees end of file at once, and no process stays', async () => {
-  const talking = await conversations(await service(), 1);
-  const { it, words } = talking;
-  await reply(talking, 1);
+  const chats = await startConversations(await service(), 1);
+  const { it, tailArgs: words } = chats;
+  await addReplies(chats, 1);
   // The tail's parent never reaps it: to other processes, the dead tail still looks alive.
   const tail = `'${process.execPath}' '${PROGRAM}' ${words.join(' ')} --from-start & echo $! $BASHPID >&2; exec sleep 1000`;
   const reader = startFile('bash', ['-c', `exec cat < <(${tail} >&- 2>&-)`], { env: it.env });
@@ -87,38 +87,38 @@ test('the reader of a tail that is killed with SIGKILL sees end of file at once,
 });
 
 test('several sessions of a failing service show each message once and in order', async () => {
-  const talking = await conversations(await service(), 5);
-  await badHistory(talking.it, 1);
-  const replying = reply(talking, 80, 20);
-  const { lines, exitCode } = await followTo(talking, ['--from-start'], 400, 'SIGINT');
+  const chats = await startConversations(await service(), 5);
+  await injectHistoryFaults(chats.it, 1);
+  const replying = addReplies(chats, 80, 20);
+  const { lines, exitCode } = await followUntil(chats, ['--from-start'], 400, 'SIGINT');
   await replying;
   expect(exitCode).toBe(0);
-  await talking.it.faults();
-  expect(shown(talking, lines)).toEqual(await truth(talking));
+  await chats.it.faults();
+  expect(shownIds(chats, lines)).toEqual(await messageIds(chats));
 });
 
 test('a tail killed with SIGKILL and resumed loses nothing and repeats at most the last line', async () => {
-  const talking = await conversations(await service(), 3);
-  await badHistory(talking.it, 2);
+  const chats = await startConversations(await service(), 3);
+  await injectHistoryFaults(chats.it, 2);
   const runs = [];
   for (const count of [1, 7, 0, 40]) {
-    // A run may write all that there is before the signal reaches it; the next one is to have enough all the same.
-    await reply(talking, 20);
-    runs.push((await followTo(talking, ['--resume'], count, 'SIGKILL')).lines);
+    // A run may write everything before the signal reaches it, so that the next one needs new replies.
+    await addReplies(chats, 20);
+    runs.push((await followUntil(chats, ['--resume'], count, 'SIGKILL')).lines);
   }
-  await talking.it.faults();
-  const rest = await start([...talking.words, '--resume', '--no-follow'], { env: talking.it.env });
-  runs.push(linesOf(rest.stdout));
-  expect(shown(talking, joined(runs))).toEqual(await truth(talking));
+  await chats.it.faults();
+  const rest = await start([...chats.tailArgs, '--resume', '--no-follow'], { env: chats.it.env });
+  runs.push(parseLines(rest.stdout));
+  expect(shownIds(chats, joinRuns(runs))).toEqual(await messageIds(chats));
 });
 
 test('a message whose sending was killed and repeated under its external id exists once', async () => {
-  const talking = await conversations(await service(), 2);
+  const chats = await startConversations(await service(), 2);
   const on = 'POST /integrations/api-chat/message/';
-  await talking.it.faults({ kind: 'stall', on, stage: 'after', times: 1 });
-  const late = await sendKilledAndRepeated(talking, 's1', { onceReceived: true });
+  await chats.it.faults({ kind: 'stall', on, stage: 'after', times: 1 });
+  const late = await sendKilledAndRepeated(chats, 's1', { onceReceived: true });
   expect(late).toEqual({ texts: ['text of s1'], created: false, killed: true });
-  await talking.it.faults({ kind: 'stall', on, stage: 'before', times: 1 });
-  const early = await sendKilledAndRepeated(talking, 's2', { onceReceived: true });
+  await chats.it.faults({ kind: 'stall', on, stage: 'before', times: 1 });
+  const early = await sendKilledAndRepeated(chats, 's2', { onceReceived: true });
   expect(early).toEqual({ texts: ['text of s2'], created: true, killed: true });
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Cron, cronOn, logContent, type Said } from '../helpers/cron.ts';
+import { type CreatedJob, type Cron, createCronAgent, readJobLog } from '../helpers/cron.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { start } from './program.ts';
@@ -9,14 +9,14 @@ const POST = 'POST /automation/partner-cron-jobs/';
 
 async function opened(): Promise<{ it: Service; cron: Cron; path: string }> {
   const it = await service();
-  return { it, cron: await cronOn(it), path: join(tempDirectory(), 'state.jsonl') };
+  return { it, cron: await createCronAgent(it), path: join(tempDirectory(), 'state.jsonl') };
 }
 
 async function posted(cron: Cron): Promise<void> {
   while ((await cron.posted()) === 0) await new Promise(setImmediate);
 }
 
-const said = (stdout: string): Said => JSON.parse(stdout);
+const said = (stdout: string): CreatedJob => JSON.parse(stdout);
 
 test('a job is created once: the second time is exit 5, with --ensure 0', async () => {
   const { it, cron, path } = await opened();
@@ -46,7 +46,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     expect(ran.exitCode).toBe(0);
     const ids = await cron.idsOf('daily');
     expect(ids).toEqual([said(ran.stdout).cron_job_id]);
-    expect((await logContent(path)).ids).toEqual(ids);
+    expect((await readJobLog(path)).ids).toEqual(ids);
   },
 );
 
@@ -66,6 +66,6 @@ test('Ctrl-C twice while the job is being made: it ends at once, and reconciling
   const ids = await cron.idsOf('daily');
   expect(JSON.parse(reconciled.stdout)).toMatchObject([{ cron_job_id: ids[0], status: 'adopted' }]);
   expect(ids).toHaveLength(1);
-  expect((await logContent(path)).ids).toEqual(ids);
+  expect((await readJobLog(path)).ids).toEqual(ids);
   expect(await cron.posted()).toBe(1);
 });

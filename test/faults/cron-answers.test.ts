@@ -7,7 +7,7 @@ import { InterruptedError } from '../../src/errors.ts';
 import { appendRecord } from '../../src/state/append.ts';
 import { start } from '../e2e/program.ts';
 import { CERTIFICATE, KEY } from '../helpers/certificate.ts';
-import { type Cron, createWords, cronOn, logContent } from '../helpers/cron.ts';
+import { type Cron, createArgs, createCronAgent, readJobLog } from '../helpers/cron.ts';
 import { createGate, type Handler, json, reset, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock, handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
@@ -35,7 +35,7 @@ const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
 /** A service behind a gateway, and a state file. */
 async function place(): Promise<Place> {
   const it = await service();
-  const cron = await cronOn(it);
+  const cron = await createCronAgent(it);
   const gateway = await startGateway(new URL(it.sandbox.baseUrl).origin);
   const path = join(tempDirectory(), 'state.jsonl');
   const [space] = await it.spaces();
@@ -126,7 +126,7 @@ describe('a job whose response is lost', () => {
     expect(there.json()).toMatchObject({ cron_job_id: job?.cron_job_id, status: 'exists' });
     expect((await run(cron.create('daily'))).code).toBe(5);
     expect(gateway.posts()).toHaveLength(1);
-    expect(await logContent(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
+    expect(await readJobLog(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
   });
 
   it('after Ctrl-C is unknown, and reconciling finds it', async () => {
@@ -150,7 +150,7 @@ describe('a job whose response is lost', () => {
     gateway.onList(() => signals.abort(new InterruptedError('Interrupted.')));
     expect((await run(cron.create('daily'), { signals })).code).toBe(130);
     gateway.onList();
-    expect((await logContent(path)).records).toEqual([]);
+    expect((await readJobLog(path)).records).toEqual([]);
     expect((await run(cron.create('daily'))).code).toBe(0);
     expect(gateway.posts()).toHaveLength(1);
   });
@@ -218,11 +218,11 @@ describe('a POST that never left does not block the job:', () => {
     const created = json({ cron_job_id: 'c1' }, 201);
     const script = { [`GET ${CRON_JOBS}`]: [disappear, json([])], [`POST ${CRON_JOBS}`]: created };
     const service = await startFakeService(script, { port: await findClosedPort() });
-    const create = () => partnerctl(service.baseUrl, createWords('a1', 'daily', '--state', path, '--retries', '1'));
+    const create = () => partnerctl(service.baseUrl, createArgs('a1', 'daily', '--state', path, '--retries', '1'));
     const refused = await create();
     expect(refused.code).toBe(8);
     expect(refused.error().hint).toContain('The job was not created');
-    expect((await logContent(path)).records.map(({ kind }) => kind)).toEqual(['reserved', 'released']);
+    expect((await readJobLog(path)).records.map(({ kind }) => kind)).toEqual(['reserved', 'released']);
     await service.restart();
     expect((await create()).json()).toMatchObject({ cron_job_id: 'c1', status: 'created' });
     expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
@@ -253,13 +253,13 @@ describe('a POST that never left does not block the job:', () => {
       NODE_EXTRA_CA_CERTS: authority,
       PARTNER_STATE: path,
     };
-    const create = () => start(createWords('a1', 'daily', '--retries', '1'), { env });
+    const create = () => start(createArgs('a1', 'daily', '--retries', '1'), { env });
     const failed = await create();
     expect(failed.exitCode, failed.stderr).toBe(8);
     expect(failed.stderr).toContain('The job was not created');
     // The reason alone, without OpenSSL's places in its own source.
     expect(failed.stderr).not.toMatch(/error:[0-9A-F]{8}|\.c:\d/);
-    expect((await logContent(path)).records.map(({ kind }) => kind)).toEqual(['reserved', 'released']);
+    expect((await readJobLog(path)).records.map(({ kind }) => kind)).toEqual(['reserved', 'released']);
     spoilt = false;
     server.setSecureContext({ cert: CERTIFICATE, key: KEY });
     const created = await create();
@@ -275,10 +275,10 @@ describe('a POST that never left does not block the job:', () => {
     const path = join(tempDirectory(), 'state.jsonl');
     const at = await baseUrl();
     for (const more of [[], ['--ensure']]) {
-      const failed = await partnerctl(at, createWords('a1', 'daily', '--state', path, '--retries', '0', ...more));
+      const failed = await partnerctl(at, createArgs('a1', 'daily', '--state', path, '--retries', '0', ...more));
       expect(failed.code).toBe(8);
     }
-    expect((await logContent(path)).records).toEqual([]);
+    expect((await readJobLog(path)).records).toEqual([]);
   });
 });
 
@@ -300,7 +300,7 @@ describe('a job list', () => {
       expect((await run(cron.create('daily'))).code).toBe(5);
       expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
       expect(gateway.posts()).toHaveLength(1);
-      expect((await logContent(path)).ids).toEqual(await cron.idsOf('daily'));
+      expect((await readJobLog(path)).ids).toEqual(await cron.idsOf('daily'));
     },
   );
 
@@ -323,7 +323,7 @@ describe('a job list', () => {
     const failed = await run(cron.create('daily'));
     gateway.onList();
     expect(failed.code).toBe(code);
-    expect((await logContent(path)).records).toEqual([]);
+    expect((await readJobLog(path)).records).toEqual([]);
     expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
     expect(gateway.posts()).toHaveLength(1);
   });
@@ -355,7 +355,7 @@ describe('adopting by hand', () => {
     const lost = await run(cron.create('daily'));
     gateway.onPost();
     const [job] = await cron.jobs();
-    const [reserved] = (await logContent(path)).records;
+    const [reserved] = (await readJobLog(path)).records;
     const settled = { type: 'cron.released', at: new Date().toISOString(), id: 'later', reservation: reserved?.id };
     gateway.onList(async (_, response) => {
       await appendRecord(path, { ...settled, key: reserved?.key, why: 'assumed_not_created' });
@@ -374,7 +374,7 @@ describe('adopting by hand', () => {
     const ran = await run(words);
     expect(ran.code).toBe(5);
     expect(ran.stderr).toContain('changed while you were asked');
-    expect((await logContent(path)).records.map(({ kind }) => kind)).not.toContain('adopted');
+    expect((await readJobLog(path)).records.map(({ kind }) => kind)).not.toContain('adopted');
   });
 });
 

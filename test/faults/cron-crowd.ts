@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Running, start } from '../e2e/program.ts';
-import { type Cron, cronOn, logContent, type Said } from '../helpers/cron.ts';
+import { type CreatedJob, type Cron, createCronAgent, readJobLog } from '../helpers/cron.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 
 interface Ended {
   readonly exitCode: number | undefined;
-  readonly said: Said;
+  readonly said: CreatedJob;
 }
 
 /** Runs so many processes at once. */
@@ -18,7 +18,7 @@ async function crowd(count: number, begin: (index: number) => Running): Promise<
 
 async function opened(): Promise<{ it: Service; cron: Cron; path: string }> {
   const it = await service();
-  return { it, cron: await cronOn(it), path: join(tempDirectory(), 'state.jsonl') };
+  return { it, cron: await createCronAgent(it), path: join(tempDirectory(), 'state.jsonl') };
 }
 
 /** So many processes at once with the same job: one POST, one created, the others are blocked or wait for it. */
@@ -45,7 +45,7 @@ export async function expectOneJob(count: number): Promise<void> {
     else expect({ exitCode, said }).toMatchObject({ exitCode: 5, said: { status: 'blocked' } });
   }
   expect(creator).toBeGreaterThan(-1);
-  expect(await logContent(path)).toMatchObject({ ids, damage: [] });
+  expect(await readJobLog(path)).toMatchObject({ ids, damage: [] });
 }
 
 /** So many processes at once, each with a job of its own: as many jobs and ids, and the file is sound. */
@@ -57,6 +57,6 @@ export async function expectAllJobs(count: number): Promise<void> {
   const told = ended.map(({ said }) => said.cron_job_id);
   expect(new Set(told).size).toBe(count);
   expect((await cron.jobs()).map(({ cron_job_id }) => cron_job_id).sort()).toEqual([...told].sort());
-  const { ids, damage } = await logContent(path);
+  const { ids, damage } = await readJobLog(path);
   expect({ ids: [...ids].sort(), damage }).toEqual({ ids: [...told].sort(), damage: [] });
 }

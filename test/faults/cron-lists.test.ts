@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createWords } from '../helpers/cron.ts';
+import { createArgs } from '../helpers/cron.ts';
 import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
@@ -68,7 +68,7 @@ function stateFile(): StateFile {
   };
 }
 
-const CREATE = createWords('a1', 'daily');
+const CREATE = createArgs('a1', 'daily');
 const ASSUME = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];
 
 it('two services that give out the same ids: what is known of one says nothing of the jobs of the other', async () => {
@@ -114,7 +114,7 @@ it('a job that has another name at the service by now is there, and not gone', a
 
 describe('a service that composes the characters of a name', () => {
   const name = 'Übersicht'.normalize('NFD');
-  const create = createWords('a1', name);
+  const create = createArgs('a1', name);
   const kept = (job: Made): Made => ({ ...job, name: job.name.normalize('NFC') });
 
   it('lists the job where the state file is gone: it is not created twice', async () => {

@@ -15,7 +15,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
 import { PROGRAM, shell, start, startFile } from '../e2e/program.ts';
-import { type Cron, createWords, cronOn, logContent, type Said } from '../helpers/cron.ts';
+import { type CreatedJob, type Cron, createArgs, createCronAgent, readJobLog } from '../helpers/cron.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { partnerctl } from './client.ts';
@@ -39,7 +39,7 @@ interface Place {
 async function place(): Promise<Place> {
   const it = await service();
   const directory = tempDirectory();
-  return { it, cron: await cronOn(it), directory, path: join(directory, 'state.jsonl') };
+  return { it, cron: await createCronAgent(it), directory, path: join(directory, 'state.jsonl') };
 }
 
 interface Ran {
@@ -151,7 +151,7 @@ describe('a job that was created but cannot be recorded', () => {
     expect(more).toEqual([]);
     expect(ran.exitCode).toBe(1);
     expect(JSON.parse(ran.stdout)).toMatchObject({ cron_job_id: id, status: 'created' });
-    expect((await logContent(at.path)).records.map(({ kind }) => kind)).toEqual(['reserved']);
+    expect((await readJobLog(at.path)).records.map(({ kind }) => kind)).toEqual(['reserved']);
     return { id, error: errorOf(ran) };
   }
 
@@ -166,7 +166,7 @@ describe('a job that was created but cannot be recorded', () => {
 
     const reconciled = await start(['cron', 'reconcile', '-o', 'json'], { env });
     expect(reconciled).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: expect.stringContaining(id) });
-    expect((await logContent(at.path)).ids).toEqual([id]);
+    expect((await readJobLog(at.path)).ids).toEqual([id]);
     expect(readdirSync(at.directory)).toEqual([basename(at.path)]);
     const again = await start(at.cron.create('daily', '--ensure'), { env });
     expect(JSON.parse(again.stdout)).toMatchObject({ cron_job_id: id, status: 'exists' });
@@ -181,12 +181,12 @@ describe('a job that was created but cannot be recorded', () => {
     const [line = ''] = /partnerctl cron adopt .*/.exec(error.hint) ?? [];
     const adopted = await shell(line, { env: at.it.env });
     expect(adopted.exitCode, adopted.stderr).toBe(0);
-    expect((await logContent(at.path)).ids).toEqual([id]);
+    expect((await readJobLog(at.path)).ids).toEqual([id]);
     const again = await start(at.cron.create(name, '--ensure', '--state', at.path), { env: at.it.env });
     expect(JSON.parse(again.stdout)).toMatchObject({ cron_job_id: id, status: 'exists' });
     // The record that was left says nothing new.
     expect((await start(['cron', 'reconcile', '--state', at.path], { env: at.it.env })).exitCode).toBe(0);
-    expect(new Set((await logContent(at.path)).ids)).toEqual(new Set([id]));
+    expect(new Set((await readJobLog(at.path)).ids)).toEqual(new Set([id]));
     expect(await at.cron.posted()).toBe(1);
   });
 
@@ -222,7 +222,7 @@ describe('a job that was created but cannot be recorded', () => {
     const env = { PARTNER_TOKEN: at.it.token };
     const reconciled = await partnerctl(gateway.baseUrl, ['cron', 'reconcile', '--state', at.path], { env });
     expect(reconciled.code).toBe(0);
-    expect((await logContent(at.path)).ids).toEqual([id]);
+    expect((await readJobLog(at.path)).ids).toEqual([id]);
   });
 
   it('because the directory of the file is gone has its recovery record elsewhere', async () => {
@@ -246,7 +246,7 @@ describe('a job that was created but cannot be recorded', () => {
       code: 0,
       stderr: expect.stringContaining(id),
     });
-    expect((await logContent(deep.path)).ids).toEqual([id]);
+    expect((await readJobLog(deep.path)).ids).toEqual([id]);
   });
 });
 
@@ -265,7 +265,7 @@ describe('a damaged state file', () => {
   async function fourJobs(): Promise<Damaged> {
     const at = await place();
     const act = (...words: string[]) => run([...words, '--state', at.path], { env: at.it.env });
-    const create = (name: string) => act(...createWords(at.cron.agent_id, name));
+    const create = (name: string) => act(...createArgs(at.cron.agent_id, name));
     for (const name of ['j0', 'j2', 'j3']) expect((await create(name)).code).toBe(0);
     // Its process is gone, so that it cannot be taken for one that is still at work.
     expect((await start(at.cron.create('j1', '--state', at.path), { env: at.it.env })).exitCode).toBe(0);
@@ -285,7 +285,7 @@ describe('a damaged state file', () => {
   /** The jobs that the file knows, by `cron list --local`. */
   async function known({ run: act }: Damaged): Promise<{ ids: (string | null)[]; stderr: string }> {
     const { stdout, stderr } = await act('cron', 'list', '--local', '-o', 'json');
-    const listed: Said[] = JSON.parse(stdout);
+    const listed: CreatedJob[] = JSON.parse(stdout);
     return { ids: listed.map(({ cron_job_id }) => cron_job_id), stderr };
   }
 
@@ -409,7 +409,7 @@ describe('a damaged state file', () => {
     const at = await fourJobs();
     appendFileSync(at.path, '{"v":1,"type":"cron.res');
     expect((await at.create('j4')).code).toBe(0);
-    const { ids, damage } = await logContent(at.path);
+    const { ids, damage } = await readJobLog(at.path);
     expect({ ids: ids.length, damage: damage.length }).toEqual({ ids: 5, damage: 1 });
   });
 });

@@ -589,7 +589,7 @@ describe('a service that is slow to read', () => {
     };
     const { service, ran, records } = await withinLimit(async (ms) => {
       const uploads = await startUploads({ onHeaders: readSlowly });
-      const ran = await uploads.upload([path, '--timeout', `${ms}ms`], { clock: systemClock });
+      const ran = await uploads.upload([path, '--timeout', `${ms}ms`], { clock: slowToRetry });
       const [request] = uploads.service.requests;
       return (request?.bytes ?? 0) > 8 * MB ? { ...uploads, ran } : undefined;
     });

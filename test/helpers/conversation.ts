@@ -4,7 +4,7 @@ import { type Chat, createChat } from '../sandbox/chat.ts';
 import type { Service } from './service.ts';
 
 /*
- * Sessions in which replies come while they are followed, at a service that fails and tells its history oddly.
+ * Chat sessions that get replies while they are followed, on a service that fails and returns odd histories.
  */
 
 /** A line that `chat tail -o json` wrote. */
@@ -15,26 +15,26 @@ export interface Line {
   readonly role: string;
 }
 
-export interface Talking {
+export interface Conversations {
   readonly it: Service;
   readonly chat: Chat;
   readonly sessions: readonly string[];
-  /** The words that follow all the sessions. */
-  readonly words: readonly string[];
+  /** The arguments of a `chat tail` of all sessions. */
+  readonly tailArgs: readonly string[];
 }
 
 const HISTORY = 'GET /integrations/api-chat/history/';
 
 /** Sessions named `s1` and so on, of one source. */
-export async function conversations(it: Service, count: number): Promise<Talking> {
+export async function startConversations(it: Service, count: number): Promise<Conversations> {
   const chat = await createChat(it);
   const sessions = Array.from({ length: count }, (_, index) => `s${index + 1}`);
   const named = sessions.flatMap((session) => ['--session', session]);
-  return { it, chat, sessions, words: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };
+  return { it, chat, sessions, tailArgs: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };
 }
 
-/** Makes about a third of the polls meet a failure or an oddity. */
-export async function badHistory(it: Service, seed: number): Promise<void> {
+/** Makes about a third of the polls fail or return an odd page. */
+export async function injectHistoryFaults(it: Service, seed: number): Promise<void> {
   const rules = [
     { kind: 'reset', rate: 0.03 },
     { kind: 'reset', stage: 'after', rate: 0.03 },
@@ -50,8 +50,8 @@ export async function badHistory(it: Service, seed: number): Promise<void> {
   expect((await it.admin('PUT', '/faults', { rules, seed })).status).toBe(200);
 }
 
-/** Puts replies into every session in turn, some at a time, until each has so many. */
-export async function reply({ it, chat, sessions }: Talking, each: number, pauseMs = 0): Promise<void> {
+/** Adds replies to the sessions in turn, some at a time, until each has `each` of them. */
+export async function addReplies({ it, chat, sessions }: Conversations, each: number, pauseMs = 0): Promise<void> {
   for (let done = 0, size = 1; done < each; done += size, size = (size * 3) % 37) {
     const count = Math.min(size, each - done);
     for (const session_id of sessions) {
@@ -62,8 +62,8 @@ export async function reply({ it, chat, sessions }: Talking, each: number, pause
   }
 }
 
-/** The whole lines of an output; the last one of a process that was killed may be cut. */
-export function linesOf(stdout: string): Line[] {
+/** Parses the complete lines of an output. The last line of a killed process may be cut. */
+export function parseLines(stdout: string): Line[] {
   const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1);
   return whole
     .split('\n')
@@ -71,8 +71,8 @@ export function linesOf(stdout: string): Line[] {
     .map((line) => JSON.parse(line));
 }
 
-/** Every session's ids, in the order in which they came to be. */
-export async function truth({ chat, sessions }: Talking): Promise<Map<string, string[]>> {
+/** The ids of all messages by session, in the order of the service. */
+export async function messageIds({ chat, sessions }: Conversations): Promise<Map<string, string[]>> {
   const ids = new Map<string, string[]>();
   for (const session_id of sessions) {
     const entries = await chat.history({ session_id, page_size: '1000' });
@@ -84,8 +84,8 @@ export async function truth({ chat, sessions }: Talking): Promise<Map<string, st
   return ids;
 }
 
-/** What was shown, by session, in the order of the lines. */
-export function shown({ sessions }: Talking, lines: readonly Line[]): Map<string, string[]> {
+/** The ids in lines of output by session, in the order of the lines. */
+export function shownIds({ sessions }: Conversations, lines: readonly Line[]): Map<string, string[]> {
   return new Map(
     sessions.map((session) => [
       session,
@@ -94,9 +94,9 @@ export function shown({ sessions }: Talking, lines: readonly Line[]): Map<string
   );
 }
 
-/** Follows until so many lines are out, then ends it. @returns the lines and how it ended */
-export async function followTo(
-  { it, words }: Talking,
+/** Runs a tail until it has written `count` lines, and then sends it a signal. */
+export async function followUntil(
+  { it, tailArgs: words }: Conversations,
   more: readonly string[],
   count: number,
   signal: 'SIGINT' | 'SIGKILL',
@@ -109,49 +109,49 @@ export async function followTo(
   });
   if (count === 0) child.kill(signal);
   const { stdout, exitCode, stderr } = await child;
-  return { lines: linesOf(stdout), exitCode, stderr };
+  return { lines: parseLines(stdout), exitCode, stderr };
 }
 
 /**
- * The lines of runs of which all but the last were killed, without those that came again: a line may do so only if it
- * was the very last of a run that was killed, because that run may not have noted it any more.
+ * Joins the lines of runs of which all but the last were killed, without repeats. Only the last line of a killed run may be
+ * repeated, because that run may not have saved its checkpoint.
  */
-export function joined(runs: readonly (readonly Line[])[]): Line[] {
+export function joinRuns(runs: readonly (readonly Line[])[]): Line[] {
   const lines: Line[] = [];
   const seen = new Set<string>();
-  const unnoted = new Set<string>();
+  const unsaved = new Set<string>();
   for (const run of runs) {
     for (const line of run) {
-      if (seen.has(line.message_id)) expect(unnoted.delete(line.message_id)).toBe(true);
+      if (seen.has(line.message_id)) expect(unsaved.delete(line.message_id)).toBe(true);
       else lines.push(line);
       seen.add(line.message_id);
     }
     const last = run.at(-1);
-    if (last) unnoted.add(last.message_id);
+    if (last) unsaved.add(last.message_id);
   }
   return lines;
 }
 
 /**
- * Sends one message under an external id, kills the program so long after its start, and sends it again to the end.
- * @returns the texts that are in the session
+ * Sends a message, kills the program meanwhile, and sends the message again under the same external id.
+ * @returns the user's texts in the session, and whether the second run created the message
  */
 export async function sendKilledAndRepeated(
-  { it, chat }: Talking,
+  { it, chat }: Conversations,
   session: string,
   kill: { readonly afterMs: number } | { readonly onceReceived: true },
 ): Promise<{ texts: string[]; created: boolean; killed: boolean }> {
   const ids = ['--source', chat.source_id, '--session', session, '--external-id', `id-${session}`];
   const words = ['chat', 'send', ...ids, `text of ${session}`, '-o', 'json'];
   const before = (await it.posts()).length;
-  // The body of one that is stalled before it is carried out is never read.
-  const isThere = async (): Promise<boolean> =>
+  // The sandbox never reads the body of a request that is stalled before it is processed.
+  const hasArrived = async (): Promise<boolean> =>
     (await it.posts())
       .slice(before)
       .some(({ body, fault }) => fault === 'stall/before' || JSON.stringify(body).includes(session));
   const child = start(words, { env: it.env });
   if ('afterMs' in kill) await new Promise((resolve) => setTimeout(resolve, kill.afterMs));
-  else while (!(await isThere())) await new Promise(setImmediate);
+  else while (!(await hasArrived())) await new Promise(setImmediate);
   child.kill('SIGKILL');
   const killed = (await child).signal === 'SIGKILL';
   const again = await start(words, { env: it.env });

@@ -7,7 +7,7 @@ import { CRON_JOBS } from '../sandbox/cron.ts';
 import type { Service } from './service.ts';
 
 /*
- * The creation of scheduled jobs: the words that create one, what the service has, and what the state file says.
+ * Scheduled jobs: the arguments that create one, the jobs of the service, and the records of the state file.
  */
 
 interface MadeJob {
@@ -18,26 +18,26 @@ interface MadeJob {
 
 export interface Cron {
   readonly agent_id: string;
-  /** `cron create` of a job of this name that is in order, as JSON. */
+  /** The arguments of a valid `cron create` of this name, with JSON output. */
   create(name: string, ...more: string[]): string[];
-  /** The jobs that the service has, of all agents. */
+  /** The jobs of all agents at the service. */
   jobs(): Promise<readonly MadeJob[]>;
   /** The ids of the jobs of a name. */
   idsOf(name: string): Promise<string[]>;
-  /** How many POSTs for a job came in; `name` counts those of one job. */
+  /** How many POSTs of jobs arrived, or of the job with this name. */
   posted(name?: string): Promise<number>;
   remove(id: string): Promise<void>;
 }
 
-/** An agent at a service whose jobs are created. */
-export async function cronOn(it: Service): Promise<Cron> {
+/** Provisions an agent, and returns a client for its jobs. */
+export async function createCronAgent(it: Service): Promise<Cron> {
   const { agent_id } = await createChat(it);
   await it.forget();
-  // Beside the command's own ways to the service, so that its faults do not strike the one who looks.
+  // The admin API has no faults.
   const jobs = async (): Promise<readonly MadeJob[]> => (await it.admin('GET', '/cron-jobs')).json.cron_jobs;
   return {
     agent_id,
-    create: (name, ...more) => createWords(agent_id, name, ...more),
+    create: (name, ...more) => createArgs(agent_id, name, ...more),
     jobs,
     idsOf: async (name) => (await jobs()).filter((job) => job.name === name).map(({ cron_job_id }) => cron_job_id),
     posted: async (name) => {
@@ -50,28 +50,28 @@ export async function cronOn(it: Service): Promise<Cron> {
   };
 }
 
-/** `cron create` of a job that is in order, as JSON. */
-export function createWords(agentId: string, name: string, ...more: string[]): string[] {
+/** The arguments of a valid `cron create`, with JSON output. */
+export function createArgs(agentId: string, name: string, ...more: string[]): string[] {
   const job = ['--agent', agentId, '--name', name, '--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1-5'];
   return ['cron', 'create', ...job, '-o', 'json', ...more];
 }
 
-/** What `cron create -o json` says of a job. */
-export interface Said {
+/** A job in the output of `cron create -o json`. */
+export interface CreatedJob {
   readonly cron_job_id: string | null;
   readonly status: string;
 }
 
 export interface LogContent {
   readonly records: readonly JobRecord[];
-  /** The ids of the jobs that it knows, in its order. */
+  /** The job ids in the records, in order. */
   readonly ids: readonly string[];
-  /** Why lines of it cannot be used. */
+  /** Why lines are unusable. */
   readonly damage: readonly string[];
 }
 
-/** Everything that a state file holds. */
-export async function logContent(path: string): Promise<LogContent> {
+/** Reads the job records of a state file. */
+export async function readJobLog(path: string): Promise<LogContent> {
   const records: JobRecord[] = [];
   const damage: string[] = [];
   for await (const entry of readLog(path)) {

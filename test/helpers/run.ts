@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly signals?: Signals;
 }
 
-/** A clock on which waiting takes no time, but time passes; `slept` tells how long each wait was. */
+/** A clock whose waits end at once and move its time forward; `slept` has the length of each wait. */
 export function fastClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly slept: number[] } {
   let now = start;
   const slept: number[] = [];
@@ -48,7 +48,7 @@ export function fastClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly slep
   };
 }
 
-/** The machine's clock, many times as fast, for waits and limits alike: no limit may be meant to run out while others work. */
+/** The machine's clock, `times` as fast, for waits and time limits alike. */
 export function fasterClock(times = 10): Clock {
   const start = Date.now();
   return {
@@ -57,7 +57,7 @@ export function fasterClock(times = 10): Clock {
   };
 }
 
-/** The machine's clock, until it is told that time has passed: for a limit that is to run out at a certain point, not after a while. */
+/** The machine's clock, which a test can move forward, so that a time limit ends at a chosen point. */
 export function leapingClock(): Clock & { leap(ms: number): void } {
   let ahead = 0;
   return {
@@ -69,7 +69,7 @@ export function leapingClock(): Clock & { leap(ms: number): void } {
   };
 }
 
-/** Random numbers so small that no wait is worth mentioning, and yet different, as request ids must be. */
+/** Random numbers so small that backoff is negligible, but different, as request ids must be. */
 export function hasty(): number {
   return Math.random() / 1000;
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM, start, startFile } from '../e2e/program.ts';
-import { type Cron, cronOn, logContent, type Said } from '../helpers/cron.ts';
+import { type CreatedJob, type Cron, createCronAgent, readJobLog } from '../helpers/cron.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 
@@ -60,16 +60,16 @@ interface Place {
 }
 
 /** What a run said: the job on its stdout, or the key and id in its error. */
-function saidBy(stdout: string): Said | undefined {
+function saidBy(stdout: string): CreatedJob | undefined {
   return stdout.endsWith('}\n') ? JSON.parse(stdout) : undefined;
 }
 
-function expectTrue(said: Said | undefined, ids: readonly string[]): void {
+function expectTrue(said: CreatedJob | undefined, ids: readonly string[]): void {
   if (said && ['created', 'exists', 'adopted'].includes(said.status)) expect(ids).toEqual([said.cron_job_id]);
 }
 
 async function stageOf({ cron }: Place, name: string, path: string): Promise<Stage> {
-  const { records, ids } = await logContent(path);
+  const { records, ids } = await readJobLog(path);
   if (ids.length > 0) return 'made and recorded';
   if (records.length === 0) return 'nothing yet';
   return (await cron.idsOf(name)).length === 0 ? 'reserved' : 'reserved, and made';
@@ -111,7 +111,7 @@ async function killAt(place: Place, way: Way, nth: number): Promise<Stage | unde
   await recover(place, name, path);
   const ids = await cron.idsOf(name);
   expect(ids).toHaveLength(1);
-  const log = await logContent(path);
+  const log = await readJobLog(path);
   expect(new Set(log.ids)).toEqual(new Set(ids));
   expect(log.damage.filter((why) => !why.startsWith('not a whole record'))).toEqual([]);
   expect(existsSync(path) && readFileSync(path).length).toBeGreaterThan(0);
@@ -143,7 +143,7 @@ describe.skipIf(!mayInject())('kill -9 at every system call of cron create (need
     '$call, $of',
     async (way) => {
       const it = await service();
-      const stages = await killEverywhere({ it, cron: await cronOn(it), directory: tempDirectory() }, way);
+      const stages = await killEverywhere({ it, cron: await createCronAgent(it), directory: tempDirectory() }, way);
       const points = [...stages.values()].reduce((sum, count) => sum + count, 0);
       for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
       process.stdout.write(
