@@ -261,7 +261,7 @@ it.each([
     });
     json(200, { results, ...(results.length > 0 && flag) });
   });
-  const { events } = follow(followDeps(server.baseUrl), options({ from: 'start' }, { follow: isFollowing }));
+  const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'start' }, { follow: isFollowing }));
   await expect(until(events, ({ kind }) => kind === 'caught-up' || kind === 'end')).rejects.toThrow(ShapeError);
 });
 
