@@ -140,14 +140,14 @@ export class PollScheduler {
     this.pausedUntil = Math.max(this.pausedUntil, retryAt ?? pause);
   }
 
-  /** The poll failed for a reason that is resolved: it is due again right away. */
+  /** Makes a failed poll due again right away, because the reason is resolved. */
   retryNow(id: string, now: number): void {
     const session = this.find(id);
     session.isPolling = false;
     session.dueAt = now;
   }
 
-  /** A message was sent in this session. */
+  /** Polls fast for a reply, because a message was sent in this session. */
   expectReply(id: string, now: number): void {
     const session = this.find(id);
     session.activeAt = now;
@@ -156,7 +156,7 @@ export class PollScheduler {
     session.dueAt = Math.min(session.dueAt ?? Number.POSITIVE_INFINITY, now + ACTIVE_MS / 2);
   }
 
-  /** The machine slept, or its clock was set: every session is due now. */
+  /** Makes every session due now, because the machine slept or its clock was set. */
   resetClock(now: number): void {
     this.startedAt = now;
     this.pausedUntil = 0;

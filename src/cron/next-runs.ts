@@ -3,8 +3,8 @@ import { type CronSchedule, formatExpression, normalizeFields } from './schedule
 
 const MINUTE = 60_000;
 
-/** A formatter for the local time of a zone. */
-function clockOf(timeZone: string): Intl.DateTimeFormat {
+/** Creates a formatter for the local time of a zone. */
+function createLocalFormat(timeZone: string): Intl.DateTimeFormat {
   const two = '2-digit';
   return new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -20,12 +20,12 @@ function clockOf(timeZone: string): Intl.DateTimeFormat {
   });
 }
 
-/** A moment in local time, with the zone's UTC offset at that moment. */
-function withOffset(moment: Date, clock: Intl.DateTimeFormat): string {
-  const parts = new Map(clock.formatToParts(moment).map(({ type, value }) => [type, value]));
+/** Formats a time as local time with its UTC offset. */
+function formatWithOffset(time: Date, localFormat: Intl.DateTimeFormat): string {
+  const parts = new Map(localFormat.formatToParts(time).map(({ type, value }) => [type, value]));
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? '';
   const local = `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}`;
-  const offset = Math.round((Date.parse(`${local}Z`) - moment.getTime()) / MINUTE);
+  const offset = Math.round((Date.parse(`${local}Z`) - time.getTime()) / MINUTE);
   const hours = String(Math.floor(Math.abs(offset) / 60)).padStart(2, '0');
   const minutes = String(Math.abs(offset) % 60).padStart(2, '0');
   return `${local}${offset < 0 ? '-' : '+'}${hours}:${minutes}`;
@@ -35,18 +35,18 @@ function withOffset(moment: Date, clock: Intl.DateTimeFormat): string {
  * The next runs of a schedule, in order.
  *
  * When clocks change, croner's rules apply, which are close to those of Vixie cron:
- * - A schedule with one time per day runs at the first moment after the gap when its time does not exist, and only the first
- *   time when its time exists twice.
+ * - A schedule with one time per day runs right after the gap if its time does not exist, and only once if its time exists
+ *   twice.
  * - Other schedules follow the clock: times that do not exist are skipped, and times that exist twice run twice.
  * Which rule applies depends on the meaning of the schedule, not on how it is written.
- * @param after milliseconds since 1970; a run at this very moment is not among them
- * @returns ISO 8601 with the offset of the zone at that moment: `2026-03-29T09:00:00+02:00`
+ * @param after milliseconds since 1970; a run at exactly this time is excluded
+ * @returns ISO 8601 with the zone's offset at that time: `2026-03-29T09:00:00+02:00`
  * @throws ScheduleError when the schedule cannot be read
  */
 export async function nextRuns(schedule: CronSchedule, after: number, count: number): Promise<string[]> {
   const { timezone } = schedule;
   const expression = formatExpression(normalizeFields(schedule));
   const cron = new Cron(expression, { timezone, mode: '5-part', paused: true });
-  const clock = clockOf(timezone);
-  return cron.nextRuns(count, new Date(after)).map((moment) => withOffset(moment, clock));
+  const localFormat = createLocalFormat(timezone);
+  return cron.nextRuns(count, new Date(after)).map((time) => formatWithOffset(time, localFormat));
 }

@@ -67,8 +67,8 @@ function statusAfterJobs({ status }: DocumentResult, jobs: readonly CronResult[]
 }
 
 /**
- * Creates the scheduled jobs of an applied document, each at most once (spec §4.5); a job that exists with the same
- * content is left alone. A job that fails does not keep the others from being created.
+ * Creates the scheduled jobs of an applied document, each at most once (spec §4.5). Accepts existing jobs with the same
+ * content. A failed job does not keep the others from being created.
  * @param result its agents in the order of the manifest
  * @returns the result with the jobs. Failures are in it; nothing is thrown.
  */

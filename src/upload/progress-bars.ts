@@ -7,14 +7,14 @@ import { displayWidth, graphemes, truncate } from '../output/width.ts';
 export interface Transfer {
   readonly label: string;
   readonly bytes: number;
-  /** Bytes taken by the connection so far. */
+  /** Bytes that the connection has accepted so far. */
   readonly sent: number;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
 }
 
 const MAX_LABEL = 28;
-/** The least width that tells file names apart. */
+/** The smallest width at which file names can be distinguished. */
 const MIN_LABEL = 16;
 
 /** The spinner before the first line, and the last column, which makes some terminals wrap. */

@@ -169,7 +169,7 @@ export interface BodyHooks {
   readonly beforeLastBytes: (sha256: string, over: AbortSignal) => Promise<void>;
 }
 
-/** The body of one upload. Each attempt iterates its chunks anew, which throw what the content and `beforeLastBytes` throw. */
+/** The body of one upload. Every attempt iterates its chunks, which throw what the content and `beforeLastBytes` throw. */
 export function createBody({ form, content }: UploadSource, { onProgress, beforeLastBytes }: BodyHooks): StreamedBody {
   const { contentType, head, tail, bytes, encode } = form();
   return {

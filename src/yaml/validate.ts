@@ -57,7 +57,7 @@ function reportUnknownKeys(schema: DocumentSchema, document: DocumentValue, prob
   return mistyped;
 }
 
-/** Turns a bare variable into true or false where the schema wants a boolean. @returns whether there was any */
+/** Converts bare variables to booleans if the schema expects one. @returns whether it converted any */
 function convertBooleans(issues: readonly Issue[], document: DocumentValue): boolean {
   let converted = false;
   for (const issue of issues) {
@@ -75,7 +75,7 @@ function convertBooleans(issues: readonly Issue[], document: DocumentValue): boo
 
 /**
  * Checks a document against a schema and reports every mistake once.
- * @returns the checked value; undefined where it does not fit the schema
+ * @returns the checked value; undefined if it does not fit the schema
  */
 export function validate<S extends DocumentSchema>(
   schema: S,

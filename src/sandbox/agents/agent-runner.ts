@@ -21,7 +21,7 @@ interface NewMessage {
  * Registers messages and sends the agents' replies when they are due.
  *
  * A message is committed together with the replies that its agent plans, and a reply together with what follows from it. A
- * reply has its id from the moment it is planned. So a crash leaves each reply either pending or sent, never lost and
+ * reply gets its id when it is planned. So a crash leaves each reply either pending or sent, never lost and
  * never doubled.
  */
 export class AgentRunner {

@@ -15,7 +15,7 @@ export class Session {
     this.session_id = sessionId;
   }
 
-  /** @param needsReply whether the agent has yet to take the message. */
+  /** @param needsReply whether the agent still has to reply to the message */
   add(message: Message, needsReply: boolean): void {
     this.#indexById.set(message.message_id, this.#messages.length);
     this.#messages.push(message);
@@ -38,7 +38,7 @@ export class Session {
     return this.#messages;
   }
 
-  /** Messages that the agent has yet to take, oldest first. */
+  /** Messages that the agent has not planned a reply to, oldest first. */
   get unanswered(): readonly Message[] {
     return this.#unanswered;
   }
