@@ -83,6 +83,15 @@ describe('upload', () => {
     expect(ran.json<UploadAnswer[]>().map(({ file }) => file)).toEqual(files);
   });
 
+  test.each([0, 1, 262_143, 262_144, 262_145])('uploads a file of %i bytes', async (bytes) => {
+    const it = await uploads();
+    const content = Buffer.alloc(bytes, 'abcdefg');
+    const ran = await it.upload([write('x', content, it.directory), '-o', 'json']);
+    expect(ran.code).toBe(0);
+    expect(await it.kept()).toMatchObject([{ bytes, sha256: sha256(content) }]);
+    expect(ran.json()).toMatchObject([{ bytes, sha256: sha256(content) }]);
+  });
+
   test('sends documents, extra fields, and content types', async () => {
     const it = await uploads();
     const file = write('notes.md', '# Notes', it.directory);
@@ -517,6 +526,17 @@ describe('failures', () => {
     expect(retried.json()).toMatchObject([{ status: 'uploaded' }]);
     expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'skipped' }]);
     expect(await it.kept()).toHaveLength(2);
+  });
+
+  test('one unknown outcome of several exits with 10 and names --retry-unknown', async () => {
+    const it = await uploads();
+    const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
+    await it.faults({ kind: 'reset', stage: 'after', on: 'POST', times: 1 });
+    const ran = await it.upload([...files, '--concurrency', '1', '-o', 'json']);
+    expect(ran.code).toBe(10);
+    expect(ran.error().hint).toContain('--retry-unknown');
+    const plain = await it.upload([...files, '--concurrency', '1']);
+    expect(plain).toMatchObject({ code: 10, stdout: expect.stringMatching(/\tskipped\t/) });
   });
 
   test('a file is not completed at the service if the state file cannot be written', async () => {

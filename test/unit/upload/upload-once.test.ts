@@ -265,6 +265,12 @@ describe('a response that comes before the form is closed', () => {
     throw new OutcomeUnknownError('Lost.');
   };
 
+  it('is recorded even if the run is over by then', async () => {
+    const { outcome, types } = await answered(FILE, async () => 'att_1');
+    expect(outcome).toEqual({ status: 'uploaded', id: 'att_1', sha256: HASH });
+    expect(types).toEqual(['upload.done']);
+  });
+
   it('is reported with its id even if the file cannot be read again', async () => {
     const { outcome } = await answered(UNREADABLE, async () => 'att_1');
     expect(outcome).toMatchObject({ status: 'uploaded', id: 'att_1', unrecorded: expect.any(LocalError) });
