@@ -30,7 +30,7 @@ function parseField(text: string): readonly [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError(`--field takes name=value, not ${JSON.stringify(text)}.`);
   const name = text.slice(0, at);
-  if (name === FILE_FIELD) throw new UsageError(`--field ${FILE_FIELD} is the field of the file itself.`);
+  if (name === FILE_FIELD) throw new UsageError(`--field cannot set ${FILE_FIELD}: that field holds the file itself.`);
   return [name, text.slice(at + 1)];
 }
 
@@ -66,7 +66,7 @@ function refuseOtherFlags(args: Args, from: SourceInput['from']): void {
     ...(['content-type', 'filename', 'name'] as const).filter((flag) => args.value(flag) !== undefined),
   ];
   const other = flags.find((flag) => !ALLOWED_FLAGS[from].includes(flag));
-  if (other !== undefined) throw new UsageError(`--${other} goes with ${APPLIES_TO[other]}.`);
+  if (other !== undefined) throw new UsageError(`--${other} can only be used with ${APPLIES_TO[other]}.`);
 }
 
 function parseTextInput(args: Args, text: string, as: UploadKind): SourceInput {
@@ -89,16 +89,16 @@ function parseStdinInput(args: Args): SourceInput {
 
 function parsePatterns(args: Args, flag: 'include' | 'exclude'): readonly string[] {
   const patterns = args.values(flag);
-  const nothing = patterns.find((pattern) => pattern === '' || pattern === '/');
-  if (nothing === undefined) return patterns;
-  throw new UsageError(`--${flag} takes a pattern such as *.pdf, not ${JSON.stringify(nothing)}.`);
+  const empty = patterns.find((pattern) => pattern === '' || pattern === '/');
+  if (empty === undefined) return patterns;
+  throw new UsageError(`--${flag} takes a pattern such as *.pdf, not ${JSON.stringify(empty)}.`);
 }
 
 function parseFilesInput(args: Args): SourceInput {
   refuseOtherFlags(args, 'files');
   if (args.positionals.length === 0) {
-    throw new UsageError('No file is given.', {
-      hint: 'Give files, directories with --recursive, or - for standard input.',
+    throw new UsageError('No file to upload.', {
+      hint: 'Name files, directories with --recursive, or - for standard input.',
     });
   }
   const [include, exclude] = [parsePatterns(args, 'include'), parsePatterns(args, 'exclude')];
@@ -119,10 +119,10 @@ function parseSource(args: Args, as: UploadKind): SourceInput {
   return args.positionals.includes('-') ? parseStdinInput(args) : parseFilesInput(args);
 }
 
-const UNCHANGED =
-  'Skipped files keep the fields and the type that they were uploaded with. To upload them again, add --force.';
+const SKIPPED_KEEP_FIELDS =
+  'Skipped files keep their earlier fields and content type. To upload them again, add --force.';
 
-/** Whether flags set fields or a type for the files. */
+/** Whether flags set form fields or a content type. */
 function hasFormFlags(source: SourceInput): boolean {
   return source.from !== 'text' && (source.fields.length > 0 || source.contentType !== undefined);
 }
@@ -149,11 +149,11 @@ async function runUpload(context: Context, { source, options }: Input): Promise<
     try {
       const http = earlyHttp ?? (await context.http());
       let hasSkipped = false;
-      for await (const result of uploadFiles(context, http, opened.sources, options, progress)) {
+      for await (const result of uploadFiles(context, http, opened.sources, { ...options, progress })) {
         hasSkipped ||= result.status === 'skipped';
         yield result;
       }
-      if (hasSkipped && hasFormFlags(source)) await context.notice(UNCHANGED);
+      if (hasSkipped && hasFormFlags(source)) await context.notice(SKIPPED_KEEP_FIELDS);
     } finally {
       progress.close();
       await opened.close();
@@ -172,16 +172,16 @@ export default command<Input>({
     'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown.',
   args: [{ usage: '[file...]', description: 'files, directories with --recursive, or - for standard input' }],
   flags: [
-    { usage: '--as <kind>', description: 'what they become', choices: KINDS, default: 'attachment' },
+    { usage: '--as <kind>', description: 'what to create from each file', choices: KINDS, default: 'attachment' },
     { usage: '-r, --recursive', description: 'upload everything below directories' },
     {
       usage: '--include <pattern>',
       description: 'only these files of directories; a pattern without / matches the file name; repeatable',
       repeatable: true,
     },
-    { usage: '--exclude <pattern>', description: 'not these files or directories; repeatable', repeatable: true },
+    { usage: '--exclude <pattern>', description: 'skip these files or directories; repeatable', repeatable: true },
     { usage: '--filename <name>', description: 'the name of the file from standard input' },
-    { usage: '--content-type <type>', description: 'the type of all files (default: from each file name)' },
+    { usage: '--content-type <type>', description: 'the content type of all files (default: from each file name)' },
     { usage: '--field <name=value>', description: 'an additional form field; repeatable', repeatable: true },
     {
       usage: '--text <text|@file|->',
@@ -190,7 +190,7 @@ export default command<Input>({
     { usage: '--name <name>', description: 'the name of the document with --text' },
     { usage: '--concurrency <n>', description: 'how many files at a time, 1 to 32', default: '4' },
     { usage: '--force', description: 'also upload files that were, or may have been, uploaded before' },
-    { usage: '--retry-unknown', description: 'upload files again whose earlier upload has an unknown outcome' },
+    { usage: '--retry-unknown', description: 'upload a file again if the outcome of its earlier upload is unknown' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
   ],
   examples: [

@@ -15,26 +15,24 @@ import { JOB_RECORDS } from './job-records.ts';
 import { openJobLedger } from './ledger.ts';
 import { outcomeError } from './outcome-error.ts';
 
-/** A job to create, and where it is in the input. */
+/** A job to create, and its place in the input. */
 export interface WantedJob {
   readonly index: number;
   readonly source: string | undefined;
   readonly job: CronJob;
 }
 
-type JobName = Pick<CronJob, 'name'>;
-
-/** Creates one job, at most once. Failures are results; it does not throw. */
+/** Creates one job, at most once. Failures are results; nothing is thrown. */
 export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
 
 const CONCURRENCY = 4;
 
-/** Tells the user what Ctrl-C waits for while the request is in flight. */
+/** Explains what Ctrl-C waits for while the request is in flight. */
 async function explainInterrupt(context: Context, posting: Promise<string>): Promise<string> {
   const { interrupt } = context.signals;
   const explain = (): void => {
     void context.notice(
-      'The request was sent. Waiting briefly for the response, so that the id of the job is not lost. If you press Ctrl-C again, run `partnerctl cron reconcile` to find out whether the job exists.',
+      'The request was sent. Waiting briefly for the response, which contains the id of the job. If you press Ctrl-C again, run `partnerctl cron reconcile` to find out whether the job exists.',
     );
   };
   interrupt.addEventListener('abort', explain, { once: true });
@@ -45,12 +43,12 @@ async function explainInterrupt(context: Context, posting: Promise<string>): Pro
   }
 }
 
-/** Creates the dependencies of `createOnce`, which all jobs of a command share. */
-async function openDeps(
+/** What `createOnce` needs, shared by all jobs of a command. */
+async function createDeps(
   context: Context,
   http: Http,
-  wanted: readonly JobName[],
-  warnedLines?: Set<number>,
+  wanted: readonly Pick<CronJob, 'name'>[],
+  reportedLines?: Set<number>,
 ): Promise<CronDeps> {
   const { clock, abortSignal } = context;
   const statePath = await context.statePath();
@@ -59,11 +57,11 @@ async function openDeps(
     wanted,
     clock,
     onUnavailable: (error) =>
-      context.warn(`The list of jobs cannot be read: ${error.message} Only the state file prevents duplicates.`),
+      context.warn(`Cannot read the list of jobs: ${error.message} Only the state file prevents duplicates.`),
   });
   return {
     origin: http.baseUrl,
-    ledger: await openJobLedger(context, warnedLines),
+    ledger: await openJobLedger(context, reportedLines),
     writeRecovery: (record) => writeRecovery(statePath, toLogRecord(record, JOB_RECORDS)),
     clock,
     newId: randomRecordId,
@@ -76,8 +74,8 @@ async function openDeps(
   };
 }
 
-/** Whether every further job would fail the same way. */
-function endsRun(error: unknown): boolean {
+/** Whether all further jobs would fail the same way. */
+function stopsRun(error: unknown): boolean {
   return isBalanceTooLow(error) || isTokenRejected(error);
 }
 
@@ -86,22 +84,25 @@ async function startResult(wanted: WantedJob, http: Http, context: Context): Pro
   return await initialResult({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, context.clock.now());
 }
 
+export interface JobCreatorOptions extends CreateOnceOptions {
+  /** The numbers of the state file's lines that the user was already warned about. */
+  readonly reportedLines?: Set<number>;
+}
+
 /**
  * Prepares the creation of all jobs of a command. The service's list is read at most once.
- * @param names the names of all jobs that may be created
- * @param warnedLines the numbers of the state file's lines that the user was already warned about
+ * @param wanted all jobs that may be created
  */
 export async function openJobCreator(
   context: Context,
   http: Http,
-  names: readonly JobName[],
-  options: CreateOnceOptions,
-  warnedLines?: Set<number>,
+  wanted: readonly Pick<CronJob, 'name'>[],
+  { reportedLines, ...options }: JobCreatorOptions,
 ): Promise<CreateJob> {
-  const deps = await openDeps(context, http, names, warnedLines);
-  return async (wanted) => {
-    const { job } = wanted;
-    const initial = await startResult(wanted, http, context);
+  const deps = await createDeps(context, http, wanted, reportedLines);
+  return async (each) => {
+    const { job } = each;
+    const initial = await startResult(each, http, context);
     try {
       const outcome = await createOnce(job, deps, options);
       return {
@@ -118,8 +119,8 @@ export async function openJobCreator(
 }
 
 /**
- * Creates jobs, each at most once and several at a time, and yields each result when it is known. Failures are results; it
- * does not throw. Once started it runs to the end, even when nobody reads the results anymore.
+ * Creates jobs, each at most once and several at a time, and yields each result when it is known. Failures are results;
+ * nothing is thrown. Once started it runs to the end, even when nobody reads the results anymore.
  */
 export async function* createJobs(
   context: Context,
@@ -127,14 +128,14 @@ export async function* createJobs(
   wanted: readonly WantedJob[],
   options: CreateOnceOptions,
 ): AsyncGenerator<CronResult> {
-  const names = wanted.map(({ job }) => job);
-  const create = await openJobCreator(context, http, names, options);
+  const jobs = wanted.map(({ job }) => job);
+  const create = await openJobCreator(context, http, jobs, options);
   let stopped = false;
 
   async function createOne(each: WantedJob): Promise<CronResult> {
     if (stopped || context.signals.interrupt.aborted) return await startResult(each, http, context);
     const result = await create(each);
-    stopped ||= endsRun(result.error);
+    stopped ||= stopsRun(result.error);
     return result;
   }
   yield* mapConcurrent(wanted, CONCURRENCY, createOne);

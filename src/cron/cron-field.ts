@@ -8,7 +8,7 @@ export const FIELD_NAMES = ['minute', 'hour', 'day_of_week'] as const satisfies 
 interface FieldRules {
   /** The highest number accepted. 7 is a second number for Sunday. */
   readonly highest: number;
-  /** How many different values there are, starting at 0. */
+  /** The number of distinct values, starting at 0. */
   readonly size: number;
   readonly values: string;
   readonly examples: string;
@@ -37,13 +37,13 @@ export function describeAllowedValues(field: FieldName): string {
 }
 
 export interface ParsedField {
-  /** What is sent: numbers only, without white space or leading zeros, Sunday as 0; otherwise as written. */
+  /** The form to send: numbers instead of names, Sunday as 0, no white space or leading zeros; otherwise as written. */
   readonly text: string;
-  /** The values it selects, ascending, each once. */
+  /** The distinct values it selects, ascending. */
   readonly values: readonly number[];
 }
 
-/** Part of a field, without the white space around it. */
+/** A part of a field, trimmed, with its position in the text. */
 interface Piece {
   readonly text: string;
   readonly offset: number;
@@ -70,12 +70,12 @@ function fault(field: FieldName, { text, offset }: Piece, what: string, hint = d
 function refuseExtensions(field: FieldName, item: Piece): void {
   if (item.text === '?') throw fault(field, item, 'is not supported by the service', 'write * for any value');
   if (/#|^(?:\d+|[a-z]{3})?[LW]+$/i.test(item.text)) {
-    const hint = 'schedules of the service have no days of the month to count in';
+    const hint = 'the service has no days of the month in its schedules';
     throw fault(field, item, 'uses an extension (L, W or #) that the service does not support', hint);
   }
 }
 
-/** An item with numbers for the names of days, without white space around its signs. */
+/** Replaces names of days with numbers, and removes white space around - and /. */
 function toNumbers(field: FieldName, { text, offset }: Piece): string {
   const named = text.replace(/[a-z]+/gi, (name, at: number) => {
     if (field !== 'day_of_week') return name;
@@ -92,7 +92,7 @@ function toNumbers(field: FieldName, { text, offset }: Piece): string {
   return named.replace(/\s*([-/])\s*/g, '$1').replace(/\d+/g, (digits) => String(Number(digits)));
 }
 
-/** How to write a range that runs backwards. */
+/** How to write a backwards range such as 22-2: `22-23,0-2`. */
 function wrappedRange(low: number, high: number, size: number): string {
   const range = (from: number, to: number): string => (from === to ? String(from) : `${from}-${to}`);
   const from = low % size;
@@ -121,8 +121,8 @@ function refuseInvalid(field: FieldName, item: Piece, text: string): void {
   }
 }
 
-/** @throws TypeError, RangeError for what croner refuses */
-function valuesOf(field: FieldName, text: string): number[] {
+/** The values that croner reads from a valid field. */
+function selectValues(field: FieldName, text: string): number[] {
   const fields = { minute: '*', hour: '*', day_of_week: '*', [field]: text };
   const expression = `${fields.minute} ${fields.hour} * * ${fields.day_of_week}`;
   const { minute, hour, dayOfWeek } = new CronPattern(expression, undefined, { mode: '5-part' });
@@ -134,7 +134,7 @@ function parseItem(field: FieldName, item: Piece): ParsedField {
   refuseExtensions(field, item);
   const text = toNumbers(field, item);
   refuseInvalid(field, item, text);
-  const values = valuesOf(field, text);
+  const values = selectValues(field, text);
   const namesSundayTwice = field === 'day_of_week' && text.split('/')[0]?.includes('7');
   return { text: namesSundayTwice ? values.join(',') : text, values };
 }

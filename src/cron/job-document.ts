@@ -54,7 +54,7 @@ const byFields = v.pipe(
   v.description('The fields one by one.'),
 );
 
-/** A schedule as the service takes it (spec §2). */
+/** A schedule in the form that the service accepts (spec §2). */
 const wireSchedule = v.pipe(
   v.strictObject({
     type: v.pipe(v.picklist(['cron']), v.title('Type'), v.description('The type of the schedule.')),
@@ -62,12 +62,12 @@ const wireSchedule = v.pipe(
     timezone: v.exactOptional(timezone),
   }),
   v.title('Schedule of the service'),
-  v.description('A schedule as the service takes it.'),
+  v.description('A schedule in the form that the service accepts.'),
 );
 
 const noSchedule = v.never('must be text, such as "0 9 * * 1-5", or a mapping of minute, hour and day_of_week');
 
-/** Whether the fields of a schedule are under `data`, as the service takes them. */
+/** Whether the fields of a schedule are under `data`, as in the service's form. */
 function isWireSchedule(schedule: Readonly<Record<string, unknown>>): boolean {
   return 'data' in schedule || 'type' in schedule;
 }
@@ -97,10 +97,10 @@ export const agentJobSchema = v.pipe(
   v.description('A scheduled job of the agent. It is created after the agent is installed.'),
 );
 
-export type GivenJob = v.InferOutput<typeof agentJobSchema>;
-export type GivenSchedule = GivenJob['schedule'];
+/** A job as a file describes it. */
+export type DescribedJob = v.InferOutput<typeof agentJobSchema>;
 
-/** Reports an invalid value. A value from an environment variable may be a secret, so it is not shown. */
+/** Reports an invalid value. Does not show a value from an environment variable: it may be a secret. */
 function reportError(document: YamlDocument<unknown>, path: Path, error: ScheduleError): void {
   const variables = document.variables(path);
   const { message, detail, field, hint, offset = 0, length = 0 } = error;
@@ -128,7 +128,7 @@ function check(document: YamlDocument<unknown>, path: Path, parse: (text: string
   }
 }
 
-/** Checks a time zone in a document, if there is one. */
+/** Checks the time zone at a path of a document, if it is set. */
 export function checkTimezone(document: YamlDocument<unknown>, path: Path): void {
   if (typeof document.get(path) === 'string') check(document, path, parseTimezone);
 }
@@ -149,11 +149,11 @@ export function checkSchedule(document: YamlDocument<unknown>, path: Path): void
   const inner = [...at, 'timezone'];
   checkTimezone(document, inner);
   if (document.get(own) !== undefined && document.get(inner) !== undefined) {
-    document.report(own, `the time zone is given twice, first at ${document.location(inner)}`, 'remove one of them');
+    document.report(own, `the time zone is set twice, first at ${document.location(inner)}`, 'remove one of them');
   }
 }
 
-/** Refuses a second job of the same agent and name. @param places the locations of earlier names, by agent and name */
+/** Reports a second job with the same agent and name. @param places the locations of earlier names, by agent and name */
 export function checkUniqueName(
   document: YamlDocument<unknown>,
   path: Path,
@@ -172,22 +172,22 @@ export function checkUniqueName(
   }
 }
 
-function parseGivenFields(given: Exclude<GivenSchedule, string>): CronFields {
-  const { minute, hour, day_of_week } = 'data' in given ? given.data : given;
+function parseMapping(schedule: Exclude<DescribedJob['schedule'], string>): CronFields {
+  const { minute, hour, day_of_week } = 'data' in schedule ? schedule.data : schedule;
   const text = (value: string | number | undefined) => (value === undefined ? undefined : String(value));
   return parseFields({ minute: text(minute), hour: text(hour), day_of_week: text(day_of_week) });
 }
 
 /**
  * The schedule of a job in a file.
- * @param defaultTimezone used when the job has no time zone; UTC without it
- * @throws ScheduleError; never for a job in a document without problems
+ * @param defaultTimezone for a job without a time zone
+ * @throws ScheduleError, but not for a job from a document without problems
  */
 export function toSchedule(
-  { schedule, timezone }: Pick<GivenJob, 'schedule' | 'timezone'>,
+  { schedule, timezone }: Pick<DescribedJob, 'schedule' | 'timezone'>,
   defaultTimezone = 'UTC',
 ): CronSchedule {
   const isText = typeof schedule === 'string';
   const zone = timezone ?? (isText ? undefined : schedule.timezone) ?? defaultTimezone;
-  return { ...(isText ? parseExpression(schedule) : parseGivenFields(schedule)), timezone: parseTimezone(zone) };
+  return { ...(isText ? parseExpression(schedule) : parseMapping(schedule)), timezone: parseTimezone(zone) };
 }

@@ -46,7 +46,7 @@ export function parseAgentInput(args: Args): AgentInput {
     });
   }
   if (agent.by === 'id' && space !== undefined) {
-    throw new UsageError('--space goes with --agent name:<name>; an agent_id needs none.');
+    throw new UsageError('--space can only be used with --agent name:<name>.');
   }
   return { agent, space };
 }

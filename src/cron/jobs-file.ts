@@ -59,13 +59,13 @@ const jobsSchema = v.pipe(
 type Job = v.InferOutput<typeof jobSchema>;
 type Group = v.InferOutput<typeof group>;
 
-/** A job of a file, ready to be created when its agent has been looked up. */
+/** A job from a file. Its agent still has to be looked up. */
 export interface FileJob {
-  /** File and line where the job begins: `jobs.yaml:3`. */
+  /** The file and line of the job: `jobs.yaml:3`. */
   readonly source: string;
   /** An agent_id, or `name:<name>`. */
   readonly agent: string;
-  /** A space_id, `ext:<external_space_id>` or `name:<name>`; set when the agent is given by name. */
+  /** A space_id, `ext:<external_space_id>` or `name:<name>`; set if the agent is a name. */
   readonly space: string | undefined;
   readonly name: string;
   readonly instructions: string;
@@ -83,14 +83,14 @@ function jobsIn(value: Job | Job[] | Group): JobsDocument {
   return { jobs: value.jobs.map((job, index) => ({ job, path: ['jobs', index] })), defaults: value };
 }
 
-/** The agent of a job and where it is written: in the job itself, or beside the list of jobs. */
+/** The agent of a job and its path in the document: in the job itself, or beside the list of jobs. */
 function findAgent(job: Job, path: Path, defaults: Partial<Group>): { agent: string; at: Path } | undefined {
   if (job.agent_id !== undefined) return { agent: job.agent_id, at: [...path, 'agent_id'] };
   if (job.agent !== undefined) return { agent: job.agent, at: [...path, 'agent'] };
   return defaults.agent === undefined ? undefined : { agent: defaults.agent, at: ['agent'] };
 }
 
-/** Checks the agent of a job. @returns a text that is the same for jobs of the same agent; undefined after a problem */
+/** Checks the agent of a job. @returns a key that is equal for jobs of the same agent; undefined after a problem */
 function checkAgent(
   document: YamlDocument<unknown>,
   { job, path }: JobsDocument['jobs'][number],
@@ -102,7 +102,7 @@ function checkAgent(
   const found = findAgent(job, path, defaults);
   if (!found) return refuse(path, `the key "agent" is missing${path.length > 0 ? ` in ${describePath(path)}` : ''}`);
   if (job.agent_id !== undefined && job.agent !== undefined) {
-    return refuse(found.at, 'the agent is given twice, as "agent" and as "agent_id"', 'remove one of them');
+    return refuse(found.at, 'the agent is set twice, as "agent" and as "agent_id"', 'remove one of them');
   }
   const { agent, at } = found;
   const { by, value } = parseReference(agent);
@@ -116,7 +116,7 @@ function checkAgent(
   const space = job.space ?? defaults.space;
   if (space !== undefined) return JSON.stringify([agent, space]);
   const hint = 'add "space": a space_id, ext:<external_space_id> or name:<name>';
-  return refuse(at, 'an agent can be given by name only together with its space', hint);
+  return refuse(at, 'an agent name needs a space', hint);
 }
 
 function toFileJob(job: Job, defaults: Partial<Group>, source: string): FileJob {
@@ -133,9 +133,9 @@ function toFileJob(job: Job, defaults: Partial<Group>, source: string): FileJob 
 /**
  * Reads and checks files of jobs. A document is one job, a list of jobs, or `{ jobs: […] }` with `agent`, `space` and
  * `timezone` as defaults beside the list.
- * @param lookup the value of an environment variable that a file refers to; undefined when it is not set
- * @returns the jobs of valid documents in order, and all problems, ordered by source, line, and column. Nothing may be
- *   sent when there is a problem.
+ * @param lookup returns the value of an environment variable; undefined if it is not set
+ * @returns the jobs of valid documents in order, and all problems, ordered by source, line, and column. Send nothing if
+ *   there is a problem.
  */
 export function readJobsFile(
   sources: readonly YamlSource[],

@@ -9,29 +9,31 @@ import { cronKey } from './job.ts';
 import { AgentFinder, type JobInput } from './job-input.ts';
 import { readJobsFile } from './jobs-file.ts';
 
-/** The job given by flags. @throws InputError, UsageError; NotFoundError when its agent is not found */
-export async function readTypedJob(
+/** The job that flags describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
+export async function readJobFromFlags(
   context: Context,
   { name, instructions, schedule, ...agent }: JobInput,
 ): Promise<WantedJob> {
   if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
   const text = await readText(instructions, 'The instructions', context.io.stdin, context.abortSignal);
   if (text.trim() === '') {
-    throw new InputError('--instructions is blank.', { hint: 'Nothing was sent. Say what the agent is to do.' });
+    throw new InputError('--instructions is blank.', {
+      hint: 'Nothing was sent. Describe what the agent does on each run.',
+    });
   }
   const agent_id = await new AgentFinder(await context.http()).find(agent);
   return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
 }
 
-/** @throws InputError when two entries describe the job of one agent and name, which shows once the agents are looked up */
+/** @throws InputError if two entries describe the same agent and name, which only shows after the agents are looked up */
 function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
   const places = new Map<string, string | undefined>();
   for (const { source, job } of wanted) {
     const key = cronKey(origin, job.agent_id, job.name);
     if (places.has(key)) {
-      throw new InputError(`The job ${JSON.stringify(job.name)} of the agent ${job.agent_id} is described twice.`, {
-        why: `At ${places.get(key)} and at ${source}.`,
-        hint: 'Nothing was sent. An agent has one job of a name.',
+      throw new InputError(`Job ${JSON.stringify(job.name)} of agent ${job.agent_id} is described twice.`, {
+        why: `It is at ${places.get(key)} and at ${source}.`,
+        hint: 'Nothing was sent. Give each job of an agent its own name.',
       });
     }
     places.set(key, source);
@@ -39,8 +41,8 @@ function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
 }
 
 /**
- * The jobs in files, all of them checked before anything is sent.
- * @throws InputError that shows every mistake with file, line, and column; NotFoundError when an agent is not found
+ * The jobs in files, all checked before anything is sent.
+ * @throws InputError that shows every mistake with file, line, and column; NotFoundError if an agent is not found
  */
 export async function readJobFiles(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');

@@ -1,14 +1,14 @@
 export type FieldName = 'minute' | 'hour' | 'day_of_week';
 
 interface ScheduleErrorInfo {
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint?: string | undefined;
   /** The position of the problem in the text, in UTF-16 units from 0. */
   readonly offset?: number | undefined;
   readonly length?: number | undefined;
 }
 
-/** The parts of a schedule as messages name them. */
+/** The names of the parts of a schedule in messages. */
 export const TITLES = {
   minute: 'minute',
   hour: 'hour',

@@ -3,7 +3,7 @@ import { suggest } from '../yaml/suggest.ts';
 import { ScheduleError } from './schedule-error.ts';
 
 const OFFSET = /^(?:utc|gmt)?\s*[+\-\u2212]\s*\d/i;
-const PLACE = 'use a place, such as Europe/Berlin, or UTC';
+const ZONE_HINT = 'use a place, such as Europe/Berlin, or UTC';
 
 /** Node.js also accepts abbreviations with surprising meanings: BST is Bangladesh. These are IANA names. */
 const THREE_LETTER_ZONES = 'UTC GMT UCT CET EET MET WET EST MST HST PRC ROC ROK'.split(' ');
@@ -12,7 +12,7 @@ const THREE_LETTER_ZONES = 'UTC GMT UCT CET EET MET WET EST MST HST PRC ROC ROK'
  * The name that this version of Node.js uses for a time zone, the same for all names of the zone.
  * @returns undefined for an unknown name
  */
-function resolve(name: string): string | undefined {
+function resolveZone(name: string): string | undefined {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
   } catch {
@@ -21,13 +21,13 @@ function resolve(name: string): string | undefined {
 }
 
 function isAbbreviation(name: string): boolean {
-  const isKnown = resolve(name) !== undefined;
+  const isKnown = resolveZone(name) !== undefined;
   return /^[a-z]{3}$/i.test(name)
     ? !THREE_LETTER_ZONES.includes(name.toUpperCase())
     : /^[A-Z]{1,5}$/.test(name) && !isKnown;
 }
 
-/** The zone that a mistyped name most likely means, by its city. */
+/** The zone whose city is closest to a mistyped name. */
 function suggestZone(text: string): string | undefined {
   const city = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
   const zones = Intl.supportedValuesOf('timeZone');
@@ -43,12 +43,12 @@ function suggestZone(text: string): string | undefined {
 export function parseTimezone(text: string): string {
   const name = text.trim();
   const offset = text.length - text.trimStart().length;
-  const fault = (what: string, hint = PLACE) =>
+  const fault = (what: string, hint = ZONE_HINT) =>
     new ScheduleError('timezone', `${quoted(name)} ${what}`, { hint, offset, length: name.length });
-  if (name === '') throw new ScheduleError('timezone', 'is empty', { hint: PLACE, offset, length: 0 });
+  if (name === '') throw new ScheduleError('timezone', 'is empty', { hint: ZONE_HINT, offset, length: 0 });
   if (OFFSET.test(name)) throw fault('is an offset, which has no daylight saving time; use the name of a time zone');
   if (isAbbreviation(name)) throw fault('is an abbreviation, not an IANA time zone name');
-  const resolved = resolve(name);
+  const resolved = resolveZone(name);
   if (resolved === undefined || name.startsWith('SystemV/')) {
     const near = suggestZone(name);
     throw fault('is not an IANA time zone name', near && `did you mean ${quoted(near)}?`);
@@ -57,7 +57,7 @@ export function parseTimezone(text: string): string {
   return isAliasAsTyped ? name : resolved;
 }
 
-/** One name for all names of a zone, for comparisons within this run: which one it is depends on the version of Node.js. */
+/** One name for all aliases of a zone. Compare only within one run: the name depends on the version of Node.js. */
 export function canonicalTimezone(name: string): string {
-  return resolve(name) ?? name;
+  return resolveZone(name) ?? name;
 }

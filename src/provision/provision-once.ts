@@ -73,11 +73,11 @@ async function applyWithoutRead(deps: ProvisionDeps, document: ManifestDocument)
   const plan = planProvision(document.manifest, known);
   if (known && plan.action === 'none') {
     const agents = plan.agents.map((agent) => agent.present);
-    return appliedResult(document, plan, known.space_id, agents);
+    return appliedResult(document, plan, { spaceId: known.space_id, agents });
   }
   const options = { safety: 'idempotent', before: agentIds(known) } as const;
-  const { spaceId, agents, created } = await installMissing(deps.http, document, plan, options);
-  return record(deps, document, appliedResult(document, plan, spaceId, agents, created));
+  const applied = await installMissing(deps.http, document, plan, options);
+  return record(deps, document, appliedResult(document, plan, applied));
 }
 
 async function readSpace(
@@ -145,15 +145,15 @@ async function attempt(
   attempts.before ??= agentIds(present);
   if (present && plan.action === 'none') {
     const agents = plan.agents.map((agent) => agent.present);
-    return record(deps, document, appliedResult(document, attempts.firstPlan, present.space_id, agents));
+    return record(deps, document, appliedResult(document, attempts.firstPlan, { spaceId: present.space_id, agents }));
   }
   refuseAmbiguousAgents(attempts, plan, present, deps.history.recall(document.manifest));
   const unusable = attempts.lostPost && unusableResponse(attempts.lostPost);
   if (unusable) throw unusable;
   try {
     const options = { safety: 'once', before: agentIds(present) } as const;
-    const { spaceId, agents, created } = await installMissing(deps.http, document, plan, options);
-    return await record(deps, document, appliedResult(document, attempts.firstPlan, spaceId, agents, created));
+    const applied = await installMissing(deps.http, document, plan, options);
+    return await record(deps, document, appliedResult(document, attempts.firstPlan, applied));
   } catch (error) {
     if (error instanceof OutcomeUnknownError) attempts.lostPost = error;
     else attempts.failedPost = error;

@@ -75,8 +75,7 @@ async function openCronJobs(
 ): Promise<CreateJob | undefined> {
   const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
   if (jobs.length === 0) return undefined;
-  const { dryRun, reportedLines } = options;
-  return await openJobCreator(context, http, jobs, { ensure: true, dryRun }, reportedLines);
+  return await openJobCreator(context, http, jobs, { ensure: true, ...options });
 }
 
 /** Reads what exists, and shows what provisioning would do. */

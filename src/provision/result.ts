@@ -56,18 +56,22 @@ export function initialResult(document: ManifestDocument, status: 'failed' | 'sk
   };
 }
 
+export interface AppliedSpace {
+  readonly spaceId: string;
+  /** The existing agents, one for each agent of the plan. */
+  readonly agents: readonly (PresentAgent | undefined)[];
+  /** False if the service says that the space existed before. */
+  readonly created?: boolean | undefined;
+}
+
 /**
  * The result of a document whose space and agents now exist.
- * @param firstPlan the plan before anything was sent: it shows what is new
- * @param agents the existing agents, one for each agent of the plan
- * @param created false if the service says that the space existed before
+ * @param firstPlan the plan before anything was sent: it tells what is new
  */
 export function appliedResult(
   document: ManifestDocument,
   firstPlan: ProvisionPlan,
-  spaceId: string,
-  agents: readonly (PresentAgent | undefined)[],
-  created?: boolean,
+  { spaceId, agents, created }: AppliedSpace,
 ): DocumentResult {
   const changed = firstPlan.action === 'create' && created !== false ? 'created' : 'reused';
   return {

@@ -24,22 +24,17 @@ const MAX_RECENT = 16;
 /** The state file only grows, so it records a session at most this often. */
 const LOG_INTERVAL_MS = 5_000;
 
-function createRecord(source: TailSource, session_id: string, checkpoint: SessionCheckpoint, stamp: Stamp): NewRecord {
-  const { origin, source_id } = source;
-  const { message_id, recent } = checkpoint;
-  const fields = { origin, source_id, session_id, message_id, recent };
-  return { ...recordHead(TYPE, stamp), ...fields };
-}
-
-/** Appends a checkpoint to the state file. Resolves once it is on disk. @throws LocalError if it cannot be written */
-export async function appendCheckpoint(
-  path: string,
+/** The record of a checkpoint for the state file. */
+export function createCheckpointRecord(
   source: TailSource,
   session_id: string,
   checkpoint: SessionCheckpoint,
   stamp: Stamp,
-): Promise<void> {
-  await appendRecord(path, createRecord(source, session_id, checkpoint, stamp));
+): NewRecord {
+  const { origin, source_id } = source;
+  const { message_id, recent } = checkpoint;
+  const fields = { origin, source_id, session_id, message_id, recent };
+  return { ...recordHead(TYPE, stamp), ...fields };
 }
 
 function fileKey({ origin, source_id }: TailSource, session_id: string): string {
@@ -168,7 +163,7 @@ export class TailCheckpoint {
     this.files.set(sessionId, file);
     // Only the log takes ids that are too long for the file.
     for (const shortened of [checkpoint, { ...checkpoint, recent: [] }]) {
-      const record = createRecord(this.source, sessionId, shortened, { now: this.now, newId });
+      const record = createCheckpointRecord(this.source, sessionId, shortened, { now: this.now, newId });
       if (await file.write(encodeRecord(record))) return;
     }
   }
@@ -179,7 +174,9 @@ export class TailCheckpoint {
     for (const sessionId of [...this.unlogged]) {
       const checkpoint = this.current.get(sessionId);
       this.unlogged.delete(sessionId);
-      if (checkpoint) await appendCheckpoint(path, this.source, sessionId, checkpoint, { now: this.now, newId });
+      if (checkpoint) {
+        await appendRecord(path, createCheckpointRecord(this.source, sessionId, checkpoint, { now: this.now, newId }));
+      }
     }
   }
 

@@ -5,7 +5,7 @@ import type { UploadSource } from './upload-source.ts';
 
 const EVERY_MS = 100;
 
-/** Shows the progress until it is closed: a bar for each file in flight, and one for all. */
+/** Shows a progress bar for each file in flight, and one for all files, until it is closed. */
 export function showProgress(
   { progress, clock, io }: Pick<Context, 'progress' | 'clock' | 'io'>,
   sources: readonly UploadSource[],

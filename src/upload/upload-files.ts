@@ -15,7 +15,6 @@ import {
   lookUpUpload,
   type UploadDeps,
   type UploadOptions,
-  type UploadOutcome,
   uploadOnce,
 } from './upload-once.ts';
 import { UPLOAD_RECORDS } from './upload-records.ts';
@@ -28,10 +27,10 @@ export interface RunOptions extends UploadOptions {
   readonly dryRun: boolean;
 }
 
-/** Receives the progress of the files. */
+/** Is told about the progress of each file. */
 export interface UploadProgress {
   started(source: UploadSource): void;
-  /** @param bytes taken by the connection so far; starts again at 0 with every attempt */
+  /** @param bytes how many bytes were sent so far; restarts at 0 with every attempt */
   advanced(source: UploadSource, bytes: number): void;
   /** @param isSent whether this run uploaded it */
   finished(source: UploadSource, isSent: boolean): void;
@@ -65,7 +64,7 @@ async function openDeps(
     owner: await describeThisProcess(),
     hasEnded,
     async post(body) {
-      // Otherwise a file would be sent almost completely before the reservation turns out to be unwritable.
+      // Fail before sending: a state file that cannot be written would otherwise show only after the whole file was sent.
       preparing ??= ensureWritable(path);
       await preparing;
       return await createUpload(http, kind, body);
@@ -74,40 +73,24 @@ async function openDeps(
   };
 }
 
-function resultOf(source: UploadSource, outcome: UploadOutcome, index: number, as: UploadKind): UploadResult {
-  const { label: file, bytes } = source;
-  const id = 'id' in outcome ? outcome.id : null;
-  return { index, file, as, id, bytes, sha256: outcome.sha256, status: outcome.status, error: undefined };
-}
-
-function withoutOutcome(
-  { label: file, bytes }: UploadSource,
-  index: number,
-  as: UploadKind,
-  error: unknown,
-): UploadResult {
-  return { index, file, as, id: null, bytes, sha256: null, status: 'failed', error };
-}
-
 /**
- * Uploads files, several at a time, and yields each result when it is complete. Failures are results; it does not throw.
- * Once started it runs to the end, even when the caller stops reading the results.
+ * Uploads files, several at a time, and yields each result when it is known; a file that fails has a result, too. Once
+ * started it runs to the end, even when nobody reads the results anymore.
  */
 export async function* uploadFiles(
   context: Context,
   http: Http,
   sources: readonly UploadSource[],
-  options: RunOptions,
-  watch: UploadProgress,
+  { progress, ...options }: RunOptions & { readonly progress: UploadProgress },
 ): AsyncGenerator<UploadResult> {
-  const { as, dryRun } = options;
+  const { as } = options;
   const deps = await openDeps(context, http, as, sources);
   const { interrupt } = context.signals;
   let stopped: PartnerctlError | undefined;
 
   const isTimeUp = (): boolean => context.abortSignal.aborted && !interrupt.aborted;
 
-  /** Why no further file is started; undefined while files are. */
+  /** Why no further file is started; undefined to go on. */
   function stopReason(): PartnerctlError | undefined {
     if (interrupt.aborted) return new InterruptedError('Interrupted before it was started.');
     const reason = stopped ?? (isTimeUp() ? context.abortSignal.reason : undefined);
@@ -116,62 +99,78 @@ export async function* uploadFiles(
       : undefined;
   }
 
-  async function outcomeOf(source: UploadSource, hash: string | undefined): Promise<UploadOutcome | undefined> {
-    const request = { ...options, source, hash };
-    if (dryRun) return await lookUpUpload(request, deps);
-    return await uploadOnce(request, deps, (bytes) => watch.advanced(source, bytes));
-  }
-
   async function uploadOne(source: UploadSource, index: number, hash?: string): Promise<UploadResult> {
-    const notStarted = stopReason();
-    if (notStarted) return { ...withoutOutcome(source, index, as, notStarted), wasNotStarted: !isTimeUp() };
-    watch.started(source);
+    const { label: file, bytes } = source;
+    const initial = { index, file, as, id: null, bytes, sha256: null, error: undefined } as const;
+    const reason = stopReason();
+    if (reason) return { ...initial, status: 'failed', error: reason, wasNotStarted: !isTimeUp() };
+    progress.started(source);
     let isSent = false;
     try {
-      const outcome = await outcomeOf(source, hash);
-      isSent = outcome?.status === 'uploaded';
-      if (!outcome) return { ...withoutOutcome(source, index, as, undefined), status: 'planned' };
-      const error = outcomeError(source.label, outcome);
+      const request = { ...options, source, hash };
+      const outcome = options.dryRun
+        ? await lookUpUpload(request, deps)
+        : await uploadOnce(request, deps, (sent) => progress.advanced(source, sent));
+      if (!outcome) return { ...initial, status: 'planned' };
+      const { status, sha256 } = outcome;
+      isSent = status === 'uploaded';
+      const error = outcomeError(file, outcome);
       if (isBalanceTooLow(error) || isTokenRejected(error)) stopped = error;
-      return { ...resultOf(source, outcome, index, as), error };
+      return { ...initial, id: 'id' in outcome ? outcome.id : null, sha256, status, error };
     } catch (error) {
-      return withoutOutcome(source, index, as, error);
+      return { ...initial, status: 'failed', error };
     } finally {
-      watch.finished(source, isSent);
+      progress.finished(source, isSent);
     }
   }
 
-  const sizeAndName = ({ bytes, filename }: UploadSource): string => `${bytes} ${filename}`;
-  const counts = new Map<string, number>();
-  for (const source of sources) counts.set(sizeAndName(source), (counts.get(sizeAndName(source)) ?? 0) + 1);
+  yield* mapConcurrent(
+    sources,
+    options.concurrency,
+    copiesInOrder(sources, deps, { uploadOne, isStopped: () => stopReason() !== undefined }),
+  );
+}
 
-  /** Uploads of files with the same name and content, by both. */
+/**
+ * Uploads copies of the same file one after the other, so that the first upload lets the others be skipped. A worker that
+ * finds a copy in progress queues its own behind it and goes on with other files.
+ */
+function copiesInOrder(
+  sources: readonly UploadSource[],
+  deps: UploadDeps,
+  {
+    uploadOne,
+    isStopped,
+  }: {
+    readonly uploadOne: (source: UploadSource, index: number, hash?: string) => Promise<UploadResult>;
+    readonly isStopped: () => boolean;
+  },
+) {
+  const nameAndSize = ({ bytes, filename }: UploadSource): string => `${bytes} ${filename}`;
+  const counts = new Map<string, number>();
+  for (const source of sources) counts.set(nameAndSize(source), (counts.get(nameAndSize(source)) ?? 0) + 1);
   const queues = new Map<string, (() => Promise<UploadResult>)[]>();
-  /**
-   * Uploads copies of a file one after the other, so that the record of the first is found for the others. A copy joins the
-   * queue of one that is being uploaded, and its result is passed to `emit`.
-   */
-  async function uploadCopiesInTurn(
+
+  return async (
     source: UploadSource,
     index: number,
     emit: (result: UploadResult) => void,
-  ): Promise<UploadResult | undefined> {
-    if (counts.get(sizeAndName(source)) === 1 || stopReason()) return await uploadOne(source, index);
-    // A file that cannot be read fails in its own upload.
+  ): Promise<UploadResult | undefined> => {
+    if (counts.get(nameAndSize(source)) === 1 || isStopped()) return await uploadOne(source, index);
+    // uploadOne reports a file that cannot be read.
     const hash = await identify(source, deps).catch(() => undefined);
-    const upload = () => uploadOne(source, index, hash);
-    const key = `${hash} ${source.filename}`;
-    const queue = queues.get(key);
-    if (queue) {
-      queue.push(upload);
+    const task = () => uploadOne(source, index, hash);
+    const identity = `${hash} ${source.filename}`;
+    const running = queues.get(identity);
+    if (running) {
+      running.push(task);
       return undefined;
     }
-    const ownQueue = [upload];
-    queues.set(key, ownQueue);
-    // The loop includes uploads that join while it runs.
-    for (const next of ownQueue) emit(await next());
-    queues.delete(key);
+    const queue = [task];
+    queues.set(identity, queue);
+    // The queue may grow while this loop runs.
+    for (const next of queue) emit(await next());
+    queues.delete(identity);
     return undefined;
-  }
-  yield* mapConcurrent(sources, options.concurrency, uploadCopiesInTurn);
+  };
 }

@@ -236,7 +236,11 @@ describe('a mistake exits with 2 and sends nothing:', () => {
       '--name must not contain control characters',
     ],
     ['an agent by name without a space', [...JOB('name:Support')], '--agent name:<name> needs --space.'],
-    ['a space for an agent_id', [...JOB('a'), '--space', 'ext:acme'], '--space goes with --agent name:<name>'],
+    [
+      'a space for an agent_id',
+      [...JOB('a'), '--space', 'ext:acme'],
+      '--space can only be used with --agent name:<name>',
+    ],
     ['two schedules', [...JOB('a'), '--minute', '0'], '--schedule and --minute cannot be combined.'],
     [
       'a day of the month',

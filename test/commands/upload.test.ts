@@ -193,18 +193,18 @@ describe('upload', () => {
   });
 
   test.each([
-    [[], /No file is given/],
+    [[], /No file to upload/],
     [['x', '--as', 'picture'], /--as/],
     [['x', '--concurrency', '0'], /--concurrency/],
     [['x', '--concurrency', '33'], /--concurrency/],
     [['x', '--concurrency', 'many'], /--concurrency/],
     [['x', '--field', 'novalue'], /--field takes name=value/],
     [['x', '--field', '=v'], /--field takes name=value/],
-    [['x', '--field', 'file=v'], /is the field of the file itself/],
+    [['x', '--field', 'file=v'], /that field holds the file itself/],
     [['x', '--content-type', 'pdf'], /--content-type takes a type/],
     [['x', '--content-type', 'a/b\r\nX: y'], /--content-type takes a type/],
-    [['x', '--filename', 'y'], /--filename goes with standard input/],
-    [['x', '--name', 'y'], /--name goes with --text/],
+    [['x', '--filename', 'y'], /--filename can only be used with standard input/],
+    [['x', '--name', 'y'], /--name can only be used with --text/],
     [['x', '--include', '*'], /need --recursive/],
     [['x', '--exclude', '*'], /need --recursive/],
     [['x', '-r', '--include', ''], /--include takes a pattern/],
@@ -218,13 +218,25 @@ describe('upload', () => {
     [['--text', 'x', '--as', 'document'], /--text needs --name/],
     [['--text', '', '--name', 'y', '--as', 'document'], /--text is empty/],
     [['--text', 'x', '--as', 'document', '--name', 'y', 'z'], /cannot be combined/],
-    [['--text', 'x', '--as', 'document', '--name', 'y', '--field', 'a=b'], /--field goes with files/],
-    [['--text', 'x', '--as', 'document', '--name', 'y', '--content-type', 'a/b'], /--content-type goes with files/],
-    [['--text', 'x', '--as', 'document', '--name', 'y', '--filename', 'z'], /--filename goes with standard input/],
-    [['--text', 'x', '--as', 'document', '--name', 'y', '--recursive'], /--recursive goes with directories/],
-    [['--text', 'x', '--as', 'document', '--name', 'y', '--include', '*'], /--include goes with directories/],
-    [['-', '--filename', 'y', '--recursive'], /--recursive goes with directories/],
-    [['-', '--filename', 'y', '--exclude', '*'], /--exclude goes with directories/],
+    [['--text', 'x', '--as', 'document', '--name', 'y', '--field', 'a=b'], /--field can only be used with files/],
+    [
+      ['--text', 'x', '--as', 'document', '--name', 'y', '--content-type', 'a/b'],
+      /--content-type can only be used with files/,
+    ],
+    [
+      ['--text', 'x', '--as', 'document', '--name', 'y', '--filename', 'z'],
+      /--filename can only be used with standard input/,
+    ],
+    [
+      ['--text', 'x', '--as', 'document', '--name', 'y', '--recursive'],
+      /--recursive can only be used with directories/,
+    ],
+    [
+      ['--text', 'x', '--as', 'document', '--name', 'y', '--include', '*'],
+      /--include can only be used with directories/,
+    ],
+    [['-', '--filename', 'y', '--recursive'], /--recursive can only be used with directories/],
+    [['-', '--filename', 'y', '--exclude', '*'], /--exclude can only be used with directories/],
   ])('%j exits with 2, and nothing is sent', async (words, said) => {
     const it = await uploads();
     const ran = await it.upload([...words, '-o', 'json'], { stdin: 'x' });

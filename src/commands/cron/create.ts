@@ -48,8 +48,8 @@ async function printSchema(): Promise<CommandResult> {
 }
 
 async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
-  const { readTypedJob, readJobFiles } = await import('../../cron/read-jobs.ts');
-  return 'job' in from ? [await readTypedJob(context, from.job)] : await readJobFiles(context, from.files);
+  const { readJobFromFlags, readJobFiles } = await import('../../cron/read-jobs.ts');
+  return 'job' in from ? [await readJobFromFlags(context, from.job)] : await readJobFiles(context, from.files);
 }
 
 export default command<Input>({

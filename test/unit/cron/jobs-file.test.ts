@@ -139,7 +139,7 @@ describe('a mistake in a file of jobs:', () => {
       'a.yaml:7:5 the key "agent" is missing in "jobs[1]"',
       'a.yaml:9:25 "jobs[1].schedule.minute" "75" is out of range: 0 to 59',
       'a.yaml:9:51 "jobs[1].schedule.day_of_week" "fri-mon" runs backwards',
-      'a.yaml:10:27 the agent is given twice, as "agent" and as "agent_id"',
+      'a.yaml:10:27 the agent is set twice, as "agent" and as "agent_id"',
     ]);
     expect(reading.problems.find(({ line }) => line === 6)?.hint).toBe('did you mean "Europe/Berlin"?');
     expect(reading.problems.find(({ line }) => line === 5)?.excerpt).toBe(
@@ -183,7 +183,7 @@ describe('a mistake in a file of jobs:', () => {
     ['0 9 * * mon-fri', '@daily', '4:11 invalid YAML: Plain value cannot start with', 'put quotes around the value'],
     ['Report', '" Report"', '2:7 "name" must not start or end with white space', ''],
     ['agent: agent_1\n', '', '1:1 the key "agent" is missing', ''],
-    ['agent: agent_1', 'agent: name:Support', '1:8 an agent can be given by name only together with its space', ''],
+    ['agent: agent_1', 'agent: name:Support', '1:8 an agent name needs a space', ''],
     ['agent: agent_1', 'agent_id: name:Support', '1:11 "agent_id" must be an agent_id', 'write it under "agent"'],
     ['agent: agent_1', 'agent: ext:Support', '1:8 "agent" must be an agent_id, or "name:"', ''],
     ['agent: agent_1', 'agent: "name:"\nspace: s', '1:8 "agent" must be an agent_id, or "name:"', ''],
@@ -198,7 +198,7 @@ describe('a mistake in a file of jobs:', () => {
 
   test('a time zone given twice, even if both are the same', () => {
     const text = changed('0 9 * * mon-fri', '{ minute: 0, hour: 9, timezone: UTC }\ntimezone: UTC');
-    expect(said(read(text))).toEqual(['a.yaml:5:11 the time zone is given twice, first at a.yaml:4:43']);
+    expect(said(read(text))).toEqual(['a.yaml:5:11 the time zone is set twice, first at a.yaml:4:43']);
   });
 
   test('a bad timezone beside the jobs is reported once', () => {

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { LocalError } from '../../../src/errors.ts';
+import { appendRecord } from '../../../src/state/append.ts';
 import {
-  appendCheckpoint,
   type CheckpointDeps,
+  createCheckpointRecord,
   readCheckpoints,
   type SessionCheckpoint,
   TailCheckpoint,
@@ -16,6 +17,10 @@ import { entries, temporaryDirectory, text } from './files.ts';
 const OF = { origin: 'https://api.example.com/v1', source_id: 'src_1' };
 const stamp = { now: () => Date.UTC(2026, 0, 2), newId: randomRecordId };
 const NOTHING: ReadonlyMap<string, SessionCheckpoint> = new Map();
+
+async function appendCheckpoint(path: string, ...checkpoint: Parameters<typeof createCheckpointRecord>): Promise<void> {
+  await appendRecord(path, createCheckpointRecord(...checkpoint));
+}
 
 async function stateFile(): Promise<string> {
   return join(await temporaryDirectory(), 'state.jsonl');
