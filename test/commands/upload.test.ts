@@ -443,7 +443,7 @@ describe('several files', () => {
     await it.upload([path]);
     const again = await it.upload([path, '--field', 'kind=manual', '-o', 'json']);
     expect(statuses(again)).toEqual(['skipped']);
-    expect(again.stderr).toMatch(/Skipped files keep the fields .* add --force/);
+    expect(again.stderr).toMatch(/Skipped files keep their earlier fields .* add --force/);
     expect((await it.upload([path])).stderr).toBe('');
     expect((await it.upload([write('b.txt', 'two'), '--field', 'kind=manual'])).stderr).toBe('');
   });
