@@ -1,12 +1,12 @@
-/** Time, injected so that tests control it. */
+/** A source of time. Injected, so that tests can control time. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves after `ms` milliseconds. Rejects with the signal's reason if that aborts first. */
+  /** Resolves after `ms` milliseconds. Rejects with the signal's reason if the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The machine's clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>

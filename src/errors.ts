@@ -1,4 +1,4 @@
-/** What each exit code means. Scripts branch on these numbers, so they never change. */
+/** The exit codes. Scripts depend on these numbers, so they never change. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -19,7 +19,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface ErrorInfo {
-  /** Why it failed, when the message alone does not say. May hold several lines. */
+  /** The cause, if the message does not state it. May have several lines. */
   readonly why?: string | undefined;
   /** What to do next. */
   readonly hint?: string | undefined;
@@ -28,9 +28,9 @@ export interface ErrorInfo {
   /** The service's own code, for example `organization_balance_too_low`. */
   readonly code?: string | undefined;
   readonly requestId?: string | undefined;
-  /** ISO 8601. Before this time, a retry is pointless. */
+  /** The earliest time at which a retry can succeed, in ISO 8601. */
   readonly retryAt?: string | undefined;
-  /** Whether a retry is pointless, although errors of this class often pass: a certificate, a redirect. */
+  /** Whether a retry is pointless although most errors of this class are transient: a bad certificate, a redirect. */
   readonly permanent?: boolean | undefined;
   /** Machine-readable details for scripts, not shown to people. */
   readonly details?: unknown;
@@ -38,11 +38,11 @@ export interface ErrorInfo {
 }
 
 /**
- * The base of every failure that the program expects: what failed (message), why, and what to do next. Only `main.ts` turns
- * one into text and an exit code.
+ * The base class of all expected errors: the message tells what failed, `info` why and what to do next. Only `main.ts`
+ * converts an error to text and an exit code.
  */
 export abstract class PartnerctlError extends Error {
-  /** The stable name in `error.type` of the JSON output. */
+  /** The value of `error.type` in JSON output. Never changes. */
   abstract readonly type: string;
   abstract readonly exitCode: ExitCode;
   readonly info: ErrorInfo;
@@ -65,7 +65,7 @@ export class InputError extends PartnerctlError {
   readonly exitCode = EXIT.usage;
 }
 
-/** There is no token, the service rejects it (401), or it is not allowed to do this (403). */
+/** The token is missing, the service rejects it (401), or it lacks the permission (403). */
 export class CredentialsError extends PartnerctlError {
   readonly type = 'credentials';
   readonly exitCode = EXIT.credentials;
@@ -83,17 +83,17 @@ export class BalanceError extends PartnerctlError {
   readonly exitCode = EXIT.balance;
 }
 
-/** Whether an error is a 402, which every further call would get too. Also matches wrapped 402 errors. */
+/** Whether an error is a 402, which every further call would get too. Also matches a wrapped 402. */
 export function isBalanceTooLow(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && error.exitCode === EXIT.balance;
 }
 
-/** Whether an error is a 401, which every further call would get too. Also matches wrapped 401 errors. */
+/** Whether an error is a 401, which every further call would get too. Also matches a wrapped 401. */
 export function isTokenRejected(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && error.exitCode === EXIT.credentials && error.info.status === 401;
 }
 
-/** Whether an error is a 429. Also matches wrapped 429 errors. */
+/** Whether an error is a 429. Also matches a wrapped 429. */
 export function isRateLimited(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && error.exitCode === EXIT.rateLimited;
 }
@@ -104,48 +104,51 @@ export class RateLimitError extends PartnerctlError {
   readonly exitCode = EXIT.rateLimited;
 }
 
-/** The service failed or could not be reached, after retries. */
+/** The service failed or was unreachable, even after retries. */
 export class ServiceError extends PartnerctlError {
   readonly type = 'service';
   readonly exitCode = EXIT.service;
 }
 
-/** The response has a shape that no assumption covers; `details` describes it. */
+/** The response has an unexpected shape, which `details` describes. */
 export class ShapeError extends PartnerctlError {
   readonly type = 'unexpected_shape';
   readonly exitCode = EXIT.service;
 }
 
-/** The response is not JSON. Usually a gateway replaced it or it was cut, so it does not show how the service responds. */
+/**
+ * The response is not JSON, usually because a gateway replaced it or cut it off. Says nothing about the service's API.
+ */
 export class NotJsonError extends ShapeError {}
 
-/** The body reports an error, although the status is a success. That may pass, and does not show how the service responds. */
+/** The body reports an error despite a success status. May be transient, and says nothing about the service's API. */
 export class ErrorInSuccessBody extends ShapeError {}
 
 /**
- * A write may or may not have happened: a `once` request left this machine, and no response tells what it did. Every other
- * PartnerctlError from a `once` call proves that it did nothing (see `provesNothingDone`).
+ * A write may or may not have happened: a `once` request left this machine, but no response tells its outcome. Any
+ * other PartnerctlError from a `once` call proves that the call had no effect (see `provesNothingDone`).
  */
 export class OutcomeUnknownError extends PartnerctlError {
   readonly type = 'outcome_unknown';
   readonly exitCode = EXIT.unknown;
 }
 
-/** The scheduled job exists, or may exist, or is being created. Nothing was created. */
+/** The scheduled job exists, may exist, or is being created. This command created nothing. */
 export class DuplicateError extends PartnerctlError {
   readonly type = 'duplicate';
   readonly exitCode = EXIT.duplicate;
 }
 
 /**
- * Whether the error of a `once` call proves that the call did nothing: the service refused it with a 4xx, or not all of it
- * left this machine. Any other error is a bug and proves nothing.
+ * Whether the error of a `once` call proves that the call had no effect: the service refused it with a 4xx, or the
+ * request did not leave this machine completely. False for errors that are not a PartnerctlError: they are bugs and
+ * prove nothing.
  */
 export function provesNothingDone(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && !(error instanceof OutcomeUnknownError);
 }
 
-/** The service understood the call and refused it (a 4xx with no class of its own). */
+/** The service refused the call with a 4xx that has no error class of its own. */
 export class RefusedError extends PartnerctlError {
   readonly type = 'refused';
   readonly exitCode = EXIT.failure;
@@ -157,19 +160,21 @@ export class LocalError extends PartnerctlError {
   readonly exitCode = EXIT.failure;
 }
 
-/** No reply, or not every reply, came in time. */
+/** Some or all replies did not arrive in time. */
 export class NoReplyError extends PartnerctlError {
   readonly type = 'no_reply';
   readonly exitCode = EXIT.noReply;
 }
 
-/** Some of several items failed; the rest are done. The result holds the error of each item. */
+/**
+ * At least one item of a batch failed and at least one succeeded. The result contains the error of each failed item.
+ */
 export class PartialFailure extends PartnerctlError {
   readonly type = 'partial_failure';
   readonly exitCode = EXIT.partial;
 }
 
-/** Several items failed, and the decisive error sets the type and the exit code. */
+/** Several items failed. The decisive error determines the type and the exit code. */
 export class RunFailure extends PartnerctlError {
   readonly type: string;
   readonly exitCode: ExitCode;
@@ -181,7 +186,7 @@ export class RunFailure extends PartnerctlError {
   }
 }
 
-/** Ended by Ctrl-C (130) or SIGTERM (143). */
+/** Ctrl-C (exit code 130) or SIGTERM (143) ended the command. */
 export class InterruptedError extends PartnerctlError {
   readonly type = 'interrupted';
   readonly exitCode: ExitCode;
@@ -204,8 +209,8 @@ class HintedError extends PartnerctlError {
 }
 
 /**
- * Returns the error with more information; its type and exit code stay.
- * @param more a hint to append to the error's own, and details to merge into its own
+ * Returns a copy of the error with more information but the same type and exit code.
+ * @param more a hint to append to the error's hint, and details to merge into its details
  */
 export function withHint(
   error: PartnerctlError,
@@ -231,7 +236,7 @@ export interface ErrorObject {
   details: unknown;
 }
 
-/** Adds the reason to the details, so that scripts get it too. */
+/** Adds `why` to the details, so that scripts get it too. */
 function detailsOf({ details, why }: ErrorInfo): unknown {
   if (why === undefined) return details ?? null;
   if (typeof details === 'object' && details !== null && !Array.isArray(details)) return { ...details, why };
@@ -239,8 +244,8 @@ function detailsOf({ details, why }: ErrorInfo): unknown {
 }
 
 /**
- * Returns the error in the fixed shape of the JSON output, on stderr and inside results.
- * @param error anything thrown; an unexpected error is reported as `internal`
+ * Converts an error to its JSON form, for stderr and for the results of commands.
+ * @param error any thrown value; an unexpected error gets the type `internal`
  */
 export function toErrorObject(error: unknown): ErrorObject {
   if (!(error instanceof PartnerctlError)) {
@@ -268,7 +273,7 @@ export function toErrorObject(error: unknown): ErrorObject {
   };
 }
 
-/** Returns the exit code for anything thrown; a bug is 1. */
+/** Returns the exit code for any thrown value: 1 for an unexpected error. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof PartnerctlError ? error.exitCode : EXIT.failure;
 }

@@ -6,7 +6,7 @@ import { shouldUseColor } from './output/color.ts';
 import { createRedactor, redactingSink } from './output/redact.ts';
 import { isReaderGone } from './output/stream-sink.ts';
 
-/** Whether the last output format in argv is JSON. Works for arguments that do not parse, too. */
+/** Whether the last --output in argv, else PARTNER_OUTPUT, is a JSON format. Also works for invalid arguments. */
 function wantsJson(argv: readonly string[], env: Environment): boolean {
   const end = argv.indexOf('--');
   const own = end === -1 ? argv : argv.slice(0, end);
@@ -17,12 +17,12 @@ function wantsJson(argv: readonly string[], env: Environment): boolean {
   return /^(nd)?json$/.test(formats.at(-1) ?? env.PARTNER_OUTPUT ?? '');
 }
 
-/** A message that cannot be written must not end the work that it is about. */
+/** Ignores failures to write a message, because they must not stop the command. */
 function ignoreWriteErrors(sink: Sink): Sink {
   return withWrite((text) => sink.write(text).catch(() => undefined), sink);
 }
 
-/** A result that cannot be written, on a full disk for example, is a LocalError and no bug. */
+/** Converts write failures, such as a full disk, to a LocalError. EPIPE stays as it is. */
 function reportWriteErrors(sink: Sink): Sink {
   const fail = (error: unknown): never => {
     if (isReaderGone(error)) throw error;
@@ -32,7 +32,7 @@ function reportWriteErrors(sink: Sink): Sink {
   return withWrite((text) => sink.write(text).catch(fail), sink);
 }
 
-/** An error as a block of text for people, or as a JSON object for scripts. */
+/** Formats an error as text for people or as a JSON object for scripts. */
 async function errorReport(
   error: unknown,
   argv: readonly string[],
@@ -49,7 +49,7 @@ async function errorReport(
 }
 
 /**
- * Runs one command line. This is the only place where an error becomes text and an exit code.
+ * Runs one command line. Only this function converts an error to text and an exit code.
  * @param argv the arguments, without node and the script
  * @returns the exit code
  */
@@ -76,7 +76,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   } catch (error) {
     if (isReaderGone(error)) return EXIT.ok;
     await redactingSink(stderr, createRedactor(secrets)).write(await errorReport(error, argv, command, deps));
-    // Only here, because reading `signals` starts listening to them.
+    // Do not read `signals` earlier: the getter starts listening for signals.
     const { reason } = deps.signals.interrupt;
     return exitCodeOf(error instanceof InterruptedError && reason instanceof InterruptedError ? reason : error);
   }

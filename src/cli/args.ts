@@ -2,7 +2,7 @@ import ms, { type StringValue } from 'ms';
 import { UsageError } from '../errors.ts';
 import type { Args } from './command.ts';
 
-/** Flag values as the parser keeps them, under camel-case names. */
+/** Parsed flag values, keyed by the flag's camel-case name. */
 export type FlagValues = Readonly<Record<string, unknown>>;
 
 function camelCase(flag: string): string {
@@ -15,13 +15,13 @@ function isDuration(text: string): text is StringValue {
 
 /**
  * Parses a duration such as `500ms`, `30s`, `2m`, `1.5h`.
- * @returns milliseconds, or undefined for anything else
+ * @returns milliseconds, or undefined if the text is not a duration
  */
 export function parseDuration(text: string): number | undefined {
   return isDuration(text) ? ms(text) : undefined;
 }
 
-/** Wraps what the parser found in the interface that commands read. */
+/** Wraps parsed positional arguments and flags in the `Args` interface. */
 export function createArgs(positionals: readonly string[], flags: FlagValues): Args {
   const value = (flag: string): string | undefined => {
     const found = flags[camelCase(flag)];

@@ -12,7 +12,7 @@ export interface SelectedCommand {
 
 export interface TreeOptions {
   readonly version: string;
-  /** The width of help in columns. */
+  /** The width to wrap help at, in columns. */
   readonly columns: number;
   /** Called with the text of help and --version. */
   readonly print: (text: string) => void;
@@ -60,8 +60,8 @@ function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): 
 }
 
 /**
- * Builds commander's tree of all commands; only the selected one has arguments and flags, because only its code is
- * loaded. The commands of a group are left out unless `group` names it, which saves time.
+ * Builds commander's command tree. Only the selected command gets its arguments and flags, because the code of the
+ * others is not loaded. To save time, a group gets its commands only if `group` names it.
  */
 export function buildCommandTree(
   selected: SelectedCommand | undefined,

@@ -2,38 +2,38 @@ import type { CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
 
 interface ArgumentSpec {
-  /** As in usage: `<space>`, `[file]`, `<file...>`. */
+  /** In usage notation: `<space>`, `[file]`, `<file...>`. */
   readonly usage: string;
   readonly description: string;
-  /** The hint for text that the shell split into several arguments. */
+  /** The hint when the shell splits unquoted text into several arguments. */
   readonly quoteHint?: string;
 }
 
 export interface FlagSpec {
-  /** As in usage: `--dry-run`, `--concurrency <n>`, `-f, --file <path>`. */
+  /** In usage notation: `--dry-run`, `--concurrency <n>`, `-f, --file <path>`. */
   readonly usage: string;
   readonly description: string;
-  /** Shown in help. The command itself applies it. */
+  /** Only shown in help; the command applies the default itself. */
   readonly default?: string;
   readonly choices?: readonly string[];
-  /** Whether the flag can be given several times. */
+  /** Whether the flag can be repeated. */
   readonly repeatable?: boolean;
 }
 
-/** What a command was called with: positional arguments and flag values, still as text. */
+/** The positional arguments and flag values of a command line, as text. */
 export interface Args {
   readonly positionals: readonly string[];
-  /** Whether a flag without a value was given. For `--no-x`, ask for `x`: false if negated. */
+  /** Whether a boolean flag is set. For `--no-x`, pass `x`; the result is false if the flag is negated. */
   isSet(flag: string): boolean;
-  /** The value of a flag, or undefined. */
+  /** The value of a flag, or undefined if the flag is not set. */
   value(flag: string): string | undefined;
   /** The value of a mandatory flag. @throws UsageError with `hint` if it is missing or empty */
   required(flag: string, hint?: string): string;
   /** Every value of a repeatable flag, in order. */
   values(flag: string): readonly string[];
-  /** The value of a flag as a whole number. @throws UsageError if it is out of bounds or no number */
+  /** The value of a flag as a whole number. @throws UsageError if it is not a number or is out of bounds */
   count(flag: string, bounds: { min: number; max: number; fallback: number }): number;
-  /** The value of a flag in milliseconds, more than 0; undefined if it is not given. @throws UsageError */
+  /** The value of a duration flag in milliseconds (more than 0), or undefined if not set. @throws UsageError */
   duration(flag: string): number | undefined;
 }
 
@@ -41,26 +41,26 @@ interface CommandHelp {
   readonly description: string;
   readonly args: readonly ArgumentSpec[];
   readonly flags: readonly FlagSpec[];
-  /** Complete command lines that work as written, each with what it does. */
+  /** Complete command lines that work as written, each with a description. */
   readonly examples: readonly { readonly line: string; readonly does: string }[];
 }
 
-/** What a command file exports to `command()`. `Input` is the checked form of its arguments. */
+/** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
   extends Pick<CommandHelp, 'description' | 'examples'>,
     Partial<Pick<CommandHelp, 'args' | 'flags'>> {
-  /** Checks the arguments. Pure. @throws UsageError */
+  /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
   run(context: Context, input: Input): Promise<CommandResult>;
 }
 
-/** A command as the program runs it: first `prepare` checks the arguments, then the returned function acts. */
+/** A runnable command: `prepare` validates the arguments and returns the function that runs the command. */
 export interface Command extends CommandHelp {
   /** @throws UsageError */
   prepare(args: Args): (context: Context) => Promise<CommandResult>;
 }
 
-/** Declares a command. It parses, calls, and returns data; it never prints, exits, or asks for the output format. */
+/** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
   const { description, args = [], flags = [], examples } = spec;
   return {

@@ -20,7 +20,7 @@ import type { Context, Signals } from './context.ts';
 import type { Environment, Io } from './io.ts';
 import { connect, findService, type ServiceAccess, type ServiceParts } from './service.ts';
 
-/** What `main` gets from the process, or from a test. */
+/** What `main` needs from the process or from a test. */
 export interface RuntimeDeps {
   readonly io: Io;
   readonly env: Environment;
@@ -28,11 +28,11 @@ export interface RuntimeDeps {
   readonly random: () => number;
   readonly signals: Signals;
   readonly platform: NodeJS.Platform;
-  /** The home directory. */
+  /** The user's home directory. */
   readonly home: string;
   readonly version: string;
   readonly nodeVersion: string;
-  /** The command that started this program: node and the script. */
+  /** The command that started this program: the path of node and the path of the script. */
   readonly selfCommand: readonly string[];
   /** The terminal behind stderr, for the spinner and for questions. */
   readonly terminal: NodeJS.WritableStream;
@@ -44,10 +44,10 @@ export interface ContextParts {
   readonly redact: (text: string) => string;
 }
 
-/** Node fires a timer with a longer delay at once. */
+/** The longest delay of a Node timer; a longer one fires immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The command's time limit, if it has one, combined with the interrupt signal. */
+/** Creates a signal that aborts on interruption or, if there is a time limit, when the time is up. */
 function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: AbortSignal) {
   const timeout = new AbortController();
   const fail = (): void =>
@@ -56,7 +56,7 @@ function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: 
     );
   const timer = timeoutMs === undefined ? undefined : setTimeout(fail, Math.min(timeoutMs, MAX_TIMER_MS));
   const signal = AbortSignal.any([interrupt, timeout.signal]);
-  // One listener per concurrent operation is no leak, which is what Node assumes beyond ten.
+  // Every concurrent operation adds a listener. Node warns about a leak above ten.
   setMaxListeners(0, signal);
   return {
     /** Milliseconds since the epoch. */
@@ -66,12 +66,12 @@ function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: 
   };
 }
 
-/** Questions on the terminal. Ctrl-C at one is an interruption like any other. */
+/** Creates the functions that ask questions. Ctrl-C at a question throws an InterruptedError. */
 function createPrompts(
   { io, terminal, signals }: RuntimeDeps,
   { progress, redact }: ContextParts,
 ): Pick<Context, 'askSecret' | 'confirm' | 'openPrompt'> {
-  // Not a constant: reading io.stdin opens it.
+  // A function, because reading io.stdin opens it.
   const streams = () => ({ input: io.stdin, output: terminal, signal: signals.interrupt });
   async function ask<Value>(question: () => Promise<Value>): Promise<Value> {
     try {
@@ -96,7 +96,7 @@ function createPrompts(
   };
 }
 
-/** The stored profiles, read once. Their tokens are redacted from then on. */
+/** Creates access to the stored profiles. Reads them once, and redacts their tokens from all later output. */
 function createConfig(
   { env, platform, home }: RuntimeDeps,
   addSecret: (text: string) => void,
@@ -126,7 +126,7 @@ function createConfig(
   };
 }
 
-/** Clients for the configured service and for others; `close` closes their connections. */
+/** Creates clients for the configured service and for others. `close` closes all their connections. */
 function createClients(parts: ServiceParts, config: Context['config'], addSecret: (text: string) => void) {
   const { flags, env } = parts;
   const transports: Transport[] = [];
@@ -139,7 +139,7 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
   return {
     httpTo: async (baseUrl: string, token: string) => open({ baseUrl, token }),
     async http() {
-      // -v also reports what the profiles would have chosen.
+      // -v also lists the profile settings that flags and the environment override.
       const needsProfiles = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
       return open(await findService(needsProfiles ? await config.read() : NO_PROFILES, parts));
     },
@@ -153,23 +153,23 @@ function createStatePaths(
   flag: string | undefined,
 ): Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePath'> {
   async function stateLocation() {
-    const location = await import('../state/state-file.ts');
-    return location.stateLocation({ flag, env, platform, home });
+    const stateFile = await import('../state/state-file.ts');
+    return stateFile.stateLocation({ flag, env, platform, home });
   }
   return {
     stateLocation,
     statePath: async () => (await stateLocation()).path,
     async privateDirectory() {
-      const location = await import('../state/state-file.ts');
-      const byDefault = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
-      return dirname(location.stateLocation(byDefault).path);
+      const stateFile = await import('../state/state-file.ts');
+      const defaults = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
+      return dirname(stateFile.stateLocation(defaults).path);
     },
   };
 }
 
 /**
- * Assembles a command's context. Reads and connects nothing until asked to.
- * The caller calls `close` when the command has ended.
+ * Creates a command's context. Reads no file and opens no connection until the command needs one.
+ * The caller must call `close` when the command ends.
  */
 export function createContext(
   deps: RuntimeDeps,

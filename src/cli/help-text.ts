@@ -5,15 +5,15 @@ import { HELP_TOPICS, type HelpTopic } from './help-topics.ts';
 import type { Sink } from './io.ts';
 import { COMMANDS, GROUPS } from './registry.ts';
 
-/** A link from one topic to another. */
+/** Matches a link from one topic to another. */
 const TOPIC_LINK = /\[([^\]]+)\]\(([\w-]+)\.md\)/g;
 
-/** The relative path is the same in the source tree and from dist/chunks, because the build copies the topics to dist/help. */
+/** The relative path also works from dist/chunks, because the build copies the topics to dist/help. */
 function topicFile({ name }: HelpTopic): URL {
   return new URL(`../help/${name}.md`, import.meta.url);
 }
 
-/** A Markdown section with the commands of the group that has the topic's name; empty if there is no such group. */
+/** Returns a Markdown section that lists the commands of the group named like the topic, or '' if no group is. */
 function listCommandsOf({ name }: HelpTopic): string {
   const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${name} `));
   if (commands.length === 0) return '';
@@ -23,7 +23,7 @@ function listCommandsOf({ name }: HelpTopic): string {
 
 /**
  * Formats a help topic for `stdout`: rendered and wrapped in a terminal, plain Markdown elsewhere.
- * A topic named after a group of commands starts with the list of these commands.
+ * If a command group has the topic's name, the list of its commands follows the title.
  */
 export async function formatTopic(topic: HelpTopic, stdout: Sink, color: boolean): Promise<string> {
   const markdown = (await readFile(topicFile(topic), 'utf8')).replace(TOPIC_LINK, '$1 (`partnerctl help $2`)');
@@ -36,7 +36,7 @@ export async function formatTopic(topic: HelpTopic, stdout: Sink, color: boolean
   return `${await renderMarkdown(text, style, stdout.columns)}\n`;
 }
 
-/** The error of `partnerctl help` for arguments that name neither a topic nor a command, with the most similar name. */
+/** Creates the error of `partnerctl help` for an unknown topic or command. It suggests the most similar name. */
 export function unknownTopicError(args: readonly string[]): UsageError {
   const typed = args.join(' ');
   const names = [

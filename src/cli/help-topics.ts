@@ -2,7 +2,7 @@
 export interface HelpTopic {
   readonly name: string;
   readonly summary: string;
-  /** The first words of the commands whose help refers to the topic. */
+  /** The commands and command groups whose help refers to the topic. */
   readonly commands: readonly string[];
 }
 
@@ -27,12 +27,12 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'development', summary: 'Work on the code of partnerctl', commands: [] },
 ];
 
-/** @returns the topic that `partnerctl help` was called with; undefined if the arguments name none */
+/** Finds the topic that the arguments of `partnerctl help` name. @returns undefined if there is none */
 export function findTopic(args: readonly string[]): HelpTopic | undefined {
   return args.length === 1 ? HELP_TOPICS.find(({ name }) => name === args[0]) : undefined;
 }
 
-/** The section of the root help that lists all topics. */
+/** Formats the section of the root help that lists all topics. */
 export function formatTopicList(): string {
   const width = Math.max(...HELP_TOPICS.map(({ name }) => name.length));
   const lines = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
@@ -40,8 +40,9 @@ export function formatTopicList(): string {
 }
 
 /**
- * The section at the end of a command's help that lists its topics; empty if it has none.
- * @param group the command's first word
+ * Formats the section at the end of a command's help that lists its topics.
+ * @param group the command's group, or the command itself if it has none
+ * @returns '' if the command has no topics
  */
 export function formatTopicsFor(group: string): string {
   const lines = HELP_TOPICS.filter(({ commands }) => commands.includes(group)).map(

@@ -2,22 +2,22 @@ import { open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { InputError, UsageError } from '../errors.ts';
 
-/** Where a text comes from. */
+/** The source of a text: an argument, standard input, or a file. */
 export type TextSource =
   | { readonly from: 'argument'; readonly text: string }
   | { readonly from: 'stdin' }
   | { readonly from: 'file'; readonly path: string };
 
-/** What Node replaces bytes of an argument with that are not UTF-8. */
+/** Node decodes invalid UTF-8 in an argument to this character. */
 const REPLACEMENT_CHARACTER = '\ufffd';
 
-/** Keeps a wrong file or an endless stream out of memory; no text for an agent is that long. */
+/** Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. */
 const MAX_TEXT_MIB = 16;
 
 /**
- * Standard input can be read only once.
- * @param what it is read for, such as `message`
- * @throws UsageError if the token is read from it, too
+ * Checks that the token does not come from standard input, which can be read only once.
+ * @param what the data that the command reads from standard input, such as `message`
+ * @throws UsageError if the token comes from standard input too
  */
 export function refuseTokenOnStdin({ tokenFile }: { readonly tokenFile?: string | undefined }, what: string): void {
   if (tokenFile === '-') throw new UsageError(`Standard input cannot be both the ${what} and the token.`);
@@ -25,7 +25,7 @@ export function refuseTokenOnStdin({ tokenFile }: { readonly tokenFile?: string 
 
 /**
  * Reads standard input chunk by chunk.
- * @throws the signal's reason when that aborts
+ * @throws the signal's reason when the signal aborts
  */
 export async function* readStdin(stdin: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
   signal.throwIfAborted();
@@ -37,7 +37,7 @@ export async function* readStdin(stdin: Readable, signal: AbortSignal): AsyncGen
   }
 }
 
-/** Reads a file chunk by chunk, and closes it when the caller stops. */
+/** Reads a file chunk by chunk. Closes it at the end, or when the caller stops early. */
 export async function* readFileChunks(path: string): AsyncGenerator<Buffer> {
   const file = await open(path);
   try {
@@ -63,7 +63,7 @@ export async function readAtMost(
   return Buffer.concat(parts);
 }
 
-/** The reason why a file or directory cannot be read, as a clause without a full stop. */
+/** Describes why a file or directory cannot be read, as a clause without a period. */
 export function describeFileError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'there is no such file or directory';
@@ -75,10 +75,10 @@ export function describeFileError(error: unknown): string {
 }
 
 /**
- * Checks a text from the command line.
- * @param name starts the error message: `The text`
- * @param alternative another way to give the text: `with --file <path>`
- * @throws UsageError if Node may have replaced bytes that are not UTF-8
+ * Checks a text argument for invalid UTF-8.
+ * @param name the subject of the error message: `The text`
+ * @param alternative another way to pass the text, for the hint: `with --file <path>`
+ * @throws UsageError if the text contains U+FFFD, which may stand for invalid UTF-8
  */
 export function textFromArgument(name: string, text: string, alternative: string): TextSource {
   if (!text.includes(REPLACEMENT_CHARACTER)) return { from: 'argument', text };
@@ -87,7 +87,7 @@ export function textFromArgument(name: string, text: string, alternative: string
   });
 }
 
-/** Interprets the value of a flag as `<text|@file|->`. @throws UsageError for `@` alone, and text that is not UTF-8 */
+/** Parses a flag value of the form `<text|@file|->`. @throws UsageError for `@` alone or text that is not UTF-8 */
 export function parseTextArgument(flag: string, text: string): TextSource {
   if (text === '-') return { from: 'stdin' };
   if (!text.startsWith('@')) return textFromArgument(flag, text, 'as @<file>, or as - for standard input');
@@ -103,7 +103,7 @@ async function decodeText(name: string, source: string, chunks: AsyncIterable<Bu
   const bytes = await readAtMost(MAX_TEXT_MIB * 1024 * 1024, chunks);
   if (!bytes) throw unreadable(name, source, `it is larger than ${MAX_TEXT_MIB} MiB`);
   try {
-    // A byte order mark is kept: the text is sent as it is.
+    // ignoreBOM keeps a byte order mark: the text is sent unchanged.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw unreadable(name, source, 'it is not UTF-8 text');
@@ -119,10 +119,10 @@ async function readTextFile(name: string, path: string): Promise<string> {
 }
 
 /**
- * Reads a text byte for byte, whatever its line endings.
- * @param name starts the error messages: `The message`
- * @param signal ends the wait for standard input
- * @throws InputError if it cannot be read, is not UTF-8, or is empty; the signal's reason
+ * Reads a text. Does not change its line endings.
+ * @param name the subject of the error messages: `The message`
+ * @param signal cancels reading from standard input
+ * @throws InputError if the text cannot be read, is not UTF-8, or is empty; the signal's reason if the signal aborts
  */
 export async function readText(
   source: TextSource,

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** An output stream. `write` resolves when the reader can take more, and rejects with EPIPE if the reader is gone. */
+/** An output stream. `write` resolves when the stream accepts more, and rejects with EPIPE if the reader is gone. */
 export interface Sink {
   write(text: string): Promise<void>;
   readonly isTTY: boolean;
@@ -16,7 +16,7 @@ export interface Io {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A sink with another `write`. Its width follows the original, even after the window is resized. */
+/** Returns a sink with a different `write`. Its width follows the original sink's, even after a resize. */
 export function withWrite(write: Sink['write'], sink: Sink): Sink {
   return {
     write,
@@ -29,7 +29,7 @@ export function withWrite(write: Sink['write'], sink: Sink): Sink {
   };
 }
 
-/** An `Io` that calls `stdin` on first use: opening standard input takes time. */
+/** Creates an `Io` that opens standard input only when it is used, which saves start-up time. */
 export function lazyIo(stdin: () => Io['stdin'], stdout: Sink, stderr: Sink): Io {
   return {
     get stdin() {

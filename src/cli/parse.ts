@@ -15,7 +15,7 @@ export interface ParsedCommand {
   readonly globals: Args;
 }
 
-/** What the arguments ask for: a command, a help topic, or a text (help or the version) to print. */
+/** A parsed command line: a command to run, a help topic to show, or a text to print (help or the version). */
 export type ParseResult =
   | ParsedCommand
   | { readonly kind: 'topic'; readonly topic: HelpTopic }
@@ -23,11 +23,11 @@ export type ParseResult =
 
 export interface ParseOptions {
   readonly version: string;
-  /** The width of help in columns. */
+  /** The width to wrap help at, in columns. */
   readonly columns: number;
 }
 
-/** The global flags that take a value, in every spelling. */
+/** The global flags that take a value, in both long and short form. */
 const FLAGS_WITH_VALUE = new Set(
   GLOBAL_FLAGS.filter(({ usage }) => usage.includes('<')).flatMap(({ usage }) => usage.match(/--?[\w-]+/g) ?? []),
 );
@@ -39,7 +39,7 @@ function takesNextArgument(flag: string): boolean {
   return letters.findIndex((letter) => FLAGS_WITH_VALUE.has(`-${letter}`)) === letters.length - 1;
 }
 
-/** The arguments before `--` that are neither global flags nor their values: a command begins with them. */
+/** Returns the arguments before `--` that are not flags or values of global flags. They start with the command path. */
 function operandsOf(argv: readonly string[]): string[] {
   const operands: string[] = [];
   for (let index = 0; index < argv.length; index += 1) {
@@ -51,7 +51,7 @@ function operandsOf(argv: readonly string[]): string[] {
   return operands;
 }
 
-/** Whether the arguments begin a command: `spaces` as well as `spaces list`. */
+/** Whether the arguments start with a command or a group: `spaces` as well as `spaces list`. */
 function beginsCommand(argv: readonly string[]): boolean {
   const operands = operandsOf(argv);
   return COMMANDS.some(({ commandPath }) =>
@@ -67,7 +67,7 @@ async function selectCommand(argv: readonly string[]): Promise<SelectedCommand |
   return entry && { entry, command: (await entry.load()).default };
 }
 
-/** Refuses --token by name, before an error message can repeat its value. @throws UsageError */
+/** Rejects --token before commander does, because commander's message could repeat the token. @throws UsageError */
 function refuseTokenFlag(argv: readonly string[]): void {
   const end = argv.indexOf('--');
   const own = end === -1 ? argv : argv.slice(0, end);
@@ -83,7 +83,7 @@ function helpHint(commandPath: string, what: string): string {
   return `Run \`${['partnerctl', commandPath, '--help'].filter((part) => part !== '').join(' ')}\` for ${what}.`;
 }
 
-/** Translates commander's error. */
+/** Converts commander's error to a UsageError. */
 function toUsageError(
   error: CommanderError,
   argv: readonly string[],
@@ -118,21 +118,23 @@ function commandMissing(argv: readonly string[]): UsageError {
 /**
  * Parses the command line.
  * @param typed the arguments, without node and the script
- * @throws UsageError, with a suggestion if a known name is similar
+ * @throws UsageError, with a suggestion if an existing name is similar
  */
 export async function parse(typed: readonly string[], { version, columns }: ParseOptions): Promise<ParseResult> {
   refuseTokenFlag(typed);
-  let asked = typed;
+  let requested = typed;
   if (typed[0] === 'help') {
     const operands = operandsOf(typed.slice(1));
     const topic = findTopic(operands);
     if (topic) return { kind: 'topic', topic };
     if (!beginsCommand(operands)) throw (await import('./help-text.ts')).unknownTopicError(operands);
-    // Commander's own `help` looks only one level deep.
-    asked = [...typed.slice(1), '--help'];
+    // Commander's own `help` command finds only top-level commands.
+    requested = [...typed.slice(1), '--help'];
   }
-  // --help would hide that the command is unknown.
-  const argv = beginsCommand(asked) ? asked : asked.filter((argument) => argument !== '--help' && argument !== '-h');
+  // For an unknown command, commander reports the error only without --help.
+  const argv = beginsCommand(requested)
+    ? requested
+    : requested.filter((argument) => argument !== '--help' && argument !== '-h');
   const selected = await selectCommand(argv);
   const printed: string[] = [];
   const found: ParsedCommand[] = [];

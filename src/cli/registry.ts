@@ -3,7 +3,7 @@ import type { Command, FlagSpec } from './command.ts';
 
 /** A command whose code is not loaded yet. */
 export interface CommandEntry {
-  /** The words that call it, such as `chat send`. */
+  /** The command's full name, such as `chat send`. */
   readonly commandPath: string;
   readonly summary: string;
   readonly load: () => Promise<{ readonly default: Command }>;
@@ -13,7 +13,7 @@ function entry(commandPath: string, summary: string, load: CommandEntry['load'])
   return { commandPath, summary, load };
 }
 
-/** Every command, in the order of help. */
+/** All commands, in the order that help lists them. */
 export const COMMANDS: readonly CommandEntry[] = [
   entry('login', 'Store a service and its token in a profile', () => import('../commands/login.ts')),
   entry('logout', 'Remove the token from a profile', () => import('../commands/logout.ts')),
@@ -58,7 +58,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry('sandbox run', 'Run a command against a temporary sandbox', () => import('../commands/sandbox/run.ts')),
 ];
 
-/** Groups of commands: the shared first word, and a summary. */
+/** The command groups: name and summary. */
 export const GROUPS: Readonly<Record<string, string>> = {
   profile: 'Named services and tokens',
   spaces: 'Customer workspaces',

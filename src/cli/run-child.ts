@@ -10,9 +10,9 @@ function startFailure(file: string, error: Error): Error {
 }
 
 /**
- * Runs a command with our own input and output until it ends, and passes our signals on to it.
+ * Runs a child process that shares our stdin, stdout, and stderr, and forwards our signals to it.
  * @returns its exit code, or 128 plus the number of the signal that ended it, as in a shell
- * @throws UsageError when there is no such command, InterruptedError when a signal arrived before it was started
+ * @throws UsageError if the command does not exist; InterruptedError if a signal arrives before the child starts
  */
 export async function runChild(
   { io, signals }: Pick<Context, 'io' | 'signals'>,
@@ -21,11 +21,11 @@ export async function runChild(
   env: Environment,
 ): Promise<number> {
   const { spawn } = await import('node:child_process');
-  // A signal during the preparations was meant for the command, too.
+  // Do not start the child if a signal arrived during the setup.
   signals.interrupt.throwIfAborted();
   const child = spawn(file, args, { stdio: 'inherit', env });
   const release = signals.takeOver((signal) => {
-    // A terminal sends Ctrl-C to the child as well, and many commands take two as "quit at once".
+    // The terminal also sends Ctrl-C to the child. Many programs treat a second one as "quit immediately".
     if (signal !== 'SIGINT' || io.stdin.isTTY !== true) child.kill(signal);
   });
   try {

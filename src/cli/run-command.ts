@@ -10,7 +10,7 @@ import { createContext, type RuntimeDeps } from './create-context.ts';
 import { lazyIo } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
 
-/** Whether a spinner can be drawn: a terminal without a window, as in a container, reports 0 columns. */
+/** Whether a spinner fits: a terminal without a window, as in a container, reports 0 columns. */
 function hasWidth(terminal: NodeJS.WritableStream): boolean {
   return !('columns' in terminal) || terminal.columns !== 0;
 }
@@ -18,7 +18,7 @@ function hasWidth(terminal: NodeJS.WritableStream): boolean {
 /** @throws UsageError for an unknown format in PARTNER_OUTPUT */
 function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): OutputFormat {
   const chosen = flags.output ?? (env.PARTNER_OUTPUT || (io.stdout.isTTY ? 'table' : 'tsv'));
-  const format = OUTPUT_FORMATS.find((known) => known === chosen);
+  const format = OUTPUT_FORMATS.find((candidate) => candidate === chosen);
   if (format) return format;
   throw new UsageError(`PARTNER_OUTPUT is ${JSON.stringify(chosen)}, which is not an output format.`, {
     hint: `Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
@@ -32,9 +32,9 @@ function failureOf(result: CommandResult): PartnerctlError | undefined {
 
 /**
  * Runs a command and writes its result.
- * @param secrets texts to redact; the tokens that the command reads are added to it
+ * @param secrets texts to redact; the function adds every token that the command reads
  * @returns the exit code
- * @throws whatever the command fails with
+ * @throws the error that ends the command
  */
 export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, secrets: Set<string>): Promise<number> {
   const { io, env, clock, terminal } = deps;
@@ -66,7 +66,7 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, secre
     try {
       await render(result, { format, query: flags.query, color, quiet: flags.quiet }, { stdout, stderr, redact });
     } catch (error) {
-      // A reader that has left does not change how the work ended.
+      // The exit code reports the command's outcome, even if the reader is gone.
       if (!isReaderGone(error)) throw error;
     }
     progress.stop();

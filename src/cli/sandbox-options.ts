@@ -36,7 +36,7 @@ export function parseSandboxOptions(args: Args): SandboxInput {
 
 /**
  * Reads and parses a file that a flag names.
- * @throws InputError that says what is wrong with it
+ * @throws InputError that describes the problem
  */
 async function readOptionFile<T>(path: string, content: string, hint: string, parse: (text: string) => T): Promise<T> {
   try {
@@ -64,7 +64,7 @@ async function readScript(path: string): Promise<Script> {
 }
 
 /**
- * Starts a sandbox as the flags say.
+ * Starts a sandbox with the options from the flags.
  * @throws InputError for an unusable fault or script file, LocalError when the sandbox cannot start
  */
 export async function startFromOptions({ dataDir, faultsFile, scriptFile, port }: SandboxInput): Promise<Sandbox> {

@@ -13,7 +13,7 @@ import { CredentialsError } from '../errors.ts';
 import type { Environment, Io } from './io.ts';
 import { createTracer, type TraceOutput } from './trace.ts';
 
-/** What a connection needs from the context. */
+/** The parts of the context that a connection needs. */
 export interface ServiceParts {
   readonly flags: GlobalFlags;
   readonly env: Environment;
@@ -21,15 +21,15 @@ export interface ServiceParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly interrupt: AbortSignal;
-  /** Aborted by Ctrl-C and by the deadline. */
+  /** Aborts on Ctrl-C and at the deadline. */
   readonly ended: AbortSignal;
   readonly userAgent: string;
   /** The command's deadline in milliseconds since the epoch. */
   readonly deadline: number | undefined;
-  /** Writes a line for people to stderr. */
+  /** Writes a human-readable line to stderr. */
   readonly say: (text: string) => Promise<void>;
   readonly show: (traced: TraceOutput) => void;
-  /** Takes secrets out of a text. */
+  /** Replaces secrets in a text. */
   readonly redact: (text: string) => string;
 }
 
@@ -40,7 +40,7 @@ export interface ServiceAccess {
   readonly tokenOrigin?: TokenOrigin | undefined;
 }
 
-/** Creates the client for a service. The caller closes the transport. */
+/** Creates a client for a service. The caller must close the transport. */
 export function connect(access: ServiceAccess, parts: ServiceParts): { http: Http; transport: Transport } {
   const { flags, env, clock, random, interrupt, userAgent, deadline, show, redact } = parts;
   const { baseUrl } = access;
@@ -63,8 +63,9 @@ export function connect(access: ServiceAccess, parts: ServiceParts): { http: Htt
 }
 
 /**
- * Finds the service and the token that the flags, the environment, and the profiles name.
- * @throws UsageError if no service is configured; CredentialsError if no token is, or if it must not go to that service
+ * Determines the service and the token from the flags, the environment, and the profiles.
+ * @throws UsageError if no service is configured; CredentialsError if no token is, or if the token is for another
+ * service
  */
 export async function findService(profiles: Profiles, parts: ServiceParts): Promise<ServiceAccess> {
   const { flags, env, io, ended, say } = parts;
@@ -79,7 +80,7 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
   return { baseUrl: baseUrl.value, token, tokenOrigin: describeTokenOrigin(settings, profiles) };
 }
 
-/** Keeps a token that is stored in a profile from going to another service than the profile's. */
+/** Prevents sending a profile's token to a service other than the profile's own. @throws CredentialsError */
 async function guardStoredToken(settings: ServiceSettings, profiles: Profiles, parts: ServiceParts): Promise<void> {
   const home = crossServiceToken(settings, profiles);
   if (home === undefined) return;
@@ -94,7 +95,7 @@ async function guardStoredToken(settings: ServiceSettings, profiles: Profiles, p
   if (!parts.flags.quiet) await parts.say(`note: ${why}`);
 }
 
-/** Says where the token comes from and how to replace it. */
+/** Describes where the token comes from and how to replace it. */
 function describeTokenOrigin({ token, profile }: ServiceSettings, profiles: Profiles): TokenOrigin | undefined {
   if (!token) return undefined;
   const { from } = token;

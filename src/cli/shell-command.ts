@@ -1,12 +1,13 @@
 import type { GlobalFlags } from '../config/flags.ts';
 
-/** Quotes an argument for a POSIX shell, where needed. */
+/** Quotes an argument for a POSIX shell if it needs quotes. */
 function quote(argument: string): string {
   return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * A partnerctl command line to paste into a shell, with the given global flags that choose the service and the state file.
+ * Formats a partnerctl command line to paste into a shell. Includes the global flags that select the service and the
+ * state file.
  * @param operands the last arguments; they may start with `-`
  */
 export function shellCommand(
@@ -15,8 +16,8 @@ export function shellCommand(
   operands: readonly string[] = [],
 ): string {
   const flags = { '--profile': profile, '--base-url': baseUrl, '--token-file': tokenFile, '--state': state };
-  const given = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  const globalArgs = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
   const needsSeparator = operands.some((operand) => /^-./.test(operand));
-  const all = ['partnerctl', ...args, ...given, ...(needsSeparator ? ['--'] : []), ...operands];
+  const all = ['partnerctl', ...args, ...globalArgs, ...(needsSeparator ? ['--'] : []), ...operands];
   return all.map(quote).join(' ');
 }

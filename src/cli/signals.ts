@@ -7,7 +7,7 @@ export interface SignalSource {
   exit(code: number): never;
 }
 
-/** Listens for Ctrl-C and SIGTERM: the first one asks the command to end, a second one exits at once. */
+/** Listens for Ctrl-C and SIGTERM: the first signal aborts `interrupt`, the second one exits immediately. */
 export function createSignals(source: SignalSource): Signals {
   const controller = new AbortController();
   let owner: ((signal: TerminationSignal) => void) | undefined;

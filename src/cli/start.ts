@@ -6,7 +6,7 @@ import type { Signals } from './context.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
 
-/** The width that the build renders help.txt for: that of a pipe, and of most terminals. */
+/** The width of the help.txt that the build renders. Pipes and most terminals have this width. */
 const PRERENDERED_COLUMNS = 80;
 
 function readPrerenderedHelp(): string | undefined {
@@ -17,8 +17,8 @@ function readPrerenderedHelp(): string | undefined {
   }
 }
 
-/** The output of --version and --help, without loading the program; undefined for anything else. */
-function fastAnswer(argv: readonly string[], columns: number): string | undefined {
+/** Returns the output of --version or --help without loading the program, or undefined for other arguments. */
+function fastOutput(argv: readonly string[], columns: number): string | undefined {
   if (argv.length !== 1) return undefined;
   if (argv[0] === '--version') return `${pkg.version}\n`;
   return argv[0] === '--help' && columns === PRERENDERED_COLUMNS ? readPrerenderedHelp() : undefined;
@@ -26,9 +26,9 @@ function fastAnswer(argv: readonly string[], columns: number): string | undefine
 
 async function run(argv: readonly string[]): Promise<number> {
   const stdout = streamSink(process.stdout);
-  const answer = fastAnswer(argv, stdout.columns);
-  if (answer !== undefined) {
-    await stdout.write(answer).catch(() => undefined);
+  const output = fastOutput(argv, stdout.columns);
+  if (output !== undefined) {
+    await stdout.write(output).catch(() => undefined);
     return 0;
   }
   const { main } = await import('../main.ts');
@@ -44,7 +44,7 @@ async function run(argv: readonly string[]): Promise<number> {
     },
     platform: process.platform,
     get home() {
-      // node:os costs start-up time.
+      // Loading node:os slows down start-up.
       return process.env.HOME || process.getBuiltinModule('node:os').homedir();
     },
     version: pkg.version,
@@ -54,7 +54,7 @@ async function run(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** Prints the stack of a crash without its message, which could hold a secret. */
+/** Prints the stack trace of a crash, but not the error message, which could contain a secret. */
 function reportCrash(error: unknown): never {
   const name = error instanceof Error ? error.name : 'an unknown error';
   const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
@@ -62,7 +62,7 @@ function reportCrash(error: unknown): never {
   process.exit(1);
 }
 
-/** Runs the program in this process, and exits once all output is written. */
+/** Runs the program in this process, and exits after all output is written. */
 export async function runProcess(): Promise<void> {
   process.on('uncaughtException', reportCrash);
   const code = await run(process.argv.slice(2));

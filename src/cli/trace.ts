@@ -5,7 +5,7 @@ export type TraceLevel = 'silent' | 'verbose' | 'debug';
 
 export interface TraceOutput {
   readonly lines: readonly string[];
-  /** The detail to show with the spinner. */
+  /** The detail to show next to the spinner; '' removes the current one. */
   readonly progress?: string;
 }
 
@@ -33,8 +33,8 @@ function outcome(event: Extract<TraceEvent, { kind: 'result' }>): string {
 }
 
 /**
- * Creates a function from an event to what -v (a line per request) and --debug (headers and bodies, too) show of it. Pure.
- * @param redact redacts a body before it is shortened, which could cut a secret in half
+ * Creates a function that formats trace events: with -v a line per request, with --debug also headers and bodies. Pure.
+ * @param redact redacts a body before it is shortened, because shortening could cut a secret in half
  */
 export function createTracer(level: TraceLevel, redact: (text: string) => string): (event: TraceEvent) => TraceOutput {
   return (event) => {
@@ -43,7 +43,7 @@ export function createTracer(level: TraceLevel, redact: (text: string) => string
       return { lines: level === 'silent' ? [] : [`* ${text}`], progress: text };
     }
     if (event.kind === 'request') {
-      // An empty detail ends that of a wait.
+      // An empty detail removes the one that a wait has set.
       if (level !== 'debug') return { lines: [], progress: '' };
       const { request } = event;
       return {

@@ -7,9 +7,10 @@ export function isLoopback(url: URL): boolean {
 }
 
 /**
- * Checks a base URL and normalizes it, without a trailing slash.
- * @param from the setting it came from, for error messages
- * @throws UsageError unless it is a URL without credentials or query that ends in `/v1`, and https except on loopback
+ * Validates a base URL and removes trailing slashes.
+ * @param from the setting that contains the URL, for error messages
+ * @throws UsageError unless the URL ends in `/v1`, has no credentials, query, or fragment, and uses https (or is
+ * loopback)
  */
 export function parseBaseUrl(text: string, from: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

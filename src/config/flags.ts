@@ -1,6 +1,6 @@
 import type { Args } from '../cli/command.ts';
 
-/** The global flags as typed; what is absent was not given. */
+/** The parsed global flags. A flag that is not set is absent. */
 export interface GlobalFlags {
   readonly profile?: string;
   readonly baseUrl?: string;
@@ -11,7 +11,7 @@ export interface GlobalFlags {
   readonly verbose: boolean;
   readonly debug: boolean;
   readonly color: string;
-  /** False with --no-input: ask no questions. */
+  /** Whether questions are allowed: false with --no-input. */
   readonly input: boolean;
   /** The time limit of the whole command in milliseconds. */
   readonly timeoutMs?: number;

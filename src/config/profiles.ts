@@ -12,7 +12,7 @@ export interface Profile {
 }
 
 export interface Profiles {
-  /** The profile to use where none is named. */
+  /** The profile to use if no setting names one. */
   readonly current: string;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
@@ -24,8 +24,8 @@ export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
 const FILE_NAME = 'config';
 
 /**
- * The directory of the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else `~/.config/partnerctl`
- * (`%APPDATA%\partnerctl` on Windows). Pure.
+ * Returns the directory that holds the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else
+ * `~/.config/partnerctl` (`%APPDATA%\partnerctl` on Windows). Pure.
  */
 export function configDirectory(env: Environment, platform: NodeJS.Platform, home: string): string {
   if (env.PARTNER_CONFIG_DIR) return env.PARTNER_CONFIG_DIR;
@@ -34,7 +34,7 @@ export function configDirectory(env: Environment, platform: NodeJS.Platform, hom
   return join(home, '.config', 'partnerctl');
 }
 
-/** The file of the profiles. */
+/** Returns the path of the profiles file. */
 export function profilesPath(directory: string): string {
   return join(directory, `${FILE_NAME}.json`);
 }
@@ -45,8 +45,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function parseProfile(value: unknown): Profile | undefined {
   if (!isRecord(value)) return undefined;
-  const known = ['base_url', 'token', 'token_command'] as const;
-  return Object.fromEntries(known.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
+  const keys = ['base_url', 'token', 'token_command'] as const;
+  return Object.fromEntries(keys.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
 }
 
 function parseProfiles(text: string): Profiles | undefined {
@@ -68,8 +68,8 @@ function parseProfiles(text: string): Profiles | undefined {
 }
 
 /**
- * Reads the profiles, without the library that writes them: every command pays for this.
- * @returns no profiles if there is no file
+ * Reads the profiles. Does not load the library that writes them, because it slows down start-up.
+ * @returns `NO_PROFILES` if the file does not exist
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
 export async function readProfiles(directory: string): Promise<Profiles> {
@@ -89,21 +89,21 @@ export async function readProfiles(directory: string): Promise<Profiles> {
   });
 }
 
-/** Replaces the file of the profiles atomically. Only its owner can read it. @throws LocalError */
+/** Replaces the profiles file atomically. Only its owner can read the file. @throws LocalError */
 export async function writeProfiles(directory: string, profiles: Profiles): Promise<void> {
   const { default: Conf } = await import('conf');
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const conf = new Conf({ cwd: directory, configName: FILE_NAME, fileExtension: 'json', configFileMode: 0o600 });
     conf.store = { current: profiles.current, profiles: profiles.profiles };
-    // conf keeps the mode of a file that exists.
+    // conf does not change the mode of an existing file.
     await chmod(profilesPath(directory), 0o600);
   } catch (error) {
     throw new LocalError(`The profiles in ${directory} cannot be written.`, { why: String(error), cause: error });
   }
 }
 
-/** Whether other users can read the file of the profiles. Always false on Windows, which has no such modes. */
+/** Whether other users can access the profiles file. Always false on Windows, which has no POSIX file modes. */
 export async function isReadableByOthers(directory: string, platform: NodeJS.Platform): Promise<boolean> {
   if (platform === 'win32') return false;
   try {
@@ -113,7 +113,7 @@ export async function isReadableByOthers(directory: string, platform: NodeJS.Pla
   }
 }
 
-/** Replaces a profile, or removes it if `profile` is undefined. Pure. */
+/** Returns the profiles with one added, replaced, or (if `profile` is undefined) removed. Pure. */
 export function withProfile(profiles: Profiles, name: string, profile: Profile | undefined): Profiles {
   const others = Object.entries(profiles.profiles).filter(([other]) => other !== name);
   const entries = profile === undefined ? others : [...others, [name, profile] as const];
@@ -130,7 +130,7 @@ export function findProfile(stored: Profiles, name: string): Profile {
   });
 }
 
-/** How a profile provides its token, to show in place of the token. */
+/** Returns how a profile provides its token, for display in place of the token. */
 export function tokenKind({ token, token_command }: Profile): 'stored' | 'command' | 'none' {
   if (token_command !== undefined) return 'command';
   return token === undefined ? 'none' : 'stored';

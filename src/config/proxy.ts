@@ -4,22 +4,22 @@ import { isLoopback } from './base-url.ts';
 
 export interface ProxySettings {
   readonly url: string;
-  /** The hosts that are reached without it, in the format of NO_PROXY. */
+  /** The hosts to connect to without the proxy, in the format of NO_PROXY. */
   readonly noProxy: string;
-  /** The environment variable that names it. */
+  /** The environment variable that names the proxy. */
   readonly from: string;
 }
 
 /**
- * The proxy through which an https service is reached; a service on this machine is never asked through one. Pure.
- * @returns undefined where there is none
- * @throws UsageError for what is no address of a proxy; the message does not hold it, because it may hold a password
+ * Returns the proxy for an https service. Pure.
+ * @returns undefined if no proxy is configured, and for plain http or a service on this machine
+ * @throws UsageError for an invalid proxy URL; the message omits the URL, which may contain a password
  */
 export function proxyFor(baseUrl: string, env: Environment): ProxySettings | undefined {
   const name = env.HTTPS_PROXY ? 'HTTPS_PROXY' : 'https_proxy';
-  const given = env[name];
-  if (!given || !baseUrl.startsWith('https:') || isLoopback(new URL(baseUrl))) return undefined;
-  const url = given.includes('://') ? given : `http://${given}`;
+  const address = env[name];
+  if (!address || !baseUrl.startsWith('https:') || isLoopback(new URL(baseUrl))) return undefined;
+  const url = address.includes('://') ? address : `http://${address}`;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`${name} is not the address of an http proxy.`, {
       hint: 'It looks like http://proxy.example.com:3128.',

@@ -4,7 +4,7 @@ import { parseBaseUrl } from './base-url.ts';
 import type { GlobalFlags } from './flags.ts';
 import type { Profile, Profiles } from './profiles.ts';
 
-/** A value and the setting it came from: `--base-url`, `PARTNER_BASE_URL`, `profile acme`. */
+/** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile acme`. */
 export interface Sourced<Value> {
   readonly value: Value;
   readonly from: string;
@@ -19,11 +19,11 @@ export interface ServiceSettings {
   readonly profile: Sourced<string>;
   readonly baseUrl: Sourced<string>;
   readonly token: TokenSource | undefined;
-  /** The settings that another one overrides, for -v: `the base URL from --base-url overrides PARTNER_BASE_URL`. */
+  /** One line for each overridden setting, for -v: `the base URL from --base-url overrides PARTNER_BASE_URL`. */
   readonly shadowed: readonly string[];
 }
 
-/** The name of the active profile. */
+/** Returns the name of the active profile. */
 export function resolveProfileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
@@ -34,11 +34,11 @@ function selectProfile(name: Sourced<string>, profiles: Profiles): Profile {
   const profile = Object.hasOwn(profiles.profiles, name.value) ? profiles.profiles[name.value] : undefined;
   if (profile) return profile;
   if (name.from === 'the current profile') return {};
-  const known = Object.keys(profiles.profiles);
+  const names = Object.keys(profiles.profiles);
   throw new UsageError(`There is no profile ${JSON.stringify(name.value)} (from ${name.from}).`, {
     hint:
-      known.length > 0
-        ? `Use one of: ${known.join(', ')}.`
+      names.length > 0
+        ? `Use one of: ${names.join(', ')}.`
         : `Create it with \`partnerctl login --profile ${name.value}\`.`,
   });
 }
@@ -66,7 +66,7 @@ function describeShadowed(what: string, candidates: readonly { readonly from: st
   return used ? shadowed.map(({ from }) => `the ${what} from ${used.from} overrides ${from}`) : [];
 }
 
-/** Whether flags and environment alone choose the service and the token, so that no profile matters. */
+/** Whether the flags and the environment determine both the service and the token, without a profile. */
 export function namesServiceAndToken(flags: GlobalFlags, env: Environment): boolean {
   const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
   const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
@@ -75,7 +75,7 @@ export function namesServiceAndToken(flags: GlobalFlags, env: Environment): bool
 }
 
 /**
- * The base URL that `resolveService` would choose.
+ * Returns the base URL that `resolveService` would return.
  * @returns undefined if none is configured
  * @throws UsageError for an unknown profile or an invalid URL
  */
@@ -86,9 +86,9 @@ export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: P
 }
 
 /**
- * Chooses the service and where its token comes from: a flag overrides the environment, the environment the profile.
- * Pure; `fetchToken` gets the token itself.
- * @throws UsageError for an unknown profile, and for a missing or invalid base URL
+ * Determines the service and the source of its token. Flags override the environment, which overrides the profile.
+ * Pure; `fetchToken` reads the token.
+ * @throws UsageError for an unknown profile or a missing or invalid base URL
  */
 export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {
   const profile = resolveProfileName(flags, env, profiles);
@@ -110,8 +110,8 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
 }
 
 /**
- * Detects a profile's token that would go to another service than the profile's own.
- * @returns the profile's own base URL in that case, else undefined
+ * Detects that a profile's token would be sent to a service other than the profile's own.
+ * @returns the profile's own base URL in that case, otherwise undefined
  */
 export function crossServiceToken(settings: ServiceSettings, profiles: Profiles): string | undefined {
   const { profile, baseUrl, token } = settings;

@@ -7,9 +7,9 @@ import type { TokenSource } from './settings.ts';
 const MAX_TOKEN_BYTES = 16 * 1024;
 
 /**
- * Checks that a token fits in a header: printable ASCII without spaces.
+ * Checks that a token is a valid header value: printable ASCII without spaces.
  * @returns the token without surrounding whitespace
- * @throws CredentialsError that does not contain the token
+ * @throws CredentialsError; its message does not contain the token
  */
 export function checkToken(text: string, from: string): string {
   const token = text.trim();
@@ -26,7 +26,7 @@ function firstLine(text: string): string {
   return /^\s*([^\r\n]*)/.exec(text)?.[1] ?? '';
 }
 
-/** The first line of standard input, which may stay open. */
+/** Reads the token from the first line of standard input, without waiting for the end of input. */
 async function readFromStdin(stdin: Readable, signal: AbortSignal): Promise<string> {
   let text = '';
   for await (const chunk of readStdin(stdin, signal)) {
@@ -72,9 +72,10 @@ async function runTokenCommand(command: string, from: string, signal: AbortSigna
 }
 
 /**
- * Gets the token from where the settings say it is.
- * @param signal ends the wait for standard input or a command
- * @throws CredentialsError if there is no token, or an invalid one (the error never contains it); the signal's reason
+ * Reads the token from its configured source.
+ * @param signal cancels reading from standard input or a command
+ * @throws CredentialsError if the token is missing or invalid (the message never contains it); the signal's reason if
+ * the signal aborts
  */
 export async function fetchToken(
   source: TokenSource | undefined,

@@ -10,18 +10,18 @@ import {
   toErrorObject,
 } from '../errors.ts';
 
-/** One of the items that a command processes. */
+/** An item that a command processes, and its outcome. */
 export interface BatchItem {
-  /** How the user finds it in the input. */
+  /** Identifies the item in the user's input. */
   readonly label: string;
   readonly outcome: 'done' | 'failed' | 'skipped';
   readonly error?: unknown;
 }
 
 export interface BatchMessages {
-  /** The plural of what the items are: `documents`. */
+  /** What to call the items, in the plural: `documents`. */
   readonly noun: string;
-  /** Replaces the message that counts failures, where that would be wrong. */
+  /** Replaces the default message, which counts the failures. */
   readonly message?: string | undefined;
   /** The outcome of all items as text. */
   readonly summary: string;
@@ -41,7 +41,7 @@ function failureLine({ label, error }: BatchItem): string {
   const reason = why?.replaceAll(/\.?\n/g, '; ');
   const sentence = message.endsWith('.') ? reason?.replace(/^./, (first) => first.toUpperCase()) : reason;
   const suffix = sentence === undefined ? '' : ` ${sentence}`;
-  // Only the service that answered can look up the id.
+  // Without a response, the service cannot look up the request id.
   const request = status === null || id === null ? '' : ` (request id ${id})`;
   return `${message.startsWith(label) ? message : `${label}: ${message}`}${suffix}${request}`;
 }
@@ -61,28 +61,28 @@ function isOutcomeUnknown({ error }: BatchItem): boolean {
 }
 
 /**
- * What to do next: the hint that all failures share, then `advice`, then the hints of unknown outcomes, which running the
+ * Combines hints: the one that all failures share, then `advice`, then those of unknown outcomes, which running the
  * command again does not resolve.
- * @param advice undefined if all that is left are unknown outcomes
+ * @param advice undefined if only unknown outcomes remain
  */
 function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): string {
   const unknown = failed.filter(isOutcomeUnknown);
-  const known = failed.filter((item) => !unknown.includes(item));
-  const hints = [...new Set(known.map(hintOf))].sort();
-  // Rate limits differ only in the time to retry at, and the last one is when all items can go on.
-  const areRateLimited = known.every(({ error }) => isRateLimited(error));
+  const others = failed.filter((item) => !unknown.includes(item));
+  const hints = [...new Set(others.map(hintOf))].sort();
+  // The hints of rate limits differ only in the retry time. The latest one applies to all items.
+  const areRateLimited = others.every(({ error }) => isRateLimited(error));
   const shared = areRateLimited || hints.length === 1 ? hints.slice(-1) : [];
   const steps = [...shared, advice, ...new Set(unknown.map(hintOf))];
   return steps.filter((step) => step !== undefined).join('\n');
 }
 
-/** The time at which all rate-limited items can be retried. */
+/** Returns the time at which all rate-limited items can be retried. */
 function latestRetryAt(failed: readonly BatchItem[]): string | undefined {
   const times = failed.flatMap(({ error }) => (error instanceof PartnerctlError ? (error.info.retryAt ?? []) : []));
   return times.sort().at(-1);
 }
 
-/** The failure of a batch that was not interrupted and has more than one failed or done item. */
+/** Returns the failure of a batch that was not interrupted and has more than one failed or done item. */
 function combineFailures(
   items: readonly BatchItem[],
   failed: readonly BatchItem[],
@@ -103,21 +103,21 @@ function combineFailures(
     details,
     ...(retryAt !== undefined && { retryAt }),
   };
-  // A low balance stops everything, but does not resolve unknown outcomes.
+  // An unknown outcome takes precedence over a low balance, because it needs action even after a top-up.
   if (balanceError && !unknown) {
     const why = others.length === 0 ? undefined : failureLines(others);
     return new RunFailure(`${balanceError.message} ${message}`, balanceError, { ...info, why });
   }
   if (isAnyDone) return new PartialFailure(message, info);
   const decisive = unknown?.error ?? failed[0]?.error;
-  const isForeseen = decisive instanceof PartnerctlError;
-  return new RunFailure(message, isForeseen ? decisive : new LocalError(message, { cause: decisive }), info);
+  const isExpected = decisive instanceof PartnerctlError;
+  return new RunFailure(message, isExpected ? decisive : new LocalError(message, { cause: decisive }), info);
 }
 
 /**
- * The error of a command that processes several items: interrupted, the balance too low (402, which stops everything),
- * partial failure, or, if nothing is done, the error of an unknown outcome, else of the first failure.
- * @param interruption the reason of the interrupt signal, if it is aborted
+ * Returns the error of a command that processes several items: interrupted, balance too low (402), partial failure, or,
+ * if no item is done, the error of the first unknown outcome, else of the first failed item.
+ * @param interruption the reason of the interrupt signal, if the signal is aborted
  * @returns undefined if all items are done
  */
 export function batchFailure(
@@ -127,7 +127,7 @@ export function batchFailure(
 ): PartnerctlError | undefined {
   const failed = items.filter(({ outcome }) => outcome === 'failed');
   const [first] = failed;
-  // The error of a single item says more than that it was interrupted.
+  // The error of a single item is more specific than "Interrupted".
   if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
   if (interruption instanceof InterruptedError && items.some(({ outcome }) => outcome !== 'done')) {
     const hint = nextSteps(messages.resumeHint, failed);

@@ -1,24 +1,24 @@
 import type { PartnerctlError } from '../errors.ts';
 import { type Column, type ListResult, listResult } from './command-result.ts';
 
-/** How to show the results of a batch. The functions of all results are called after the last one. */
+/** How to show the results of a batch. Functions that take all results run after the last result. */
 export interface BatchOptions<Result> {
-  /** The notice if there are no results. */
+  /** The notice to show if there are no results. */
   readonly empty: string;
-  /** The JSON of a result. */
+  /** Converts a result to its JSON form. */
   readonly json: (result: Result) => unknown;
-  /** The JSON document of all results in input order; an array by default. */
+  /** Combines all results, in input order, into one JSON document; an array by default. */
   readonly document?: (results: readonly Result[]) => unknown;
-  /** Gets the results in the order of completion. */
+  /** Receives the results in order of completion. */
   readonly summary: (results: readonly Result[]) => string;
-  /** Gets the results in the order of completion. */
+  /** Receives the results in order of completion. */
   readonly failure: (results: readonly Result[]) => PartnerctlError | undefined;
 }
 
 /**
- * Builds the result of a command that processes several items: rows appear as items complete, and are in input order in
- * documents and tables.
- * @param results each with its position in the input
+ * Builds the result of a command that processes several items. Streaming formats show rows in order of completion;
+ * documents and tables show them in input order.
+ * @param results the results; `index` is the position in the input
  */
 export function batchResult<Result extends { readonly index: number }>(
   results: AsyncIterable<Result>,

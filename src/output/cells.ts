@@ -1,15 +1,15 @@
 import type { Cell, ResultCell, Tone } from './command-result.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-/** A row of sanitized texts, each with its tone. */
+/** The sanitized texts of a row, with their tones. */
 export interface TextRow {
   readonly texts: readonly string[];
   readonly tones: readonly (Tone | undefined)[];
-  /** Which of them are never shortened. */
+  /** Whether each text must stay unshortened. */
   readonly noTruncate: readonly boolean[];
 }
 
-/** A cell as sanitized text on one line; empty if absent. `redact` sees the text before it is shortened. */
+/** Formats a cell as one line of redacted, sanitized text; '' if the value is null or undefined. */
 export function cellText(cell: Cell, redact: (text: string) => string = (text) => text): string {
   return cell === null || cell === undefined ? '' : sanitizeLine(redact(String(cell)));
 }

@@ -1,7 +1,9 @@
 import type { Environment, Sink } from '../cli/io.ts';
 import type { Tone } from './command-result.ts';
 
-/** Decides on color by --color, then NO_COLOR, then FORCE_COLOR, then whether the sink is a terminal with colors. */
+/**
+ * Whether to use color: --color decides, then NO_COLOR, then FORCE_COLOR, then whether the sink is a color terminal.
+ */
 export function shouldUseColor(choice: string, env: Environment, sink: Sink): boolean {
   if (choice !== 'auto') return choice === 'always';
   if (env.NO_COLOR) return false;
@@ -14,7 +16,7 @@ type Style = Tone | 'heading';
 /** Styles sanitized text; returns it unchanged without color. */
 export type Paint = (text: string, style: Style | undefined) => string;
 
-/** A painter with the 16 basic colors, or one that leaves text unchanged. Loads chalk only for color. */
+/** Creates a painter that uses the 16 basic colors. Without color, it leaves text unchanged and does not load chalk. */
 export async function createPaint(color: boolean): Promise<Paint> {
   if (!color) return (text) => text;
   const { Chalk } = await import('chalk');

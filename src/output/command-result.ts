@@ -4,17 +4,17 @@ export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as cons
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** A cell as the command knows it. The renderer sanitizes, colors, and lays it out. */
+/** A raw cell value. The renderer sanitizes, colors, and lays it out. */
 export type Cell = string | number | boolean | null | undefined;
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 
 export interface Column<Item> {
-  /** The heading in a table, in upper case, and the label on a card. */
+  /** The column heading in a table and the label on a card, in upper case. */
   readonly header: string;
   readonly value: (item: Item) => Cell;
   readonly tone?: (item: Item) => Tone | undefined;
-  /** Never shortened to fit a table, so that it can be copied: an id. */
+  /** Whether the table must not shorten the value, so that people can copy it, such as an id. */
   readonly noTruncate?: boolean;
 }
 
@@ -25,45 +25,45 @@ export interface ResultCell {
   readonly noTruncate: boolean;
 }
 
-/** An item of a list: its JSON and its cells. */
+/** An item of a list: its JSON form and its cells. */
 export interface Row {
   readonly json: unknown;
   readonly cells: readonly ResultCell[];
-  /** The position in a table and in a document. Rows with equal values keep their order. */
+  /** Determines the order in tables and documents. Rows with equal values keep their order. */
   readonly sortIndex: number;
 }
 
-/** A list: rows for people, an array (or one document) for scripts. Read once, and written as rows arrive. */
+/** A list: rows for people, an array or one document for scripts. The rows can be read only once. */
 export interface ListResult {
   readonly kind: 'list';
   readonly headers: readonly string[];
   readonly rows: AsyncIterable<Row>;
-  /** The notice on stderr if there are no rows. */
+  /** The notice to write to stderr if there are no rows. */
   readonly empty: string;
-  /** Called after the last row: the document that JSON and YAML show instead of an array. */
+  /** Called after the last row. Returns the document that JSON and YAML show instead of an array. */
   readonly document?: () => unknown;
-  /** Called after the last row: a closing line for people, on stderr. */
+  /** Called after the last row. Returns a summary for people, to write to stderr. */
   readonly summary?: () => string;
-  /** Called when the output is written: the failure to report and exit with, if any. */
+  /** Called after all output is written. Returns the error to report and exit with, if any. */
   readonly failure?: () => PartnerctlError | undefined;
 }
 
-/** Events as they happen, possibly without end: one JSON object per line, `text` for people. */
+/** A possibly endless stream of events: one JSON object per line for scripts, `text` for people. */
 export interface StreamResult {
   readonly kind: 'stream';
-  /** Read once. The next event is requested only when the previous one is written. */
+  /** Can be read only once. The renderer requests the next event after it has written the previous one. */
   readonly events: AsyncIterable<StreamEvent>;
 }
 
 export interface StreamEvent {
   readonly json: unknown;
-  /** The tab-separated form; `text` if absent. */
+  /** The cells for tsv, which shows `text` if this is absent. */
   readonly cells?: readonly Cell[];
   /** The lines for people, already sanitized. */
   readonly text: TonedText;
 }
 
-/** A text, or its parts in order, some with a tone to show in color. */
+/** Plain text, or a list of parts with optional tones. */
 export type TonedText = string | readonly { readonly text: string; readonly tone?: Tone | undefined }[];
 
 /** An object: labeled lines for people, the object for scripts. */
@@ -73,17 +73,17 @@ export interface ObjectResult {
   readonly cells: readonly ResultCell[];
   /** Replaces the cells for people and in tsv. Already sanitized; may be empty. */
   readonly text?: string;
-  /** The failure to report and exit with when the output is written. */
+  /** The error to report and exit with after the output is written. */
   readonly failure?: PartnerctlError;
 }
 
-/** Text to print as it is, whatever the output format: a schema, shell lines. */
+/** Text to print unchanged in every output format, such as a schema. */
 interface TextResult {
   readonly kind: 'text';
   readonly text: string;
 }
 
-/** No output. The exit code is that of a wrapped command. */
+/** No output. `exitCode` is the exit code of a wrapped command. */
 interface NoResult {
   readonly kind: 'none';
   readonly exitCode?: number;
@@ -101,12 +101,12 @@ function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell
 }
 
 export interface ListOptions<Item> extends Pick<ListResult, 'empty' | 'document' | 'summary' | 'failure'> {
-  /** The JSON of an item; the item itself by default. */
+  /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
 }
 
-/** Builds a list from items, which are read only when the rows are. */
+/** Builds a list. Reads the items lazily, as the renderer reads the rows. */
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],

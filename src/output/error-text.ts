@@ -8,7 +8,7 @@ interface ErrorTextOptions {
   readonly color: boolean;
   /** Adds the stack and the causes. */
   readonly debug: boolean;
-  /** The command that failed, such as `chat send`: a usage error without a hint refers to its help. */
+  /** The failed command, such as `chat send`. A usage error without its own hint points to this command's help. */
   readonly commandPath?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ function hintFor(error: unknown, hint: string | null, commandPath: string | unde
 
 const INDENT = '  ';
 
-/** Indents every line, so that text from outside cannot imitate our own lines at the left margin. */
+/** Indents every line, so that untrusted text cannot imitate our own lines at the left margin. */
 function indent(text: string): string {
   return text.replaceAll(/^(?=.)/gm, INDENT);
 }
@@ -42,8 +42,8 @@ function indentRest(text: string): string {
 }
 
 /**
- * Formats an error for people: what failed, why, what the service said, what to do next. Ends with a line feed.
- * Text from outside is sanitized; the layout of `why` is kept.
+ * Formats an error for people: what failed, why, the HTTP status and request id, and what to do next. Ends with a line
+ * feed. Sanitizes untrusted text, but keeps the line breaks of `why`.
  */
 export async function formatError(error: unknown, { color, debug, commandPath }: ErrorTextOptions): Promise<string> {
   const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error);

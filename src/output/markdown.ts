@@ -4,7 +4,7 @@ import wrapAnsi from 'wrap-ansi';
 import { sanitizeText } from './sanitize.ts';
 import { displayWidth } from './width.ts';
 
-/** How Markdown elements look in a terminal: functions from plain text to styled text. */
+/** Functions that style the text of Markdown elements for a terminal. */
 export interface MarkdownStyle {
   readonly bold: (text: string) => string;
   readonly italic: (text: string) => string;
@@ -22,7 +22,7 @@ const PLAIN: MarkdownStyle = {
 };
 
 const INDENT = '  ';
-/** The minimum width of a paragraph, however deep it is indented. */
+/** The minimum width of a paragraph, even if it is deeply indented. */
 const MIN_WIDTH = 20;
 
 function indentLines(text: string, first: string, rest: string): string {
@@ -45,7 +45,7 @@ function unescapeHtml(text: string): string {
     .replaceAll('&amp;', '&');
 }
 
-/** Shows the URL of a link, which can differ from its text. */
+/** Always shows a link's URL, because the text can be misleading. */
 function link({ href, tokens }: Tokens.Link, style: MarkdownStyle): string {
   const text = inline(tokens, style);
   return text === href ? href : `${text} ${style.dim(`(${href})`)}`;
@@ -71,7 +71,7 @@ function inlineOne(token: Token, style: MarkdownStyle): string {
   }
 }
 
-/** Wraps a paragraph at `width` columns. At an infinite width, lines stay as they are written. */
+/** Wraps a paragraph at `width` columns. An infinite width keeps the original line breaks. */
 function wrapParagraph(text: string, width: number): string {
   return width === Number.POSITIVE_INFINITY ? text : wrapAnsi(text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
 }
@@ -129,13 +129,13 @@ function blocks(tokens: readonly Token[], style: MarkdownStyle, width: number): 
   return texts.join('\n\n');
 }
 
-/** Longer texts are shown as they are, because parsing them can take very long. */
+/** Longer texts are not rendered, because parsing them can take very long. */
 const MAX_LENGTH = 50_000;
 
 /**
- * Renders Markdown for a terminal: emphasis, code, lists, tables, quotes, links with their URL. Sanitizes the text first, so
- * the only escape sequences are those that `style` adds.
- * @param width columns to wrap paragraphs at; lines stay as written without it
+ * Renders Markdown for a terminal: emphasis, code, lists, tables, quotes, and links with their URL. Sanitizes the text
+ * first, so that the output contains only the escape sequences that `style` adds.
+ * @param width the column to wrap paragraphs at; by default, keeps the original line breaks
  */
 export async function renderMarkdown(
   text: string,

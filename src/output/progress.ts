@@ -3,33 +3,33 @@ import { type Sink, withWrite } from '../cli/io.ts';
 import type { Clock } from '../clock.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-/** Fast commands show no spinner. */
+/** The delay before the spinner appears, so that fast commands show none. */
 const DELAY_MS = 1000;
 
 /** Shows what a command is waiting for. */
 export interface Progress {
-  /** Shows `text` after one second, or at once in place of another text. */
+  /** Shows `text` after one second. If another text is already active, replaces it immediately. */
   start(text: string): void;
-  /** Replaces the text, of one or more lines. Does nothing before `start`. */
+  /** Replaces the text; an array sets one line per element. Does nothing before `start`. */
   update(text: string | readonly string[]): void;
-  /** Adds a detail to the text, until the next one. An empty one removes it. */
+  /** Replaces the detail that follows the text. '' removes it. */
   detail(text: string): void;
   /** Removes the text. */
   stop(): void;
-  /** Removes the text while `act` uses the terminal, then shows it again. */
+  /** Hides the text while `act` uses the terminal. */
   pauseDuring<Result>(act: () => Promise<Result>): Promise<Result>;
 }
 
 interface ProgressOptions {
-  /** False for no progress at all: stderr is no terminal, --quiet, or CI. */
+  /** False disables all progress output: stderr is not a terminal, --quiet, or CI. */
   readonly enabled: boolean;
   readonly clock: Clock;
-  /** Redacts texts; the spinner bypasses the redacting sinks. */
+  /** Redacts texts, because the spinner bypasses the redacting sinks. */
   readonly redact?: (text: string) => string;
 }
 
 interface Activity {
-  /** Aborts the wait for the first second. */
+  /** Cancels the delay before the spinner appears. */
   readonly delay: AbortController;
   text: string;
   detail: string;
@@ -38,15 +38,15 @@ interface Activity {
 
 function spinnerText({ text, detail }: Activity): string {
   if (detail === '') return text;
-  // In a text of several lines, each is shortened to the terminal's width, so the detail gets its own.
+  // Each line of a multi-line text is shortened to the terminal's width, so the detail gets its own line.
   return text.includes('\n') ? `${text}\n  (${detail})` : `${text} (${detail})`;
 }
 
 const SILENT: Progress = { start() {}, update() {}, detail() {}, stop() {}, pauseDuring: (act) => act() };
 
 /**
- * Creates a spinner that appears after one second, and loads its library only then.
- * @param stream the terminal; the spinner moves its cursor
+ * Creates a spinner that appears after one second. Loads the spinner library only then.
+ * @param stream the terminal
  */
 export function createProgress(stream: NodeJS.WritableStream, options: ProgressOptions): Progress {
   const { enabled, clock, redact = (text: string) => text } = options;
@@ -67,7 +67,7 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
     await clock.sleep(DELAY_MS, started.delay.signal);
     const { default: ora } = await import('ora');
     if (current !== started) return;
-    // A hidden cursor and a changed stdin would have to be restored if a signal ends the process.
+    // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
     started.spinner = ora({
       stream,
       isEnabled: true,
@@ -84,7 +84,7 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
       if (current) return show(clean(text), '');
       current = { delay: new AbortController(), text: clean(text), detail: '' };
       appear(current).catch(() => {
-        // stop() ended the sleep, or the library cannot be loaded: the command continues without a spinner.
+        // stop() canceled the delay, or the library failed to load: continue without a spinner.
       });
     },
     update(text) {
@@ -112,7 +112,7 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
   };
 }
 
-/** A sink that pauses the spinner during writes to a terminal. Writes to a file or pipe need no pause. */
+/** Creates a sink that pauses the spinner while it writes to a terminal. Writes to a file or pipe need no pause. */
 export function progressSafeSink(sink: Sink, progress: Progress): Sink {
   return withWrite((text) => (sink.isTTY ? progress.pauseDuring(() => sink.write(text)) : sink.write(text)), sink);
 }

@@ -9,24 +9,24 @@ import {
 } from 'node:readline';
 import { PassThrough, type Readable } from 'node:stream';
 
-/** Represents a line break while a message of several lines is edited on one line: a character that nobody types. */
+/** Stands for a line break while the user edits a multi-line message on one line. Nobody types this character. */
 export const LINE_BREAK = '\u2b92';
 
 const BRACKETED_PASTE_ON = '\x1b[?2004h';
 const BRACKETED_PASTE_OFF = '\x1b[?2004l';
 const HISTORY_SIZE = 500;
 
-/** A prompt with room above it for text that arrives while a person types. */
+/** A prompt that can print text above itself while the user types. */
 export interface PromptLine {
-  /** What was entered, with its line breaks. Ends with Ctrl-D, or Ctrl-C on an empty line. */
+  /** The entered messages, which may contain line breaks. Ends on Ctrl-D, or on Ctrl-C on an empty line. */
   readonly entries: AsyncIterable<string>;
-  /** Writes whole lines above the prompt, and keeps the typed text and the cursor. */
+  /** Writes complete lines above the prompt. Preserves the typed text and the cursor position. */
   printAbove(text: string): void;
-  /** Changes the text before the line, which must keep its width. */
+  /** Replaces the label in front of the input. The new label must have the same width. */
   setLabel(label: string): void;
-  /** After the entries have ended: resolves when Ctrl-D or Ctrl-C is pressed. */
+  /** Resolves when the user presses Ctrl-D or Ctrl-C. Call it only after `entries` has ended. */
   nextLeaveKey(): Promise<void>;
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   close(): void;
 }
 
@@ -36,9 +36,9 @@ export interface PromptLineOptions {
   readonly label: string;
   /** Earlier entries, newest first. */
   readonly history: readonly string[];
-  /** Removes secrets from what is printed. */
+  /** Redacts secrets in the text that `printAbove` prints. */
   readonly redact: (text: string) => string;
-  /** Called with all entries, newest first, whenever there is a new one. */
+  /** Called with all entries, newest first, after each new entry. */
   readonly onHistory: (entries: readonly string[]) => void;
 }
 
@@ -48,8 +48,8 @@ function toSingleLine(pasted: string): string {
 }
 
 /**
- * Reads keys and passes them to `write`, one by one, but pasted text in one piece: readline measures the whole line for
- * every key. Alt+Enter and pasted line breaks become LINE_BREAK.
+ * Creates a key handler that passes each key to `write`, but pasted text all at once, because readline measures the
+ * whole line for every key. Converts Alt+Enter and pasted line breaks to LINE_BREAK.
  */
 function createKeyHandler(write: (text: string, key?: Key) => void): (text: string | undefined, key: Key) => void {
   let pasted: string | undefined;
@@ -78,7 +78,7 @@ class TerminalPrompt implements PromptLine {
   private readonly handleKey: ReturnType<typeof createKeyHandler>;
   private isOpen = true;
   private isTyping = true;
-  /** The row of the cursor, counted from the start of the prompt, as last drawn. */
+  /** The cursor's row when last drawn, relative to the first row of the prompt. */
   private cursorRow = 0;
 
   constructor({ input, output, label, history, redact, onHistory }: PromptLineOptions) {
@@ -86,7 +86,7 @@ class TerminalPrompt implements PromptLine {
     this.output = output;
     this.redact = redact;
     this.line = createInterface({
-      // Keys come through `write`, so that pasted text can be changed.
+      // The key handler calls `write` instead, so that it can change pasted text.
       input: Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => input.setRawMode?.(mode) }),
       output,
       prompt: label,
@@ -99,7 +99,7 @@ class TerminalPrompt implements PromptLine {
       this.line.write(text, key);
       if (this.isTyping) this.updateCursorRow();
     });
-    // Without the interface: with it, readline appends what arrives in one piece to the line, wherever the cursor is.
+    // Do not pass the interface: readline would append multi-character input to the line's end, not at the cursor.
     emitKeypressEvents(input);
     input.on('keypress', this.handleKey);
     input.once('end', () => this.line.close());
@@ -118,7 +118,7 @@ class TerminalPrompt implements PromptLine {
       cursorTo(this.output, 0);
       clearScreenDown(this.output);
     }
-    // `prompt` redraws from `cursorRow` rows up, but the cursor stops at the top of the screen.
+    // `prompt` moves the cursor up by `cursorRow` rows to redraw, but the cursor stops at the top of the screen.
     const screenRows = this.output.rows ?? Number.POSITIVE_INFINITY;
     const rowsBack = this.isTyping ? Math.min(this.cursorRow, screenRows - 1) : 0;
     this.output.write(`${this.redact(text)}\n${'\n'.repeat(rowsBack)}`);
@@ -166,7 +166,7 @@ class TerminalPrompt implements PromptLine {
     this.cursorRow = this.line.getCursorPos().rows;
   }
 
-  /** Runs before readline redraws from `cursorRow` rows up: the resized terminal has wrapped the line to other rows. */
+  /** Runs before readline redraws, and moves the cursor to where readline expects it: a resize rewraps the line. */
   private readonly handleResize = (): void => {
     const before = this.cursorRow;
     this.updateCursorRow();

@@ -13,7 +13,7 @@ import { consume } from './formats/sequence.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-/** Longer results are left out of the error about a query. */
+/** The error about a query omits longer results. */
 const MAX_RESULT_IN_HINT = 2_000;
 
 function invalidQuery(expression: string, error: unknown): UsageError {
@@ -36,7 +36,7 @@ function failedQuery(expression: string, result: JSONValue, error: unknown): Loc
   });
 }
 
-/** The functions that a compiled expression calls. The library would look them up only when it evaluates the call. */
+/** Lists the functions that a compiled expression calls. The library looks them up only when it evaluates a call. */
 function calledFunctions(node: unknown): string[] {
   if (typeof node !== 'object' || node === null) return [];
   if ('type' in node && node.type === 'Literal') return [];
@@ -44,26 +44,26 @@ function calledFunctions(node: unknown): string[] {
   return [...own, ...Object.values(node).flatMap(calledFunctions)];
 }
 
-/** Turns integers that JavaScript would round into text. */
+/** A JSON.stringify replacer that converts bigints to text, because numbers would lose precision. */
 function bigIntToText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
 /**
  * Compiles a JMESPath expression. Loads the JMESPath library.
- * @returns a function from a value to what the expression selects in its JSON form; it throws LocalError where the
- * expression does not apply
+ * @returns a function that applies the expression to a value's JSON form; it throws LocalError if the expression does
+ * not apply to the value
  * @throws UsageError for an invalid expression or an unknown function
  */
 export async function compileQuery(expression: string): Promise<(data: unknown) => JSONValue> {
   const { compile, getRegisteredFunctions, TreeInterpreter } = await import('@jmespath-community/jmespath');
   try {
-    // Literals in backticks without quotes are common, because the AWS command line accepts them.
+    // People write unquoted literals in backticks, because the AWS CLI accepts them.
     const compiled = compile(expression, { enable_legacy_literals: true });
-    const known = getRegisteredFunctions();
-    const unknown = calledFunctions(compiled).find((name) => !known.includes(name));
+    const registered = getRegisteredFunctions();
+    const unknown = calledFunctions(compiled).find((name) => !registered.includes(name));
     if (unknown !== undefined)
-      throw new Error(`Unknown function ${unknown}(). Known functions: ${known.toSorted().join(', ')}.`);
+      throw new Error(`Unknown function ${unknown}(). Known functions: ${registered.toSorted().join(', ')}.`);
     return (data) => {
       const json: JSONValue = JSON.parse(JSON.stringify(data, bigIntToText) ?? 'null');
       try {
@@ -77,12 +77,12 @@ export async function compileQuery(expression: string): Promise<(data: unknown) 
   }
 }
 
-/** Checks a JMESPath expression, before anything is sent. @throws UsageError */
+/** Validates a JMESPath expression. Call it before sending any request. @throws UsageError */
 export async function checkQuery(expression: string): Promise<void> {
   await compileQuery(expression);
 }
 
-/** The JSON form of a whole result. Reads all rows. */
+/** Converts a whole result to its JSON form. Reads all rows. */
 export async function toJsonForm(result: ListResult | ObjectResult): Promise<unknown> {
   if (result.kind === 'object') return result.json;
   if (result.document) {
@@ -129,14 +129,14 @@ function toRows(items: readonly unknown[]): CommandResult {
   return { kind: 'text', text: items.map(toLine).join('') };
 }
 
-/** What a query selected, for scripts: an array is a list, anything else an object. */
+/** Converts a query's output to a result for scripts: a list for an array, an object for anything else. */
 export function toScriptResult(selected: unknown): ListResult | ObjectResult {
   return Array.isArray(selected) ? listResult(selected, [], { empty: '' }) : objectResult(selected, []);
 }
 
 /**
- * What a query selected, for people: the keys of objects become columns, the items of nested arrays cells, and anything
- * else a line. Null becomes nothing.
+ * Converts a query's output to a result for people: object keys become columns, items of nested arrays become cells,
+ * and other values become lines. Null produces no output.
  */
 export function toHumanResult(selected: unknown): CommandResult {
   if (selected === null || selected === undefined) return { kind: 'none' };

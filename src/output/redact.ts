@@ -4,19 +4,19 @@ import { sanitizeLine } from './sanitize.ts';
 
 const MARK = '[redacted]';
 
-/** Redacting anything shorter would hit ordinary words, and no secret is that short. */
+/** Redacting shorter texts would match ordinary words, and no secret is that short. */
 const MIN_SECRET_LENGTH = 6;
 
 export interface Redactor {
-  /** Replaces every known secret, in all its encodings, with `[redacted]`. */
+  /** Replaces every added secret, in all its encodings, with `[redacted]`. */
   redact(text: string): string;
-  /** Adds a secret. Ignores those shorter than 6 characters. */
+  /** Adds a secret. Ignores secrets shorter than 6 characters. */
   add(secret: string): void;
 }
 
 /**
- * The part of the secret's base64 that does not depend on the text around it, for each of the three offsets at which it
- * can start. Finds `token`, `Bearer token`, and `user:token`.
+ * Returns the part of the secret's base64 that does not depend on the surrounding text, for each of the three possible
+ * byte offsets. Matches the encodings of `token`, `Bearer token`, and `user:token`.
  */
 function base64Cores(secret: string): string[] {
   const bytes = Buffer.from(secret);
@@ -28,7 +28,7 @@ function base64Cores(secret: string): string[] {
 }
 
 function percentEncoded(secret: string): string[] {
-  // Through bytes, because encodeURIComponent throws on half a surrogate pair.
+  // Replaces lone surrogates, on which encodeURIComponent throws.
   const wellFormed = Buffer.from(secret).toString();
   const query = new URLSearchParams([['', secret]]).toString().slice(1);
   const component = encodeURIComponent(wellFormed);
@@ -40,7 +40,7 @@ function jsonEscaped(text: string): string {
   return stringifyJson(text).slice(1, -1);
 }
 
-/** JSON of services that also escape slashes, or the special characters of HTML. */
+/** Some services also escape HTML special characters, and slashes, in JSON. */
 function jsonEscapedForHtml(json: string): string[] {
   const lower = json.replace(/[&<>'+]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
   const upper = json.replace(/[&<>'+]/g, (character) => `\\u00${character.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -54,7 +54,7 @@ function encodingsOf(secret: string): Set<string> {
     secret,
     sanitizeLine(secret),
     json,
-    // Other programs escape less than ours.
+    // Other programs escape fewer characters than `stringifyJson`.
     JSON.stringify(secret).slice(1, -1),
     jsonEscaped(json),
     json.replaceAll('/', '\\/'),
@@ -79,7 +79,7 @@ function occurrences(text: string, part: string): Span[] {
   return found;
 }
 
-/** Replaces the spans. Spans that overlap or touch become one mark, so that no piece is left between them. */
+/** Replaces each span with the mark. Spans that overlap or touch become a single mark. */
 function replaceSpans(text: string, spans: readonly Span[]): string {
   let result = '';
   let done = 0;
@@ -91,8 +91,8 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
 }
 
 /**
- * Creates a redactor. It finds secrets raw, JSON-escaped, percent-encoded, in hexadecimal, and in base64 and base64url
- * (also as a part of a longer text).
+ * Creates a redactor. It finds secrets that are raw, JSON-escaped, percent-encoded, or encoded in hexadecimal, base64,
+ * or base64url, alone or as part of a longer encoded text.
  */
 export function createRedactor(secrets: Iterable<string> = []): Redactor {
   const parts = new Set<string>();
@@ -110,7 +110,7 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
   };
 }
 
-/** A sink that redacts. It does not find a secret that is split between two writes, so write whole lines. */
+/** Creates a sink that redacts each write. Write complete lines, because it misses a secret split across two writes. */
 export function redactingSink(sink: Sink, redactor: Redactor): Sink {
   return withWrite((text) => sink.write(redactor.redact(text)), sink);
 }

@@ -8,7 +8,7 @@ import { sanitizeText } from './sanitize.ts';
 
 export interface RenderOptions {
   readonly format: OutputFormat;
-  /** A JMESPath expression on the JSON form of the result; what it selects is shown instead. */
+  /** A JMESPath expression to apply to the result's JSON form. Its output replaces the result. */
   readonly query?: string | undefined;
   readonly color: boolean;
   readonly quiet: boolean;
@@ -17,7 +17,7 @@ export interface RenderOptions {
 export interface RenderIo {
   readonly stdout: Sink;
   readonly stderr: Sink;
-  /** Redacts secrets. The sinks do, too, but cannot find a secret that a table has shortened. */
+  /** Redacts secrets. The sinks also redact, but cannot recognize a secret that a table has shortened. */
   readonly redact?: (text: string) => string;
 }
 
@@ -30,7 +30,7 @@ async function writeNotice(text: string, io: RenderIo): Promise<void> {
 }
 
 async function renderTable(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  // Tables, YAML, and queries are loaded on demand, so that scripts start fast.
+  // Load tables, YAML, and queries on demand, so that scripts start fast.
   const { writeTable } = await import('./formats/table.ts');
   const hasContent = await writeTable(result, io.stdout, { color: options.color, redact: io.redact });
   if (result.kind === 'object' || options.quiet) return;
@@ -88,12 +88,12 @@ async function renderStream(result: StreamResult, options: RenderOptions, io: Re
 }
 
 /**
- * Writes a result: data to stdout in the chosen format, and for tables notices (nothing found, a summary) to stderr. All
- * rows of a list are read in every format; the events of a stream are written, and queried, one by one.
+ * Writes a result: data to stdout in the chosen format and, for tables, notices (nothing found, a summary) to stderr.
+ * Reads all rows of a list in every format. Queries and writes the events of a stream one by one.
  *
- * If reading the rows fails, JSON, YAML, and tables have written nothing (JSON and YAML up to about 4 MiB), the other
- * formats the rows so far.
- * @throws what the rows fail with; the sink's error (EPIPE: the reader is gone); UsageError for a query on plain text
+ * If reading the rows fails, tables have written nothing, JSON and YAML nothing unless the output exceeds about 4 MiB,
+ * and the other formats the rows so far.
+ * @throws the error of the rows; the sink's error (EPIPE: the reader is gone); UsageError for a query on plain text
  */
 export async function render(result: CommandResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { query } = options;

@@ -1,19 +1,19 @@
 /**
- * Text from a service or a file can contain characters that move the cursor, or color, reorder, or hide other text. They
- * become visible escapes here; characters that only show themselves stay.
+ * Text from a service or a file can contain characters that move the cursor, or that color, reorder, or hide other
+ * text. This module converts them to visible escapes and keeps harmless characters.
  */
 
-// Cc: C0, DEL and C1. Cf and default-ignorable: invisible format characters, bidi controls among them.
-// Zl and Zp: line and paragraph separator. Cs: half of a surrogate pair without the other half.
+// Cc: C0, DEL, and C1. Cf and default-ignorable: invisible format characters, including bidi controls.
+// Zl and Zp: line and paragraph separators. Cs: lone surrogates.
 const HARMFUL = '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}]';
 
-// Format characters that are visible: a sign in front of digits or letters.
+// Visible format characters: signs in front of digits or letters.
 const VISIBLE_FORMAT = '[\\u0600-\\u0605\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u{110bd}\\u{110cd}]';
 
 const PICTOGRAPH = '\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|\\ufe0f)?';
 
-// Invisible characters that are part of a visible one: emoji joined by ZWJ, flags of regions spelled in tags, and one
-// variation selector after a character that has variants.
+// Sequences in which an invisible character belongs to a visible one: emoji joined by ZWJ, regional flags made of tag
+// characters, and a character with variants followed by one variation selector.
 const JOINED_EMOJI = `${PICTOGRAPH}(?:\\u200d${PICTOGRAPH})+`;
 const TAG_FLAG = '\\u{1f3f4}[\\u{e0030}-\\u{e0039}\\u{e0061}-\\u{e007a}]{1,6}\\u{e007f}';
 const EMOJI_VARIANT = '[\\p{Emoji}][\\ufe0e\\ufe0f]';
@@ -66,15 +66,15 @@ function sanitize(text: string, keep: string): string {
 }
 
 /**
- * Makes text safe to show on one line of a terminal: controls (line feeds and tabs, too), bidi controls, invisible format
- * characters, and lone surrogates become escapes such as `\x1b`, `\n`, `\u202e`. Emoji and the joiners that some scripts
- * need stay.
+ * Makes text safe to show on one line of a terminal: converts control characters (including line feeds and tabs), bidi
+ * controls, invisible format characters, and lone surrogates to escapes such as `\x1b`, `\n`, `\u202e`. Keeps emoji and
+ * the joiners that some scripts need.
  */
 export function sanitizeLine(text: string): string {
   return sanitize(text, '');
 }
 
-/** Like `sanitizeLine`, but keeps line feeds and tabs. CRLF becomes a line feed. */
+/** Like `sanitizeLine`, but keeps line feeds and tabs, and converts CRLF to a line feed. */
 export function sanitizeText(text: string): string {
   return sanitize(text.replaceAll('\r\n', '\n'), '\n\t');
 }

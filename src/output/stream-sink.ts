@@ -10,7 +10,7 @@ type OutputStream = NodeJS.WritableStream & {
 
 const FALLBACK_COLUMNS = 80;
 
-// Pipes fail with EPIPE on POSIX and EOF on Windows, sockets with ECONNRESET, and a failed stream with the last one.
+// Pipes fail with EPIPE (POSIX) or EOF (Windows), sockets with ECONNRESET, destroyed streams with ERR_STREAM_DESTROYED.
 const READER_GONE = new Set(['EPIPE', 'EOF', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
 function normalizeReaderGone(error: Error): Error {
@@ -19,8 +19,9 @@ function normalizeReaderGone(error: Error): Error {
 }
 
 /**
- * A sink for a process stream. `write` resolves when the system has taken the text, so it waits for a slow reader. It
- * rejects with code EPIPE if the reader is gone, else with the stream's error (a full disk). Handles `error` events.
+ * Creates a sink for a process stream. `write` resolves when the operating system has accepted the text, so it waits
+ * for a slow reader. It rejects with code EPIPE if the reader is gone, otherwise with the stream's error, such as a
+ * full disk. Handles the stream's `error` events.
  */
 export function streamSink(stream: OutputStream): Sink {
   let failure: Error | undefined;
@@ -33,7 +34,7 @@ export function streamSink(stream: OutputStream): Sink {
     write(text) {
       if (failure) return Promise.reject(failure);
       return new Promise((resolve, reject) => {
-        // Not the return value: it is true even if the write fails at once.
+        // Do not use the return value: it is true even if the write fails immediately.
         stream.write(text, (error) => (error ? reject(fail(error)) : resolve()));
       });
     },
@@ -47,7 +48,7 @@ export function streamSink(stream: OutputStream): Sink {
   };
 }
 
-/** Resolves when all output is written, or cannot be. Await it before an explicit exit. */
+/** Resolves when all output is written or the stream has failed. Await it before calling `process.exit`. */
 export function flush(stream: OutputStream): Promise<void> {
   if (stream.destroyed || stream.writableEnded) return Promise.resolve();
   return new Promise((resolve) => {
@@ -55,7 +56,9 @@ export function flush(stream: OutputStream): Promise<void> {
   });
 }
 
-/** Whether a write failed because its reader is gone. Only sinks fail with a bare EPIPE; a network error is a ServiceError. */
+/**
+ * Whether a write failed because the reader is gone. Only sinks throw a bare EPIPE; network errors are ServiceErrors.
+ */
 export function isReaderGone(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }

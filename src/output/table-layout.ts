@@ -5,16 +5,16 @@ import { displayWidth, graphemes, truncate, wrap } from './width.ts';
 
 const GAP = '  ';
 
-/** With less than this average width, a table is harder to read than cards. */
+/** If the average column is narrower, cards are easier to read than a table. */
 const MIN_AVERAGE_WIDTH = 12;
 
-/** The minimum width of a column that can be shortened beside columns that cannot. */
+/** The minimum width of a shortened column if other columns cannot be shortened. */
 const MIN_WIDTH = 6;
 
-/** Narrower cards would consist of line breaks. */
+/** Narrower cards would wrap almost every word. */
 const MIN_CARD_WIDTH = 20;
 
-/** Rows to draw at a time: cli-table3 creates several objects per cell. */
+/** The number of rows to draw at a time. Limits memory, because cli-table3 creates several objects per cell. */
 const CHUNK_SIZE = 100;
 
 const FRAMELESS: Table.TableConstructorOptions = {
@@ -48,8 +48,8 @@ function naturalWidths(headers: readonly string[], rows: readonly TextRow[]): nu
 }
 
 /**
- * Shrinks the widest widths until all fit.
- * @param room columns to fit into, at least one per width
+ * Shrinks the widest columns until all columns fit.
+ * @param room the total width to fit into, at least one per column
  * @returns the widths in the same order; their sum is at most `room`
  */
 export function fitWidths(widths: readonly number[], room: number): number[] {
@@ -74,8 +74,8 @@ const PLACEHOLDER = '\ue000';
 const PLACEHOLDER_REST = '\ue001';
 
 /**
- * cli-table3 measures characters by an old Unicode version. `replace` gives it placeholders of the same width for all that
- * is not ASCII, and `restore` puts the originals back in order.
+ * cli-table3 measures characters by an old Unicode version. `replace` substitutes placeholders of the correct width for
+ * text that is not ASCII, and `restore` puts the originals back in the same order.
  */
 function createPlaceholders() {
   const originals: string[] = [];
@@ -115,14 +115,14 @@ function drawTable(TableClass: typeof Table, { headers, widths, paint }: TableSt
 
 /** The content of a table as sanitized text. */
 interface TableContent {
-  /** One per column; all empty for a table without a heading. */
+  /** One per column; all empty for a table without a header row. */
   readonly headers: readonly string[];
   readonly rows: readonly TextRow[];
 }
 
 /**
- * Fits columns into a width: those with `noTruncate` keep theirs, the others share the rest.
- * @returns undefined if the others would get too narrow
+ * Fits columns into a width. Columns with `noTruncate` keep their width; the others share the remaining room.
+ * @returns undefined if the other columns would become too narrow
  */
 function shrinkColumns(natural: readonly number[], noTruncate: readonly boolean[], room: number): number[] | undefined {
   const flexible = natural.filter((_, index) => !noTruncate[index]);
@@ -161,8 +161,8 @@ export async function* layOutTable(
 }
 
 /**
- * Lays out an item as lines of `label: value` with aligned, wrapped values. Empty values are left out.
- * @param labels one per cell; a value with an empty label stands alone
+ * Lays out an item as lines of `label: value` with aligned, wrapped values. Omits empty values.
+ * @param labels one per cell; a value with an empty label has no `label:` prefix
  * @param width the maximum width of a line (at least 8), or Infinity to wrap nothing
  */
 export function layOutCard(labels: readonly string[], row: TextRow, width: number, paint: Paint): string[] {

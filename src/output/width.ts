@@ -10,8 +10,8 @@ interface Grapheme {
 }
 
 /**
- * Splits sanitized text into user-perceived characters. One without a width (a combining mark that combines with nothing)
- * counts as one column, because terminals differ.
+ * Splits sanitized text into user-perceived characters. Counts a zero-width character (such as a lone combining mark)
+ * as one column, because terminals differ.
  */
 export function* graphemes(text: string): Generator<Grapheme> {
   for (const { segment } of GRAPHEMES.segment(text)) yield { text: segment, width: Math.max(1, stringWidth(segment)) };
@@ -25,7 +25,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** Shortens text to a width in columns, ending in `…`. Never splits a character. */
+/** Shortens text that is wider than `width` columns, and ends it with `…`. Never splits a character. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';
@@ -38,12 +38,12 @@ export function truncate(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Splits a character that is wider than a line because of its many combining marks. */
+/** Splits a grapheme into code points. Only for one that is wider than a line because of its many combining marks. */
 function splitGrapheme(grapheme: Grapheme): Grapheme[] {
   return Array.from(grapheme.text, (text) => ({ text, width: Math.max(1, stringWidth(text)) }));
 }
 
-/** Breaks text between characters into lines of at most `width` columns (2 or more). */
+/** Wraps text at any character into lines of at most `width` columns. `width` must be at least 2. */
 export function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
   const lines: string[] = [];

@@ -9,8 +9,8 @@ function paintLines(parts: TonedText, paint: Paint): string {
 }
 
 /**
- * Returns the function that formats an event of a stream: a line of JSON (`json` is `ndjson` here, because a stream never
- * ends its array), a YAML document, a line of tab-separated cells, or lines for people.
+ * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines
+ * for people. `json` means `ndjson` here, because an endless stream never closes an array.
  */
 export async function createEventFormatter(
   format: OutputFormat,

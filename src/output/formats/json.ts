@@ -6,8 +6,8 @@ import { stringifyJson } from './stringify-json.ts';
 const FRAME = { open: '[\n', between: ',\n', close: '\n]\n', empty: '[]\n' };
 
 /**
- * Writes one JSON document: an object, an array with one item per line (indented in a terminal), or the list's own
- * document after all rows.
+ * Writes one JSON document: an object, the list's own document, or an array. The array has one item per line; in a
+ * terminal, items are indented instead.
  */
 export async function writeJson(result: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (result.kind === 'object') return out.write(`${stringifyJson(result.json, 2)}\n`);

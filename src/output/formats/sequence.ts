@@ -1,10 +1,10 @@
 import type { Sink } from '../../cli/io.ts';
 import type { Row } from '../command-result.ts';
 
-/** Characters buffered before the first write, so that an ordinary list which fails midway writes nothing. */
+/** The number of characters to buffer before the first write, so that a short list that fails midway writes nothing. */
 const FIRST_WRITE = 4 * 1024 * 1024;
 
-/** Characters buffered for each later write. */
+/** The number of characters to buffer before each later write. */
 const NEXT_WRITE = 64 * 1024;
 
 /** The text around the items of a sequence. */
@@ -12,7 +12,7 @@ interface Frame {
   readonly open: string;
   readonly between: string;
   readonly close: string;
-  /** The whole text if there are no items. */
+  /** The text to write if there are no items. */
   readonly empty: string;
 }
 
@@ -24,9 +24,9 @@ export async function consume(rows: AsyncIterable<Row>): Promise<void> {
 }
 
 /**
- * Writes rows as one document. Buffers about 4 MiB before the first write, then writes as rows arrive, so that memory
- * does not grow with the list. Rows with a sortIndex are buffered to the end and sorted.
- * @throws what the rows or the sink fail with; reads no further rows then
+ * Writes rows as one document. Buffers about 4 MiB before the first write, then writes as rows arrive, which limits
+ * memory use. If rows have a sortIndex, buffers all of them and sorts them.
+ * @throws the error of the rows or the sink; stops reading rows then
  */
 export async function writeSequence(
   rows: AsyncIterable<Row>,

@@ -1,13 +1,13 @@
-// Characters that JSON.stringify leaves raw and a terminal may act on: DEL, C1, bidi controls, line and paragraph
-// separator, byte order mark, noncharacters. It escapes C0 and lone surrogates itself. All are in the basic plane.
+// Characters that can affect a terminal and that JSON.stringify does not escape: DEL, C1, bidi controls, line and
+// paragraph separators, byte order mark, noncharacters. (It escapes C0 and lone surrogates.) All are in the basic plane.
 const UNSAFE_IN_JSON = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\ufffe\uffff]/gu;
 
-/** A `\uXXXX` escape for a character of the basic plane. */
+/** Returns the `\uXXXX` escape of a character in the basic plane. */
 export function escapeUnicode(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-// Encloses an integer that JSON.stringify cannot write.
+// Marks a bigint, which JSON.stringify does not support.
 const MARK = '\u0000';
 
 /** JSON.stringify for values with integers too large for a JavaScript number. */
@@ -24,14 +24,15 @@ function stringify(value: unknown, indent: number): string {
   try {
     return JSON.stringify(value, null, indent) ?? 'null';
   } catch (error) {
-    // Retried with a replacer only here, because it slows down all other values.
+    // Use the replacer only if needed, because it is slow.
     if (error instanceof TypeError && /BigInt/.test(error.message)) return stringifyBigInts(value, indent);
     throw error;
   }
 }
 
 /**
- * JSON that parses back to exactly the value and contains nothing that a terminal acts on. `undefined` becomes null.
+ * Converts a value to JSON that contains no characters that can affect a terminal. Supports bigint; `undefined` becomes
+ * null.
  * @param indent spaces per level; 0 for one line
  */
 export function stringifyJson(value: unknown, indent = 0): string {

@@ -6,15 +6,15 @@ import { layOutCard, layOutTable } from '../table-layout.ts';
 
 interface TableOptions {
   readonly color: boolean;
-  /** Redacts each cell before it is shortened, which could cut a secret in half. */
+  /** Redacts each cell before it is shortened, because shortening could cut a secret in half. */
   readonly redact?: ((text: string) => string) | undefined;
 }
 
 /**
- * Writes a list as a table (as cards in a narrow terminal), an object as labeled lines. A list is written after its last
- * row, because column widths depend on all rows; if reading them fails, stdout stays empty. Outside a terminal no text is
- * shortened.
- * @returns whether there was anything to show
+ * Writes a list as a table (as cards in a narrow terminal) and an object as labeled lines. Reads all rows of a list
+ * before it writes, because column widths depend on them; if reading fails, it writes nothing. Shortens text only in a
+ * terminal.
+ * @returns whether it wrote any content
  */
 export async function writeTable(
   result: ListResult | ObjectResult,
@@ -24,7 +24,7 @@ export async function writeTable(
   const paint = await createPaint(options.color);
   if (result.kind === 'object') {
     const labels = result.cells.map(({ header }) => cellText(header, options.redact));
-    // Not wrapped, so that ids and URLs can be copied.
+    // Do not wrap, so that people can copy ids and URLs.
     const lines = layOutCard(labels, toTextRow(result.cells, options.redact), Number.POSITIVE_INFINITY, paint);
     if (lines.length > 0) await out.write(`${lines.join('\n')}\n`);
     return lines.length > 0;

@@ -6,7 +6,7 @@ function line(cells: readonly ResultCell[]): string {
   return `${cells.map(({ value }) => cellText(value)).join('\t')}\n`;
 }
 
-/** Writes one line of tab-separated cells per row, without a heading, as rows arrive. An object is one row. */
+/** Writes one line of tab-separated cells per row as rows arrive, without a header line. An object is one row. */
 export async function writeTsv(result: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (result.kind === 'object') return out.write(line(result.cells));
   for await (const { cells } of result.rows) await out.write(line(cells));

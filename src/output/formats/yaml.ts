@@ -4,16 +4,16 @@ import type { ListResult, ObjectResult } from '../command-result.ts';
 import { consume, writeSequence } from './sequence.ts';
 import { escapeUnicode } from './stringify-json.ts';
 
-// Characters to escape: controls except line feed and tab, and those that `stringifyJson` escapes. YAML has escapes only in
-// double quotes.
+// Characters to escape: controls except line feed and tab, and those that `stringifyJson` escapes. In YAML, only
+// double-quoted strings support escapes.
 const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\ufffe\uffff\p{Cs}]/u;
 const EVERY_UNSAFE = new RegExp(UNSAFE, 'gu');
 
 const FRAME = { open: '', between: '', close: '', empty: '[]\n' };
 
 /**
- * Block YAML that parses back to the value's JSON and contains nothing that a terminal acts on. Texts that YAML 1.1 reads
- * as another type (`no`, `12:30`) are quoted.
+ * Converts a value to block YAML that contains no characters that can affect a terminal. Quotes strings that YAML 1.1
+ * reads as another type (`no`, `12:30`).
  */
 export function stringifyYaml(value: unknown): string {
   const plain: unknown = JSON.parse(JSON.stringify(value) ?? 'null');
