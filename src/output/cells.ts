@@ -9,7 +9,7 @@ export interface TextRow {
   readonly noTruncate: readonly boolean[];
 }
 
-/** Formats a cell as one line of redacted, sanitized text; '' if the value is null or undefined. */
+/** Formats a cell as one line of redacted, sanitized text; '' if absent. Never shortens it, so `redact` sees the whole text. */
 export function cellText(cell: Cell, redact: (text: string) => string = (text) => text): string {
   return cell === null || cell === undefined ? '' : sanitizeLine(redact(String(cell)));
 }

@@ -31,8 +31,8 @@ function stringify(value: unknown, indent: number): string {
 }
 
 /**
- * Converts a value to JSON that contains no characters that can affect a terminal. Supports bigint; `undefined` becomes
- * null.
+ * Converts a value to JSON that parses back to exactly that value and contains no characters that can affect a terminal.
+ * Supports bigint; `undefined` becomes null.
  * @param indent spaces per level; 0 for one line
  */
 export function stringifyJson(value: unknown, indent = 0): string {

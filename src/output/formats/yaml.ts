@@ -12,8 +12,8 @@ const EVERY_UNSAFE = new RegExp(UNSAFE, 'gu');
 const FRAME = { open: '', between: '', close: '', empty: '[]\n' };
 
 /**
- * Converts a value to block YAML that contains no characters that can affect a terminal. Quotes strings that YAML 1.1
- * reads as another type (`no`, `12:30`).
+ * Converts a value to block YAML that parses back to the value's JSON form and contains no characters that can affect a
+ * terminal. Quotes strings that YAML 1.1 reads as another type (`no`, `12:30`).
  */
 export function stringifyYaml(value: unknown): string {
   const plain: unknown = JSON.parse(JSON.stringify(value) ?? 'null');
