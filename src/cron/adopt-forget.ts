@@ -24,7 +24,7 @@ export interface ManualDeps extends OwnerLiveness {
   readonly confirm: (question: string) => Promise<void>;
 }
 
-/** What `adoptJob` needs besides. */
+/** The additional dependencies of `adoptJob`. */
 export interface AdoptDeps extends ManualDeps {
   /** The base URL of the service. */
   readonly origin: string;
@@ -37,7 +37,7 @@ export interface AdoptDeps extends ManualDeps {
   readonly flags: GlobalFlags;
 }
 
-/** The job a record is changed for: by its key, or by agent and name. */
+/** Selects the job whose record is changed: by its key, or by agent and name. */
 export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 'name'>;
 
 /** Refuses to change a job that is being created: its process would not notice the change. */
@@ -54,8 +54,8 @@ async function refuseWhileInProgress(deps: ManualDeps, { history, key }: Selecte
 
 /** The file may have changed while the prompt was open. */
 async function refuseIfChanged({ ledger }: ManualDeps, { key, records }: SelectedJob): Promise<void> {
-  const now = selectByKey(await ledger.readAll(), key);
-  if (now.records.length === records.length) return;
+  const current = selectByKey(await ledger.readAll(), key);
+  if (current.records.length === records.length) return;
   throw new DuplicateError('The records of this job changed while you were asked.', {
     hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
     details: { key },
@@ -74,7 +74,7 @@ function refuseOtherJob({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>, 
   });
 }
 
-/** Refuses a job that the state file records under another key, for services that do not return the agent of a job. */
+/** Refuses a job that the state file records under another key: some services do not return the agent of a job. */
 async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key: string, id: string): Promise<void> {
   const records = await ledger.readAll();
   const jobs = [...keyHistories(records).values()].flatMap(({ objects }) => objects);
@@ -86,7 +86,7 @@ async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key:
   });
 }
 
-/** The content to record: what the service returns, or else what the state file has about the job or its reservation. */
+/** The content to record: from the service, or else from the record of the job or its reservation. */
 function contentToRecord(job: JobSnapshot, cronJobId: string, listed: ListedJob | undefined, selected: SelectedJob) {
   const { objects, open } = selected.history;
   const remote = listed && listedSnapshot(job.origin, job, listed);
@@ -109,8 +109,9 @@ async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
 
 /**
  * Records a job of the service as the job of this agent and name.
- * @throws NotFoundError, InputError, DuplicateError when it cannot be that job, or is being created; UsageError when the
- * user did not confirm; LocalError when the state file cannot be written
+ * @throws NotFoundError if the key or the job does not exist; InputError if it is another job; DuplicateError if another
+ * process is creating it or changed its records; UsageError if the user does not confirm; LocalError if the state file
+ * cannot be written
  */
 export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: JobSelector): Promise<RecordedJob> {
   const { origin, ledger } = deps;
@@ -139,8 +140,8 @@ export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: Job
 
 /**
  * Removes a job from the state file, so that it can be created again. The job at the service stays.
- * @throws NotFoundError when the state file has no such job; DuplicateError when it is being created; UsageError when
- * the user did not confirm; LocalError when the state file cannot be written
+ * @throws NotFoundError if the state file has no such job; DuplicateError if another process is creating it or changed its
+ * records; UsageError if the user does not confirm; LocalError if the state file cannot be written
  */
 export async function forgetJob(
   deps: ManualDeps,

@@ -15,14 +15,14 @@ import { JOB_RECORDS } from './job-records.ts';
 import { openJobLedger } from './ledger.ts';
 import { outcomeError } from './outcome-error.ts';
 
-/** A job to create, and its place in the input. */
+/** A job to create and its position in the input. */
 export interface WantedJob {
   readonly index: number;
   readonly source: string | undefined;
   readonly job: CronJob;
 }
 
-/** Creates one job, at most once. Failures are results; nothing is thrown. */
+/** Creates one job at most once. Returns failures as results instead of throwing. */
 export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
 
 const CONCURRENCY = 4;
@@ -90,7 +90,7 @@ export interface JobCreatorOptions extends CreateOnceOptions {
 }
 
 /**
- * Prepares the creation of all jobs of a command. The service's list is read at most once.
+ * Prepares the creation of all jobs of a command. Reads the service's list at most once.
  * @param wanted all jobs that may be created
  */
 export async function openJobCreator(
@@ -119,8 +119,8 @@ export async function openJobCreator(
 }
 
 /**
- * Creates jobs, each at most once and several at a time, and yields each result when it is known. Failures are results;
- * nothing is thrown. Once started it runs to the end, even when nobody reads the results anymore.
+ * Creates jobs, each at most once and several at a time, and yields each result as soon as it is available. Yields failures
+ * as results instead of throwing. Once started, it runs to the end even if the caller stops reading the results.
  */
 export async function* createJobs(
   context: Context,

@@ -23,12 +23,12 @@ export interface CronDeps extends OnceDeps<JobSnapshot> {
   readonly find: FindJob;
   /**
    * Sends the POST once, and sends nothing after `timeoutMs`.
-   * @throws OutcomeUnknownError where a job may have been created; any other PartnerctlError is proof that none was
+   * @throws OutcomeUnknownError if a job may have been created; any other PartnerctlError proves that none was
    */
   readonly post: (job: CronJob, timeoutMs: number) => Promise<string>;
   /** Milliseconds that the command may still take. */
   readonly remainingMs: () => number;
-  /** Ends waiting for another process. */
+  /** Aborts waiting for another process. */
   readonly abortSignal: AbortSignal;
 }
 
@@ -46,7 +46,7 @@ export type CreateOutcome =
     })
   /** The same job exists already; `since` is when it was recorded. */
   | (KeyedOutcome & { readonly status: 'exists'; readonly cron_job_id: string; readonly since: string })
-  /** The service has the job, and the state file did not know it. */
+  /** The service already had the job, but the state file had no record of it. */
   | (KeyedOutcome & { readonly status: 'adopted'; readonly cron_job_id: string })
   | (KeyedOutcome & Blocked)
   /** The job may have been created; `error` is the failure of this command's POST, if it sent one. */
@@ -61,8 +61,9 @@ export interface Blocked {
   readonly since?: string;
   /**
    * `same`: it exists. `different`: it exists with other content. `gone`: it was created, and the service no longer lists
-   * it. `several`: the service has more than one of this agent and name. `in_progress`: another process is creating it.
-   * `ambiguous`: the service has one of this name and content, does not say whose it is, and the state file does not know it.
+   * it. `several`: the service has more than one with this agent and name. `in_progress`: another process is creating it.
+   * `ambiguous`: the service has one with this name and content but does not return its agent, and the state file has no
+   * record of it.
    */
   readonly why: 'same' | 'different' | 'gone' | 'several' | 'in_progress' | 'ambiguous';
   readonly differences?: readonly CronDifference[];
@@ -74,10 +75,10 @@ const MAX_POST_MS = 120_000;
 /** How much longer a reservation lasts than its POST may take: an interrupted call takes some seconds to end. */
 const DEADLINE_MARGIN_MS = 10_000;
 const POLL_MS = 200;
-/** A service may list a new job this much later. */
+/** How long a service may take to list a new job. */
 export const LISTED_WITHIN_MS = 60_000;
 
-/** The latest time, in milliseconds since the epoch, at which an abandoned reservation can have sent its job. */
+/** The latest time, in milliseconds since the epoch, at which the process of an abandoned reservation can have sent the job. */
 export function lastSentBy({ reservation, unknown }: OpenReservation<JobSnapshot>, now: number): number {
   if (unknown !== undefined) return Math.min(now, Date.parse(unknown.at));
   const latest = Date.parse(reservation.deadline ?? '') - DEADLINE_MARGIN_MS;
@@ -85,9 +86,9 @@ export function lastSentBy({ reservation, unknown }: OpenReservation<JobSnapshot
 }
 
 export interface CreateOnceOptions {
-  /** Whether an existing job is a success. Waits for a job that another process is creating. */
+  /** Whether an existing job counts as success. If so, waits for a job that another process is creating. */
   readonly ensure: boolean;
-  /** Whether to write nothing, neither to the state file nor to the service. */
+  /** Whether to skip all writes, both to the state file and to the service. */
   readonly dryRun: boolean;
 }
 
@@ -145,7 +146,7 @@ async function outcomeFromLog(request: Request): Promise<CreateOutcome | 'wait' 
   return ensure ? 'wait' : { status: 'blocked', key, why: 'in_progress', cron_job_id: null, since };
 }
 
-/** Adopts a listed job of this agent and name that the state file does not know, instead of creating it again. */
+/** Adopts a listed job with this agent and name that has no record in the state file, instead of creating it again. */
 async function outcomeFromList(request: Request, same: readonly ListedJob[]): Promise<CreateOutcome | undefined> {
   const { job, key, deps, dryRun } = request;
   const [listed, ...others] = same;
@@ -170,8 +171,8 @@ async function outcomeFromList(request: Request, same: readonly ListedJob[]): Pr
 }
 
 /**
- * Finds jobs that may be this one, if the service does not return the agent of a job: those with the same name and content
- * that the state file does not know, because it was lost after they were created.
+ * Blocks the job if the service returns no agents and lists a job with the same name and content that has no record in the
+ * state file: it may be this job, created before the state file was lost.
  */
 async function ambiguousOutcome(request: Request, maybe: readonly ListedJob[]): Promise<CreateOutcome | undefined> {
   const { job, key, deps } = request;
@@ -184,7 +185,7 @@ async function ambiguousOutcome(request: Request, maybe: readonly ListedJob[]): 
     origin,
   );
   const candidates = similar.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
-  // A job of another agent whose response was lost exists without being recorded, and explains one candidate.
+  // A job of another agent whose response was lost exists without a record, and accounts for one candidate.
   const reserved = histories.flatMap(({ open }) => open.map(({ reservation }) => reservation.snapshot));
   const rivals = reserved.filter((other) => other.origin === origin && other.name === job.name);
   if (candidates.length <= rivals.length) return undefined;
@@ -211,7 +212,7 @@ async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceR
   };
   return await runOnce(task, deps, async (commit) => {
     await commit();
-    // If the machine slept since then, others may have settled the reservation.
+    // If the machine slept in the meantime, another process may have settled the reservation.
     const timeLeft = sendBy - clock.now();
     if (timeLeft > 0) return await deps.post(job, timeLeft);
     throw new LocalError('The time for the command was up before the job was sent.', {
@@ -248,17 +249,17 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
   if (dryRun) return { status: 'planned', key };
   const result = await reserveAndPost(request, found);
   if (result.kind !== 'refused') return toOutcome(key, result);
-  // With its reservation left open, this run would wait for itself.
+  // This run's reservation is still open: trying again would wait for it.
   if (result.releaseError) throw result.releaseError;
   return undefined;
 }
 
 /**
- * Creates a job unless it exists, or may exist (spec §4.5: the POST is not idempotent). The order of the state file decides:
- * the process with the first reservation sends the POST; the others find the job, or that it is being created.
- * @returns the outcome, also of a POST that provably created nothing
- * @throws LocalError when the state file cannot be read or written; nothing was sent then. PartnerctlError when the
- * list of jobs cannot be read now
+ * Creates a job unless it exists, or may exist (spec §4.5: the POST is not idempotent). The order of records in the state file decides: the process with the
+ * first reservation sends the POST; the others find the job created or in progress.
+ * @returns the outcome, including that of a POST that provably created nothing
+ * @throws LocalError before anything is sent, if the state file cannot be read or written; PartnerctlError if the list of
+ * jobs cannot be read now
  */
 export async function createOnce(job: CronJob, deps: CronDeps, options: CreateOnceOptions): Promise<CreateOutcome> {
   const key = cronKey(deps.origin, job.agent_id, job.name);

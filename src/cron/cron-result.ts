@@ -9,7 +9,7 @@ import { describeSchedule } from './schedule.ts';
 
 const SHOWN_RUNS = 3;
 
-/** A job to show; an agent that is not installed yet has no id. */
+/** A job to show. Its agent has no id until it is installed. */
 interface ShownJob extends Omit<CronJob, 'agent_id'> {
   readonly agent_id: string | null;
 }
@@ -18,12 +18,12 @@ interface ShownJob extends Omit<CronJob, 'agent_id'> {
 export interface CronResult {
   /** Its position in the input, starting at 0. */
   readonly index: number;
-  /** Where it is in a file: `jobs.yaml:3`. */
+  /** Its file and line: `jobs.yaml:3`. */
   readonly source: string | undefined;
   readonly job: ShownJob;
-  /** Null if the agent is not known. */
+  /** Null if the agent has no id yet. */
   readonly key: string | null;
-  /** The schedule in words. */
+  /** The schedule in English. */
   readonly description: string;
   /** ISO 8601 with the offset of the schedule's timezone. */
   readonly next_runs: readonly string[];
@@ -38,7 +38,7 @@ export function toWireSchedule({ minute, hour, day_of_week, timezone }: CronSche
   return { type: 'cron', data: { minute, hour, day_of_week }, timezone } as const;
 }
 
-/** The result of a job before anything is done for it. */
+/** The result of a job before the command acts on it: `skipped`. */
 export async function initialResult(
   { index, source, job, key }: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
   now: number,

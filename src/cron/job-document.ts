@@ -179,9 +179,9 @@ function parseMapping(schedule: Exclude<DescribedJob['schedule'], string>): Cron
 }
 
 /**
- * The schedule of a job in a file.
+ * Converts the schedule of a job in a file.
  * @param defaultTimezone for a job without a time zone
- * @throws ScheduleError, but not for a job from a document without problems
+ * @throws ScheduleError if the schedule is invalid; never for a job that passed `checkSchedule`
  */
 export function toSchedule(
   { schedule, timezone }: Pick<DescribedJob, 'schedule' | 'timezone'>,

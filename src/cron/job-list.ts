@@ -39,12 +39,12 @@ export function toListedJob(item: JsonObject): ListedJob {
   return { ...job, schedule: toSchedule(job.schedule) };
 }
 
-/** Refusals that may pass on their own: conflict, locked, too early. */
+/** Statuses of refusals that a later request may not get: conflict, locked, too early. */
 const TEMPORARY_REFUSALS: ReadonlySet<number | undefined> = new Set([409, 423, 425]);
 
 /**
  * Whether an error means that this token cannot read the service's list at all, so that a retry is pointless. False when
- * in doubt: creating without the list can duplicate a job that only the list knows.
+ * in doubt: creating without the list can duplicate a job that only the list shows.
  */
 export function isListUnavailable(error: unknown): error is PartnerctlError {
   // An empty body is a ShapeError and counts as unavailable: a service may send it while it has no jobs, and the first job
@@ -105,7 +105,7 @@ export function createJobFinder({ list, wanted, clock, onUnavailable }: JobListO
       for await (const item of list()) {
         const listed = toListedJob(item);
         ids.add(listed.cron_job_id);
-        // A map, because pages shift while a list grows, so that a job may be listed twice.
+        // A map, because a job may be listed twice: pages shift while the list grows.
         if (listed.name === undefined || names.has(normalizeName(listed.name))) kept.set(listed.cron_job_id, listed);
       }
       return { at, isComplete: true };

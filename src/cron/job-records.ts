@@ -77,11 +77,11 @@ export function listedSnapshot(
   };
 }
 
-/** Whether two jobs have different instructions or schedules, as far as both are known. */
+/** Whether two jobs have different instructions or schedules. Missing parts count as equal. */
 export function hasOtherContent(one: JobSnapshot, other: JobSnapshot): boolean {
   if (one.content_hash !== null && other.content_hash !== null) {
     if (one.content_hash === other.content_hash) return false;
-    // Hashes also differ between two names of one time zone.
+    // Two names of one time zone also give different hashes.
     const hasSameText = one.instructions_hash === other.instructions_hash;
     return !hasSameText || !other.schedule || hasSameSchedule(one.schedule ?? undefined, other.schedule) !== true;
   }
@@ -90,7 +90,7 @@ export function hasOtherContent(one: JobSnapshot, other: JobSnapshot): boolean {
   return other.schedule !== null && hasSameSchedule(one.schedule ?? undefined, other.schedule) === false;
 }
 
-/** The ids of all jobs that were ever recorded for one service: another service may give out the same ids. */
+/** The ids of all jobs ever recorded for one service. Other services may use the same ids. */
 export function recordedIds(records: readonly JobRecord[], origin: string): ReadonlySet<string> {
   const ids = records.flatMap((record) =>
     'remoteId' in record && record.snapshot.origin === origin ? [record.remoteId] : [],

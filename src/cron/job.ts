@@ -23,11 +23,11 @@ function sha256(text: string): string {
  * @returns 24 hexadecimal digits
  */
 export function cronKey(origin: string, agentId: string, name: string): string {
-  // JSON keeps the parts apart whatever characters they contain, and escapes lone surrogates instead of merging them.
+  // JSON separates the parts unambiguously. It escapes lone surrogates, which UTF-8 would all turn into the same character.
   return sha256(JSON.stringify([origin, agentId, name])).slice(0, KEY_LENGTH);
 }
 
-/** Removes what editors and shells change on their own: line ends and trailing white space. */
+/** Removes differences that editors and shells introduce: line ends and trailing white space. */
 function normalizeInstructions(text: string): string {
   return text.replaceAll('\r\n', '\n').trimEnd();
 }
@@ -53,12 +53,12 @@ export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructi
 
 export interface CronDifference {
   readonly field: 'minute' | 'hour' | 'day_of_week' | 'timezone' | 'instructions';
-  /** Undefined when it is not known, or only as a hash. */
+  /** Undefined if unknown, or if only its hash is known. */
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-/** What is known about a job that exists. */
+/** The known content of an existing job. */
 export interface KnownContent {
   readonly schedule: CronSchedule | undefined;
   readonly instructions?: string | undefined;
@@ -67,7 +67,7 @@ export interface KnownContent {
 
 const PARTS = [...FIELD_NAMES, 'timezone'] as const;
 
-/** Normalizes a part; returns one that cannot be parsed unchanged. */
+/** Normalizes a part. Returns an invalid one unchanged. */
 function comparable(part: keyof CronSchedule, text: string): string {
   try {
     return normalizePart(part, text);
@@ -85,7 +85,7 @@ function scheduleDifferences(before: CronSchedule, after: CronSchedule): CronDif
   }));
 }
 
-function sameText({ instructions, instructions_hash }: KnownContent, after: string): boolean {
+function hasSameInstructions({ instructions, instructions_hash }: KnownContent, after: string): boolean {
   if (instructions !== undefined) return isSameInstructions(instructions, after);
   return instructions_hash === undefined || instructions_hash === instructionsHash(after);
 }
@@ -96,6 +96,6 @@ function sameText({ instructions, instructions_hash }: KnownContent, after: stri
  */
 export function findDifferences(before: KnownContent, after: CronJob): CronDifference[] {
   const found = before.schedule ? scheduleDifferences(before.schedule, after.schedule) : [];
-  if (sameText(before, after.instructions)) return found;
+  if (hasSameInstructions(before, after.instructions)) return found;
   return [...found, { field: 'instructions', before: before.instructions, after: after.instructions }];
 }

@@ -9,14 +9,14 @@ import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
 /** The state file's records of scheduled jobs. */
 export interface JobLedger extends Ledger<JobSnapshot> {
   /**
-   * Refuses a job that a newer version of this program wrote a record of, in the part of the log that was read.
+   * Refuses a job if the part of the log that was read has a record of it from a newer version of this program.
    * @throws OutcomeUnknownError
    */
   refuseNewer(job: Pick<CronJob, 'agent_id' | 'name'> & { readonly key: string }): void;
 }
 
 /**
- * Opens the records of scheduled jobs in a command's state file. Each line that cannot be used is warned about once.
+ * Opens the records of scheduled jobs in a command's state file. Warns once about each unusable line.
  * @param warned the numbers of the lines that the user was already warned about
  */
 export async function openJobLedger(context: Context, warned = new Set<number>()): Promise<JobLedger> {

@@ -19,7 +19,7 @@ export interface JobRow {
   readonly next: string | undefined;
   /**
    * `recorded`: the service lists it, and the state file has it. `unrecorded`: the state file does not have it. `gone`: the
-   * state file has it, and the service no longer lists it. `unlisted`: the same, but recorded so recently that the service
+   * state file has it, and the service no longer lists it. `unlisted`: like `gone`, but recorded so recently that the service
    * may list it later. `unknown`: it may have been created. `local`: the service was not called.
    */
   readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown' | 'local';
@@ -85,10 +85,11 @@ export interface KnownJobs {
 /** The recorded jobs and open reservations of one service, or of all when `origin` is undefined. */
 export function findKnownJobs(records: readonly JobRecord[], origin: string | undefined): KnownJobs {
   const histories = [...keyHistories(records).values()];
-  const isHere = ({ snapshot }: RecordedJob | JobReservation) => origin === undefined || snapshot.origin === origin;
+  const isOfService = ({ snapshot }: RecordedJob | JobReservation) =>
+    origin === undefined || snapshot.origin === origin;
   return {
-    jobs: histories.flatMap(({ objects }) => objects).filter(isHere),
-    open: histories.flatMap(({ open }) => open.map(({ reservation }) => reservation)).filter(isHere),
+    jobs: histories.flatMap(({ objects }) => objects).filter(isOfService),
+    open: histories.flatMap(({ open }) => open.map(({ reservation }) => reservation)).filter(isOfService),
   };
 }
 

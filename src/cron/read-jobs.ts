@@ -25,7 +25,7 @@ export async function readJobFromFlags(
   return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
 }
 
-/** @throws InputError if two entries describe the same agent and name, which only shows after the agents are looked up */
+/** Runs after the agent lookup, because two references can name one agent. @throws InputError if a job is described twice */
 function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
   const places = new Map<string, string | undefined>();
   for (const { source, job } of wanted) {
@@ -41,7 +41,7 @@ function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
 }
 
 /**
- * The jobs in files, all checked before anything is sent.
+ * Reads the jobs in files, and checks all of them before anything is sent.
  * @throws InputError that shows every mistake with file, line, and column; NotFoundError if an agent is not found
  */
 export async function readJobFiles(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {

@@ -15,17 +15,17 @@ import {
 export interface ReconcileAllDeps extends ReconcileDeps {
   readonly origin: string;
   readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append'>;
-  /** Creates lookups in the service's list, which is read again. @throws PartnerctlError when it cannot be read */
+  /** Creates a lookup that reads the service's list anew. @throws PartnerctlError when it cannot be read */
   readonly listJobs: (wanted: readonly Pick<CronJob, 'name'>[]) => FindJob;
   /** Asks the user to confirm that an unlisted job was not created; undefined if the user cannot be asked. */
   readonly confirm: ((result: ReconcileResult) => Promise<boolean>) | undefined;
   /** Called before waiting for the grace period. */
   readonly onWait: () => void;
-  /** Ends waiting. */
+  /** Aborts waiting. */
   readonly abortSignal: AbortSignal;
 }
 
-/** A record that could not be appended to the state file when it was made. */
+/** A record that could not be appended to the state file when it was created. */
 export interface RecoveryRecord {
   readonly record: JobRecord;
 }
@@ -58,7 +58,7 @@ export async function replayRecovery<Each extends RecoveryRecord>(
 interface Run {
   readonly deps: ReconcileAllDeps;
   readonly options: ReconcileOptions;
-  /** By reservation id: until when its job may still appear in the list. */
+  /** By reservation id: the time until which its job may still appear in the list, in milliseconds since the epoch. */
   readonly settlesAt: Map<string, number>;
 }
 
@@ -107,17 +107,17 @@ async function waitForGrace(
 ): Promise<void> {
   const until = Math.max(0, ...results.map(({ settlesAt }) => (settlesAt === null ? 0 : Date.parse(settlesAt))));
   if (clock.now() < until) onWait();
-  // A timer may go off a little early.
+  // Timers may fire slightly early.
   while (clock.now() < until) await clock.sleep(until - clock.now(), abortSignal);
 }
 
-/** Whether the user may decide that the job was not created: no candidate is listed, or can still appear. */
+/** Whether the user may decide that the job was not created: no candidate is listed, and none can still appear. */
 function isMissing({ status, candidates, settlesAt }: ReconcileResult): boolean {
   return status === 'unknown' && candidates.length === 0 && settlesAt === null;
 }
 
 /**
- * Settles the reservations with an unknown outcome from the service's list.
+ * Settles the reservations with an unknown outcome by looking for their jobs in the service's list.
  * @param options `key` limits it to one key
  * @returns the outcome of each; those that stay open are `unknown` or `in_progress`
  * @throws NotFoundError when the state file does not know the key; PartnerctlError when the list cannot be read;

@@ -12,7 +12,7 @@ import {
 } from './job-records.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
 
-/** A reservation with an unknown outcome, and the records that could explain a listed job otherwise. */
+/** A reservation with an unknown outcome, and the other records that may account for a listed job. */
 export interface OpenJob extends OpenReservation<JobSnapshot> {
   /** Ids ever recorded for this service, under any key: other requests created those jobs. */
   readonly recordedIds: ReadonlySet<string>;
@@ -22,7 +22,7 @@ export interface OpenJob extends OpenReservation<JobSnapshot> {
   readonly rivals: readonly JobReservation[];
   /** The open reservations of the same key that precede it in the log. */
   readonly earlier: readonly JobReservation[];
-  /** Until when the job may still appear in the list, if an earlier round determined it; milliseconds since the epoch. */
+  /** The time until which the job may still appear in the list, in milliseconds since the epoch, if already determined. */
   readonly settlesAt?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface ReconcileResult {
   readonly cron_job_id: string | null;
   /** Listed jobs that may be the reserved one. */
   readonly candidates: readonly string[];
-  /** ISO 8601: until then its job may still appear in the list. */
+  /** The time (ISO 8601) until which its job may still appear in the list. */
   readonly settlesAt: string | null;
 }
 
@@ -58,13 +58,13 @@ export function openJobs(records: readonly JobRecord[], origin: string): readonl
     .filter(({ reservation }) => reservation.snapshot.origin === origin);
   const reservations = open.map(({ reservation }) => reservation);
   return open.map((each, index) => {
-    const isOfKey = ({ key }: JobReservation) => key === each.reservation.key;
-    const rivals = reservations.filter((other) => !isOfKey(other));
-    return { ...each, recordedIds: ids, rivals, earlier: reservations.slice(0, index).filter(isOfKey) };
+    const hasSameKey = ({ key }: JobReservation) => key === each.reservation.key;
+    const rivals = reservations.filter((other) => !hasSameKey(other));
+    return { ...each, recordedIds: ids, rivals, earlier: reservations.slice(0, index).filter(hasSameKey) };
   });
 }
 
-/** The listed jobs that appeared since the reservation and that the state file does not know. */
+/** The listed jobs that appeared since the reservation and have no record in the state file. */
 function newlyListed(job: OpenJob, found: FoundJobs) {
   if (found.kind === 'closed') return { same: [], maybe: [] };
   const isNew = ({ cron_job_id }: ListedJob) =>
@@ -72,7 +72,7 @@ function newlyListed(job: OpenJob, found: FoundJobs) {
   return { same: found.same.filter(isNew), maybe: found.maybe.filter(isNew) };
 }
 
-/** Whether a listed job may be the one that was posted for a reservation, as far as both are known. */
+/** Whether a listed job may be the one posted for a reservation. Missing fields count as equal. */
 function mayBelongTo(listed: ListedJob, { snapshot }: JobReservation): boolean {
   if (matchIdentity(listed, snapshot.agent_id, snapshot.name) === 'no') return false;
   return !hasOtherContent(snapshot, listedSnapshot(snapshot.origin, snapshot, listed));
@@ -80,7 +80,7 @@ function mayBelongTo(listed: ListedJob, { snapshot }: JobReservation): boolean {
 
 /** Whether a listed job without agent or name certainly belongs to this reservation. */
 function certainlyBelongsTo(listed: ListedJob, { reservation, rivals }: OpenJob): boolean {
-  // Without the agent, a new job of this name is the one, unless another open reservation may have created it.
+  // Without the agent, a new job with this name is the reserved one unless another open reservation may have created it.
   if (listed.name === undefined || reservation.remoteIdsSeen === null) return false;
   return !rivals.some((rival) => mayBelongTo(listed, rival));
 }
@@ -106,7 +106,7 @@ function contentToRecord({ snapshot }: JobReservation, listed: ListedJob): JobSn
 }
 
 /**
- * Settles one reservation from the service's list: adopts a new job if it is the only match, and never guesses among
+ * Settles one reservation by looking for its job in the service's list: adopts a new job if it is the only match, and never guesses among
  * several.
  * @param job read from the log after `found`, because every listed job was reserved before it was created
  * @param found the matching jobs that the service lists now

@@ -104,7 +104,7 @@ export function parseExpression(text: string): CronFields {
 
 /**
  * Parses the fields of a schedule. The day of the week defaults to every day.
- * @throws ScheduleError; its position is one in the text of its field
+ * @throws ScheduleError; its position is relative to the text of the field
  */
 export function parseFields({
   minute,
@@ -131,8 +131,8 @@ function normalizeField(field: FieldName, text: string): string {
 }
 
 /**
- * A part of a schedule in one form per meaning: a field as the list of its values, or `*` for all of them; a time zone by
- * the name that this Node.js has for it. Compare within one run only.
+ * Normalizes a part of a schedule so that equal meanings give equal texts: a field becomes the list of its values, or `*`
+ * for all of them; a time zone gets the name that this version of Node.js uses. Compare only within one run.
  * @throws ScheduleError when it cannot be read
  */
 export function normalizePart(part: keyof CronSchedule, text: string): string {
@@ -140,7 +140,7 @@ export function normalizePart(part: keyof CronSchedule, text: string): string {
 }
 
 /**
- * The fields, each as the list of its values, or `*` for all of them.
+ * Normalizes each field to the list of its values, or `*` for all of them.
  * @throws ScheduleError when one cannot be read
  */
 export function normalizeFields({ minute, hour, day_of_week }: CronFields): CronFields {
@@ -152,8 +152,8 @@ export function normalizeFields({ minute, hour, day_of_week }: CronFields): Cron
 }
 
 /**
- * The text of a schedule that is hashed, the same on every version of Node.js. Equal texts mean the same schedule; so may
- * different ones, as a time zone can have several names: see `isSameSchedule`.
+ * The text of a schedule for hashing, the same on every version of Node.js. Equal texts mean equal schedules. Different
+ * texts may, too, because a time zone can have several names: see `isSameSchedule`.
  * @throws ScheduleError when it cannot be read
  */
 export function normalizeSchedule(schedule: CronSchedule): string {
@@ -161,7 +161,7 @@ export function normalizeSchedule(schedule: CronSchedule): string {
 }
 
 /**
- * Whether two schedules mean the same: the same minutes, hours, and days in the same time zone, by whichever of its names.
+ * Whether two schedules mean the same: the same minutes, hours, and days in the same time zone, under any of its names.
  * @throws ScheduleError when one cannot be read
  */
 export function isSameSchedule(one: CronSchedule, other: CronSchedule): boolean {
@@ -170,8 +170,8 @@ export function isSameSchedule(one: CronSchedule, other: CronSchedule): boolean 
   return normalize(one) === normalize(other);
 }
 
-/** As written, except for fields with one value or all values: `8-9/2` reads better as 8, `0-23` as every hour. */
-function plainest(fields: CronFields): CronFields {
+/** Simplifies fields that select one value or all values, such as `8-9/2` to 8 or `0-23` to `*`. Keeps the others as written. */
+function simplifyFields(fields: CronFields): CronFields {
   const normal = normalizeFields(fields);
   const pick = (name: FieldName): string =>
     normal[name] === '*' || /^\d+$/.test(normal[name]) ? normal[name] : fields[name];
@@ -182,6 +182,6 @@ function plainest(fields: CronFields): CronFields {
 export async function describeSchedule(schedule: CronSchedule): Promise<string> {
   // Loaded on demand: cronstrue would slow down the start of every command.
   const { default: cronstrue } = await import('cronstrue');
-  const description = cronstrue.toString(formatExpression(plainest(schedule)), { use24HourTimeFormat: true });
+  const description = cronstrue.toString(formatExpression(simplifyFields(schedule)), { use24HourTimeFormat: true });
   return `${description} (${schedule.timezone})`;
 }

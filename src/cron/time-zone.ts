@@ -5,7 +5,7 @@ import { ScheduleError } from './schedule-error.ts';
 const OFFSET = /^(?:utc|gmt)?\s*[+\-\u2212]\s*\d/i;
 const ZONE_HINT = 'use a place, such as Europe/Berlin, or UTC';
 
-/** Node.js also accepts abbreviations with surprising meanings: BST is Bangladesh. These are IANA names. */
+/** The three-letter IANA names. Node.js also accepts abbreviations with surprising meanings: BST is Bangladesh. */
 const THREE_LETTER_ZONES = 'UTC GMT UCT CET EET MET WET EST MST HST PRC ROC ROK'.split(' ');
 
 /**

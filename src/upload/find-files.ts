@@ -26,7 +26,7 @@ interface Problem {
   readonly why: string;
 }
 
-/** Decides about paths relative to the searched directory, with / as the separator. */
+/** Filters paths relative to the searched directory, with / as the separator. */
 interface Filter {
   /** Whether there is any pattern. */
   readonly hasPatterns: boolean;
@@ -60,21 +60,26 @@ function describeNonFile(entry: { isFIFO(): boolean; isSocket(): boolean; isDire
   return entry.isSocket() ? 'it is a socket, not a file' : 'it is a device, not a file';
 }
 
-/** @param isListed whether a directory lists it, so that it exists */
+/** @param isListed whether a directory listing contains it, which proves that it exists */
 async function inspect(path: string, isListed: boolean): Promise<FoundFile | Problem> {
   try {
     const status = await stat(path, { bigint: true });
     if (!status.isFile()) return { file: path, why: describeNonFile(status) };
     await access(path, constants.R_OK);
     if (status.size > BigInt(Number.MAX_SAFE_INTEGER)) return { file: path, why: 'it is too large' };
-    const facts = { bytes: Number(status.size), inode: status.ino, modified: status.mtimeNs, changed: status.ctimeNs };
-    return { label: path, filename: basename(path), path: await realpath(path), ...facts };
+    const attributes = {
+      bytes: Number(status.size),
+      inode: status.ino,
+      modified: status.mtimeNs,
+      changed: status.ctimeNs,
+    };
+    return { label: path, filename: basename(path), path: await realpath(path), ...attributes };
   } catch (error) {
     return { file: path, why: await describeProblem(path, error, isListed) };
   }
 }
 
-/** Node.js puts this in place of bytes that are not UTF-8. */
+/** Node.js substitutes this for bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 async function isLink(path: string): Promise<boolean> {

@@ -50,17 +50,17 @@ async function announceStdin({ io, notice, progress }: Context): Promise<void> {
  * @throws InputError that names what cannot be uploaded; LocalError when standard input cannot be stored
  */
 export async function openSources(context: Context, input: SourceInput): Promise<OpenedSources> {
-  const nothing = async (): Promise<void> => undefined;
+  const noop = async (): Promise<void> => undefined;
   if (input.from === 'text') {
     if (input.text.from === 'stdin') await announceStdin(context);
     const text = await readText(input.text, 'The text', context.io.stdin, context.abortSignal);
-    return { sources: [textSource(input.name, text)], close: nothing };
+    return { sources: [textSource(input.name, text)], close: noop };
   }
   if (input.from === 'stdin') {
     await announceStdin(context);
     const { file, facts, remove } = await spoolStdin(context.io.stdin, context.abortSignal);
     const withForm = await createFormBuilder(input);
-    const content: UploadSource['content'] = (over) => readOpenFile(file, facts, over);
+    const content: UploadSource['content'] = (signal) => readOpenFile(file, facts, signal);
     const source = withForm({ label: '-', filename: input.filename, bytes: facts.bytes, stamp: null, content });
     return { sources: [source], close: remove };
   }
@@ -68,10 +68,10 @@ export async function openSources(context: Context, input: SourceInput): Promise
   const found = await findFiles(input.paths, input);
   const withForm = await createFormBuilder(input);
   const sources = found.map((file) => {
-    const content: UploadSource['content'] = (over) => readFileContent(file, over);
+    const content: UploadSource['content'] = (signal) => readFileContent(file, signal);
     return withForm({ label: file.label, filename: file.filename, bytes: file.bytes, stamp: fileStamp(file), content });
   });
-  return { sources, close: nothing };
+  return { sources, close: noop };
 }
 
 /** Standard input, stored on disk so that it can be sent more than once. */

@@ -22,31 +22,31 @@ const MARGIN = 3;
 const INDENT = '  ';
 
 /**
- * Layouts, widest first. `facts` is the maximum width of the facts: `1000 kB of 1000 kB, 1000 kB/s, 59 min left`, or the first
+ * Layouts, widest first. `detailsWidth` is the maximum width of the details: `1000 kB of 1000 kB, 1000 kB/s, 59 min left`, or the first
  * one or two of them.
  */
 const SHAPES = [
-  { facts: 43, shown: 3, bar: 20 },
-  { facts: 43, shown: 3, bar: 10 },
-  { facts: 29, shown: 2, bar: 10 },
-  { facts: 18, shown: 1, bar: 10 },
+  { detailsWidth: 43, shown: 3, bar: 20 },
+  { detailsWidth: 43, shown: 3, bar: 10 },
+  { detailsWidth: 29, shown: 2, bar: 10 },
+  { detailsWidth: 18, shown: 1, bar: 10 },
 ] as const;
-const NARROWEST = { facts: 18, shown: 1, bar: 0 } as const;
+const NARROWEST = { detailsWidth: 18, shown: 1, bar: 0 } as const;
 
 interface Layout {
   readonly room: number;
   readonly label: number;
   /** 0 when there is no room for a bar. */
   readonly bar: number;
-  /** How many facts fit. */
+  /** How many details fit. */
   readonly shown: number;
 }
 
 function layoutOf(columns: number): Layout {
   const room = Math.max(1, columns - MARGIN);
-  const fits = SHAPES.find(({ facts, bar }) => facts + bar + MIN_LABEL + 2 <= room);
-  const { facts, shown, bar } = fits ?? NARROWEST;
-  return { room, shown, bar, label: Math.min(MAX_LABEL, Math.max(1, room - facts - bar - 2)) };
+  const fits = SHAPES.find(({ detailsWidth, bar }) => detailsWidth + bar + MIN_LABEL + 2 <= room);
+  const { detailsWidth, shown, bar } = fits ?? NARROWEST;
+  return { room, shown, bar, label: Math.min(MAX_LABEL, Math.max(1, room - detailsWidth - bar - 2)) };
 }
 
 function bar(share: number, width: number): string {
@@ -80,8 +80,8 @@ function line({ label, bytes, sent, startedAt }: Transfer, layout: Layout, now: 
   const share = bytes === 0 ? 1 : Math.min(1, sent / bytes);
   const rate = sent / Math.max(0.001, (now - startedAt) / 1000);
   const left = sent === 0 || share === 1 ? '' : timeLeft((bytes - sent) / rate);
-  const facts = [`${prettyBytes(sent)} of ${prettyBytes(bytes)}`, `${prettyBytes(rate)}/s`, left];
-  const shown = facts.slice(0, layout.shown).filter((fact) => fact !== '');
+  const details = [`${prettyBytes(sent)} of ${prettyBytes(bytes)}`, `${prettyBytes(rate)}/s`, left];
+  const shown = details.slice(0, layout.shown).filter((detail) => detail !== '');
   const parts = [fitLabel(layout.label, label), bar(share, layout.bar), shown.join(', ')];
   return truncate(parts.filter((part) => part !== '').join(' '), layout.room);
 }

@@ -3,7 +3,7 @@ import type { Transfer } from './progress-bars.ts';
 import type { UploadProgress } from './upload-files.ts';
 import type { UploadSource } from './upload-source.ts';
 
-const EVERY_MS = 100;
+const UPDATE_INTERVAL_MS = 100;
 
 /** Shows a progress bar for each file in flight, and one for all files, until it is closed. */
 export function showProgress(
@@ -28,7 +28,7 @@ export function showProgress(
   async function keepShowing(): Promise<void> {
     const { formatTransfers } = await import('./progress-bars.ts');
     while (!closed.signal.aborted) {
-      await clock.sleep(EVERY_MS, closed.signal);
+      await clock.sleep(UPDATE_INTERVAL_MS, closed.signal);
       progress.update(lines(formatTransfers));
     }
   }
@@ -50,7 +50,7 @@ export function showProgress(
     finished(source, isSent) {
       inFlight.delete(source);
       finished += 1;
-      // Files that were not sent must not count for the rate and the remaining time.
+      // Files that were not sent must not affect the rate and the remaining time.
       if (isSent) doneBytes += source.bytes;
       else bytes -= source.bytes;
     },

@@ -27,7 +27,7 @@ export interface RunOptions extends UploadOptions {
   readonly dryRun: boolean;
 }
 
-/** Is told about the progress of each file. */
+/** Receives the progress of each file. */
 export interface UploadProgress {
   started(source: UploadSource): void;
   /** @param bytes how many bytes were sent so far; restarts at 0 with every attempt */
@@ -74,8 +74,8 @@ async function openDeps(
 }
 
 /**
- * Uploads files, several at a time, and yields each result when it is known; a file that fails has a result, too. Once
- * started it runs to the end, even when nobody reads the results anymore.
+ * Uploads files, several at a time, and yields each result as soon as it is available, including failures. Once started, it
+ * runs to the end even if the caller stops reading the results.
  */
 export async function* uploadFiles(
   context: Context,
@@ -90,7 +90,7 @@ export async function* uploadFiles(
 
   const isTimeUp = (): boolean => context.abortSignal.aborted && !interrupt.aborted;
 
-  /** Why no further file is started; undefined to go on. */
+  /** Why no further file is started; undefined to continue. */
   function stopReason(): PartnerctlError | undefined {
     if (interrupt.aborted) return new InterruptedError('Interrupted before it was started.');
     const reason = stopped ?? (isTimeUp() ? context.abortSignal.reason : undefined);

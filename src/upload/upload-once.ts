@@ -10,9 +10,9 @@ export interface UploadDeps extends OnceDeps<UploadSnapshot> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly kind: UploadIdentity['kind'];
-  /** @throws OutcomeUnknownError if it may have been created; any other PartnerctlError is proof that it was not */
+  /** @throws OutcomeUnknownError if the upload may have been created; any other PartnerctlError proves that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
-  /** Ends the wait for another process, and the reading of a file that is not being sent. */
+  /** Aborts waiting for another process, and reading a file that is not being sent. */
   readonly abortSignal: AbortSignal;
 }
 
@@ -56,7 +56,7 @@ export function filenameIndex(filename: string): string {
   return `filename:${filename}`;
 }
 
-/** One upload; its hash is kept once it is known. */
+/** One upload. Its hash is set once it is known. */
 interface Upload extends UploadOptions {
   readonly source: UploadSource;
   readonly deps: UploadDeps;
@@ -181,8 +181,8 @@ export async function identify(source: UploadSource, deps: UploadDeps): Promise<
  * Uploads a file unless it was, or may have been, uploaded. The service may not recognize a repeat, so the request is
  * completed only once a reservation is on disk: if this run is killed, a later run knows what may have arrived.
  * @param onProgress called with the bytes of the file sent so far; starts again at 0 with every attempt
- * @returns the outcome; failures are outcomes, too
- * @throws LocalError when the state file or the file cannot be read; nothing was sent then
+ * @returns the outcome, including failures
+ * @throws LocalError before anything is sent, if the state file or the file cannot be read
  */
 export async function uploadOnce(
   request: UploadRequest,

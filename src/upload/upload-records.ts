@@ -51,7 +51,7 @@ function shortHash(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts), 'utf8').digest('hex').slice(0, KEY_LENGTH);
 }
 
-/** The key of an upload, which is made at most once. 24 hexadecimal digits. */
+/** The key of an upload, 24 hexadecimal digits. At most one upload is made per key. */
 export function uploadKey({ origin, kind, sha256, filename }: UploadIdentity): string {
   return shortHash([origin, kind, sha256, filename]);
 }
@@ -64,11 +64,11 @@ export interface FileFacts {
   readonly inode: bigint;
   /** Nanoseconds since 1970. */
   readonly modified: bigint;
-  /** Also nanoseconds since 1970. Nobody can set it back, as `modified` can be. */
+  /** Nanoseconds since 1970. Programs can set `modified` back, but not this. */
   readonly changed: bigint;
 }
 
-/** Tells whether a file has changed since an earlier run; it does not reveal where the file is. */
+/** A hash that shows whether a file has changed since an earlier run, without revealing its path. */
 export function fileStamp({ path, bytes, inode, modified, changed }: FileFacts): string {
   return shortHash([path, bytes, String(inode), String(modified), String(changed)]);
 }

@@ -16,8 +16,8 @@ export interface UploadSource {
   readonly bytes: number;
   /** See `fileStamp`; null for standard input and text. */
   readonly stamp: string | null;
-  /** The content in order. @throws LocalError when it cannot be read, or changed since it was inspected */
-  content(over: AbortSignal): AsyncIterable<Buffer>;
+  /** Reads the content in order. @throws LocalError when it cannot be read, or changed since it was inspected */
+  content(signal: AbortSignal): AsyncIterable<Buffer>;
   /** Creates the form on each call: the forms of all files at once would need too much memory. */
   form(): BodyForm;
 }
@@ -77,15 +77,19 @@ async function refuseMore(file: FileHandle, inspected: FileFacts): Promise<void>
 /**
  * The bytes of an open file, in constant memory.
  * @param inspected the file as it was before the upload
- * @param over stops the reading early, without an error
- * @throws LocalError when it changed since, or its content does not match its size
+ * @param signal stops reading early, without an error
+ * @throws LocalError if it has changed since then, or its content does not match its size
  */
-export async function* readOpenFile(file: FileHandle, inspected: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readOpenFile(
+  file: FileHandle,
+  inspected: FileFacts,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
   let next: Promise<Buffer> | undefined;
   try {
     await refuseChanged(file, inspected);
     next = chunkAt(0, file, inspected);
-    for (let at = 0; at < inspected.bytes && !over.aborted; ) {
+    for (let at = 0; at < inspected.bytes && !signal.aborted; ) {
       const chunk = await next;
       at += chunk.length;
       // Read ahead while this chunk is hashed and sent. An error is thrown when its turn comes.
@@ -93,14 +97,14 @@ export async function* readOpenFile(file: FileHandle, inspected: FileFacts, over
       next.catch(() => undefined);
       yield chunk;
     }
-    if (!over.aborted) await refuseMore(file, inspected);
+    if (!signal.aborted) await refuseMore(file, inspected);
   } finally {
     await next?.catch(() => undefined);
   }
 }
 
 /** Like `readOpenFile`, for a file at a path. @throws LocalError also when it cannot be read */
-export async function* readFileContent(inspected: FileFacts, over: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readFileContent(inspected: FileFacts, signal: AbortSignal): AsyncGenerator<Buffer> {
   let file: FileHandle;
   try {
     file = await open(inspected.path);
@@ -108,7 +112,7 @@ export async function* readFileContent(inspected: FileFacts, over: AbortSignal):
     throw new LocalError(`${inspected.path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
   try {
-    yield* readOpenFile(file, inspected, over);
+    yield* readOpenFile(file, inspected, signal);
   } finally {
     await file.close();
   }
@@ -155,10 +159,10 @@ export function textSource(name: string, text: string): UploadSource {
 }
 
 /** The SHA-256 of a source's content, in hexadecimal. @throws what its content throws, and the signal's reason when aborted */
-export async function hashContent(source: UploadSource, over: AbortSignal): Promise<string> {
+export async function hashContent(source: UploadSource, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of source.content(over)) hash.update(chunk);
-  over.throwIfAborted();
+  for await (const chunk of source.content(signal)) hash.update(chunk);
+  signal.throwIfAborted();
   return hash.digest('hex');
 }
 
@@ -166,7 +170,7 @@ export interface BodyHooks {
   /** Called with the number of content bytes that the connection has taken so far. */
   readonly onProgress: (bytes: number) => void;
   /** Called when everything but the last bytes was sent. If it throws, they are not sent. */
-  readonly beforeLastBytes: (sha256: string, over: AbortSignal) => Promise<void>;
+  readonly beforeLastBytes: (sha256: string, signal: AbortSignal) => Promise<void>;
 }
 
 /** The body of one upload. Every attempt iterates its chunks, which throw what the content and `beforeLastBytes` throw. */
@@ -176,13 +180,13 @@ export function createBody({ form, content }: UploadSource, { onProgress, before
     contentType,
     bytes: head.length + bytes + tail.length,
     closingBytes: tail.length,
-    async *chunks(over: AbortSignal): AsyncGenerator<Uint8Array> {
+    async *chunks(signal: AbortSignal): AsyncGenerator<Uint8Array> {
       const hash = createHash('sha256');
       let sent = 0;
       onProgress(0);
       // Sent together with the first chunk: a small file then leaves with the headers.
       let before = head;
-      for await (const chunk of content(over)) {
+      for await (const chunk of content(signal)) {
         hash.update(chunk);
         yield before.length > 0 ? Buffer.concat([before, encode(chunk)]) : encode(chunk);
         before = NOTHING;
@@ -190,9 +194,9 @@ export function createBody({ form, content }: UploadSource, { onProgress, before
         onProgress(sent);
       }
       if (before.length > 0) yield before;
-      if (over.aborted) return;
-      await beforeLastBytes(hash.digest('hex'), over);
-      if (over.aborted) return;
+      if (signal.aborted) return;
+      await beforeLastBytes(hash.digest('hex'), signal);
+      if (signal.aborted) return;
       yield tail;
     },
   };

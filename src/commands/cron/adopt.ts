@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<RecordedJob>[] = [
   { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
 ];
 
-/** Rejects an empty shell variable, which nothing else would when the list cannot be read. */
+/** Rejects an id from an empty shell variable: nothing else checks it when the list cannot be read. */
 function parseJobId(typed = ''): string {
   if (/^\S+$/.test(typed)) return typed;
   throw new UsageError(`${JSON.stringify(typed)} is not the id of a job.`, {
