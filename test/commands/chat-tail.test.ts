@@ -37,7 +37,7 @@ const numbered = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `m${from + index}`);
 
 describe('a tail starts', () => {
-  test('with the last ten, or as many as are asked for', async () => {
+  test('with the last ten messages, or the number in --tail', async () => {
     const { env, of } = await talking(25);
     expect(textsOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout)).toEqual(numbered(16, 25));
     expect(textsOf((await run([...of, '--no-follow', '--tail', '3', '-o', 'json'], { env })).stdout)).toEqual(
@@ -55,7 +55,7 @@ describe('a tail starts', () => {
     expect(textsOf(after.stdout)).toEqual(numbered(301, 350));
   });
 
-  test('where the last tail ended, whatever its start was', async () => {
+  test('where the last tail ended, regardless of where that one started', async () => {
     const { it, env, of, chat } = await talking(5);
     const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
     const first = await run(resume, { env });
@@ -71,16 +71,19 @@ describe('a tail starts', () => {
     ]);
   });
 
-  test.each([['--tail', '0'], ['--after']])('where a tail ended that had nothing to show: %s', async (...words) => {
-    const { it, env, of, chat } = await talking(12);
-    const newest = (await chat.history()).at(-1)?.message_id ?? '';
-    const begun = words[1] === undefined ? [...words, newest] : words;
-    expect(await run([...of, '--no-follow', ...begun, '-o', 'json'], { env })).toMatchObject({ code: 0, stdout: '' });
-    const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
-    expect(await run(resume, { env })).toMatchObject({ code: 0, stdout: '', stderr: '' });
-    await inject(it, chat, { text: 'new' });
-    expect(textsOf((await run(resume, { env })).stdout)).toEqual(['new']);
-  });
+  test.each([['--tail', '0'], ['--after']])(
+    'where the last tail ended, even if that one showed nothing: %s',
+    async (...words) => {
+      const { it, env, of, chat } = await talking(12);
+      const newest = (await chat.history()).at(-1)?.message_id ?? '';
+      const begun = words[1] === undefined ? [...words, newest] : words;
+      expect(await run([...of, '--no-follow', ...begun, '-o', 'json'], { env })).toMatchObject({ code: 0, stdout: '' });
+      const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
+      expect(await run(resume, { env })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+      await inject(it, chat, { text: 'new' });
+      expect(textsOf((await run(resume, { env })).stdout)).toEqual(['new']);
+    },
+  );
 
   test.each([
     ['--after', 'x', '--from-start'],
@@ -92,7 +95,7 @@ describe('a tail starts', () => {
     ['--max-outage', 'soon'],
     ['--after', ''],
     ['--session', ''],
-  ])('%s %s %s is a mistake, and nothing is sent', async (...words) => {
+  ])('only with valid flags: %s %s %s is a usage error, and nothing is sent', async (...words) => {
     const { it, env, of } = await talking();
     await it.forget();
     expect((await run([...of, ...words], { env })).code).toBe(2);
@@ -137,7 +140,7 @@ describe('what a tail shows', () => {
 });
 
 describe('a tail writes to stderr', () => {
-  test('that the service does not know the session yet', async () => {
+  test('that the session does not exist yet', async () => {
     const { it, env, of } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
     for (const ran of [await run([...of, '--no-follow'], { env }), await runUntilPolled(it, of)]) {
@@ -180,10 +183,10 @@ describe('a tail exits', () => {
     }
   });
 
-  test('after the first new reply, or with 11 when none came', async () => {
+  test('after the first new reply, or with 11 if there is none', async () => {
     const { it, env, of, chat } = await talking(2);
     const running = run([...of, '--until-reply', '-o', 'json'], { env, clock: fasterClock() });
-    // A reply that is there when the tail begins is not a new one.
+    // A reply that exists when the tail starts is not new.
     await polled(it, 2);
     await chat.send('Hello!');
     const ran = await running;
@@ -213,7 +216,7 @@ describe('a tail exits', () => {
   test.each([
     [503, 8],
     [429, 7],
-  ])('with the code of the last failure if nothing was read in time: status %i with %i', async (status, code) => {
+  ])('with the code of the last failure if nothing was read in time: status %i, code %i', async (status, code) => {
     const { it, of } = await talking(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     for (const words of [[], ['--no-follow']]) {
@@ -235,7 +238,7 @@ describe('a tail exits', () => {
   });
 });
 
-test('a service that does not answer in time exits 8', async () => {
+test('a service that does not respond in time makes the tail exit with 8', async () => {
   const it = await service();
   const { source_id } = await createChat(it);
   await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });

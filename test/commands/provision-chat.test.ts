@@ -9,7 +9,7 @@ import { type Answer, provision, SUMMARY } from './provisioning.ts';
 const PROVISION = 'POST /automation/agent-templates/';
 const SETUP = 'POST /automation/spaces/';
 
-/** A document with one agent a line, each with these further fields. */
+/** A document with one agent per line, each with additional fields. */
 function asking(id: string, agents: Readonly<Record<string, string>>): string {
   const lines = Object.entries(agents).map(
     ([name, more]) => `  - { template_id: tmpl_support, name: ${name}, ${more} }`,
@@ -56,7 +56,7 @@ describe('agents[].chat', () => {
     ]);
   });
 
-  test('has its source in the table, with the name of the agent if there are several', async () => {
+  test('has its source id in the table, with the agent name if there are several', async () => {
     const it = await service();
     const env = it.env;
     const source = 'src_\\w+';
@@ -89,7 +89,7 @@ describe('agents[].chat', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('added later, is all that is set up: no agent is installed again', async () => {
+  test('added later is set up without installing any agent again', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const directory = tempDirectory();
@@ -105,7 +105,7 @@ describe('agents[].chat', () => {
     expect(await paths(it)).toEqual([expect.stringMatching(/api-chat\/$/)]);
   });
 
-  test('decides the settings of the one source, even with auto_create_api_chat', async () => {
+  test('determines the settings of the only source, even with auto_create_api_chat', async () => {
     const it = await service();
     const both = 'auto_create_api_chat: true, api_chat_routing_mode: session_workflow, chat: { name: Web }';
     const path = write('acme.yaml', asking('acme', { Support: both }));
@@ -137,7 +137,7 @@ describe('agents[].chat', () => {
       'api_chat_routing_mode: agent_inbox, chat: { routing_mode: session_workflow }',
       '"agents[0].chat.routing_mode" must be the same as "api_chat_routing_mode"',
     ],
-  ])('%s is a mistake, and nothing is sent for any document', async (chat, message) => {
+  ])('%s is an input error, and nothing is sent for any document', async (chat, message) => {
     const it = await service();
     const path = write('two.yaml', `${manifest('good')}---\n${asking('bad', { Support: chat })}`);
     const ran = await provision([path], it);
@@ -146,7 +146,7 @@ describe('agents[].chat', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('takes variables in its fields', async () => {
+  test('can use variables in its fields', async () => {
     const it = await service();
     const chat = '    chat:\n      name: "${NAME}"\n      reply_capable: ${REPLIES}\n      routing_mode: "${MODE}"\n';
     const agent = '  - template_id: tmpl_support\n    name: Support\n';
@@ -235,8 +235,8 @@ describe('a chat that cannot be set up', () => {
   });
 });
 
-describe('a chat where the token may not list', () => {
-  test('is set up once when added later; then the state file knows its source', async () => {
+describe('a chat with a token that cannot list agents', () => {
+  test('is set up once when added later, and the state file then has its source id', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
@@ -264,7 +264,7 @@ describe('a chat where the token may not list', () => {
     const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
     await it.faults({ kind: 'status', status: 422, on: SETUP, skip: 1, times: 1 });
     const path = write('a.yaml', asking('acme', { One: 'chat: {}', Two: 'chat: {}' }));
-    // Without the right to list agents the answer to the installation alone names them.
+    // Without the right to list agents, only the response to the installation contains their ids.
     expect((await provision([path], it, { env })).code).toBe(1);
     await it.forget();
     expect((await provision([path], it, { env })).code).toBe(0);
@@ -272,8 +272,8 @@ describe('a chat where the token may not list', () => {
   });
 });
 
-describe('a chat on a service that shows less', () => {
-  /** Lists one space with one agent and nothing of its sources; the answer to setting one up is given. */
+describe('a chat on a service that returns incomplete agents', () => {
+  /** Serves one space with one agent. `source` is the response to setting up a source. */
   async function listing(agent: object, source: object) {
     const server = await startFakeService(({ method, path }, response) => {
       if (method === 'POST') sendJson(response, path.endsWith('/api-chat/') ? source : { space_id: 's1' });
@@ -305,7 +305,7 @@ describe('a chat on a service that shows less', () => {
   });
 
   test.each([{ integrations: { api_chat: null } }, { source_id: null }, { api_chat_source: null }])(
-    'is set up again if the list says with %j that there is none',
+    'is set up again if the list shows with %j that there is no source',
     async (metadata) => {
       const { server, ran } = await listing({ ...AGENT, ...metadata }, { source_id: 's-7' });
       for (let run = 0; run < 2; run += 1) {
@@ -339,7 +339,7 @@ describe('a chat on a service that shows less', () => {
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  test('added later does not install agents again, even if the service shows nothing of them', async () => {
+  test('added later does not install agents again, even if the service returns none', async () => {
     const server = await startFakeService(({ method }, response) =>
       method === 'POST' ? sendJson(response, { space_id: 's1' }) : sendJson(response, { detail: 'no' }, 403),
     );

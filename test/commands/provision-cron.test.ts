@@ -70,7 +70,7 @@ describe('agents[].cron', () => {
     expect(paths(await it.received()).filter((path) => path === LIST_JOBS)).toHaveLength(1);
   });
 
-  test('is left alone by a repeat, and adopted by one without the state file', async () => {
+  test('is left unchanged by a repeat, and adopted by a repeat without the state file', async () => {
     const it = await service();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
     const first = (await provision([path], it)).json<Answer>();
@@ -91,7 +91,7 @@ describe('agents[].cron', () => {
     expect(await listed(it)).toHaveLength(2);
   });
 
-  test('added later, is all that is posted, and the space counts as reused', async () => {
+  test('added later causes the only POST, and the space counts as reused', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const directory = tempDirectory();
@@ -105,7 +105,7 @@ describe('agents[].cron', () => {
     expect(paths(await it.posts())).toEqual([POST_JOB]);
   });
 
-  test('costs one read of the job list for a hundred documents, and none without jobs', async () => {
+  test('requires one read of the job list for a hundred documents, and none without jobs', async () => {
     const it = await service();
     const many = Array.from({ length: 100 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
     const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it);
@@ -164,7 +164,7 @@ describe('agents[].cron', () => {
 });
 
 describe('a job that cannot be created', () => {
-  test('is blocked by a job with other content: exit 5, and the result shows what is done', async () => {
+  test('is blocked by a job with other content: exit 5, and the result shows the completed steps', async () => {
     const it = await service();
     await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], it);
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '30 9'), HOURLY] }));
@@ -245,7 +245,7 @@ describe('a job that cannot be created', () => {
     expect(await listed(it)).toHaveLength(3);
   });
 
-  test('is named beside the others that fail', async () => {
+  test('is named along with the others that fail', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: POST_JOB });
     const ran = await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }))], it);
@@ -258,9 +258,9 @@ describe('a job that cannot be created', () => {
   test.each([
     [422, ['failed', 'unknown']],
     [429, ['failed', 'unknown']],
-    // It is the answer to everything that follows.
+    // A 402 stops the run, so it has to come second.
     [402, ['unknown', 'failed']],
-  ])('may have been created, and a %i of another job does not hide that', async (status, statuses) => {
+  ])('is reported as possibly created, even if another job gets a %i', async (status, statuses) => {
     const it = await service();
     await it.faults(
       { kind: 'reset', stage: 'after', on: POST_JOB, skip: statuses.indexOf('unknown'), times: 1 },
@@ -268,7 +268,7 @@ describe('a job that cannot be created', () => {
     );
     const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
     const ran = await provision([write('two.yaml', two), '--concurrency', '1'], it);
-    // The second document is done, but after a 402 it is not begun.
+    // The second document succeeds, except after a 402, when it is not started.
     expect(ran.code).toBe(status === 402 ? 9 : 10);
     const hint = expect.stringContaining('partnerctl cron reconcile');
     expect(ran.error()).toMatchObject({ hint });
@@ -292,7 +292,7 @@ describe('a job that cannot be created', () => {
     });
   });
 
-  test('is not posted if the state file cannot be written, whereas a run without jobs only warns', async () => {
+  test('is not posted if the state file cannot be written; a run without jobs only warns', async () => {
     const it = await service();
     const state = join(tempDirectory(), 'state.jsonl');
     mkdirSync(state);
@@ -373,7 +373,7 @@ describe('a job that cannot be created', () => {
     [`${HOURLY}, ${HOURLY}`, 'this agent already has a job "hourly"'],
     ['{ name: a, schedule: 0 9 * * * }', 'instructions'],
     ['{ name: a, instructions: x, schedule: 0 9 * * *, when: x }', 'unknown key "when"'],
-  ])('%s is a mistake, and nothing is sent', async (job, message) => {
+  ])('%s is an input error, and nothing is sent', async (job, message) => {
     const it = await service();
     const path = write('two.yaml', `${manifest('good')}---\n${scheduling('bad', { Support: [job] })}`);
     const ran = await provision([path], it);

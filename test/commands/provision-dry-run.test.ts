@@ -14,7 +14,7 @@ describe('--check and --dry-run', () => {
     expect(results[0]).toMatchObject({ external_space_id: 'acme-001', space_id: null, status: 'planned' });
   });
 
-  test('--dry-run shows what would be created, reused, and left alone, and what differs, without a write', async () => {
+  test('--dry-run shows what would be created, reused, and left unchanged, and what differs, without writing', async () => {
     const it = await service();
     await it.partner('POST', PROVISION, { body: provisionBody('same') });
     await it.partner('POST', PROVISION, { body: provisionBody('lacks') });
@@ -53,7 +53,7 @@ describe('--check and --dry-run', () => {
     expect(table.stderr).toBe('1 unchanged, 2 planned.\n');
   });
 
-  test('--dry-run fails if the token may not list', async () => {
+  test('--dry-run fails if the token cannot list spaces', async () => {
     const it = await service();
     const env = await it.envFor(['spaces.provision', 'agents.read']);
     const ran = await provision([write('acme.yaml', manifest('acme-001')), '--dry-run'], it, { env });
@@ -63,9 +63,9 @@ describe('--check and --dry-run', () => {
   });
 });
 
-describe('a token that may not list', () => {
+describe('a token that cannot list spaces or agents', () => {
   test.each([[['spaces.provision']], [['spaces.provision', 'spaces.read']], [['spaces.provision', 'agents.read']]])(
-    'but has %j posts with one notice, and the state file keeps a repeat from posting',
+    'with only %j posts with one notice, and the state file prevents another POST on a repeat',
     async (scopes) => {
       const it = await service();
       await it.set({ agents_on_repeat: 'install' });

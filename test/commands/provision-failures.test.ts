@@ -9,7 +9,7 @@ describe('a failure', () => {
     write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
   const POST = 'POST /automation/agent-templates/provision-space/$';
 
-  test('of some documents leaves the rest done, with each error in its result: exit 10', async () => {
+  test('of some documents does not affect the others, and each result has its error: exit 10', async () => {
     const it = await service();
     const bad = manifest('bad').replace('tmpl_support', 'tmpl_nowhere');
     const path = write('three.yaml', `${manifest('one')}---\n${bad}---\n${manifest('two')}`);
@@ -29,7 +29,7 @@ describe('a failure', () => {
     expect(await it.spaces()).toHaveLength(2);
   });
 
-  test('of all documents ends like the first one', async () => {
+  test('of all documents ends with the error of the first one', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 401, on: POST });
     const ran = await provision([many(3)], it);
@@ -38,7 +38,7 @@ describe('a failure', () => {
     expect(ran.error()).toMatchObject({ type: 'credentials', status: 401 });
   });
 
-  test('starts nothing more with --fail-fast', async () => {
+  test('starts no further documents with --fail-fast', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: POST, times: 1 });
     const ran = await provision([many(5), '--fail-fast', '--concurrency', '1'], it);
@@ -57,7 +57,7 @@ describe('a failure', () => {
     expect(await it.posts()).toHaveLength(3);
   });
 
-  test('with 402 at the first read sends no write', async () => {
+  test('with 402 on the first read prevents all writes', async () => {
     const it = await service();
     await it.set({ balance_usd: 0.99 });
     const ran = await provision([many(2)], it);
@@ -70,9 +70,9 @@ describe('a failure', () => {
     ['a reset after it was processed', { kind: 'reset', stage: 'after' }],
     ['a 503 before it was processed', { kind: 'status', status: 503 }],
     ['a 503 after it was processed', { kind: 'status', status: 503, stage: 'after' }],
-    ['an answer cut short', { kind: 'cut' }],
+    ['a truncated response', { kind: 'cut' }],
     ['a gateway page after it was processed', { kind: 'html', stage: 'after' }],
-    ['an answer that is no JSON', { kind: 'garbage', stage: 'after' }],
+    ['a response that is not JSON', { kind: 'garbage', stage: 'after' }],
     ['a 429', { kind: 'status', status: 429, retry_after: 0.01 }],
   ])('(%s) is retried after a read, and nothing is installed twice', async (_, fault) => {
     const it = await service();
@@ -88,7 +88,7 @@ describe('a failure', () => {
     expect(results.flatMap(({ agents }) => agents).every(({ agent_id }) => agent_id !== null)).toBe(true);
   });
 
-  test('of a read that ends with a 429 is retried like one that ends with a 503', async () => {
+  test('of a read is retried, even if its last response is a 429 instead of a 503', async () => {
     const it = await service();
     const list = 'GET /automation/spaces/$';
     await it.faults(
@@ -105,8 +105,8 @@ describe('a failure', () => {
     ['a 503', { kind: 'status', status: 503 }, 8],
     ['a 402', { kind: 'status', status: 402 }, 6],
     ['a 401', { kind: 'status', status: 401 }, 3],
-    ['an answer that is no JSON', { kind: 'garbage' }, 8],
-  ])('after a lost response, %s to every read, says that the outcome is open', async (_, fault, code) => {
+    ['a response that is not JSON', { kind: 'garbage' }, 8],
+  ])('with a lost response and then %s for every read is reported as an unknown outcome', async (_, fault, code) => {
     const it = await service();
     await it.faults(
       { kind: 'reset', stage: 'after', on: POST, times: 1 },
@@ -118,7 +118,7 @@ describe('a failure', () => {
     expect(await it.posts()).toHaveLength(1);
   });
 
-  test('after a lost response and a read leaves nothing open', async () => {
+  test('after a lost response and a successful read has a known outcome', async () => {
     const it = await service();
     await it.faults({ kind: 'reset', on: POST, times: 1 }, { kind: 'status', status: 422, on: POST });
     const ran = await provision([many(1)], it);
@@ -126,7 +126,7 @@ describe('a failure', () => {
     expect(ran.error().hint).not.toContain('may or may not');
   });
 
-  test('with 429 holds back the other documents', async () => {
+  test('with 429 delays the other documents', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 429, retry_after: 0.3, on: POST, times: 1 });
     const started = performance.now();

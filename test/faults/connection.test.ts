@@ -7,15 +7,15 @@ import { client, partnerctl } from './client.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 
-describe('a service that cannot be reached', () => {
-  it('is told apart by a host name that is not known', async () => {
+describe('an unreachable service', () => {
+  it('is reported with its reason if its host name cannot be resolved', async () => {
     const ran = await partnerctl(`https://${UNRESOLVABLE_HOST}/v1`, LIST);
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ type: 'service', details: { left: false, attempts: 4 } });
     expect(ran.error().details).toMatchObject({ reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
   });
 
-  it('is not asked again when its certificate is not trusted, and never receives the token', async () => {
+  it('is not retried if its certificate is not trusted, and never receives the token', async () => {
     const server = await startFakeService(json([]), { tls: true });
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
@@ -24,7 +24,7 @@ describe('a service that cannot be reached', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('is not asked again when it speaks no TLS where it should', async () => {
+  it('is not retried if it does not speak TLS on an https port', async () => {
     let connections = 0;
     const server = createServer((socket) => {
       connections += 1;
@@ -40,7 +40,7 @@ describe('a service that cannot be reached', () => {
     expect(connections).toBe(1);
   });
 
-  it('gives up after the retries that are asked for', async () => {
+  it('is retried as often as --retries allows', async () => {
     const port = await findClosedPort();
     const ran = await partnerctl(`http://127.0.0.1:${port}/v1`, [...LIST, '--retries', '1']);
     expect(ran.error().details).toMatchObject({ attempts: 2 });
@@ -49,16 +49,16 @@ describe('a service that cannot be reached', () => {
   });
 });
 
-describe('a connection that ends too soon', () => {
+describe('a connection that closes too soon', () => {
   const spaces = [{ space_id: 's1' }];
 
   it.each([
-    ['a body cut short of its length', rawJson(spaces).replace('content-length: ', 'content-length: 9')],
+    ['a body shorter than its Content-Length', rawJson(spaces).replace('content-length: ', 'content-length: 9')],
     ['a chunked body without its end', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n[{"sp\r\n'],
     ['headers cut in the middle', 'HTTP/1.1 200 OK\r\ncontent-ty'],
-    ['nothing at all', ''],
-    ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
-  ])('is tried again: %s', async (_, first) => {
+    ['an empty response', ''],
+    ['a protocol other than HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ])('is retried: %s', async (_, first) => {
     const server = await startRawService((count) => (count === 1 ? first : rawJson(spaces)));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
@@ -66,7 +66,7 @@ describe('a connection that ends too soon', () => {
     expect(server.requests.length).toBe(2);
   });
 
-  it('is tried again when it is reset in the middle of a body', async () => {
+  it('is retried if it is reset in the middle of a body', async () => {
     const server = await startRawService(
       (count) => (count === 1 ? rawJson(spaces).slice(0, -4) : rawJson(spaces)),
       (socket, count) => (count === 1 ? socket.resetAndDestroy() : socket.end()),
@@ -76,7 +76,7 @@ describe('a connection that ends too soon', () => {
     expect(ran.json()).toEqual(spaces);
   });
 
-  it('a kept-alive connection that the service closes between two calls costs nothing but another attempt', async () => {
+  it('between two calls does not fail the second call', async () => {
     let close = (): void => undefined;
     const server = await startFakeService((_, response, count) => {
       close = () => response.socket?.resetAndDestroy();
@@ -89,7 +89,7 @@ describe('a connection that ends too soon', () => {
     }
   });
 
-  it('a call that must happen once gets a connection that nothing else has used', async () => {
+  it('cannot affect a call that must happen once: the call gets a fresh connection', async () => {
     const server = await startFakeService((_, response) => sendJson(response, {}));
     const { http } = client(server.baseUrl);
     await http.call(OPERATIONS.listSpaces);

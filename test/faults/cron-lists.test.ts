@@ -7,7 +7,7 @@ import { fastClock, type Ran, type RunOptions, tempDirectory } from '../helpers/
 import { partnerctl } from './client.ts';
 
 /*
- * Services whose lists of jobs the spec allows as well: it says nothing of them.
+ * The spec does not define the list of jobs. These services return lists that it therefore allows.
  */
 
 interface Made {
@@ -19,20 +19,20 @@ interface Made {
 }
 
 interface Habits {
-  /** How a job is kept, from how it was sent. */
+  /** Converts a job as sent to the job as stored. */
   readonly kept?: (job: Made) => Made;
-  /** How a job is listed. As it is kept by default. */
+  /** Converts a stored job to the job as listed. By default, it is listed as stored. */
   readonly shown?: (job: Made) => object;
 }
 
 interface JobService extends FakeService {
   readonly made: Made[];
-  /** What the next requests meet in place of their answers; a job is made all the same. */
+  /** Replaces the next responses. A POST still creates its job. */
   meet(instead: Handler | undefined): void;
   posts(): number;
 }
 
-/** A service that gives numbers for ids, from 1 on, and makes another job for every POST. */
+/** A service that numbers jobs from 1 and creates a job for every POST. */
 async function jobService({ kept = (job) => job, shown = (job) => job }: Habits = {}): Promise<JobService> {
   const made: Made[] = [];
   let instead: Handler | undefined;
@@ -71,7 +71,7 @@ function stateFile(): StateFile {
 const CREATE = createArgs('a1', 'daily');
 const ASSUME = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];
 
-it('two services that give out the same ids: what is known of one says nothing of the jobs of the other', async () => {
+it('a record of one service does not apply to a job of another service with the same id', async () => {
   const { run } = stateFile();
   const [staging, production] = [await jobService(), await jobService()];
   expect((await run(staging, CREATE)).json()).toMatchObject({ status: 'created', cron_job_id: '1' });
@@ -84,10 +84,10 @@ it('two services that give out the same ids: what is known of one says nothing o
 });
 
 it.each([
-  ['a job of the same id', undefined],
-  ['one of the same name whose outcome is open', reset],
+  ['a job with the same id', undefined],
+  ['a job with the same name and an unknown outcome', reset],
 ])(
-  'a list without agents, where the file knows of another service %s: what may be there is not created',
+  'a list without agents blocks a job that may exist, even if the state file records %s for another service',
   async (_, trouble) => {
     const { path, run } = stateFile();
     const shown = ({ agent_id: _, ...job }: Made) => job;
@@ -103,7 +103,7 @@ it.each([
   },
 );
 
-it('a job that has another name at the service by now is there, and not gone', async () => {
+it('a job that was renamed at the service still exists', async () => {
   const { run } = stateFile();
   const service = await jobService({ shown: (job) => ({ ...job, name: 'daily (old)' }) });
   expect((await run(service, CREATE)).code).toBe(0);
@@ -112,12 +112,12 @@ it('a job that has another name at the service by now is there, and not gone', a
   expect(later.json()).toMatchObject({ status: 'exists', cron_job_id: '1' });
 });
 
-describe('a service that composes the characters of a name', () => {
+describe('a service that normalizes names to NFC', () => {
   const name = 'Übersicht'.normalize('NFD');
   const create = createArgs('a1', name);
   const kept = (job: Made): Made => ({ ...job, name: job.name.normalize('NFC') });
 
-  it('lists the job where the state file is gone: it is not created twice', async () => {
+  it('lists a job that is adopted, not created again, after the state file is lost', async () => {
     const { path, run } = stateFile();
     const service = await jobService({ kept });
     expect((await run(service, create)).code).toBe(0);
@@ -129,7 +129,7 @@ describe('a service that composes the characters of a name', () => {
   it.each([
     ['with its agent', {}],
     ['without its agent', { agent_id: undefined }],
-  ])('lists the job whose answer was lost, %s: it is adopted', async (_, more) => {
+  ])('lists a job %s that is adopted after its response was lost', async (_, more) => {
     const { run } = stateFile();
     const service = await jobService({ kept, shown: (job) => ({ ...job, ...more }) });
     service.meet(reset);
@@ -138,7 +138,7 @@ describe('a service that composes the characters of a name', () => {
     expect((await run(service, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
   });
 
-  it('lists the job that a person names', async () => {
+  it('lists a job that cron adopt accepts by its original name', async () => {
     const { path, run } = stateFile();
     const service = await jobService({ kept });
     expect((await run(service, create)).code).toBe(0);
@@ -154,7 +154,7 @@ it.each([
     'a further page',
     (page: string | null) => (page ? { error: 'timeout' } : { results: [{ id: 9 }], next: '?page=2' }),
   ],
-])('a failure in place of %s, with status 200: what is not listed is not taken as not created', async (_, body) => {
+])('a failure with status 200 in place of %s does not make an unlisted job count as not created', async (_, body) => {
   const { run } = stateFile();
   const service = await jobService();
   service.meet(reset);
@@ -169,8 +169,8 @@ it.each([
   expect(service.made).toHaveLength(1);
 });
 
-describe('a list of which only the first page can be read', () => {
-  /** Jobs are made as usual. */
+describe('a list whose later pages cannot be read', () => {
+  /** Replaces the list only. Jobs are created as usual. */
   function meetFirst(service: JobService, first: object): void {
     service.meet(({ method, path }, response) => {
       if (method === 'POST') return sendJson(response, service.made.at(-1), 201);
@@ -178,7 +178,7 @@ describe('a list of which only the first page can be read', () => {
     });
   }
 
-  it('is said once, and the state file guards alone', async () => {
+  it('is reported once, and only the state file prevents duplicates', async () => {
     const { run } = stateFile();
     const service = await jobService();
     meetFirst(service, { id: 9, agent_id: 'a1', name: 'other' });
@@ -187,7 +187,7 @@ describe('a list of which only the first page can be read', () => {
     expect(created.stderr).toContain('Only the state file prevents duplicates');
   });
 
-  it('does not prove that a job which the file knows is gone', async () => {
+  it('does not prove that a recorded job is gone', async () => {
     const { run } = stateFile();
     const service = await jobService();
     expect((await run(service, CREATE)).code).toBe(0);

@@ -7,7 +7,7 @@ const PATH = '/v1/automation/spaces/';
 const FIRST = [{ space_id: 's1' }];
 const SECOND = [{ space_id: 's2' }];
 
-/** A first page made by `first`, then a last one. */
+/** Serves the page that `first` returns, then a last page. */
 async function twoPages(
   first: (server: { baseUrl: string }) => { body: unknown; link?: string },
 ): Promise<FakeService & { baseUrl: string }> {
@@ -22,7 +22,7 @@ async function twoPages(
 describe('the pages of a list', () => {
   it.each([
     [
-      'an address',
+      'a URL',
       ({ baseUrl }: { baseUrl: string }) => ({
         body: { results: FIRST, next: `${baseUrl}/automation/spaces/?page=2` },
       }),
@@ -46,19 +46,19 @@ describe('the pages of a list', () => {
   });
 
   it.each([
-    ['an address', (other: string) => ({ body: { results: FIRST, next: `${other}/automation/spaces/?page=2` } })],
+    ['a URL', (other: string) => ({ body: { results: FIRST, next: `${other}/automation/spaces/?page=2` } })],
     [
-      'an address without a scheme',
+      'a URL without a scheme',
       (other: string) => ({ body: { results: FIRST, next: `${other.slice(5)}/automation/spaces/?page=2` } }),
     ],
     ['a Link header', (other: string) => ({ body: FIRST, link: `<${other}/automation/spaces/?page=2>; rel="next"` })],
     [
-      'an address with a name in it',
+      'a URL with credentials',
       (other: string) => ({
         body: { results: FIRST, next: `${other.replace('//', '//x:y@')}/automation/spaces/?page=2` },
       }),
     ],
-  ])('on another origin are asked of our own, and the token stays: %s', async (_, first) => {
+  ])('on another origin are requested from our own, and the token never leaves it: %s', async (_, first) => {
     const other = await startFakeService((_request, response) => sendJson(response, SECOND));
     const server = await twoPages(() => first(other.baseUrl));
     const ran = await partnerctl(server.baseUrl, LIST);
@@ -68,7 +68,7 @@ describe('the pages of a list', () => {
   });
 
   it.each(['/admin/?page=2', '/v1/../admin/', '/v1/%2e%2e/admin/', '/v10/automation/spaces/', '//evil.test/admin/'])(
-    'outside of the base address are refused: %s',
+    'outside the base URL are refused: %s',
     async (next) => {
       const server = await twoPages(() => ({ body: { results: FIRST, next } }));
       const ran = await partnerctl(server.baseUrl, LIST);
@@ -85,9 +85,9 @@ describe('the pages of a list', () => {
     ['has_more', { results: FIRST, has_more: true }],
     ['has_more one level down', { data: { spaces: FIRST, has_more: true } }],
     ['next_cursor', { results: FIRST, meta: { next_cursor: 'abc' } }],
-    ['an address that is none', { results: FIRST, next: 'https://[bad' }],
+    ['an invalid URL', { results: FIRST, next: 'https://[bad' }],
     ['a scheme alone', { results: FIRST, next: 'http://' }],
-  ])('that cannot be followed are an error, not the end: %s', async (_, body) => {
+  ])('that cannot be followed are an error, not the end of the list: %s', async (_, body) => {
     const server = await twoPages(() => ({ body }));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
@@ -95,7 +95,7 @@ describe('the pages of a list', () => {
   });
 
   it.each(['page 2; rel="next"', '<?page=2; rel="next"', '<https://[bad>; rel="next"'])(
-    'behind a broken Link header are an error, not the end: %s',
+    'behind a broken Link header are an error, not the end of the list: %s',
     async (link) => {
       const server = await twoPages(() => ({ body: FIRST, link }));
       const ran = await partnerctl(server.baseUrl, LIST);
@@ -104,7 +104,7 @@ describe('the pages of a list', () => {
     },
   );
 
-  it('below a base address with an empty segment stay below it', async () => {
+  it('stay below a base URL with an empty segment', async () => {
     const server = await twoPages(() => ({ body: [] }));
     const ran = await partnerctl(server.baseUrl.replace('/v1', '//evil.test/v1'), LIST);
     expect(ran.json()).toEqual(SECOND);
@@ -118,7 +118,7 @@ describe('the pages of a list', () => {
     ]);
   });
 
-  it('a broken Link header about something else does no harm', async () => {
+  it('are unaffected by a broken Link header with another relation', async () => {
     const server = await twoPages(() => ({ body: FIRST, link: '/style.css; rel=preload' }));
     expect((await partnerctl(server.baseUrl, LIST)).code).toBe(0);
   });
@@ -127,7 +127,7 @@ describe('the pages of a list', () => {
     ['to itself', [PATH]],
     ['back to the first page', ['?page=2', PATH]],
     ['among later pages', ['?page=2', '?page=3', '?page=2']],
-  ])('that go round in a circle end with an error, and no page is asked twice: %s', async (_, links) => {
+  ])('that form a cycle end with an error, and no page is requested twice: %s', async (_, links) => {
     const server = await startFakeService((_request, response, count) =>
       sendJson(response, { results: [{ space_id: `s${count}` }], next: links[count - 1] ?? '?page=99' }),
     );
@@ -138,7 +138,7 @@ describe('the pages of a list', () => {
     expect(new Set(asked).size).toBe(asked.length);
   });
 
-  it('each carry the token, and an empty page in the middle is not the end', async () => {
+  it('are all requested with the token, and an empty page in the middle is not the end', async () => {
     const pages = [FIRST, [], SECOND];
     const server = await startFakeService((_request, response, count) =>
       sendJson(response, { results: pages[count - 1], next: count < 3 ? `?page=${count + 1}` : null }),
@@ -148,7 +148,7 @@ describe('the pages of a list', () => {
     expect(server.requests.every(({ headers }) => headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
   });
 
-  it('a page that fails for good ends with the error, not with a part of the list as JSON', async () => {
+  it('end with an error, not a partial list as JSON, if one keeps failing', async () => {
     const server = await startFakeService((_request, response, count) =>
       count === 1 ? sendJson(response, { results: FIRST, next: '?page=2' }) : sendJson(response, {}, 500),
     );

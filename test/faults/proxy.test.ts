@@ -20,7 +20,7 @@ interface Proxy extends Listening {
   readonly url: string;
 }
 
-/** A proxy that tunnels whatever it is asked for to one server, and keeps what passes through from the client. */
+/** A proxy that tunnels every CONNECT request to one server and records what clients send. */
 async function proxyTo(port: number): Promise<Proxy> {
   const seen: Buffer[] = [];
   const connects: Proxy['connects'] = [];
@@ -47,7 +47,7 @@ async function proxyTo(port: number): Promise<Proxy> {
   return { ...listening, seen, connects, url: `http://127.0.0.1:${listening.port}` };
 }
 
-/** The built program: only a process of its own takes up NODE_EXTRA_CA_CERTS. */
+/** Runs the built program: Node.js reads NODE_EXTRA_CA_CERTS only when a process starts. */
 async function program(env: Record<string, string>, ...argv: string[]) {
   const home = tempDirectory();
   const authority = join(home, 'authority.pem');
@@ -64,7 +64,7 @@ async function program(env: Record<string, string>, ...argv: string[]) {
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
 
 describe('a proxy from the environment', () => {
-  it.each(['HTTPS_PROXY', 'https_proxy'])('%s carries the calls, and never sees the token', async (name) => {
+  it.each(['HTTPS_PROXY', 'https_proxy'])('from %s tunnels the calls and never sees the token', async (name) => {
     const service = await startFakeService(json(SPACES), { tls: true });
     const proxy = await proxyTo(service.port);
     const env = { PARTNER_BASE_URL: 'https://api.partner.test/v1', [name]: proxy.url };
@@ -78,7 +78,7 @@ describe('a proxy from the environment', () => {
     expect(ran.stderr).not.toContain(TOKEN);
   });
 
-  it('may be written without a scheme, and with a name and a password', async () => {
+  it('may have no scheme, and a user name and password', async () => {
     const service = await startFakeService(json(SPACES), { tls: true });
     const proxy = await proxyTo(service.port);
     const HTTPS_PROXY = `me:s3cr3tpass@127.0.0.1:${proxy.port}`;
@@ -88,7 +88,7 @@ describe('a proxy from the environment', () => {
     expect(ran.stderr).not.toContain('s3cr3tpass');
   });
 
-  it('is not used for what NO_PROXY names', async () => {
+  it('is not used for hosts in NO_PROXY', async () => {
     const proxy = await proxyTo(1);
     const env = {
       PARTNER_BASE_URL: 'https://api.partner.invalid/v1',
@@ -100,7 +100,7 @@ describe('a proxy from the environment', () => {
     expect(proxy.seen).toEqual([]);
   });
 
-  it('is never used for this machine', async () => {
+  it('is never used for the local machine', async () => {
     const service = await startFakeService((_, response) => sendJson(response, SPACES));
     const proxy = await proxyTo(service.port);
     const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, ALL_PROXY: proxy.url, http_proxy: proxy.url };
@@ -111,7 +111,7 @@ describe('a proxy from the environment', () => {
     expect(proxy.seen).toEqual([]);
   });
 
-  it('that is down is a service that cannot be reached: the request never left', async () => {
+  it('that is down makes the service unreachable: the request never left', async () => {
     const env = { HTTPS_PROXY: 'http://127.0.0.1:1' };
     const ran = await partnerctl('https://api.partner.test/v1', LIST, { env });
     expect(ran.code).toBe(8);
@@ -122,7 +122,7 @@ describe('a proxy from the environment', () => {
     });
   });
 
-  it('that refuses the tunnel is one too, and is not asked again', async () => {
+  it('that refuses the tunnel makes the service unreachable, and is not retried', async () => {
     const server = createServer();
     server.on('connect', (_, socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'));
     const { port } = await listen(server);
@@ -138,16 +138,13 @@ describe('a proxy from the environment', () => {
     });
   });
 
-  it.each(['http://[bad', 'socks5://127.0.0.1:1080', '::'])(
-    'that is no address of a proxy is a mistake of use: %s',
-    async (url) => {
-      const ran = await partnerctl('https://api.partner.test/v1', LIST, { env: { HTTPS_PROXY: url } });
-      expect(ran.code).toBe(2);
-      expect(ran.error()).toMatchObject({ type: 'usage', message: expect.stringContaining('HTTPS_PROXY') });
-    },
-  );
+  it.each(['http://[bad', 'socks5://127.0.0.1:1080', '::'])('with an invalid URL is a usage error: %s', async (url) => {
+    const ran = await partnerctl('https://api.partner.test/v1', LIST, { env: { HTTPS_PROXY: url } });
+    expect(ran.code).toBe(2);
+    expect(ran.error()).toMatchObject({ type: 'usage', message: expect.stringContaining('HTTPS_PROXY') });
+  });
 
-  it('the proxy of these tests works', async () => {
+  it('is emulated by a test proxy that tunnels', async () => {
     const service = await startFakeService(json(SPACES), { tls: true });
     const proxy = await proxyTo(service.port);
     const request = httpRequest({ port: proxy.port, method: 'CONNECT', path: 'x.test:443' }).end();
@@ -157,8 +154,8 @@ describe('a proxy from the environment', () => {
   });
 });
 
-describe('a proxy that closes the connection without an answer', () => {
-  it('is called once for each attempt', async () => {
+describe('a proxy that closes the connection without a response', () => {
+  it('is called once per attempt', async () => {
     let calls = 0;
     const { port } = await listen(
       createTcpServer((socket) => {

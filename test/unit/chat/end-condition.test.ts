@@ -14,7 +14,7 @@ describe('following ends', () => {
     expect(new EndCondition({ follow: true }, 0).findReason(going({ isCaughtUp: true, now: 1e12 }))).toBeUndefined();
   });
 
-  it('by interrupt first, then by replies, by having caught up, and by timeout', () => {
+  it('on interrupt first, then after the replies, then when caught up, then at the timeout', () => {
     const ending = new EndCondition({ follow: false, timeoutMs: 10, until: { replies: 1 } }, 0);
     const late = going({ isCaughtUp: true, now: 10 });
     expect(ending.findReason(going({ now: 9 }))).toBeUndefined();

@@ -18,13 +18,13 @@ it('saves the latest entries, readable only by their owner', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-it('starts empty if the file is no history', async () => {
+it('starts empty if the file does not contain a history', async () => {
   const path = join(tempDirectory(), 'history.json');
   writeFileSync(path, '{"not": "a list"}');
   expect((await openInputHistory(path, noTrouble)).entries).toEqual([]);
 });
 
-it('reports once that it cannot be saved, and continues', async () => {
+it('reports only the first failure to save, and continues', async () => {
   const path = join(tempDirectory(), 'file', 'history.json');
   writeFileSync(join(path, '..'), 'in the way');
   const troubles: unknown[] = [];

@@ -19,7 +19,7 @@ describe('an outage', () => {
     expect(outages.addSuccess('a', { count: 2, isComplete: true }, 22_000)).toBeUndefined();
   });
 
-  it('starts with a single failure that took long', () => {
+  it('starts with a single failure if it took long', () => {
     expect(new OutageTracker().addFailure('a', 0, 15_000)).toBe(true);
   });
 
@@ -42,7 +42,7 @@ describe('an outage', () => {
     expect(outages.addSuccess('a', { count: 1, isComplete: true }, 40)).toEqual({ outageMs: 40, missed: 2 });
   });
 
-  it('knows since when sessions have been failing', () => {
+  it('records when sessions began to fail', () => {
     const outages = new OutageTracker();
     expect(outages.failingSince()).toBeUndefined();
     outages.addFailure('a', 100, 110);

@@ -13,9 +13,9 @@ import {
 const NEW: FailedSession = { wasRead: false, hasCursor: false, isBetweenPages: false, unreadable: 0 };
 const READ: FailedSession = { ...NEW, wasRead: true, hasCursor: true };
 
-describe('what a failed poll means', () => {
+describe('the classification of a failed poll', () => {
   it.each<[string, PartnerctlError, FailedSession, FailureKind]>([
-    ['a 404 of a new session', new NotFoundError('x'), NEW, 'unknown-session'],
+    ['a 404 for a new session', new NotFoundError('x'), NEW, 'unknown-session'],
     ['a 404 that names the source', new NotFoundError('x', { code: 'source_not_found' }), NEW, 'refused'],
     [
       'a 404 that names source and session',
@@ -24,16 +24,21 @@ describe('what a failed poll means', () => {
       'unknown-session',
     ],
     ['a 404 that names a resource', new NotFoundError('x', { code: 'resource_not_found' }), NEW, 'unknown-session'],
-    ['a 404 of a cursor', new NotFoundError('x'), { ...NEW, hasCursor: true }, 'refused'],
-    ['a 404 of a session that was read', new NotFoundError('x'), READ, 'refused'],
+    ['a 404 for a cursor', new NotFoundError('x'), { ...NEW, hasCursor: true }, 'refused'],
+    ['a 404 for a session that was read', new NotFoundError('x'), READ, 'refused'],
     ['a 400', new RefusedError('x'), NEW, 'refused'],
-    ['a 400 of a link', new RefusedError('x'), { ...READ, isBetweenPages: true }, 'transient'],
-    ['a first unreadable answer', new ShapeError('x'), { ...NEW, unreadable: 2 }, 'transient'],
-    ['a third unreadable answer', new ShapeError('x'), { ...NEW, unreadable: 3 }, 'permanent'],
-    ['an unreadable answer of what was read', new ShapeError('x'), { ...READ, unreadable: 99 }, 'transient'],
+    ['a 400 for a further page', new RefusedError('x'), { ...READ, isBetweenPages: true }, 'transient'],
+    ['a second unreadable response', new ShapeError('x'), { ...NEW, unreadable: 2 }, 'transient'],
+    ['a third unreadable response', new ShapeError('x'), { ...NEW, unreadable: 3 }, 'permanent'],
+    [
+      'an unreadable response for a session that was read',
+      new ShapeError('x'),
+      { ...READ, unreadable: 99 },
+      'transient',
+    ],
     ['a 503', new ServiceError('x'), NEW, 'transient'],
     ['a redirect', new ServiceError('x', { permanent: true }), NEW, 'permanent'],
-    ['a redirect of what was read', new ServiceError('x', { permanent: true }), READ, 'transient'],
+    ['a redirect for a session that was read', new ServiceError('x', { permanent: true }), READ, 'transient'],
     ['a 429', new RateLimitError('x'), NEW, 'transient'],
     ['a 401', new CredentialsError('x'), READ, 'permanent'],
   ])('%s', (_, error, session, meaning) => {

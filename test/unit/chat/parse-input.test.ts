@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseInput } from '../../../src/chat/conversation.ts';
 
-describe('what is entered in a conversation', () => {
+describe('input in a conversation', () => {
   it.each([
     ['hello', { kind: 'message', text: 'hello' }],
     ['  two\nlines ', { kind: 'message', text: '  two\nlines ' }],
@@ -15,11 +15,11 @@ describe('what is entered in a conversation', () => {
     ['/session  ticket-42 ', { kind: 'session', session: 'ticket-42' }],
     ['/', { kind: 'unknown', name: '' }],
     ['/qiut', { kind: 'unknown', name: 'qiut' }],
-  ])('%j', (text, entry) => {
+  ])('is parsed: %j', (text, entry) => {
     expect(parseInput(text)).toEqual(entry);
   });
 
-  it('property: what does not begin with a slash is sent as it is', () => {
+  it('property: is sent unchanged unless it begins with a slash', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         fc.pre(text.trim() !== '' && !text.startsWith('/'));

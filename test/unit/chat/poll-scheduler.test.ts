@@ -12,7 +12,7 @@ interface Poll {
   readonly at: number;
 }
 
-/** Polls on a simulated clock until a moment; every poll takes some time and ends as `end` says. */
+/** Polls on a simulated clock from one time to another. Every poll takes `latencyMs` and ends as `end` returns. */
 function simulate(
   scheduler: PollScheduler,
   from: number,
@@ -59,7 +59,7 @@ describe('an idle tail', () => {
         (count, dice, latency) => {
           const scheduler = new PollScheduler(names(count), T0, () => dice.next().value);
           const begun = new Set<string>();
-          // What was there in the beginning takes each session a second poll.
+          // Reading the existing messages takes a second poll per session.
           const begin = ({ session }: Poll): Partial<PollOutcome> => {
             const more = !begun.has(session);
             begun.add(session);
@@ -85,7 +85,7 @@ describe('an idle tail', () => {
     }
   });
 
-  it('pauses ever longer up to the maximum, with jitter', () => {
+  it('lengthens its pauses up to the maximum, with jitter', () => {
     const pauses = gaps(simulate(new PollScheduler(['s'], T0, Math.random), T0, T0 + HOUR));
     expect(pauses[0]).toBeLessThan(1000);
     expect(Math.max(...pauses)).toBeLessThanOrEqual(IDLE_MS * (1 + JITTER) + 20);
@@ -103,7 +103,7 @@ describe('an idle tail', () => {
 });
 
 describe('an active conversation', () => {
-  it('property: a reply is seen within a second of its existence, up to minutes after a message was sent', () => {
+  it('property: shows a reply within a second, up to minutes after a message was sent', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 20 }),
@@ -125,7 +125,7 @@ describe('an active conversation', () => {
     );
   });
 
-  it('includes one that somebody else writes to', () => {
+  it('includes a session that somebody else writes to', () => {
     const scheduler = new PollScheduler(['s'], T0, () => 0.5);
     const started = simulate(scheduler, T0, T0 + HOUR).at(-1);
     expect(started).toBeDefined();
@@ -138,7 +138,7 @@ describe('an active conversation', () => {
     expect(Math.max(...gaps(polls))).toBeLessThanOrEqual(1000);
   });
 
-  it('slows down after the reply, and if none comes', () => {
+  it('slows down after the reply, or if there is none', () => {
     const scheduler = new PollScheduler(['s'], T0, () => 0);
     scheduler.expectReply('s', T0);
     const polls = simulate(scheduler, T0, T0 + HOUR);
@@ -163,7 +163,7 @@ describe('an active conversation', () => {
     expect(polls.filter(({ session }) => session !== 's0').length).toBeLessThan(6);
   });
 
-  it('reads further pages without a pause', () => {
+  it('reads further pages without pausing', () => {
     let pages = 10;
     const polls = simulate(new PollScheduler(['s'], T0, () => 0), T0, T0 + 1000, () => {
       pages -= 1;
@@ -174,8 +174,8 @@ describe('an active conversation', () => {
   });
 });
 
-describe('what the service asks for', () => {
-  it('wins over the fastest pace, a fixed interval, and further pages', () => {
+describe('the pause that the service requests', () => {
+  it('takes precedence over the fastest pace, a fixed interval, and further pages', () => {
     for (const options of [{}, { fixedMs: 100 }]) {
       const scheduler = new PollScheduler(['s'], T0, () => 0, options);
       scheduler.expectReply('s', T0);
@@ -202,7 +202,7 @@ describe('what the service asks for', () => {
 });
 
 describe('a fixed interval', () => {
-  it('applies to each session, whatever happens in it', () => {
+  it('applies to each session, active or idle', () => {
     const scheduler = new PollScheduler(names(3), T0, Math.random, { fixedMs: 2000 });
     scheduler.expectReply('s1', T0);
     const polls = simulate(scheduler, T0, T0 + 60_000, () => ({ hasNewMessages: true, expectsReply: true }), 0);
@@ -213,7 +213,7 @@ describe('a fixed interval', () => {
 });
 
 describe('failures', () => {
-  it('lead to ever longer pauses, with one session probing for all', () => {
+  it('lengthen the pauses, with one session probing for all', () => {
     for (const count of [1, 20]) {
       const polls = simulate(new PollScheduler(names(count), T0, () => 0), T0, T0 + HOUR, () => 'failed');
       expect(polls.length).toBeLessThanOrEqual(150 + count);
@@ -256,7 +256,7 @@ describe('a machine that slept', () => {
 });
 
 describe('a poll', () => {
-  it('is not made twice at the same time', () => {
+  it('does not overlap with another one of its session', () => {
     const scheduler = new PollScheduler(['s'], T0, () => 0);
     scheduler.pollStarted('s', T0);
     expect(scheduler.next(T0 + HOUR)).toEqual({ at: Number.POSITIVE_INFINITY });
@@ -264,7 +264,7 @@ describe('a poll', () => {
     expect(scheduler.next(T0 + HOUR)).toEqual({ session: 's' });
   });
 
-  it('needs a session that is followed', () => {
+  it('is refused for a session that is not followed', () => {
     expect(() => new PollScheduler(['s'], T0, () => 0).expectReply('other', T0)).toThrow(RangeError);
   });
 });

@@ -24,7 +24,7 @@ const message = (index: number): MessageRef => at(id(index), new Date(T0 + index
 const undated = (index: number): MessageRef => at(id(index), null);
 const ids = (messages: readonly MessageRef[]): string[] => messages.map(({ message_id }) => message_id);
 
-/** The state of one tail, and the ids that each page adds. */
+/** Holds the state of one tail and returns the ids that each page adds. */
 function openTail(start: Parameters<typeof startTail>[0] = { from: 'start' }) {
   let state = startTail(start, 0);
   return {
@@ -54,10 +54,14 @@ describe('the messages that a page adds', () => {
   it.each<[string, readonly MessageRef[], string[]]>([
     ['each once', [0, 1, 1, 2].map(message), ['m0', 'm1', 'm2']],
     ['in order of their timestamps', swapped, ['m0', 'm1', 'm2', 'm3']],
-    ['as they came if one has no timestamp', [...swapped, undated(4)], ['m0', 'm2', 'm1', 'm3', 'm4']],
-    ['as they came if a timestamp is no date', [...swapped, at('m4', 'yesterday')], ['m0', 'm2', 'm1', 'm3', 'm4']],
+    ['in the order received if one has no timestamp', [...swapped, undated(4)], ['m0', 'm2', 'm1', 'm3', 'm4']],
     [
-      'by timestamps more precise than milliseconds',
+      'in the order received if a timestamp is not a date',
+      [...swapped, at('m4', 'yesterday')],
+      ['m0', 'm2', 'm1', 'm3', 'm4'],
+    ],
+    [
+      'in order of timestamps more precise than milliseconds',
       [fraction('b', '123400'), fraction('c', '1234001'), fraction('a', '123399'), fraction('b2', '1234')],
       ['a', 'b', 'b2', 'c'],
     ],
@@ -69,16 +73,16 @@ describe('the messages that a page adds', () => {
     ['dated', { from: 'after', message_id: 'm5' }, range(2, 8).map(message), ['m6', 'm7']],
     ['undated', { from: 'after', message_id: 'm5', recent: ['m3', 'm4'] }, range(3, 8).map(undated), ['m6', 'm7']],
     ['tied', { from: 'after', message_id: 'b' }, ['a', 'b', 'c'].map((each) => fraction(each, '0')), ['c']],
-  ])('do not include what precedes the start (%s)', (_, start, page, expected) => {
+  ])('do not include the start message or earlier ones (%s)', (_, start, page, expected) => {
     expect(openTail(start).accept(page)).toEqual(expected);
   });
 
-  it('include what is created after the start with an earlier timestamp', () => {
+  it('include messages listed after the start with an earlier timestamp', () => {
     const tail = openTail({ from: 'after', message_id: 'm5' });
     expect(tail.accept([message(5), at('late', new Date(T0).toISOString()), message(6)])).toEqual(['late', 'm6']);
   });
 
-  it('include messages that tie with the oldest remembered one: rather twice than never', () => {
+  it('include messages that tie with the oldest remembered one: showing them twice is better than never', () => {
     const tail = openTail();
     for (const index of range(0, 3 * REMEMBERED)) tail.accept([fraction(id(index), '0')], index);
     expect(tail.accept([fraction('late', '0'), fraction(id(3 * REMEMBERED - 1), '0')])).toEqual(['late']);
@@ -93,7 +97,7 @@ describe('the messages that a page adds', () => {
 });
 
 describe('the cursor', () => {
-  it('is the message to start after, or none for the whole session', () => {
+  it('is the message to start after, or undefined for the whole session', () => {
     expect(openTail().cursor()).toBeUndefined();
     expect(openTail({ from: 'after', message_id: 'x' }).cursor()).toBe('x');
   });
@@ -118,7 +122,7 @@ describe('the cursor', () => {
     expect(tail.cursor()).toBe(id(100 - MAX_LAG));
   });
 
-  it('alternates once per answer, however many pages the answer has', () => {
+  it('alternates once per response, regardless of its number of pages', () => {
     const tail = openTail();
     tail.accept(range(0, 5).map(message));
     tail.accept(range(5, 20).map(message), 0, true);
@@ -182,14 +186,14 @@ describe('after all cursors are refused', () => {
   });
 });
 
-describe('an answer that starts over from the first message', () => {
+describe('a response that starts over from the first message', () => {
   const total = 3 * REMEMBERED;
   const added = range(total, total + 5).map(id);
 
   it.each([
     ['dated', message],
     ['undated', undated],
-  ])('is skipped up to what is remembered, and no further (%s)', (_, create) => {
+  ])('is skipped up to the remembered messages, and no further (%s)', (_, create) => {
     const tail = openTail();
     for (const index of range(0, total)) tail.accept([create(index)], index);
     expect(tail.accept(range(0, total + 5).map(create), total)).toEqual(added);
@@ -204,7 +208,7 @@ describe('an answer that starts over from the first message', () => {
     expect(shown).toEqual(added);
   });
 
-  it('does not affect the next answer', () => {
+  it('does not affect the next response', () => {
     const tail = openTail();
     for (const index of range(0, total)) tail.accept([undated(index)], index);
     expect(tail.accept([undated(0), undated(1)], total)).toEqual([]);
@@ -219,11 +223,11 @@ it.each<[string, readonly MessageRef[], boolean, boolean]>([
   ['ties only', [message(1), message(1), message(1)], false, false],
   ['a message without a timestamp', [message(2), undated(1), message(0)], false, false],
   ['ascending messages', range(0, 5).map(message), false, false],
-])('the order of %s is recognized', (_, messages, strictly, loosely) => {
+])('detects the order of %s', (_, messages, strictly, loosely) => {
   expect([isNewestFirst(messages), isDescending(messages)]).toEqual([strictly, loosely]);
 });
 
-/** A service that keeps messages in order but repeats, swaps neighbors, and cuts its answers short. */
+/** A service that keeps messages in order but repeats them, swaps neighbors, and truncates its responses. */
 interface Quirks {
   readonly repeat: number;
   readonly swapAt: readonly number[];
@@ -251,7 +255,7 @@ function respond(existing: readonly MessageRef[], cursor: string | undefined, qu
 
 type Tail = ReturnType<typeof openTail>;
 
-/** Polls a well-behaved service until nothing new comes. */
+/** Polls a well-behaved service until there are no new messages. */
 function drain(tail: Tail, existing: readonly MessageRef[], now: number): string[] {
   const shown: string[] = [];
   for (let time = now; ; time += LAG_MS) {
@@ -264,7 +268,7 @@ function drain(tail: Tail, existing: readonly MessageRef[], now: number): string
 describe('a tail (property)', () => {
   const steps = fc.array(fc.tuple(fc.nat(12), fc.nat(15_000), quirks), { maxLength: 60 });
 
-  it('shows every message once, whatever the service repeats, swaps, and cuts', () => {
+  it('shows every message once, even if the service repeats, swaps, and truncates', () => {
     fc.assert(
       fc.property(steps, (polls) => {
         const tail = openTail();
@@ -278,14 +282,14 @@ describe('a tail (property)', () => {
         }
         shown.push(...drain(tail, existing, now));
         expect(shown.toSorted()).toEqual(ids(existing).toSorted());
-        // A message swapped across the end of an answer is late, but by no more than that.
+        // A message swapped across the end of a response is late, but only by a bounded number of positions.
         const positions = shown.map((shownId) => Number(shownId.slice(1)));
         for (const [index, position] of positions.entries()) expect(Math.abs(position - index)).toBeLessThanOrEqual(8);
       }),
     );
   });
 
-  it('shows messages in exact order if they are swapped within an answer', () => {
+  it('shows messages in exact order if they are swapped within a response', () => {
     fc.assert(
       fc.property(steps, (polls) => {
         const tail = openTail();
@@ -302,7 +306,7 @@ describe('a tail (property)', () => {
     );
   });
 
-  it('shows messages once and in order however the history is split into pages, with repeats and swaps', () => {
+  it('shows messages once and in order for any split of the history into pages, with repeats and swaps', () => {
     const page = fc.record({
       length: fc.integer({ min: 2, max: 9 }),
       repeat: fc.nat(MAX_LAG),
@@ -316,7 +320,7 @@ describe('a tail (property)', () => {
         let from = 0;
         for (const [now, { length, repeat, swapAt, again }] of pages.entries()) {
           const messages = range(Math.max(0, from - repeat), from + length).map(isDated ? message : undated);
-          // Without timestamps, the order of the answer is the only one.
+          // Without timestamps, only the order of the response is available.
           swap(messages, isDated ? swapAt : []);
           from += length;
           shown.push(...tail.accept(messages, now));
@@ -354,7 +358,7 @@ describe('a tail (property)', () => {
     );
   });
 
-  it('resumed anywhere, shows exactly the rest', () => {
+  it('shows exactly the remaining messages after resuming anywhere', () => {
     const position = fc.tuple(fc.integer({ min: 0, max: 59 }), fc.boolean(), quirks);
     fc.assert(
       fc.property(position, ([last, hasRecent, quirk]) => {

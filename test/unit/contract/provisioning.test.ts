@@ -7,7 +7,7 @@ describe('a listed agent', () => {
     ['flat', { agent_id: 'a', name: 'n', template_id: 't' }],
     ['nested', { agent: { id: 'a', name: 'n', template_id: 't' } }],
     ['with a template object', { id: 'a', name: 'n', template: { id: 't', name: 'Support' } }],
-    ['with a template object that says template_id', { id: 'a', name: 'n', template: { template_id: 't' } }],
+    ['with a template object that has a template_id', { id: 'a', name: 'n', template: { template_id: 't' } }],
     ['with the title of the template beside its id', { id: 'a', name: 'n', template: 'Support', template_id: 't' }],
   ])('is read: %s', (_, agent) => {
     expect(readAgent(agent)).toEqual({ agent_id: 'a', name: 'n', template_id: 't', source_id: undefined });
@@ -18,7 +18,7 @@ describe('a listed agent', () => {
     ['in the metadata', { integrations: { api_chat: { source_id: 's' } } }],
     ['in a list', { integrations: [{ source_id: 's' }] }],
     ['as a number', { api_chat: { source_id: 17 } }],
-  ])('names its source %s', (_, metadata) => {
+  ])('may have its source id %s', (_, metadata) => {
     expect(readAgent({ agent_id: 'a', ...metadata }).source_id).toMatch(/^(s|17)$/);
   });
 
