@@ -6,21 +6,21 @@ import { type ErrorInfo, ErrorInSuccessBody, NotJsonError, type PartnerctlError,
 import { toIndeterminate } from './call-errors.ts';
 import type { HttpResponse } from './transport.ts';
 
-/** The response to a call that succeeded, with readers for its body. */
+/** The response to a successful call, with methods that read its body. */
 export class ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string;
   /** Path and query of the request. */
   readonly path: string;
-  /** How many attempts it took; those before were lost or failed. */
+  /** The number of attempts, including this one; all earlier attempts failed. */
   readonly attempts: number;
   private readonly operation: Operation;
   private readonly body: string;
   private readonly redact: (text: string) => string;
   private parsed: { readonly value: unknown } | undefined;
 
-  /** @param redact takes secrets out of a text before a part of it is quoted or kept */
+  /** @param redact removes secrets from a text before any of it is quoted or stored */
   constructor(
     { status, headers, body }: HttpResponse,
     request: {
@@ -41,9 +41,12 @@ export class ApiResponse {
     this.redact = redact;
   }
 
-  /** Returns the body as JSON. @throws ShapeError if it is none; for a `once` call OutcomeUnknownError, caused by that */
+  /**
+   * Returns the body as JSON.
+   * @throws ShapeError if the body is not JSON; for a `once` call, OutcomeUnknownError with the ShapeError as its cause
+   */
   json(): unknown {
-    // What a write returns is recorded, and people pass state files on.
+    // The response to a write ends up in the state file, which people share.
     const text = this.operation.safety === 'safe' ? this.body : this.redact(this.body);
     try {
       this.parsed ??= { value: parseJson(text) };
@@ -51,13 +54,16 @@ export class ApiResponse {
     } catch {
       const message = 'The response is not JSON.';
       const info = this.unexpectedInfo(describeBody(this.redact(this.body), this.headers['content-type']));
-      // An empty body is not a gateway page, and not a cut response.
+      // An empty body is neither a gateway page nor a truncated response.
       const isEmpty = this.body.trim() === '';
       throw this.unexpected(isEmpty ? new ShapeError(message, info) : new NotJsonError(message, info));
     }
   }
 
-  /** Runs a reader of `contract` on the body. @throws as `json`, also in place of the reader's UnknownShape */
+  /**
+   * Runs a reader from `contract` on the body.
+   * @throws as `json`, and converts the reader's UnknownShape the same way
+   */
   read<Value>(reader: (body: unknown) => Value): Value {
     const value = this.json();
     try {
@@ -85,7 +91,7 @@ export class ApiResponse {
     };
   }
 
-  /** A gateway may have replaced the response, so not even its status proves anything. */
+  /** A gateway may have replaced the response, so even its status proves nothing. */
   private unexpected(error: ShapeError): PartnerctlError {
     return toIndeterminate(error, this.operation);
   }
@@ -98,7 +104,7 @@ function describeBody(body: string, contentType: string | undefined): string {
 }
 
 /**
- * Runs a reader of `contract` on an item of a list.
+ * Runs a reader from `contract` on a list item.
  * @throws ShapeError in place of the reader's UnknownShape
  */
 export function readItem<Item, Value>(item: Item, reader: (item: Item) => Value): Value {

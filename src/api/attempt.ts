@@ -10,7 +10,7 @@ import {
   type TransportResult,
 } from './transport.ts';
 
-/** What an observer (-v, --debug, progress) is told. Bodies and headers are not redacted. */
+/** An event for an observer (-v, --debug, progress). Bodies and headers are not redacted. */
 export type TraceEvent =
   | { readonly kind: 'request'; readonly attempt: number; readonly request: HttpRequest; readonly url: string }
   | {
@@ -39,13 +39,13 @@ export interface Attempt {
   readonly request: Omit<HttpRequest, 'signal'>;
   readonly stream: StreamedBody | undefined;
   readonly safety: Safety;
-  /** When the call must have ended, in milliseconds since the epoch. */
+  /** The deadline of the call, in milliseconds since the epoch. */
   readonly deadline: number;
   /** The caller's own signal, which ends a `safe` call. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** The longest that one attempt may take. With a streamed body, the longest without any of it being taken. */
+/** The time limit of one attempt. Each chunk of a streamed body that the connection accepts restarts it. */
 export const ATTEMPT_TIMEOUT_MS = 120_000;
 
 /** How long a `once` call in flight may continue after Ctrl-C. */
@@ -53,8 +53,8 @@ const INTERRUPT_GRACE_MS = 5_000;
 
 /**
  * Sends one request under the call's deadline, Ctrl-C, and the caller's own signal.
- * @throws InterruptedError, or the caller's reason. From a `once` call that proves that it did nothing: after Ctrl-C, a `once`
- * request in flight may continue for five seconds, and its end is returned
+ * @throws InterruptedError, or the reason of the caller's signal. For a `once` call, either proves that the service did
+ * nothing: a fully sent `once` request gets five more seconds after Ctrl-C, and its result is returned instead
  */
 export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<TransportResult> {
   const { transport, clock, interrupt, trace } = deps;
@@ -81,7 +81,7 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<T
   }
 }
 
-/** Aborts an attempt when its time is up, on Ctrl-C, or with the caller's signal. */
+/** Aborts an attempt when it times out, on Ctrl-C, or with the caller's signal. */
 class AttemptLimits {
   private readonly deps: AttemptDeps;
   private readonly attempt: Attempt;

@@ -21,16 +21,16 @@ export interface TokenOrigin {
   readonly fixHint: string;
 }
 
-/** What the message of an error says about the call. */
+/** The call's details for error messages. */
 export interface CallContext {
   readonly operation: Operation;
-  /** As configured. */
+  /** The configured base URL. */
   readonly baseUrl: string;
   readonly tokenOrigin: TokenOrigin | undefined;
   /** Undefined if nothing was sent. */
   readonly requestId: string | undefined;
   readonly attempts: number;
-  /** Whether the deadline ended the call, and not the number of attempts. */
+  /** Whether the deadline, not the number of attempts, ended the call. */
   readonly isOutOfTime: boolean;
   /** The value of --timeout in milliseconds, if that set the deadline. */
   readonly timeoutMs: number | undefined;
@@ -41,10 +41,11 @@ export interface CallContext {
 const QUOTED_CHARACTERS = 200;
 
 /**
- * Returns the error for a response that is not a success (spec §7), with the service's own message, status, code, and
- * request id. A 4xx proves that nothing was done, even a 408, which means that the request did not arrive completely. After
- * a 3xx or a 5xx the outcome is indeterminate, unless the response came before the whole request was sent.
- * @param response its body must be free of secrets
+ * Returns the error for an unsuccessful response (spec §7), with the service's own message, status, code, and request
+ * id. A 4xx proves that nothing was done. This includes 408, which means that the service never received the whole
+ * request. After a 3xx or a 5xx, the outcome is indeterminate unless the response arrived before the whole request was
+ * sent.
+ * @param response with secrets already redacted from its body
  */
 export function responseError(response: HttpResponse, call: CallContext): PartnerctlError {
   const info = responseInfo(response, call);
@@ -88,7 +89,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
 
 function responseInfo(response: HttpResponse, call: CallContext): ErrorInfo {
   const { code, message, fields } = readErrorBody(response.body, response.headers['content-type']);
-  // Some services repeat the only complaint as the message.
+  // Some services repeat a field's error as the top-level message.
   const isRepeated = fields.some((field) => message?.includes(field.message));
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
   const why = [isRepeated ? undefined : message, ...complaints].filter(Boolean).join('\n');
@@ -115,7 +116,7 @@ function tokenError(info: ErrorInfo, { tokenOrigin, baseUrl }: CallContext): Par
   });
 }
 
-/** The last response does not tell what an earlier attempt did, if that may have left. */
+/** After a retry, the last response does not show whether an earlier attempt was processed. */
 function balanceError(info: ErrorInfo, { operation, attempts }: CallContext): PartnerctlError {
   const outcome = operation.safety === 'idempotent' && attempts > 1 ? '' : ' The call was not processed.';
   return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
@@ -162,15 +163,15 @@ function redirectError({ status, headers }: HttpResponse, info: ErrorInfo, call:
 }
 
 /**
- * Returns the error for a call without a complete response. For a `once` call whose request may have left, the outcome is
- * indeterminate.
+ * Returns the error for a call without a complete response. If a `once` request may have been sent in full, the outcome
+ * is indeterminate.
  */
 export function networkError(failure: TransportFailure, call: CallContext): PartnerctlError {
   const isLate = call.isOutOfTime || failure.cause instanceof TimeLimitReached;
   const message = isLate ? describeTimeout(failure, call) : describeFailure(failure, call);
-  const isSaid = failure.cause instanceof TimeLimitReached || (isProxyFailure(failure) && !isLate);
+  const isExplained = failure.cause instanceof TimeLimitReached || (isProxyFailure(failure) && !isLate);
   const error = new ServiceError(message, {
-    why: isSaid ? undefined : failure.message,
+    why: isExplained ? undefined : failure.message,
     status: failure.status,
     requestId: call.requestId,
     hint: isLate && failure.isTransient ? 'Allow more time with --timeout.' : hintFor(failure, call),
@@ -221,8 +222,8 @@ function hintFor(failure: TransportFailure, { baseUrl }: CallContext): string {
 }
 
 /**
- * Returns the error for a call that may or may not have been carried out: for a `once` call an OutcomeUnknownError with the
- * failure as its cause, for any other call the failure itself. The caller says what to do about it.
+ * Returns the error for a call that the service may or may not have processed: for a `once` call, an
+ * OutcomeUnknownError with the failure as its cause; for any other call, the failure itself. The caller adds a hint.
  */
 export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation): PartnerctlError {
   if (safety !== 'once') return failure;

@@ -12,14 +12,14 @@ import type { CallOptions, Http } from './http.ts';
 import { listPages } from './pages.ts';
 import { parseRetryAfter } from './retry.ts';
 
-/** The fields of a source (spec §4.2); the service chooses those left out. */
+/** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
 export interface ChatSourceFields {
   readonly name?: string;
   readonly reply_capable?: boolean;
   readonly routing_mode?: 'agent_inbox' | 'session_workflow';
 }
 
-/** Creates the agent's API chat source, or finds the one it has (spec §4.2). */
+/** Creates the agent's API chat source, or returns the existing one (spec §4.2). */
 export async function setUpChatSource(
   http: Http,
   spaceId: string,
@@ -29,7 +29,7 @@ export async function setUpChatSource(
   const parameters = { space_id: spaceId, agent_id: agentId };
   const response = await http.call(OPERATIONS.createChatSource, { parameters, json: fields });
   const source = response.read(decodeChatSource);
-  // Without an explicit `created`, 201 means new.
+  // If the body has no `created`, a 201 means that the source is new.
   return { ...source, created: source.created ?? (response.status === 201 ? true : undefined) };
 }
 
@@ -38,12 +38,12 @@ export interface NewMessage {
   readonly source_id: string;
   readonly session_id: string;
   readonly text: string;
-  /** The service registers messages with the same id once. */
+  /** The service registers only one message per id. */
   readonly external_message_id: string;
 }
 
 export interface SentMessage extends Acknowledgement {
-  /** Whether there was more than one attempt: then `created: false` may mean that an earlier one succeeded. */
+  /** Whether the call took several attempts. If so, `created: false` may mean that an earlier attempt succeeded. */
   readonly wasRetried: boolean;
 }
 
@@ -60,7 +60,7 @@ export async function postMessage(http: Http, message: NewMessage): Promise<Sent
   };
 }
 
-/** Where to read on, in which session. */
+/** Where to start reading in the history of a session. */
 export interface HistoryPosition {
   readonly source_id: string;
   readonly session_id: string;
@@ -70,21 +70,21 @@ export interface HistoryPosition {
 
 /** One page of the history. */
 export interface HistoryPage {
-  /** In the order in which they came. */
+  /** In the order of the response. */
   readonly messages: readonly Message[];
   /** Whether further pages follow. */
   readonly hasMore: boolean;
   /** Whether the page links to the next one. */
   readonly hasNextLink: boolean;
-  /** Whether a link led to this page, and not a cursor. */
+  /** Whether this page was reached by a link rather than by a cursor. */
   readonly reachedByLink: boolean;
-  /** Whether the service says that nothing follows. */
+  /** Whether the service explicitly marks this page as the last one. */
   readonly isDeclaredEnd: boolean;
-  /** How many messages there are in all, if the service says so. */
+  /** The total number of messages, if the service reports it. */
   readonly total: number | undefined;
-  /** The service's clock, in milliseconds since the epoch. */
+  /** The time of the response by the service's clock, in milliseconds since the epoch. */
   readonly respondedAt: number | undefined;
-  /** Delay before the next poll that the service asks for, in milliseconds. */
+  /** The delay before the next poll that the service requests, in milliseconds. */
   readonly requestedWaitMs: number | undefined;
 }
 
@@ -101,11 +101,11 @@ function requestedWait(headers: Readonly<Record<string, string>>, now: number): 
 }
 
 /**
- * Reads the history page by page, each when it is pulled (spec §4.4, assumptions `history.query` and `history.messages`).
- * If the service announces more without a link, the last message is the next cursor. A link back to an earlier page ends
- * it: nothing new can follow.
+ * Reads the history page by page and requests each page only when the caller asks for it (spec §4.4, assumptions
+ * `history.query` and `history.messages`). If the service announces another page without a link, the id of the last
+ * message is the next cursor. A link back to an earlier page ends the history, because nothing new can follow.
  * @param now the current time in milliseconds, for dates in headers
- * @param limits evaluated for every page
+ * @param limits called before each page is requested
  */
 export async function* readHistoryAfter(
   http: Http,

@@ -4,7 +4,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import type { Http } from './http.ts';
 import { listAll } from './pages.ts';
 
-/** A job to create (spec §2). Everything is sent unchanged. */
+/** A job to create (spec §2). All fields are sent unchanged. */
 export interface NewCronJob {
   readonly agent_id: string;
   readonly name: string;
@@ -14,10 +14,10 @@ export interface NewCronJob {
 
 /**
  * Creates a scheduled job (spec §4.5) and returns its id. The service creates another job for every request that it
- * receives, so a request is only retried if it never left this machine.
- * @param timeoutMs nothing is sent after this time
- * @throws OutcomeUnknownError if the job may have been created, but no readable response says so. Every other PartnerctlError
- * proves that it was not (see `provesNothingDone`)
+ * receives, so the call is retried only if the request never left this machine.
+ * @param timeoutMs limits the whole call; no request is sent after it expires
+ * @throws OutcomeUnknownError if the job may have been created, but no readable response confirms it. Every other
+ * PartnerctlError proves that the job was not created (see `provesNothingDone`)
  */
 export async function createCronJob(http: Http, job: NewCronJob, timeoutMs: number): Promise<string> {
   const { agent_id, name, instructions } = job;

@@ -4,17 +4,17 @@ import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } 
 /** The proxy for https services. */
 export interface HttpsProxy {
   readonly url: string;
-  /** The hosts that are reached without it, in the format of NO_PROXY. */
+  /** Hosts that bypass the proxy, in the format of NO_PROXY. */
   readonly noProxy: string;
-  /** The environment variable that names it. */
+  /** The environment variable that sets the proxy. */
   readonly from: string;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Creates a connection pool of our own, which nothing else in the process can change. */
+/** Creates a private connection pool, which no other code in the process can change. */
 export function createDispatcher(proxy: HttpsProxy | undefined): Dispatcher {
-  // Optimizing undici's WebAssembly parser takes longer than most commands run, and exiting would wait for it.
+  // Optimizing undici's WebAssembly parser takes longer than most commands, and would delay the exit.
   setFlagsFromString('--liftoff-only');
   const connect = { timeout: CONNECT_TIMEOUT_MS };
   if (!proxy) return new Agent({ connect });
@@ -23,13 +23,13 @@ export function createDispatcher(proxy: HttpsProxy | undefined): Dispatcher {
       ...options,
       connect: typeof options.connect === 'function' ? nameProxyErrors(options.connect, proxy) : connect,
     });
-  // Without `httpProxy`, the agent would read the environment of the process.
+  // If `httpProxy` were missing, the agent would read the proxy from the environment.
   return new EnvHttpProxyAgent({ httpsProxy: proxy.url, noProxy: proxy.noProxy, httpProxy: '', connect, factory });
 }
 
-/** A proxy that opened no tunnel: the request never left this machine. */
+/** The proxy did not open a tunnel, so the request never left this machine. */
 class ProxyError extends Error {
-  /** `PROXY_REFUSED` for a 4xx, which a retry does not change. */
+  /** `PROXY_REFUSED` for a 4xx, which is not worth a retry. */
   readonly code: 'PROXY_REFUSED' | 'PROXY_FAILED';
 
   constructor({ url, from }: HttpsProxy, code: ProxyError['code'], what: string, cause: Error) {
@@ -39,7 +39,7 @@ class ProxyError extends Error {
   }
 }
 
-/** What a proxy did, by the code of the error. Errors with other codes come from the TLS connection to the service. */
+/** Describes proxy failures by error code. Errors with other codes come from the TLS connection to the service. */
 const PROXY_PROBLEMS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection',
   ENOTFOUND: 'has an unknown host name',
@@ -52,8 +52,8 @@ const PROXY_PROBLEMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Names the proxy in the errors of a tunnel. The code must change, too: after UND_ERR_SOCKET undici connects again at once,
- * thousands of times a second to a proxy that closes every connection.
+ * Names the proxy in tunnel errors. The code must change, too: after UND_ERR_SOCKET, undici reconnects immediately,
+ * which means thousands of attempts per second if the proxy closes every connection.
  */
 function nameProxyErrors(connect: buildConnector.connector, proxy: HttpsProxy): buildConnector.connector {
   return (options, callback) =>

@@ -21,54 +21,61 @@ export interface HttpOptions extends AttemptDeps {
   readonly deadline: number | undefined;
   /** The value of --timeout in milliseconds, for messages. */
   readonly timeoutMs?: number | undefined;
-  /** Takes secrets out of a text that is going to be quoted. */
+  /** Removes secrets from a text before it is quoted. */
   readonly redact: (text: string) => string;
 }
 
 export interface CallOptions {
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Path and query in place of the operation's own: the link to a further page. Starts with the base path. */
+  /** The link to another page: path and query, starting with the base path. Replaces the operation's own path. */
   readonly link?: string;
-  /** Query parameters for the operation's own path, not for a `link`. Those that are undefined are left out. */
+  /** Query parameters for the operation's own path; ignored with `link`. Undefined parameters are omitted. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly json?: unknown;
-  /** In place of `json`. Then the call may take any time within the command's deadline, as long as the body is being taken. */
+  /**
+   * A body to send instead of `json`. While the connection keeps accepting chunks, only the command's deadline applies.
+   */
   readonly body?: StreamedBody;
-  /** Retries after the first attempt, in place of the configured number. */
+  /** The number of retries after the first attempt. Overrides the configured number. */
   readonly retries?: number;
-  /** Milliseconds for this call, waits and retries included. The command's deadline still counts. */
+  /**
+   * The time limit for this call in milliseconds, including waits and retries. The command's deadline still applies.
+   */
   readonly timeoutMs?: number;
   /** Whether to use a connection that nothing else has used, because a kept-alive one may be dead. */
   readonly freshConnection?: boolean;
-  /** Ends a `safe` call: it rejects with the signal's reason. */
+  /** Cancels a `safe` call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Stricter than the operation's own declaration, for a caller that reads before it retries. */
+  /** Overrides the operation's safety with a stricter one, for a caller that reads before it retries. */
   readonly safety?: Safety;
 }
 
-/** One call, through all its attempts. */
+/** One call, including all of its attempts. */
 interface Call {
   readonly operation: Operation;
   readonly options: CallOptions;
   readonly path: string;
-  /** In milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly deadline: number;
 }
 
-/** What follows a failed attempt: another one, or the end of the call. */
+/** What follows a failed attempt: another attempt, or the end of the call. */
 type NextStep =
   | { readonly retry: true; readonly delayMs: number }
   | ({ readonly retry: false } & Pick<CallContext, 'isOutOfTime' | 'retryAt'>);
 
-/** Without a deadline, a call ends after this time, waits and retries included. It also limits every wait. */
+/** The time limit of a call without a deadline, including waits and retries. Also limits each single wait. */
 const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
 const READ_HEADERS_TIMEOUT_MS = 30_000;
 const RATE_LIMIT_SPREAD_MS = 1_000;
 
-/** Stands for the 429 to another call that keeps a call from being sent. */
+/** The synthetic response for a call that is never sent because another call received a 429. */
 const RATE_LIMITED: HttpResponse = { kind: 'response', status: 429, headers: {}, body: '', sent: 'part' };
 
-/** The HTTP client: authentication, deadlines, the one retry loop, the pause after a 429, and errors that say what happened. */
+/**
+ * The HTTP client: authentication, deadlines, the one retry loop, the pause after a 429, and errors that say what
+ * happened.
+ */
 export class Http {
   readonly baseUrl: string;
   /** The path of the base URL, usually `/v1`. */
@@ -82,15 +89,15 @@ export class Http {
     this.options = options;
     this.baseUrl = options.baseUrl;
     this.basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
-    // Every call in flight listens to it; Node takes more than ten listeners for a leak and prints a warning.
+    // Every call in flight adds a listener. By default, Node warns of a leak after ten.
     setMaxListeners(0, options.interrupt);
   }
 
   /**
-   * Calls an operation until it succeeds or may not be retried.
-   * @throws PartnerctlError of the class that fits: credentials, balance, not found, rate limit, service, refused,
-   * interrupted. From a `once` call, OutcomeUnknownError whenever the call may have been carried out, which includes an
-   * unreadable response; every other class proves that it did nothing
+   * Calls an operation, and retries it until it succeeds or may not be retried.
+   * @throws PartnerctlError, as a subclass for credentials, balance, not found, rate limit, service, refused, or
+   * interrupted. A `once` call throws OutcomeUnknownError if the service may have processed it, which includes an
+   * unreadable response; every other class proves that the service did nothing
    */
   async call(declared: Operation, options: CallOptions = {}): Promise<ApiResponse> {
     const operation = options.safety ? { ...declared, safety: options.safety } : declared;
@@ -127,7 +134,7 @@ export class Http {
     }
   }
 
-  /** The milliseconds that a call starting now may take. */
+  /** Returns how long a call that starts now may take, in milliseconds. */
   remainingMs(): number {
     const { clock, deadline } = this.options;
     return deadline === undefined ? CALL_TIMEOUT_MS : deadline - clock.now();
@@ -138,7 +145,7 @@ export class Http {
     return this.options.clock.now() + Math.min(isUnlimited ? Number.POSITIVE_INFINITY : this.remainingMs(), timeoutMs);
   }
 
-  /** The longest wait that a call allows now. */
+  /** Returns the longest wait that the call's limits still allow, in milliseconds. */
   private longestWaitMs({ deadline }: Call): number {
     const timeLeft = deadline - this.options.clock.now();
     return this.options.deadline === undefined ? Math.min(CALL_TIMEOUT_MS, timeLeft) : timeLeft;
@@ -146,7 +153,7 @@ export class Http {
 
   private buildRequest({ operation, options, path, deadline }: Call): Omit<HttpRequest, 'signal'> {
     const { token, userAgent, clock, random } = this.options;
-    // The number tells the requests of one process apart, whatever the random part is.
+    // The counter keeps request ids unique within the process even if the random parts collide.
     this.requests += 1;
     const randomPart = Math.floor(random() * 2 ** 48)
       .toString(16)
@@ -173,7 +180,7 @@ export class Http {
     };
   }
 
-  /** Decides whether another attempt follows. A 429 pauses every call, and takes nothing from the retry budget. */
+  /** Decides whether to make another attempt. A 429 pauses all calls and does not use the retry budget. */
   private decideNext(result: TransportResult, call: Call, attempt: number): NextStep {
     const { clock, random } = this.options;
     const outcome = toOutcome(result, clock.now());
@@ -198,7 +205,7 @@ export class Http {
     return decision;
   }
 
-  /** Waits while a 429 to any call holds back all of them. */
+  /** Waits out the pause that a 429 to any call imposes on all calls. */
   private async waitForRateLimit(call: Call, attempt: number): Promise<void> {
     const { clock, random } = this.options;
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
@@ -206,7 +213,7 @@ export class Http {
         const end = { requestId: undefined, attempts: attempt - 1, isOutOfTime: true, retryAt: this.pausedUntil };
         throw this.toError(RATE_LIMITED, call, end);
       }
-      // Calls that were held back together must not all come back in the same millisecond.
+      // Calls that were paused together must not all resume in the same millisecond.
       const spreadMs = Math.min(RATE_LIMIT_SPREAD_MS * random(), call.deadline - this.pausedUntil);
       await this.wait(this.pausedUntil - now + spreadMs, 'for the rate limit', call.options.signal);
     }
@@ -238,7 +245,7 @@ export class Http {
       timeoutMs: isLimitedByFlag ? timeoutMs : undefined,
     };
     if (result.kind === 'failure') return networkError(result, context);
-    // Redacted before anything is quoted: half a secret could not be recognized.
+    // Redact before quoting: a truncated secret would not be recognized.
     return responseError({ ...result, body: redact(result.body) }, context);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Runs `act` on every item, with a limited number at a time, and yields each value as soon as it is available. A consumer
- * that stops early still waits for all items: what has begun continues.
- * @param act must not reject. Resolves to the item's value, or to undefined if another item's `give` provides it
+ * Runs `act` on every item, at most `concurrency` at a time, and yields each value as soon as it is available. If the
+ * consumer stops early, the remaining items are still processed before the generator returns.
+ * @param act must not reject. Resolves to the item's value, or to undefined if the `give` of another item supplies it
  */
 export async function* mapConcurrent<Item, Value>(
   items: readonly Item[],
@@ -10,7 +10,7 @@ export async function* mapConcurrent<Item, Value>(
 ): AsyncGenerator<Value> {
   const arrived: Value[] = [];
   let wake = (): void => undefined;
-  const left = items.entries();
+  const queue = items.entries();
 
   function give(value: Value): void {
     arrived.push(value);
@@ -19,7 +19,7 @@ export async function* mapConcurrent<Item, Value>(
 
   async function worker(): Promise<void> {
     // The workers share the iterator: each takes the next item.
-    for (const [index, item] of left) {
+    for (const [index, item] of queue) {
       const value = await act(item, index, give);
       if (value !== undefined) give(value);
     }
@@ -27,13 +27,13 @@ export async function* mapConcurrent<Item, Value>(
 
   const workers = Promise.all(Array.from({ length: concurrency }, worker));
   try {
-    for (let given = 0; given < items.length; ) {
+    for (let yielded = 0; yielded < items.length; ) {
       while (arrived.length === 0)
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
       const values = arrived.splice(0);
-      given += values.length;
+      yielded += values.length;
       yield* values;
     }
   } finally {

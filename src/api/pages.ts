@@ -9,9 +9,9 @@ import type { CallOptions, Http } from './http.ts';
 /** A list that the service serves in pages. */
 export interface PagedList {
   readonly operation: Operation;
-  /** The plural name of what is listed, as the service spells it. */
+  /** The plural resource name, as the service spells it. */
   readonly resource: string;
-  /** Finds the items in a body. By default, as in any list. */
+  /** Finds the items in a body; `readList` by default. */
   readonly readItems?: (body: unknown) => readonly JsonObject[];
 }
 
@@ -19,18 +19,18 @@ export interface PagedList {
 export interface Page {
   readonly items: readonly JsonObject[];
   readonly response: ApiResponse;
-  /** Whether a link leads to a further page, which is requested when it is pulled. */
+  /** Whether a link leads to another page, which is requested when the consumer asks for it. */
   readonly hasNext: boolean;
-  /** The link, if it leads back to an earlier page and is therefore not followed. */
+  /** The next link if it leads back to an earlier page. Such a link is not followed. */
   readonly loopsBackTo: string | undefined;
-  /** The key that announces further pages, if no link leads to them. */
+  /** The key that announces another page, if no link leads to it. */
   readonly unfollowableKey: string | undefined;
 }
 
 /**
  * Reads a list page by page (assumption `list.next`).
- * @param options evaluated for every page, so that its limits may depend on the time
- * @throws ShapeError for a list that cannot be read, or a next page outside of the base URL
+ * @param options called before each page, so that limits can depend on the current time
+ * @throws ShapeError for a list that cannot be read, or a next page outside the base URL
  */
 export async function* listPages(
   http: Http,
@@ -59,8 +59,8 @@ export async function* listPages(
 }
 
 /**
- * Reads every item of a list, with one page in memory at a time (assumptions `list.envelope` and `list.next`).
- * @param resource the plural name of what is listed, as the service spells it
+ * Yields every item of a list, and holds one page in memory at a time (assumptions `list.envelope` and `list.next`).
+ * @param resource the plural resource name, as the service spells it
  * @throws ShapeError as `listPages`, and for a list that continues without a link, or whose links form a loop
  */
 export async function* listAll(
@@ -99,8 +99,9 @@ async function readLinkHeader(operation: Operation, response: ApiResponse): Prom
 }
 
 /**
- * Returns the path and query of the next page, which is requested on the configured origin whatever the link says. A link
- * outside of the base path is refused: the token would go to something else on that host.
+ * Returns the path and query of the next page. The origin of the link is ignored: the request always goes to the
+ * configured origin. A link outside the base path is rejected, because it would send the token to another application
+ * on that host.
  */
 function pathOfNext(http: Http, operation: Operation, response: ApiResponse, next: string): string {
   const current = new URL(new URL(http.baseUrl).origin + response.path);

@@ -10,6 +10,6 @@ import type { Http } from './http.ts';
 export async function provisionSpace(http: Http, manifest: JsonObject, safety: Safety): Promise<ProvisionResponse> {
   const response = await http.call(OPERATIONS.provisionSpace, { json: manifest, safety });
   const result = response.read(readProvisionResponse);
-  // HTTP's 201 means something new; what the body says explicitly wins.
+  // A 201 means that the space is new, unless the body has an explicit `created`.
   return { ...result, created: result.created ?? (response.status === 201 ? true : undefined) };
 }

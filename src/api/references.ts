@@ -5,7 +5,7 @@ import { readItem } from './api-response.ts';
 import type { Http } from './http.ts';
 import { listAgents, listSpaces } from './spaces.ts';
 
-/** How the command line names a space: by id, or by a field that is looked up in the list. */
+/** How the command line names a space: by id, or by a field to look up in the list of spaces. */
 export type Reference =
   | { readonly by: 'id'; readonly value: string }
   | { readonly by: 'external_space_id' | 'name'; readonly value: string };
@@ -36,9 +36,9 @@ export function parseAgentReference(text: string): AgentReference {
 }
 
 /**
- * Returns the space_id that a reference names. Any reference but an id is looked up in the list of spaces.
- * @throws NotFoundError when no space matches and UsageError when several do, both with candidates; ShapeError for a match
- * without an id, and when the list does not show the field
+ * Resolves a reference to a space_id. Looks up any reference other than an id in the list of spaces.
+ * @throws NotFoundError if no space matches, and UsageError if several do, both with candidates; ShapeError if the
+ * match has no id, or if the list does not include the field
  */
 export async function resolveSpaceId(http: Http, { by, value }: Reference): Promise<string> {
   if (by === 'id') return value;
@@ -47,8 +47,8 @@ export async function resolveSpaceId(http: Http, { by, value }: Reference): Prom
 }
 
 /**
- * Returns the agent_id that a reference names. A name is looked up in the list of the space's agents.
- * @throws as `resolveSpaceId`, and NotFoundError when there is no such space
+ * Resolves a reference to an agent_id. Looks up a name in the list of the space's agents.
+ * @throws as `resolveSpaceId`, and NotFoundError if the space does not exist
  */
 export async function resolveAgentId(http: Http, spaceId: string, { by, value }: AgentReference): Promise<string> {
   if (by === 'id') return value;
@@ -67,7 +67,7 @@ interface Wanted {
 const MAX_CANDIDATES = 10;
 const EMPTY_LIST = { space: 'The token can access no spaces.', agent: 'The space has no agents.' } as const;
 
-/** Reads the whole list: a second match would make the reference ambiguous. */
+/** Reads the whole list, because a second match makes the reference ambiguous. */
 async function findUniqueId(items: AsyncIterable<JsonObject>, wanted: Wanted): Promise<string> {
   const { resource, field, value, listCommand } = wanted;
   const { matches, candidates, isFieldListed } = await matchItems(items, wanted);
@@ -103,7 +103,7 @@ async function findUniqueId(items: AsyncIterable<JsonObject>, wanted: Wanted): P
   return readItem(match, (item) => readId(item, resource));
 }
 
-/** Splits a list into the matches and a few others to suggest, similar ones first. */
+/** Returns the matches, and a few other items to suggest: similar items if there are any. */
 async function matchItems(items: AsyncIterable<JsonObject>, { resource, field, value }: Wanted) {
   const matches: JsonObject[] = [];
   const similar: JsonObject[] = [];
@@ -117,7 +117,7 @@ async function matchItems(items: AsyncIterable<JsonObject>, { resource, field, v
     const found = findText(item, resource, field);
     if (found === value) {
       const id = findId(item, resource);
-      // Pages shift while a list grows, so the same item may be listed twice.
+      // Pages shift while a list grows, so an item may appear twice.
       if (id === undefined || !matchedIds.has(id)) matches.push(item);
       if (id !== undefined) matchedIds.add(id);
     } else if (isSimilar(found, value) && similar.length < MAX_CANDIDATES) similar.push(item);

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** A response that a retry would only bring again. */
+/** The body cannot be read, and a retry would get the same response. */
 export class UnreadableBody extends Error {
   readonly code: 'BODY_TOO_LARGE' | 'BODY_ENCODING';
 
@@ -14,7 +14,7 @@ export class UnreadableBody extends Error {
 
 /**
  * Reads the body of a response as text.
- * @throws UnreadableBody when it is larger than 64 MiB or in an encoding that the tool does not know
+ * @throws UnreadableBody if the body is larger than 64 MiB or has an unsupported encoding
  */
 export async function readBody(body: Dispatcher.ResponseData['body'], encoding: string | undefined): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -26,7 +26,7 @@ export async function readBody(body: Dispatcher.ResponseData['body'], encoding: 
   }
   const bytes = Buffer.concat(chunks, size);
   const plain = encoding === undefined || encoding === 'identity' || size === 0 ? bytes : await decode(bytes, encoding);
-  // Unlike Buffer's own, this decoder drops a byte order mark.
+  // Unlike `Buffer.toString`, TextDecoder strips a byte order mark.
   return new TextDecoder().decode(plain);
 }
 
@@ -34,7 +34,7 @@ function tooLarge(): UnreadableBody {
   return new UnreadableBody('BODY_TOO_LARGE', `the response is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
 }
 
-/** The tool asks for no encoding; some gateways compress anyway. */
+/** Some gateways compress responses although the request does not ask for it. */
 async function decode(bytes: Buffer, encoding: string): Promise<Buffer> {
   const { brotliDecompressSync, gunzipSync, inflateSync } = await import('node:zlib');
   const decoders = new Map([

@@ -4,10 +4,10 @@ import type { HttpResponse, TransportFailure } from './transport.ts';
 export const BACKOFF_BASE_MS = 500;
 export const BACKOFF_CAP_MS = 20_000;
 export const DEFAULT_RETRIES = 3;
-/** Anything longer is a refusal rather than a wait, and may exceed the range of dates. */
+/** Caps Retry-After: a longer wait is effectively a refusal, and could exceed the range of dates. */
 const LONGEST_WAIT_MS = 365 * 24 * 3_600_000;
 
-/** How one attempt ended, as far as a retry depends on it. */
+/** The parts of an attempt's result that decide whether it is retried. */
 export type AttemptOutcome =
   | {
       readonly kind: 'response';
@@ -19,7 +19,7 @@ export type AttemptOutcome =
 
 export interface RetryQuestion {
   readonly safety: Safety;
-  /** The attempts so far, this one included. */
+  /** The number of attempts so far, including this one. */
   readonly attempt: number;
   readonly retries: number;
   readonly outcome: AttemptOutcome;
@@ -36,7 +36,7 @@ export type RetryDecision =
 
 const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Returns the wait before the next attempt in milliseconds. Full jitter: anything up to the exponential step. */
+/** Returns the wait before the next attempt in milliseconds: exponential backoff with full jitter. */
 export function backoffMs(attempt: number, random: number): number {
   return random * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (attempt - 1));
 }
@@ -47,9 +47,9 @@ function mayRetry(safety: Safety, outcome: AttemptOutcome): boolean {
 }
 
 /**
- * Decides whether another attempt follows, and after how long. Pure (spec §4.6, §7).
- * A `once` call is retried only if not all of its request can have left: a response to the whole request ends it, a 429 too.
- * Retry-After is a minimum; if it goes past the deadline, waiting is pointless.
+ * Decides whether to make another attempt, and after what delay (spec §4.6, §7). Pure. A `once` call is retried only if
+ * part of its request provably stayed on this machine. Any response to the whole request ends the call, including a
+ * 429. Retry-After is a minimum; if it exceeds the time left, the call ends at once.
  */
 export function decideRetry(question: RetryQuestion): RetryDecision {
   const { safety, attempt, retries, outcome, timeLeftMs, random } = question;
@@ -59,14 +59,14 @@ export function decideRetry(question: RetryQuestion): RetryDecision {
   if (attempt > retries) return { retry: false, why: 'exhausted' };
   const jitter = backoffMs(attempt, random);
   if (floor === 0 && jitter > timeLeftMs) return { retry: false, why: 'deadline' };
-  // The jitter is added: calls that were held back together must not all come back in the same millisecond.
+  // Add the jitter to Retry-After, so that calls that failed together do not all retry in the same millisecond.
   return { retry: true, delayMs: Math.min(floor + jitter, timeLeftMs) };
 }
 
 /**
- * Parses a Retry-After header: seconds, or a date, which is read relative to the response's own Date header so that a wrong
- * clock on either side does no harm.
- * @param now milliseconds since the epoch, used if the response has no Date
+ * Parses a Retry-After header: seconds, or a date. A date counts relative to the response's own Date header, so that a
+ * wrong clock on either side does not matter.
+ * @param now milliseconds since the epoch, used if the response has no Date header
  * @returns milliseconds, or undefined if the header is missing or unreadable
  */
 export function parseRetryAfter(header: string | undefined, date: string | undefined, now: number): number | undefined {
@@ -77,7 +77,7 @@ export function parseRetryAfter(header: string | undefined, date: string | undef
   return Math.min(LONGEST_WAIT_MS, Math.max(0, until - (parseDate(date) ?? now)));
 }
 
-/** Parses the date formats of HTTP (RFC 9110 §5.6.7) and ISO 8601. Date.parse alone accepts almost any text with a number. */
+/** Parses HTTP dates (RFC 9110 §5.6.7) and ISO 8601. Date.parse alone would accept almost any text with a number. */
 function parseDate(text: string | undefined): number | undefined {
   const trimmed = text?.trim() ?? '';
   const asctime = /^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(trimmed);
@@ -88,8 +88,8 @@ function parseDate(text: string | undefined): number | undefined {
 }
 
 /**
- * The retry budget of the process: an outage costs a limited number of retries, however many calls are in flight. Every
- * retry takes one, every success gives one back.
+ * The retry budget of the process, which limits the retries during an outage regardless of how many calls are in
+ * flight. Each retry takes one from the budget; each success returns one.
  */
 export class RetryBudget {
   private left: number;

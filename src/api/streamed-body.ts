@@ -1,25 +1,25 @@
-/** A request body that is generated anew for every attempt and streamed: its length is known, its bytes are not kept. */
+/** A streamed request body of known length. Each attempt generates its bytes again, so they are never buffered. */
 export interface StreamedBody {
   readonly contentType: string;
   /** The total length of the chunks. */
   readonly bytes: number;
-  /** How many bytes at the end only close the form: without them the service already has the whole content. */
+  /** The number of bytes at the end that only close the form. The service has the whole content without them. */
   readonly closingBytes: number;
   /**
-   * @param attemptEnded aborted once the attempt was answered early, failed, or was given up
-   * @throws whatever the body's source throws; it ends the whole call
+   * @param attemptEnded aborts once the attempt is over, for example after an early response or a failure
+   * @throws any error from the body's source; such an error ends the whole call
    */
   chunks(attemptEnded: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 /**
- * One attempt at sending a body. Until the last byte is handed over, the service cannot have the whole body, so it cannot
- * have acted on it.
+ * One attempt to send a body. Until the last byte goes to the connection, the service cannot have the whole body, so it
+ * cannot have acted on it.
  */
 export class BodyInFlight {
   /** How much of the body may have left this machine; `content` is everything but the bytes that close the form. */
   sent: 'part' | 'content' | 'all' = 'part';
-  /** What the body's source threw. */
+  /** The error that the body's source threw. */
   failure: unknown;
   private readonly body: StreamedBody;
   private readonly onChunk: () => void;
@@ -31,12 +31,12 @@ export class BodyInFlight {
     this.onChunk = onChunk;
   }
 
-  /** The attempt is over: stops whatever still produces the body. */
+  /** Ends the attempt and stops the body's source. */
   end(): void {
     this.ended.abort();
   }
 
-  /** The chunks to send, for one reader. @throws what the body's own chunks throw, also kept in `failure` */
+  /** Yields the chunks to send. Call it once. @throws any error from the body's source, and keeps it in `failure` */
   async *chunks(): AsyncGenerator<Uint8Array> {
     let sent = 0;
     try {

@@ -11,9 +11,9 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | BodyInFlight | undefined;
-  /** Also among the headers, by which the transport recognizes the request when it leaves. */
+  /** Must also be in the x-request-id header, by which the transport notices that the request is being sent. */
   readonly requestId: string;
-  /** Whether to use a connection that nothing else has used: a kept-alive one may be reset under the request. */
+  /** Whether to open a new connection: the service may close a kept-alive one while the request is being sent. */
   readonly freshConnection: boolean;
   readonly headersTimeoutMs: number;
   readonly signal: AbortSignal;
@@ -25,40 +25,40 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /**
-   * How much of the request may have left when the response came; `content` is everything but the bytes that close a form.
-   * After less than `all`, the service cannot have acted on the request.
+   * How much of the request may have been sent when the response arrived; `content` is everything except the bytes that
+   * close a form. Unless this is `all`, the service cannot have acted on the request.
    */
   readonly sent: 'part' | 'content' | 'all';
 }
 
 export interface TransportFailure {
   readonly kind: 'failure';
-  /** How much of the request may have left. After less than `all`, the service cannot have acted on it. */
+  /** How much of the request may have been sent. Unless this is `all`, the service cannot have acted on it. */
   readonly sent: 'nothing' | 'part' | 'all';
-  /** False for what a retry cannot fix, such as an untrusted certificate. */
+  /** False if a retry cannot help, as with an untrusted certificate. */
   readonly isTransient: boolean;
   /** What went wrong, as a phrase. */
   readonly message: string;
-  /** The code of the system, of undici, or of our own, if there is one. */
+  /** An error code from the system, undici, or this tool. */
   readonly code: string | undefined;
-  /** The status, if the headers of a response came and its body did not. */
+  /** The status, if the response's headers arrived but its body did not. */
   readonly status: number | undefined;
   readonly cause: unknown;
 }
 
 export type TransportResult = HttpResponse | TransportFailure;
 
-/** Aborts a request whose time is up. */
+/** The abort reason of a request that timed out. */
 export class TimeLimitReached extends Error {}
 
 const BODY_TIMEOUT_MS = 30_000;
 const SEND_HEADERS = 'undici:client:sendHeaders';
 
-/** Sends requests to one origin. It knows of each whether it may have left this machine, and never follows a redirect. */
+/** Sends requests to one origin, tracks whether each may have left this machine, and never follows redirects. */
 export class Transport {
   private readonly origin: string;
   private readonly proxy: HttpsProxy | undefined;
-  /** By request id, what to call when a request leaves. */
+  /** Callbacks by request id, called when undici starts to send the request. */
   private readonly departures = new Map<string, () => void>();
   private shared: Promise<Dispatcher> | undefined;
 
@@ -70,8 +70,8 @@ export class Transport {
   }
 
   /**
-   * Makes one attempt. An aborted request is a failure with the signal's reason as its cause.
-   * @throws only what the source of a streamed body throws
+   * Makes one attempt. An aborted request results in a failure with the signal's reason as its cause.
+   * @throws only errors from the source of a streamed body
    */
   async send(request: HttpRequest): Promise<TransportResult> {
     if (!request.freshConnection) {
@@ -91,7 +91,9 @@ export class Transport {
     await (await this.shared)?.destroy();
   }
 
-  /** Error codes cannot tell a reset at accept from one after sending; this event can. A proxy's CONNECT has no request id. */
+  /**
+   * Error codes do not show whether a reset came before or after sending; this event does. CONNECT has no request id.
+   */
   private readonly onSendHeaders = (message: unknown): void => {
     const headers =
       typeof message === 'object' && message !== null && 'headers' in message ? String(message.headers) : '';
@@ -119,7 +121,7 @@ export class Transport {
         path,
         method,
         headers,
-        // @ts-expect-error undici takes any async iterable, which its types leave out.
+        // @ts-expect-error undici accepts any async iterable, but its types do not say so.
         body: body instanceof BodyInFlight ? body.chunks() : (body ?? null),
         headersTimeout: headersTimeoutMs,
         bodyTimeout: BODY_TIMEOUT_MS,
@@ -129,7 +131,7 @@ export class Transport {
       status = response.statusCode;
       const sent = stream?.sent ?? 'all';
       isAccepted = status < 300 && sent !== 'part';
-      // Ending an accepted body early would close the connection, and the id of what was created may still be on its way.
+      // Ending an accepted body early would close the connection before the id in the response arrives.
       if (!isAccepted) stream?.end();
       return { kind: 'response', status, sent, ...(await readResponse(response)) };
     } catch (error) {
@@ -144,7 +146,7 @@ export class Transport {
   }
 }
 
-/** Returns the promise, unless the signal is aborted first: undici heeds a signal only once it is connected. */
+/** Rejects as soon as the signal aborts: undici ignores the signal until it is connected. */
 async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   let onAbort = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
@@ -161,7 +163,7 @@ async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal
 async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData) {
   const flat = flattenHeaders(headers);
   const reading = readBody(body, flat['content-encoding']);
-  // The status of a refusal says enough if its body is cut, stalls, or cannot be read.
+  // For an unsuccessful response, the status is enough if the body is truncated, stalls, or cannot be read.
   return { headers: flat, body: await (statusCode < 300 ? reading : reading.catch(() => '')) };
 }
 
@@ -179,7 +181,7 @@ const LATE_MESSAGES = {
   all: 'no complete response came in time',
 } as const;
 
-/** The failure of a request that was given up, also before it was sent. */
+/** Returns the failure of an aborted request, including one aborted before it was sent. */
 export function abortedFailure(
   { reason }: AbortSignal,
   sent: TransportFailure['sent'],
@@ -193,7 +195,7 @@ export function abortedFailure(
 const PERMANENT_CODE =
   /^(PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
-/** The reason within a message of OpenSSL, which also holds places in its source. */
+/** Extracts the reason from an OpenSSL message, which also contains source locations. */
 const OPENSSL_REASON = /^[0-9A-F]*:?error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -213,7 +215,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 function failure(thrown: unknown, sent: TransportFailure['sent'], status: number | undefined): TransportFailure {
-  // Node tries every address of a host and throws one error for all; the first says enough.
+  // Node tries every address of a host and throws one AggregateError; the first error is enough.
   const cause = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors[0] : thrown;
   const code = codeOf(cause) ?? codeOf(thrown);
   const text = cause instanceof Error ? cause.message : String(cause);

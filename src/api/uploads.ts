@@ -6,11 +6,11 @@ import type { StreamedBody } from './streamed-body.ts';
 const CREATE = { attachment: OPERATIONS.createFileAttachment, document: OPERATIONS.createDocument } as const;
 
 /**
- * Uploads a file or a text (spec §4, endpoints 7 and 8). The request is repeated only when the service cannot have received
- * all of it: it never left, or it was answered or lost before its last byte was sent.
- * @returns the id of what was created
- * @throws OutcomeUnknownError when it may have been created, but no readable response says so; every other PartnerctlError
- * proves that it was not. Errors of the body itself are thrown unchanged
+ * Uploads a file or a text (spec §4, endpoints 7 and 8). The call is retried only if the service cannot have received
+ * the whole request: it never left this machine, or a response or a failure came before the last byte was sent.
+ * @returns the id of the new document or attachment
+ * @throws OutcomeUnknownError if it may have been created, but no readable response confirms it. Every other
+ * PartnerctlError proves that it was not created. Errors from the body's source are thrown unchanged
  */
 export async function createUpload(http: Http, kind: UploadKind, body: StreamedBody): Promise<string> {
   const response = await http.call(CREATE[kind], { body });

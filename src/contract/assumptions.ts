@@ -1,8 +1,8 @@
 import { describeJson, type JsonObject } from './json.ts';
 
 /**
- * What the tool assumes where the spec leaves the wire open, by name. An error about a response that fits none of it names
- * the assumption.
+ * What the tool assumes where the spec does not define the wire format, by name. An error about an unexpected response
+ * names the assumption that failed.
  */
 export const ASSUMPTIONS = {
   'list.envelope':
@@ -35,10 +35,10 @@ export const ASSUMPTIONS = {
 
 export type AssumptionName = keyof typeof ASSUMPTIONS;
 
-/** A response that no assumption covers. The api layer turns it into an error for the user. */
+/** A response that does not match the tool's assumptions. The API client turns it into an error for the user. */
 export class UnknownShape extends Error {
   readonly assumption: AssumptionName;
-  /** What came instead, described for a person. */
+  /** A readable description of the response. */
   readonly seen: string;
 
   constructor(assumption: AssumptionName, message: string, seen: string) {
@@ -62,9 +62,9 @@ function reportsError({ success, ok, error, errors }: JsonObject): boolean {
 }
 
 /**
- * Rejects a successful response whose body reports an error: an id in it may belong to something else, and an empty list in
- * it means nothing.
- * @param envelopes the objects of the body that may report it
+ * Rejects a successful response whose body reports an error: an id in it may belong to another object, and an empty
+ * list in it means nothing.
+ * @param envelopes the objects in the body that may report the error
  * @throws ErrorInBody
  */
 export function rejectErrorInBody(body: unknown, envelopes: readonly JsonObject[], assumption: AssumptionName): void {

@@ -20,7 +20,7 @@ function asBoolean(value: unknown): boolean | undefined {
 
 /**
  * Decodes the response to setting up API chat (assumption `chat.source`).
- * @throws UnknownShape if it has no source_id, or reports a failure
+ * @throws UnknownShape if the response has no source_id or reports an error
  */
 export function decodeChatSource(body: unknown): ChatSource {
   const top = isJsonObject(body) ? body : {};
@@ -29,7 +29,7 @@ export function decodeChatSource(body: unknown): ChatSource {
   const objects = envelopes
     .flatMap((envelope) => [envelope, envelope.source, envelope.api_chat, envelope.api_chat_source])
     .filter(isJsonObject);
-  // An `id` beside a nested source belongs to something else, so the innermost object with an id wins.
+  // An `id` next to a nested source is not the source's, so the innermost object with an id wins.
   const source =
     objects.find((object) => 'source_id' in object) ?? objects.findLast((object) => findId(object, 'source'));
   const source_id = source && findId(source, 'source');

@@ -2,7 +2,7 @@ import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findId, readId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 
-/** When a job runs: cron fields and a time zone, as the service writes them. */
+/** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {
   readonly minute: string;
   readonly hour: string;
@@ -10,7 +10,7 @@ export interface WireSchedule {
   readonly timezone: string;
 }
 
-/** A scheduled job as the service lists it. A field that is missing or unreadable is undefined. */
+/** A scheduled job as the service lists it. Missing and unreadable fields are undefined. */
 export interface ListedCronJob {
   readonly cron_job_id: string;
   readonly agent_id: string | undefined;
@@ -20,7 +20,7 @@ export interface ListedCronJob {
   readonly schedule: WireSchedule | undefined;
 }
 
-/** Further fields a schedule may have. If one is limited, ours cannot express the schedule. */
+/** Other fields that a schedule may have. If one is restricted, WireSchedule cannot express the schedule. */
 const OTHER_FIELDS = ['day_of_month', 'day', 'month', 'month_of_year', 'year', 'week'];
 const ANY = ['*', '?'];
 const EXPRESSION_FIELDS = ['expression', 'cron', 'cron_expression'];
@@ -32,7 +32,7 @@ function cronField(value: unknown): string | undefined {
 
 type Fields = Omit<WireSchedule, 'timezone'>;
 
-/** The fields, only if all three are there: the meaning of a missing one is unknown. */
+/** Returns the fields if all three are present: the service's default for a missing field is unknown. */
 function fromFields(place: JsonObject): Fields | undefined {
   const [minute, hour, day_of_week] = [place.minute, place.hour, place.day_of_week].map(cronField);
   if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
@@ -40,7 +40,7 @@ function fromFields(place: JsonObject): Fields | undefined {
   return others.every((value) => ANY.includes(String(value))) ? { minute, hour, day_of_week } : undefined;
 }
 
-/** `0 9 * * 1-5`: five fields, with no limit on the day of the month and the month. */
+/** Parses `0 9 * * 1-5`: five fields, where the day of the month and the month must be unrestricted. */
 function fromExpression(text: unknown): Fields | undefined {
   if (typeof text !== 'string') return undefined;
   const [minute, hour, day = '', month = '', day_of_week, ...more] = text.trim().split(/\s+/);
@@ -56,13 +56,13 @@ function fieldsIn(place: unknown): Fields | undefined {
   return fromFields(place) ?? fromExpression(texts.find((value) => typeof value === 'string'));
 }
 
-/** The job's fields. Those nested under the resource's name win over those around them. */
+/** Returns the job's fields. Fields nested under the resource's name win over outer ones. */
 function jobIn(item: JsonObject): JsonObject {
   return { ...item, ...[item.cron_job, item.partner_cron_job].find(isJsonObject) };
 }
 
 function scheduleOf(job: JsonObject): WireSchedule | undefined {
-  // Without a `schedule`, the job may contain the fields itself; its `type` is then not the schedule's.
+  // If there is no `schedule`, the fields may be on the job itself, whose `type` and `data` are not the schedule's.
   const { type: _, data: __, ...flat } = job;
   const schedule = job.schedule ?? flat;
   const fields = fieldsIn(schedule);
@@ -73,7 +73,7 @@ function scheduleOf(job: JsonObject): WireSchedule | undefined {
 }
 
 function agentOf({ agent_id, agent }: JsonObject): string | undefined {
-  // A plain string may be a name. Taken for an id, it would make the job look like another agent's.
+  // A string in `agent` may be a name. If it were taken for an id, the job would seem to belong to another agent.
   return findId({ agent_id }, 'agent') ?? (isJsonObject(agent) ? findId(agent, 'agent') : undefined);
 }
 
@@ -82,8 +82,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Reads one job of a list (assumption `cron.fields`). Nothing is guessed: what is not certain is undefined.
- * @throws UnknownShape when it has no id
+ * Reads one job of a list (assumption `cron.fields`). Does not guess: a field that is unclear is undefined.
+ * @throws UnknownShape if the job has no id
  */
 export function readCronJob(item: JsonObject): ListedCronJob {
   const job = jobIn(item);
@@ -97,8 +97,9 @@ export function readCronJob(item: JsonObject): ListedCronJob {
 }
 
 /**
- * The id in the response to creating a job (spec §4.5): at the top, or under data, result, job or the resource's name.
- * @throws UnknownShape when there is none, or the response reports a failure
+ * Returns the id from the response to creating a job (spec §4.5): at the top, or under data, result, job, or the
+ * resource's name.
+ * @throws UnknownShape if the response has no id or reports an error
  */
 export function readCreatedCronJob(body: unknown): string {
   const top = isJsonObject(body) ? body : {};
@@ -106,7 +107,7 @@ export function readCreatedCronJob(body: unknown): string {
   rejectErrorInBody(body, envelopes, 'cron.fields');
   const places = envelopes.flatMap((place) => [place, place.cron_job, place.partner_cron_job, place.job]);
   const objects = places.filter(isJsonObject);
-  // A plain `id` beside a nested job belongs to the envelope, so the innermost object with an id counts.
+  // A plain `id` next to a nested job belongs to the envelope, so the innermost object with an id wins.
   const candidates = [...objects.filter((object) => 'cron_job_id' in object), ...objects.toReversed()];
   const id = candidates.map((object) => findId(object, 'cron_job')).find((found) => found !== undefined);
   if (id === undefined) {

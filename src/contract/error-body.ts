@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject } from './json.ts';
 
-/** What the body of an error response says. */
+/** The error details from the body of an error response. */
 export interface ErrorBody {
   readonly code?: string;
   readonly message?: string;
-  /** The complaints about single fields. */
+  /** Errors about individual fields of the request. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
 }
 
 const MAX_TEXT = 500;
 const MAX_COMPLAINTS = 50;
-/** The title of a page is near its start. */
+/** The title of an HTML page is near its start. */
 const MAX_HTML = 10_000;
 
 function text(value: unknown): string | undefined {
@@ -30,8 +30,8 @@ function messagesOf(value: unknown): string | undefined {
   const parts = (Array.isArray(value) ? value.slice(0, MAX_COMPLAINTS) : [value]).map((item) =>
     isJsonObject(item) ? text(item.message) : text(item),
   );
-  const known = parts.filter((part) => part !== undefined);
-  return known.length === 0 ? undefined : known.join(' ');
+  const messages = parts.filter((part) => part !== undefined);
+  return messages.length === 0 ? undefined : messages.join(' ');
 }
 
 /** Reads `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
@@ -41,8 +41,8 @@ function complaints(value: unknown): { path: string; message: string }[] {
       if (!isJsonObject(item)) return text(item) === undefined ? [] : [{ path: '', message: text(item) ?? '' }];
       const source = isJsonObject(item.source) ? item.source : {};
       const path = pathOf(item.path ?? item.field ?? item.loc ?? item.pointer ?? item.name ?? source.pointer);
-      const said = [item.message, item.detail, item.msg, item.reason, item.title, item.code];
-      const message = said.map(text).find((words) => words !== undefined);
+      const candidates = [item.message, item.detail, item.msg, item.reason, item.title, item.code];
+      const message = candidates.map(text).find((candidate) => candidate !== undefined);
       return message === undefined ? [] : [{ path: path ?? '', message }];
     });
   }
@@ -74,7 +74,7 @@ function readObject(body: JsonObject): ErrorBody {
   const inner = isJsonObject(body.error) ? body.error : isJsonObject(body.detail) ? body.detail : {};
   const first = Array.isArray(body.errors) && isJsonObject(body.errors[0]) ? body.errors[0] : {};
   const code = text(body.code) ?? text(inner.code) ?? text(body.error_code) ?? text(inner.type) ?? text(first.code);
-  const said =
+  const ownMessage =
     text(body.message) ??
     text(inner.message) ??
     text(body.detail) ??
@@ -83,8 +83,8 @@ function readObject(body: JsonObject): ErrorBody {
     text(body.error_description) ??
     text(body.title);
   let fields = complaintsIn(body, inner);
-  if (said === undefined && fields.length === 0) fields = complaints(body);
-  const message = said ?? text(first.message) ?? text(first.detail);
+  if (ownMessage === undefined && fields.length === 0) fields = complaints(body);
+  const message = ownMessage ?? text(first.message) ?? text(first.detail);
   return { ...(code !== undefined && { code }), ...(message !== undefined && { message }), fields };
 }
 
@@ -94,8 +94,8 @@ function titleOf(html: string): string {
 }
 
 /**
- * Reads the body of a 4xx or 5xx response, whose shape the spec leaves open (spec §7): JSON in any of the usual forms,
- * problem+json, or text. HTML is summarized by its title. Never throws.
+ * Reads the body of a 4xx or 5xx response, whose shape the spec does not define (spec §7): JSON in any common form,
+ * problem+json, or text. Reduces an HTML page to its title. Never throws.
  */
 export function readErrorBody(body: string, contentType: string | undefined): ErrorBody {
   const trimmed = body.trim();

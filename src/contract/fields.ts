@@ -20,21 +20,21 @@ function asId(value: unknown): string | undefined {
   return Number.isInteger(value) ? String(value) : undefined;
 }
 
-/** Other names under which a resource may be nested: the service's path calls a job partner-cron-job. */
+/** Alternative keys for a nested resource: the service's path calls a job partner-cron-job. */
 const OTHER_NAMES: { readonly [name in Resource]?: readonly string[] } = {
   cron_job: ['partner_cron_job'],
   file_attachment: ['attachment', 'file'],
 };
 
-/** Returns the object itself, then the one nested under the resource's name. */
+/** Returns the object itself, followed by the one nested under the resource's name, if any. */
 function layers(object: JsonObject, resource: Resource): readonly JsonObject[] {
   const nested = [resource, ...(OTHER_NAMES[resource] ?? [])].map((name) => object[name]).find(isJsonObject);
   return nested ? [object, nested] : [object];
 }
 
 /**
- * Returns the id of a resource in an object of the service as a string, or undefined (assumption `id.field`). The resource's
- * own name wins over a plain `id`, wherever it is.
+ * Returns the id of a resource in a response object as a string, or undefined (assumption `id.field`). A field such as
+ * `space_id` wins over a plain `id`, at either level.
  */
 export function findId(object: JsonObject, resource: Resource): string | undefined {
   const places = layers(object, resource);
@@ -50,7 +50,7 @@ export function findId(object: JsonObject, resource: Resource): string | undefin
 
 /**
  * Returns the id as `findId` does.
- * @throws UnknownShape if there is none
+ * @throws UnknownShape if the object has no id
  */
 export function readId(object: JsonObject, resource: Resource): string {
   const id = findId(object, resource);
@@ -66,7 +66,7 @@ export function findField(object: JsonObject, resource: Resource, field: string)
   return values.find((value) => value !== undefined && value !== null) ?? values.find((value) => value === null);
 }
 
-/** Returns a field as `findField` does, if it is a string or a number, as a string. */
+/** Returns a field as `findField` does: a string or a number as a string, anything else as undefined. */
 export function findText(object: JsonObject, resource: Resource, field: string): string | undefined {
   const value = findField(object, resource, field);
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);

@@ -8,7 +8,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_KEYS = 12;
 const MAX_TEXT = 60;
 
-/** Returns a short text as it is, of a long one only the length: half a secret could not be recognized and redacted. */
+/** Returns a short text unchanged, and only the length of a long one: a truncated secret would escape redaction. */
 function quoted(text: string): string {
   return text.length > MAX_TEXT ? `(${text.length} characters)` : text;
 }
@@ -35,8 +35,8 @@ function isTooLong(token: string): boolean {
 }
 
 /**
- * Parses JSON and keeps integers exact: those that a JavaScript number would round become a BigInt. An id of 17 digits would
- * otherwise turn into the id of something else.
+ * Parses JSON and keeps integers exact: an integer that a JavaScript number would round becomes a BigInt. Otherwise, a
+ * 17-digit id could turn into the id of another object.
  * @throws SyntaxError if the text is not JSON
  */
 export function parseJson(text: string): unknown {

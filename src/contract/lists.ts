@@ -1,21 +1,21 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 
-/** Keys that may hold a list, tried in this order before the name of its resource. */
+/** Keys that may hold a list, tried in this order before the resource's name. */
 const ENVELOPES = ['results', 'data', 'items'] as const;
 
-/** Other names of a resource: the service's path says partner-cron-jobs. */
+/** Alternative names of a resource: the service's path calls jobs partner-cron-jobs. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = { cron_jobs: ['partner_cron_jobs', 'jobs'] };
 
-/** Returns every key that may hold a list, in the order in which they are tried. */
+/** Returns every key that may hold a list, in the order to try them. */
 function keysOf(resource: string): readonly string[] {
   return [...ENVELOPES, resource, ...(OTHER_NAMES[resource] ?? [])];
 }
 
-/** Keys that may hold information about pages. */
+/** Keys that may hold paging information. */
 const PAGING = ['links', '_links', 'meta', 'pagination', 'paging', 'page'] as const;
 
-/** Keys that announce a further page without a link to it. */
+/** Keys that announce another page without a link to it. */
 const OTHER_CURSORS = [
   'has_more',
   'hasMore',
@@ -77,9 +77,9 @@ function onlyArrayOfObjects(body: JsonObject): readonly unknown[] | undefined {
 }
 
 /**
- * Returns the items in a response with a list (assumption `list.envelope`).
- * @param resource the plural name of what is listed, as the service spells it: `spaces`, `agents`
- * @throws UnknownShape with the keys seen if there is no list, and ErrorInBody
+ * Returns the items of the list in a response (assumption `list.envelope`).
+ * @param resource the plural resource name, as the service spells it: `spaces`, `agents`
+ * @throws UnknownShape with the keys of the body if it has no list; ErrorInBody if it reports an error
  */
 export function readList(body: unknown, resource: string): readonly JsonObject[] {
   if (Array.isArray(body)) return objects(body, resource);
@@ -91,7 +91,7 @@ export function readList(body: unknown, resource: string): readonly JsonObject[]
   throw new UnknownShape('list.envelope', `The response contains no list of ${resource}.`, describeJson(body));
 }
 
-/** Returns the objects that may say something about pages: the body, the envelopes in it, and the paging keys of each. */
+/** Returns the objects that may hold paging information: the body, its envelopes, and the paging objects in each. */
 function pagingPlaces(body: JsonObject, resource: string): readonly JsonObject[] {
   const envelopes = [
     body,
@@ -102,7 +102,7 @@ function pagingPlaces(body: JsonObject, resource: string): readonly JsonObject[]
   return envelopes.flatMap((place) => [place, ...PAGING.map((key) => place[key]).filter(isJsonObject)]);
 }
 
-/** Returns the address in a link: its href or url, if it is an object. */
+/** Returns the URL of a link; if the link is an object, its href or url. */
 function linkIn(next: unknown): unknown {
   if (!isJsonObject(next)) return next;
   if ('href' in next) return next.href;
@@ -115,10 +115,10 @@ function leadsOn(next: unknown): boolean {
 }
 
 /**
- * Returns the link to the next page in the body (assumption `list.next`): a URL, a path, or a query, not yet checked against
- * the base URL; undefined on the last page.
+ * Returns the link to the next page from the body (assumption `list.next`): a URL, a path, or a query. Does not check
+ * it against the base URL. Returns undefined on the last page.
  * @param resource as for `readList`
- * @throws UnknownShape if `next` is not a link, so that a part of a list never passes for the whole
+ * @throws UnknownShape if `next` is not a link, so that part of a list never passes for all of it
  */
 export function readNext(body: unknown, resource: string): string | undefined {
   if (!isJsonObject(body)) return undefined;
@@ -131,7 +131,7 @@ export function readNext(body: unknown, resource: string): string | undefined {
 }
 
 /**
- * Returns the key that announces a further page, if no link leads to it, or undefined.
+ * Returns the key that announces another page without a link to it, or undefined.
  * @param resource as for `readList`
  */
 export function findUnfollowableKey(body: unknown, resource: string): string | undefined {
@@ -140,12 +140,12 @@ export function findUnfollowableKey(body: unknown, resource: string): string | u
   return OTHER_CURSORS.find((key) => places.some((place) => Boolean(place[key])));
 }
 
-/** Keys whose empty value says that there is no further page. */
+/** Keys whose empty value marks the last page. */
 const ENDS = ['next', ...OTHER_CURSORS];
 
 /**
- * Returns what the service says about the extent of a list: `total`, the number of all items, and `ends`, whether it says
- * that no further page follows.
+ * Returns what the response states about the extent of the list: `total`, the number of all items, and `ends`, whether
+ * the response marks this page as the last.
  * @param resource as for `readList`
  */
 export function readStatedExtent(body: unknown, resource: string): { readonly total?: number; readonly ends: boolean } {
@@ -157,9 +157,10 @@ export function readStatedExtent(body: unknown, resource: string): { readonly to
 }
 
 /**
- * Returns what shows that a list without a next page has more items than were read, or undefined: `total: 5, and 3 read`.
+ * Returns evidence that a list without a next page has more items than were read, such as `total: 5, and 3 read`;
+ * undefined if there is none.
  * @param resource as for `readList`
- * @param read how many items were read
+ * @param read the number of items read
  */
 export function findUnreadRest(body: unknown, resource: string, read: number): string | undefined {
   if (!isJsonObject(body)) return undefined;

@@ -6,13 +6,13 @@ import { readList } from './lists.ts';
 /** A message of a session's history. */
 export interface Message {
   readonly message_id: string;
-  /** `assistant` for a reply, `user` for a message to the agent, otherwise as the service names it; `unknown` if it does not. */
+  /** `assistant` for a reply, `user` for a message to the agent, otherwise the service's own value, or `unknown`. */
   readonly role: string;
-  /** Whether an agent wrote it. A step of the agent's work without a text is no reply. */
+  /** Whether an agent wrote it. An intermediate step without text is not a reply. */
   readonly isReply: boolean;
-  /** The exact text; null if none is found. */
+  /** The unchanged text; null if the message has none. */
   readonly text: string | null;
-  /** Usually ISO 8601; a text of the service's that is no date is kept. */
+  /** Usually ISO 8601. A string from the service is kept unchanged, even if it is not a date. */
   readonly created_at: string | null;
   readonly external_message_id: string | null;
   /** The object as the service sent it. */
@@ -41,7 +41,7 @@ const USER_ROLES: readonly string[] = [
 ];
 const TEXT_FIELDS = ['text', 'content', 'body', 'message'] as const;
 const TIMESTAMP_FIELDS = ['created_at', 'timestamp', 'sent_at'] as const;
-/** Parts may be nested (`{text: {value}}`). */
+/** Text parts may be nested (`{text: {value}}`). */
 const MAX_TEXT_DEPTH = 3;
 
 function authorName(value: unknown): string | undefined {
@@ -50,7 +50,7 @@ function authorName(value: unknown): string | undefined {
   return AUTHOR_KEYS.map((key) => value[key]).find((name) => typeof name === 'string');
 }
 
-/** A known role in any field wins over an earlier field, which may hold a person's name. */
+/** A recognized role in any field wins over an earlier field, which may hold a person's name. */
 function findRole(message: JsonObject): string {
   const names = AUTHOR_FIELDS.flatMap((field) => authorName(findField(message, 'message', field)) ?? []);
   for (const name of names) {
@@ -81,7 +81,7 @@ function findMessageText(message: JsonObject): string | null {
   return null;
 }
 
-/** Whether every text field is null: a step of the agent's work. */
+/** Whether all text fields present are null, which marks an intermediate step of the agent. */
 function isExplicitlyEmpty(message: JsonObject): boolean {
   const values = TEXT_FIELDS.map((field) => findField(message, 'message', field)).filter(
     (value) => value !== undefined,
@@ -89,7 +89,7 @@ function isExplicitlyEmpty(message: JsonObject): boolean {
   return values.length > 0 && values.every((value) => value === null);
 }
 
-/** Larger numbers are milliseconds since the epoch, smaller ones seconds (until the year 2286). */
+/** Smaller numbers are seconds since the epoch (up to the year 2286); others are milliseconds. */
 const MAX_SECONDS = 1e10;
 /** The range of `Date`. */
 const MAX_DATE_MS = 8.64e15;
@@ -106,7 +106,7 @@ function findTimestamp(message: JsonObject): string | null {
 }
 
 /**
- * Decodes an entry of the history (assumptions `message.author`, `message.text`, `message.created_at`).
+ * Decodes a history entry (assumptions `message.author`, `message.text`, `message.created_at`).
  * @throws UnknownShape if it has no message_id
  */
 export function decodeMessage(entry: JsonObject): Message {
@@ -126,7 +126,7 @@ export function decodeMessage(entry: JsonObject): Message {
   };
 }
 
-/** Finds the list of messages in a history response, called `messages` or `history`. @throws UnknownShape if there is none */
+/** Returns the list of messages (`messages` or `history`) in a history response. @throws UnknownShape if it has none */
 export function findHistoryEntries(body: unknown): readonly JsonObject[] {
   if (!isJsonObject(body) || body.history === undefined) return readList(body, 'messages');
   return isJsonObject(body.history) ? readList(body.history, 'messages') : readList(body, 'history');
@@ -134,7 +134,7 @@ export function findHistoryEntries(body: unknown): readonly JsonObject[] {
 
 /**
  * Decodes the response to registering a message (assumption `chat.acknowledgement`).
- * @throws UnknownShape if it has no message_id, or reports a failure
+ * @throws UnknownShape if the response has no message_id or reports an error
  */
 export function decodeAcknowledgement(body: unknown): Acknowledgement {
   const top = isJsonObject(body) ? body : {};

@@ -1,19 +1,19 @@
 /**
- * How a call may be repeated once its request may have left this machine: `safe` for reads, `idempotent` for writes that the
- * service deduplicates, `once` for writes that must not be repeated.
+ * Whether a call may be retried after its request may have left this machine: `safe` for reads, `idempotent` for writes
+ * that the service deduplicates, `once` for writes that must not be retried.
  */
 export type Safety = 'safe' | 'idempotent' | 'once';
 
-/** One call of the service, as data. */
+/** The description of one API call. */
 export interface Operation {
   readonly name: string;
   readonly method: 'GET' | 'POST';
-  /** Below the base URL; `{name}` is a path parameter. */
+  /** Relative to the base URL; `{name}` is a path parameter. */
   readonly path: string;
   readonly safety: Safety;
 }
 
-/** The operations that the tool uses, each with its one declaration of safety (spec §4.6). */
+/** The operations that the tool uses. This is the only place that declares their safety (spec §4.6). */
 export const OPERATIONS = {
   listSpaces: {
     name: 'listSpaces',
@@ -78,8 +78,8 @@ export const OPERATIONS = {
 } as const satisfies Record<string, Operation>;
 
 /**
- * Returns the path and query of a call, below the base URL and percent-encoded.
- * @param query parameters that are undefined are left out
+ * Returns the path and query of a call, percent-encoded and relative to the base URL.
+ * @param query undefined parameters are omitted
  * @throws RangeError for a path parameter that cannot be one segment: empty, `.`, `..`, or not well-formed Unicode
  */
 export function buildRequestPath(

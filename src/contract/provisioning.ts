@@ -2,22 +2,24 @@ import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findField, findId, findText, readId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 
-/** What the tool needs of an agent that the service lists. */
+/** The fields of a listed agent that the tool needs. */
 export interface ListedAgent {
   readonly agent_id: string;
   readonly name: string | undefined;
-  /** In the spec only requests have it; undefined if the service does not show it. */
+  /** The spec mentions it only in requests; undefined if the service does not return it. */
   readonly template_id: string | undefined;
-  /** The API chat source in the integration metadata; null if it says that there is none, undefined if it says nothing. */
+  /** The API chat source from the integration metadata: null if explicitly none, undefined if not mentioned. */
   readonly source_id: string | null | undefined;
 }
 
 const METADATA_DEPTH = 3;
 
-/** Null in one of these fields means that there is no source. */
+/** Null in one of these fields means that the agent has no source. */
 const SOURCE_FIELDS = new Set(['source_id', 'source', 'api_chat', 'api_chat_source']);
 
-/** The spec does not show the integration metadata; the first source_id in it is the agent's one source (spec §2). */
+/**
+ * The spec does not define the integration metadata. An agent has one source (spec §2), so the first source_id wins.
+ */
 function findSourceId(value: unknown, depth: number): string | null | undefined {
   if (depth === 0) return undefined;
   if (Array.isArray(value)) return firstOf(value.map((item) => findSourceId(item, depth - 1)));
@@ -38,14 +40,14 @@ function firstOf(found: readonly (string | null | undefined)[]): string | null |
 function readTemplateId(agent: JsonObject): string | undefined {
   const own = findText(agent, 'agent', 'template_id');
   const template = findField(agent, 'agent', 'template');
-  // A text may be a title; taken for an id, it would make the agent look like another one.
+  // A string in `template` may be a title. If it were taken for an id, the agent would not match its manifest entry.
   const nested = isJsonObject(template) ? (template.template_id ?? template.id) : undefined;
   return own ?? (typeof nested === 'string' ? nested : undefined);
 }
 
 /**
- * One agent of a list (assumption `id.field`).
- * @throws UnknownShape if it has no id
+ * Reads one agent of a list (assumption `id.field`).
+ * @throws UnknownShape if the agent has no id
  */
 export function readAgent(agent: JsonObject): ListedAgent {
   return {
@@ -56,12 +58,12 @@ export function readAgent(agent: JsonObject): ListedAgent {
   };
 }
 
-/** The response to provisioning; spec §4.1 leaves its shape open. */
+/** The response to provisioning, whose shape spec §4.1 does not define. */
 export interface ProvisionResponse {
   readonly space_id: string;
-  /** False if the service says that the space existed before; undefined if it does not say. */
+  /** False if the space existed before; undefined if the service does not say. */
   readonly created: boolean | undefined;
-  /** Those that it names with an id; the caller finds the others in the list of the space. */
+  /** The agents that the response lists with an id. The caller finds the others in the space's list of agents. */
   readonly agents: readonly ListedAgent[];
 }
 
@@ -76,8 +78,9 @@ function hasId(agent: unknown): agent is JsonObject {
 }
 
 /**
- * Reads the response to provisioning, at the top or under `data`, `result`, or `results` (assumption `provision.agents`).
- * @throws UnknownShape if it has no space_id, or reports a failure
+ * Reads the response to provisioning, at the top or under `data`, `result`, or `results` (assumption
+ * `provision.agents`).
+ * @throws UnknownShape if the response has no space_id or reports an error
  */
 export function readProvisionResponse(body: unknown): ProvisionResponse {
   if (!isJsonObject(body)) {

@@ -2,7 +2,7 @@ import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { findId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 
-/** What a file is uploaded as (spec §2). */
+/** The kind of resource that an upload creates (spec §2). */
 export type UploadKind = 'attachment' | 'document';
 
 const RESOURCES = { attachment: 'file_attachment', document: 'document' } as const;
@@ -10,10 +10,10 @@ const RESOURCES = { attachment: 'file_attachment', document: 'document' } as con
 /** The form field with the file itself (assumption `upload.multipart`). */
 export const FILE_FIELD = 'file';
 
-/** Keys that a response may wrap the resource in. */
+/** Keys under which a response may nest the resource. */
 const ENVELOPES = ['data', 'result', 'results', 'file_attachments', 'documents', 'attachments', 'files'] as const;
 
-/** Limits the recursion: no response with one resource is nested deeper. */
+/** Limits the recursion. No response with a single resource should be nested deeper. */
 const MAX_DEPTH = 8;
 
 function layersOf(body: unknown, depth = 0): readonly JsonObject[] {
@@ -24,13 +24,13 @@ function layersOf(body: unknown, depth = 0): readonly JsonObject[] {
 }
 
 /**
- * The id of what an upload created, inside any envelope (assumption `id.field`).
- * @throws UnknownShape when there is none, or the response reports a failure
+ * Returns the id of the uploaded resource from any envelope (assumption `id.field`).
+ * @throws UnknownShape if the response has no id or reports an error
  */
 export function readUploadId(body: unknown, kind: UploadKind): string {
   const layers = layersOf(body);
   rejectErrorInBody(body, layers, 'id.field');
-  // A plain `id` beside a nested file belongs to the envelope, so the innermost object with an id counts.
+  // A plain `id` next to a nested file belongs to the envelope, so the innermost object with an id wins.
   const candidates = [...layers.filter((layer) => `${RESOURCES[kind]}_id` in layer), ...layers.toReversed()];
   const id = candidates.map((layer) => findId(layer, RESOURCES[kind])).find((found) => found !== undefined);
   if (id !== undefined) return id;

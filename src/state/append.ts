@@ -7,7 +7,7 @@ import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
 
-/** Syncs a directory, so that the names in it survive a power failure. Systems that cannot sync directories are ignored. */
+/** Syncs a directory, so that new files in it survive a power failure. Ignores systems that cannot sync directories. */
 async function syncDirectory(path: string): Promise<void> {
   try {
     const directory = await open(path, O_RDONLY);
@@ -22,8 +22,8 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * Creates a directory and its missing parents. (The recursive mode of `mkdir` reports a read-only file system as a missing
- * directory.)
+ * Creates a directory and its missing parents. Does not use `mkdir` with `recursive`, which reports a read-only file
+ * system as a missing directory.
  * @returns the directories that were created, outermost first
  */
 async function makeDirectories(path: string): Promise<readonly string[]> {
@@ -54,13 +54,13 @@ async function openToAppend(path: string): Promise<{ file: FileHandle; made: rea
   return { file: await open(path, flags, 0o600), made };
 }
 
-/** Opens a regular file to append to it, and makes sure that its directory entry is on disk. */
+/** Opens a regular file for appending, and ensures that its directory entry is on disk. */
 async function openDurably(path: string): Promise<FileHandle> {
   const { file, made } = await openToAppend(path);
   try {
     const status = await file.stat();
     if (!status.isFile()) throw notRegularFileError(path, 'written');
-    // An empty file may have been created just now, by this process or by one that has not synced the directory yet.
+    // If the file is empty, the process that created it may not have synced the directory yet.
     if (status.size === 0) {
       for (const entry of [...made, await realpath(path)]) await syncDirectory(dirname(entry));
     }
@@ -72,9 +72,8 @@ async function openDurably(path: string): Promise<FileHandle> {
 }
 
 /**
- * Makes sure that records can be appended, as far as that can be known without appending one. Creates the file and its
- * directory when missing.
- * @throws LocalError when they cannot
+ * Checks that the file can be opened for appending. Creates the file and its directory if they are missing.
+ * @throws LocalError if the file cannot be opened or created
  */
 export async function ensureWritable(path: string): Promise<void> {
   try {
@@ -85,19 +84,20 @@ export async function ensureWritable(path: string): Promise<void> {
   }
 }
 
-/** Writes once. A short write is not continued: the rest could land after another process's record. */
+/** Writes in one call. Never completes a short write: the rest could end up after another process's record. */
 async function writeOnce(file: FileHandle, path: string, bytes: Buffer): Promise<void> {
   const { bytesWritten } = await file.write(bytes, 0, bytes.length, null);
   if (bytesWritten !== bytes.length) throw shortWriteError(path, bytesWritten, bytes.length);
 }
 
 /**
- * Appends one record to the log and resolves once it is on disk. Creates the file (0600) and its directory (0700) when
- * missing, follows a symbolic link, and never changes what is in the file. Any number of processes may append at once.
- * @throws LocalError when it cannot be written; part or all of the record may be in the file all the same
+ * Appends one record to the log and resolves once it is on disk. Creates the file (0600) and its directory (0700) if
+ * they are missing, follows a symbolic link, and never changes existing content. Several processes may append
+ * concurrently.
+ * @throws LocalError if the write fails; the file may still contain part or all of the record
  */
 export async function appendRecord<Fields extends NewRecord>(path: string, record: Fields): Promise<void> {
-  // The leading newline ends a torn line that a killed writer may have left.
+  // The leading newline terminates a partial line that a killed writer may have left.
   const bytes = Buffer.from(`\n${encodeRecord(record)}\n`);
   if (bytes.length - 2 > MAX_LINE_BYTES) throw recordTooLongError(path, bytes.length - 2, MAX_LINE_BYTES);
   try {

@@ -11,7 +11,7 @@ const FILE_BYTES = 4096;
 /** A file next to the state file that holds one record, replaced in place. */
 export interface CheckpointFile {
   /**
-   * Replaces the record. Once this resolves, the record survives the end of the process, but not yet a power failure.
+   * Replaces the record. Once this resolves, the record survives a crash of the process, but not a power failure.
    * @param line as `encodeRecord` returns it
    * @returns false if the line is too long for the file, which then stays unchanged
    * @throws LocalError if it cannot be written
@@ -42,7 +42,7 @@ export async function openCheckpointFile(statePath: string, key: string): Promis
       async write(line) {
         const bytes = Buffer.from(`${line}\n`);
         if (bytes.length > FILE_BYTES) return false;
-        // Line breaks overwrite the rest of a longer record.
+        // Pad with newlines to overwrite the rest of a longer record.
         const page = Buffer.alloc(FILE_BYTES, '\n');
         bytes.copy(page);
         try {

@@ -4,11 +4,11 @@ import { type CheckpointFile, openCheckpointFile, readCheckpointFile } from './c
 import { readLog } from './log.ts';
 import { encodeRecord, fieldText, isText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
 
-/** Where the tail of a session ended: only ids, no text. */
+/** Where the tail of a session ended. Contains only ids, no message text. */
 export interface SessionCheckpoint {
-  /** The last message that was written out. */
+  /** The last message written to the output. */
   readonly message_id: string;
-  /** Messages written shortly before it, oldest first: a service may send them again. */
+  /** The messages written just before it, oldest first, because a service may send them again. */
   readonly recent: readonly string[];
 }
 
@@ -21,10 +21,10 @@ export interface TailSource {
 
 const TYPE = 'tail';
 const MAX_RECENT = 16;
-/** The state file only grows, so it records a session at most this often. */
+/** The minimum interval between state file records of a session: the state file only grows. */
 const LOG_INTERVAL_MS = 5_000;
 
-/** The record of a checkpoint for the state file. */
+/** Returns the state file record of a checkpoint. */
 export function createCheckpointRecord(
   source: TailSource,
   session_id: string,
@@ -75,7 +75,7 @@ async function readFromFile(path: string, source: TailSource, session: string): 
 }
 
 /**
- * Reads where the last tails of these sessions ended, by session; sessions that were never followed are left out.
+ * Returns the latest checkpoint of each session, by session id. Sessions that were never followed have no entry.
  * @throws LocalError if a file cannot be read
  */
 export async function readCheckpoints(
@@ -88,7 +88,7 @@ export async function readCheckpoints(
   for (const session of sessions) {
     const log = logged.get(session);
     const file = await readFromFile(path, source, session);
-    // The state file may come from another machine, where the session was followed later.
+    // The state file may come from another machine that followed the session more recently.
     const latest = file && (!log || file.at >= log.at) ? file : log;
     if (latest) checkpoints.set(session, latest.checkpoint);
   }
@@ -105,8 +105,8 @@ export interface CheckpointDeps {
 }
 
 /**
- * Records how far the tails of a command are. Each message goes to the session's checkpoint file. The state file, which
- * only grows and moves between machines, records each session at most every five seconds, and once at the end.
+ * Records the progress of a command's tails. Each message updates the session's checkpoint file. The state file, which
+ * only grows and may move between machines, gets at most one record per session every five seconds, and one at the end.
  */
 export class TailCheckpoint {
   private readonly deps: CheckpointDeps;
@@ -128,8 +128,8 @@ export class TailCheckpoint {
   }
 
   /**
-   * Call this after a message was written out, and not before. Once it resolves, the record survives `kill -9`; after a
-   * power failure, the last seconds may be missing.
+   * Call this only after the message is written to the output. Once it resolves, the record survives `kill -9`; a power
+   * failure may lose the last few seconds.
    */
   async record(sessionId: string, messageId: string): Promise<void> {
     const before = this.current.get(sessionId);
@@ -141,7 +141,10 @@ export class TailCheckpoint {
     await this.fileWrites;
   }
 
-  /** Records what is not in the state file yet. Resolves once it is on disk. Call it at every end, also after a failure. */
+  /**
+   * Writes pending checkpoints to the state file and resolves once they are on disk. Always call it, even after a
+   * failure.
+   */
   async close(): Promise<void> {
     this.closing.abort();
     await Promise.all([this.logging, this.fileWrites]);
@@ -149,7 +152,7 @@ export class TailCheckpoint {
     for (const file of this.files.values()) await file.close();
   }
 
-  /** If the clock is set back, a later record must not look older. */
+  /** Never goes backward: if the clock is set back, a later record must not look older. */
   private readonly now = (): number => {
     this.stampedAt = Math.max(this.stampedAt, this.deps.clock.now());
     return this.stampedAt;
@@ -161,7 +164,7 @@ export class TailCheckpoint {
     const { path, newId } = this.deps;
     const file = this.files.get(sessionId) ?? (await openCheckpointFile(path, fileKey(this.source, sessionId)));
     this.files.set(sessionId, file);
-    // Only the log takes ids that are too long for the file.
+    // If even the shortened record does not fit, only the state file records the checkpoint.
     for (const shortened of [checkpoint, { ...checkpoint, recent: [] }]) {
       const record = createCheckpointRecord(this.source, sessionId, shortened, { now: this.now, newId });
       if (await file.write(encodeRecord(record))) return;
@@ -199,7 +202,7 @@ export class TailCheckpoint {
 
   private logDelay(): number {
     const elapsed = this.deps.clock.now() - (this.loggedAt ?? Number.NEGATIVE_INFINITY);
-    // If the clock was set back, do not wait for it to catch up.
+    // Do not wait for a clock that was set back to catch up.
     return elapsed < 0 ? 0 : Math.max(0, LOG_INTERVAL_MS - elapsed);
   }
 

@@ -39,12 +39,12 @@ function notAFileExplanation(): Explanation {
   return { why: 'It is a device, a pipe, or a socket. Records written there would be lost.', hint: ELSEWHERE };
 }
 
-/** The error for a state path that is not a regular file. */
+/** Returns the error for a state path that is not a regular file. */
 export function notRegularFileError(path: string, doing: FileOperation): LocalError {
   return new LocalError(fileErrorMessage(path, doing), notAFileExplanation());
 }
 
-/** The error for a write that the system cut short: the part on disk reads as a damaged line. */
+/** Returns the error for a short write. Readers report the part on disk as a damaged line. */
 export function shortWriteError(path: string, written: number, wanted: number): LocalError {
   return new LocalError(fileErrorMessage(path, 'written'), {
     why: `Only ${written} of the record's ${wanted} bytes were written: the disk is full, or a quota or size limit was reached.`,
@@ -52,7 +52,7 @@ export function shortWriteError(path: string, written: number, wanted: number): 
   });
 }
 
-/** The error for a record that no reader would accept. */
+/** Returns the error for a record that exceeds the length limit of readers. */
 export function recordTooLongError(path: string, bytes: number, limit: number): LocalError {
   return new LocalError(fileErrorMessage(path, 'written'), {
     why: `The record has ${bytes} bytes; the limit is ${limit}.`,
@@ -64,7 +64,7 @@ function fileErrorMessage(path: string, doing: FileOperation): string {
   return `The state file could not be ${doing}: ${path}`;
 }
 
-/** The code of a system error, such as `ENOENT`; undefined for anything else. */
+/** Returns the code of a system error, such as `ENOENT`; undefined for other errors. */
 export function errorCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
@@ -73,7 +73,7 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code:
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }
 
-/** The longest part of a path that exists, and the user id that owns it. */
+/** Returns the path or its nearest existing ancestor, with the owner's user id. */
 async function nearestExisting(path: string): Promise<{ path: string; uid: number } | undefined> {
   try {
     return { path, uid: (await stat(path)).uid };
@@ -99,17 +99,17 @@ async function explainDenial(path: string): Promise<Explanation> {
 }
 
 /**
- * Turns a file system error into one that says what failed, why, and what to do next.
- * @returns a LocalError for a system error; anything else unchanged, because it is a bug
+ * Converts a file system error into a LocalError that explains what failed, why, and what to do next.
+ * @returns a LocalError for a system error; any other error unchanged, because it is a bug
  */
 export async function explainFileError(error: unknown, path: string, doing: FileOperation): Promise<unknown> {
   if (!isSystemError(error)) return error;
   const denied = error.code === 'EACCES' || error.code === 'EPERM';
-  const known = denied ? await explainDenial(path) : EXPLANATIONS[error.code];
-  const why = known?.why ?? error.message;
+  const explanation = denied ? await explainDenial(path) : EXPLANATIONS[error.code];
+  const why = explanation?.why ?? error.message;
   return new LocalError(fileErrorMessage(path, doing), {
     why,
-    hint: known?.hint ?? ELSEWHERE,
+    hint: explanation?.hint ?? ELSEWHERE,
     details: { why, path, code: error.code },
     cause: error,
   });

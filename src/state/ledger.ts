@@ -5,25 +5,25 @@ import { isText, isTextOrNull, isTexts, type LogRecord, type NewRecord } from '.
 
 type Kind = OnceRecord<unknown>['kind'];
 
-/** How the records of one feature are written in the log. */
+/** How one feature's records are stored in the log. */
 export interface RecordFormat<Snapshot> {
   /** The `type` field of each kind of record. */
   readonly types: Readonly<Record<Kind, string>>;
-  /** The field that names the reservation a record ends. */
+  /** The field with the id of the reservation that a record ends. */
   readonly reservationField: string;
   readonly remoteIdField: string;
-  /** What a record is about, for a warning: `a scheduled job`. */
+  /** What a record describes, for warnings: `a scheduled job`. */
   readonly noun: string;
   /**
-   * Text of which each record of the feature contains some. More than one, so that a line is still read, and found to be
-   * damaged, when the damage hit one of them.
+   * Every record of the feature contains at least one of these texts. Several texts make it likely that a damaged line
+   * still contains one, and is therefore read and reported.
    */
   readonly searchTexts: readonly string[];
-  /** The snapshot among a record's fields, which hold it as it is; undefined where it is not complete. */
+  /** Reads the snapshot from a record's top-level fields; undefined if it is incomplete. */
   readonly decodeSnapshot: (record: LogRecord) => Snapshot | undefined;
 }
 
-/** A once record as the fields of a log record. */
+/** Converts a once record to a log record. */
 export function toLogRecord<Snapshot extends object>(
   record: OnceRecord<Snapshot>,
   { types, reservationField, remoteIdField }: RecordFormat<Snapshot>,
@@ -56,8 +56,8 @@ function isOwner(value: unknown): value is Owner {
 }
 
 /**
- * The opposite of `toLogRecord`; undefined where a field is missing. Fields are copied one by one: a spread would cost three
- * times the memory, and a log may have a record for each of very many files.
+ * Converts a log record back to a once record; undefined if a field is missing. Copies fields one by one: a spread
+ * would take three times the memory, and the log may have a record for each of many files.
  */
 export function fromLogRecord<Snapshot>(
   record: LogRecord,
@@ -93,26 +93,26 @@ export function fromLogRecord<Snapshot>(
 
 /** The once records of one feature, in log order. */
 export interface Ledger<Snapshot> {
-  /** Those of a key or index name, everything that is in the log at the time of the call included. @throws LocalError */
+  /** Returns the records with this key or index name, up to date as of the call. @throws LocalError */
   read(name: string): Promise<readonly OnceRecord<Snapshot>[]>;
-  /** Those of all keys. @throws LocalError */
+  /** Returns the records of all keys. @throws LocalError */
   readAll(): Promise<readonly OnceRecord<Snapshot>[]>;
-  /** Resolves once the record is durable. @throws LocalError; the record may be in the log all the same */
+  /** Resolves once the record is durable. @throws LocalError; the log may still contain the record */
   append(record: OnceRecord<Snapshot>): Promise<void>;
-  /** Lines of a newer version of this program that were read so far; they may be about any of the keys. */
+  /** Lines read so far that a newer version of this program wrote. They may belong to any key. */
   readonly newer: readonly (UnusableLine & { readonly text: string })[];
 }
 
 export interface LedgerOptions<Snapshot> {
-  /** Leaves records out that are of no interest, to save memory. */
+  /** Selects the records to keep; dropping the others saves memory. */
   readonly isWanted?: (record: OnceRecord<Snapshot>) => boolean;
-  /** A second name under which a record can be read, beside its key. */
+  /** A second name, besides the key, under which a record can be read. */
   readonly indexName?: (record: OnceRecord<Snapshot>) => string | undefined;
-  /** Called for each line that cannot be used; for a torn last line perhaps twice. */
+  /** Called for each unusable line, possibly twice for a partial last line. */
   readonly onUnusable: (line: UnusableLine) => Promise<void>;
 }
 
-/** Opens the records of one feature in a log. However often it is read, each line is read once. */
+/** Opens the records of one feature in a log. Repeated reads decode only new lines. */
 export function openLedger<Snapshot extends object>(
   store: RecordStore,
   format: RecordFormat<Snapshot>,
@@ -153,7 +153,7 @@ export function openLedger<Snapshot extends object>(
     }
   }
 
-  /** One after the other: two readers would each get a part. */
+  /** Serializes reads: concurrent readers would each get only some of the new entries. */
   async function catchUp(): Promise<void> {
     const mine = reading.then(readNew);
     reading = mine.catch(() => undefined);

@@ -11,7 +11,7 @@ export interface Block {
   /** The number of its first line, from 1. */
   readonly line: number;
   readonly bytes: Buffer;
-  /** Whether it is a last line without a line end: torn, or being written at this moment. */
+  /** Whether this is a last line without a line ending: partially written, or still being written. */
   readonly isOpen: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface TooLong {
 
 export interface Line {
   readonly line: number;
-  /** Without the line end. Valid only until the next block. */
+  /** Without the line ending. Valid only until the next block is requested. */
   readonly bytes: Buffer;
 }
 
@@ -33,7 +33,7 @@ function countNewlines(bytes: Buffer): number {
   return count;
 }
 
-/** How far a file was read: the start of its first unread line. */
+/** How far a file has been read: the start of its first unread line. */
 export interface FilePosition {
   offset: number;
   /** The number of that line, from 1. */
@@ -46,8 +46,8 @@ export function startOfFile(): FilePosition {
 
 /**
  * Reads a file to its end in blocks of complete lines, in constant memory.
- * @param maxLine the most bytes that a line may have before its newline
- * @param place where to start; it is advanced past every line that has its line end
+ * @param maxLine the maximum length of a line in bytes, without its newline
+ * @param place where to start; advanced past every line that ends with a newline
  */
 export async function* readBlocks(
   file: FileHandle,
@@ -93,7 +93,10 @@ export async function* readBlocks(
   if (held > 0) yield { kind: 'lines', line, bytes: buffer.subarray(0, held), isOpen: true };
 }
 
-/** Returns a check for whether a range of the block contains one of the texts. Ranges must be checked in ascending order. */
+/**
+ * Returns a check for whether a range of the block contains one of the texts. Ranges must be checked in ascending
+ * order.
+ */
 function createSearcher(block: Buffer, texts: readonly string[]): (start: number, end: number) => boolean {
   const searches = texts.map((text) => {
     const wanted = Buffer.from(text);
@@ -109,8 +112,8 @@ function createSearcher(block: Buffer, texts: readonly string[]): (start: number
 }
 
 /**
- * The lines of a block that are not empty.
- * @param containing leaves out lines that look like records and contain none of these texts
+ * Yields the nonempty lines of a block.
+ * @param containing skips lines that look like records but contain none of these texts
  */
 export function* splitLines(block: Block, containing?: readonly string[]): Generator<Line, void, void> {
   const { bytes } = block;

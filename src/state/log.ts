@@ -6,33 +6,36 @@ import { errorCode, explainFileError, notRegularFileError } from './file-error.t
 import { type FilePosition, type Line, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { decodeLine, type LogRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
-/** What a line of the log holds. Lines are numbered from 1, as in editors. */
+/** The content of one log line. Line numbers start at 1, as in editors. */
 export type LogEntry =
   | { readonly kind: 'record'; readonly line: number; readonly record: LogRecord }
-  /** The same record as on an earlier line, as merging two copies leaves it. It counts once. */
+  /** A repeat of an earlier record, left by merging two copies of the file. Readers ignore it. */
   | { readonly kind: 'duplicate'; readonly line: number }
-  /** An intact record in a format of a newer version of this program. */
+  /** An intact record in the format of a newer version of this program. */
   | { readonly kind: 'newer'; readonly line: number; readonly version: number; readonly text: string }
   | { readonly kind: 'damaged'; readonly line: number; readonly why: string };
 
-/** `restart`: another log has taken the place of this one, and is read from its beginning. */
+/** `restart`: another file has replaced the log, and is read from its beginning. */
 export type StoreEntry = LogEntry | { readonly kind: 'restart' };
 
-/** An append-only log of records with one order that all its readers see. */
+/** An append-only log of records that all readers see in the same order. */
 export interface RecordStore {
-  /** What was appended since the last call; at first, everything. @throws LocalError when the log cannot be read */
+  /**
+   * Yields the entries added since the last call; on the first call, all entries.
+   * @throws LocalError if the read fails
+   */
   readNew(): AsyncIterable<StoreEntry>;
-  /** Resolves once the record is durable. @throws LocalError; the record may be in the log all the same */
+  /** Resolves once the record is durable. @throws LocalError; the log may still contain the record */
   append(record: NewRecord): Promise<void>;
 }
 
-/** A line of the log that cannot be used, for a warning. */
+/** An unusable log line, for a warning. */
 export interface UnusableLine {
   readonly line: number;
   readonly why: string;
 }
 
-/** What there is to say about an entry that is neither a record nor the repeat of one; undefined for those. */
+/** Describes an entry that is damaged or written by a newer version; undefined for any other entry. */
 export function unusableLine(entry: StoreEntry): UnusableLine | undefined {
   if (entry.kind === 'damaged') return { line: entry.line, why: entry.why };
   if (entry.kind !== 'newer') return undefined;
@@ -41,11 +44,12 @@ export function unusableLine(entry: StoreEntry): UnusableLine | undefined {
 
 export interface ReadOptions {
   /**
-   * Only lines that contain one of these texts (see `fieldText`) are decoded; the others cost next to nothing. Lines that do
-   * not start and end like a record are still reported as damaged, but damage inside a skipped line is not seen.
+   * Decodes only lines that contain one of these texts (see `fieldText`); skipping the others is nearly free. Lines
+   * that do not start and end like a record are still reported as damaged, but damage inside a skipped line goes
+   * unnoticed.
    */
   readonly containing?: readonly string[] | undefined;
-  /** Waits for a record that is being written; 2 ms by default. */
+  /** Waits for another process to finish writing a record; 2 ms by default. */
   readonly written?: () => Promise<void>;
 }
 
@@ -61,7 +65,7 @@ async function openToRead(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** How many bytes before a cursor are remembered, to notice that another file has taken the log's place. */
+/** The number of bytes before the cursor to remember, to detect that another file has replaced the log. */
 const REMEMBERED_BYTES = 64;
 
 /** How far a log has been read. */
@@ -70,7 +74,7 @@ interface Cursor {
   /** The bytes just before `place`. */
   before: Buffer;
   place: FilePosition;
-  /** The checksums read so far. */
+  /** The checksums of the records read so far. */
   sums: Set<string>;
 }
 
@@ -85,7 +89,7 @@ async function bytesBefore(file: FileHandle, offset: number): Promise<Buffer> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** Whether the file still begins with what was read of it. */
+/** Whether this is still the file that the cursor points into. */
 async function isSameFile(file: FileHandle, { ino }: { readonly ino: number }, cursor: Cursor): Promise<boolean> {
   return ino === cursor.inode && (await bytesBefore(file, cursor.place.offset)).equals(cursor.before);
 }
@@ -100,9 +104,9 @@ function entryOf({ line, bytes }: Line, sums: Set<string>): LogEntry {
 }
 
 /**
- * Yields the entries of a file from a cursor on.
- * @param isPatient whether a damaged last line without its end is left out, as one that is still being written
- * @returns whether one was left out
+ * Yields the entries of a file from the cursor on.
+ * @param isPatient whether to skip a damaged last line without a line ending, because it may still be being written
+ * @returns whether such a line was skipped
  */
 async function* entriesOf(
   file: FileHandle,
@@ -141,9 +145,9 @@ async function* readFromCursor(
         Object.assign(cursor, newCursor(status.ino));
       }
       if (status.isFile() && status.size === cursor.place.offset) return false;
-      const wasLeftOut = yield* entriesOf(file, containing, cursor, isPatient);
+      const skippedLastLine = yield* entriesOf(file, containing, cursor, isPatient);
       cursor.before = await bytesBefore(file, cursor.place.offset);
-      return wasLeftOut;
+      return skippedLastLine;
     } finally {
       await file.close();
     }
@@ -152,17 +156,17 @@ async function* readFromCursor(
   }
 }
 
-/** The one write of a record is seen half done only for a moment. */
+/** Each record is one write, so it is only briefly visible as incomplete. */
 async function waitForWrite(): Promise<void> {
   await setTimeout(2);
 }
 
 /**
- * Makes a function that reads a log in its order, a block at a time, and on each further call only what was appended since.
- * A missing file is an empty log. Damage never ends the reading: it is reported where it is, and everything sound around it
- * is read. CRLF line ends are accepted. A damaged last line that is still without its end is looked at again after a moment,
- * and from the second call on reported once it has its end.
- * @throws LocalError when the file is there and cannot be read
+ * Returns a function that reads the log in order, one block at a time. Each further call reads only the new entries. A
+ * missing file counts as an empty log. Damaged lines are reported, and reading continues after them. CRLF line endings
+ * are accepted. On the first call, a damaged last line without a line ending is read again after a short wait and then
+ * reported; on later calls, it is reported only once it has a line ending.
+ * @throws LocalError if the file exists but cannot be read
  */
 function logReader(path: string, options: ReadOptions): () => AsyncGenerator<StoreEntry, void, void> {
   const cursor = newCursor();
@@ -170,19 +174,19 @@ function logReader(path: string, options: ReadOptions): () => AsyncGenerator<Sto
   return async function* readNew() {
     const wasFirst = isFirst;
     isFirst = false;
-    const wasLeftOut = yield* readFromCursor(path, options, cursor, true);
-    if (!wasLeftOut || !wasFirst) return;
+    const skippedLastLine = yield* readFromCursor(path, options, cursor, true);
+    if (!skippedLastLine || !wasFirst) return;
     await (options.written ?? waitForWrite)();
     yield* readFromCursor(path, options, cursor, false);
   };
 }
 
-/** Reads the whole log once. @throws LocalError when the file is there and cannot be read */
+/** Reads the whole log once. @throws LocalError if the file exists but cannot be read */
 export async function* readLog(path: string, options: ReadOptions = {}): AsyncGenerator<LogEntry, void, void> {
   for await (const entry of logReader(path, options)()) if (entry.kind !== 'restart') yield entry;
 }
 
-/** The log as a file on this machine. */
+/** Returns a log that is stored in a local file. */
 export function fileStore(path: string, options: ReadOptions = {}): RecordStore {
   return { readNew: logReader(path, options), append: (record) => appendRecord(path, record) };
 }

@@ -1,18 +1,21 @@
-/** A process that owns a reservation, described so that other processes of the machine can tell whether it still runs. */
+/**
+ * The process that owns a reservation. Other processes on the same machine use it to check whether the owner still
+ * runs.
+ */
 export interface Owner {
   /** Opaque; equal for processes that can see each other. */
   readonly machine: string;
   readonly pid: number;
-  /** When the process started, as the system counts; null where that is not known. */
+  /** When the process started, in the system's own unit; null if unknown. */
   readonly started: string | null;
 }
 
 interface RecordBase {
-  /** Random, the record's own. */
+  /** A random id, unique to this record. */
   readonly id: string;
   /** ISO 8601. */
   readonly at: string;
-  /** What must exist at most once: a hash over what identifies it. */
+  /** Identifies the object that must exist at most once: a hash of its identifying fields. */
   readonly key: string;
 }
 
@@ -21,22 +24,22 @@ export interface Reservation<Snapshot> extends RecordBase {
   readonly kind: 'reserved';
   readonly snapshot: Snapshot;
   readonly owner: Owner;
-  /** ISO 8601: the owner sends nothing after this moment. Null where there is no such moment. */
+  /** ISO 8601. The owner sends nothing after this time. Null if there is no deadline. */
   readonly deadline: string | null;
-  /** Ids of remote objects that already existed and could be taken for this one; null where they could not be listed. */
+  /** Ids of existing remote objects that could be mistaken for this one; null if they could not be listed. */
   readonly remoteIdsSeen: readonly string[] | null;
 }
 
-/** A remote object that exists: created by us, or found at the service. */
+/** An existing remote object: created by this tool, or found at the service. */
 export interface RecordedObject<Snapshot> extends RecordBase {
   readonly kind: 'created' | 'adopted';
-  /** The id of the reservation that it ends, where there is one. */
+  /** The id of the reservation that this record ends, if any. */
   readonly reservation: string | null;
   readonly remoteId: string;
   readonly snapshot: Snapshot;
 }
 
-/** How a reservation ended without an id: proven not to have created anything (`released`), or not known (`unknown`). */
+/** The end of a reservation without an id: nothing was created (`released`), or the outcome is unknown (`unknown`). */
 export interface Ending extends RecordBase {
   readonly kind: 'released' | 'unknown';
   readonly reservation: string;
@@ -44,32 +47,34 @@ export interface Ending extends RecordBase {
   readonly reason: string;
 }
 
-/** Voids records by hand. It names them, so that it voids no others after two copies of the log are merged. */
+/**
+ * Voids records at the user's request. Lists their ids, so that it voids no others after two copies of the log merge.
+ */
 export interface Forgotten extends RecordBase {
   readonly kind: 'forgotten';
   readonly records: readonly string[];
 }
 
-/** A record about something that must happen at most once. `Snapshot` is what the feature keeps about it. */
+/** A record about an operation that must happen at most once. `Snapshot` holds the feature's own data about it. */
 export type OnceRecord<Snapshot> = Reservation<Snapshot> | RecordedObject<Snapshot> | Ending | Forgotten;
 
 export interface OpenReservation<Snapshot> {
   readonly reservation: Reservation<Snapshot>;
-  /** The record that says its outcome is unknown, where there is one. */
+  /** The record that marks its outcome as unknown, if any. */
   readonly unknown: Ending | undefined;
 }
 
-/** What the records of one key say, in log order. */
+/** The state of one key, derived from its records in log order. */
 export interface KeyHistory<Snapshot> {
-  /** The remote objects that exist, each id once, by its last record. Merged logs or adopting can leave several. */
+  /** The existing remote objects: the last record of each id. Merged logs or adoption can leave several. */
   readonly objects: readonly RecordedObject<Snapshot>[];
-  /** Reservations without an end: the first one owns the key unless there is an object. */
+  /** Reservations that have not ended. The first one owns the key, unless an object exists. */
   readonly open: readonly OpenReservation<Snapshot>[];
 }
 
 /**
- * Reduces the records of one key. The order of the log is the law; a recorded id always counts, whatever else was recorded
- * about its reservation.
+ * Reduces the records of one key to its history. Log order decides, not timestamps. A recorded remote id always counts,
+ * regardless of other records about its reservation.
  */
 export function keyHistory<Snapshot>(records: readonly OnceRecord<Snapshot>[]): KeyHistory<Snapshot> {
   const ended = new Set<string>();
@@ -95,7 +100,7 @@ export function keyHistory<Snapshot>(records: readonly OnceRecord<Snapshot>[]): 
   return { objects: [...objects.values()], open };
 }
 
-/** The history of every key, in the order in which the log first names the keys. */
+/** Returns the history of every key, in the order in which the keys first appear in the log. */
 export function keyHistories<Snapshot>(
   records: readonly OnceRecord<Snapshot>[],
 ): ReadonlyMap<string, KeyHistory<Snapshot>> {
@@ -108,7 +113,7 @@ export function keyHistories<Snapshot>(
   return new Map([...byKey].map(([key, own]) => [key, keyHistory(own)]));
 }
 
-/** The ids of the records of one key that still count: what forgetting the key has to void. */
+/** Returns the ids of one key's records that still count. Forgetting the key must void them. */
 export function liveRecordIds<Snapshot>(records: readonly OnceRecord<Snapshot>[]): readonly string[] {
   const objects = records.filter(({ kind }) => kind === 'created' || kind === 'adopted');
   const { open } = keyHistory(records);

@@ -12,23 +12,23 @@ import {
 } from './once-records.ts';
 
 /*
- * Things that must happen at most once (design §4 and §6): reserve the key in the log, act, and record the outcome. Killed at
- * any point, a run leaves either nothing or a reservation without an end, which blocks its key until it is settled.
+ * Creates an object at most once (design §4 and §6): reserves the key in the log, acts, and records the outcome. A run
+ * that is killed at any point leaves either nothing or an open reservation, which blocks its key until it is settled.
  */
 
-/** Tells whether the process that made a reservation may still act on it. */
+/** Checks whether the process that made a reservation may still act on it. */
 export interface OwnerLiveness {
   readonly clock: Clock;
-  /** Whether a process is gone; undefined where this machine cannot tell. */
+  /** Whether a process has ended; undefined if this machine cannot tell. */
   readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
 }
 
-/** A reservation with a deadline further off than this was made by a clock that was wrong. */
+/** A deadline further in the future than this comes from a wrong clock. */
 const LONGEST_RESERVATION_MS = 3_600_000;
 
 /**
- * Whether nothing more can come from a reservation. The owner on another machine counts as alive until its deadline, and
- * as gone where the reservation has none.
+ * Whether the owner of a reservation can no longer act on it. An owner on another machine counts as alive until the
+ * deadline, or as gone if the reservation has no deadline.
  */
 export async function isAbandoned<Snapshot>(
   { reservation, unknown }: OpenReservation<Snapshot>,
@@ -42,12 +42,12 @@ export async function isAbandoned<Snapshot>(
   return (await hasEnded(reservation.owner)) === true;
 }
 
-/** The history of a key, with what is known of the owners of its open reservations. */
+/** The history of a key, and whether each of its open reservations is abandoned. */
 export interface KeyState<Snapshot> extends KeyHistory<Snapshot> {
   readonly open: readonly (OpenReservation<Snapshot> & { readonly isAbandoned: boolean })[];
 }
 
-/** Reads what the log says of a key now. @throws LocalError when the log cannot be read */
+/** Reads the current state of a key from the log. @throws LocalError if the log cannot be read */
 export async function readKey<Snapshot>(
   key: string,
   deps: OwnerLiveness & { readonly ledger: Pick<Ledger<Snapshot>, 'read'> },
@@ -55,46 +55,46 @@ export async function readKey<Snapshot>(
   const history = keyHistory(await deps.ledger.read(key));
   const abandoned = new Set<string>();
   for (const each of history.open) if (await isAbandoned(each, deps)) abandoned.add(each.reservation.id);
-  // An owner may have recorded its outcome between the read and its end.
+  // Read again: an owner may have recorded its outcome after the first read and before it exited.
   const current = abandoned.size === 0 ? history : keyHistory(await deps.ledger.read(key));
   const open = current.open.map((each) => ({ ...each, isAbandoned: abandoned.has(each.reservation.id) }));
   return { objects: current.objects, open };
 }
 
-/** What a run needs of the world. */
+/** The external dependencies of a run. */
 export interface OnceDeps<Snapshot> extends OwnerLiveness {
   readonly ledger: Ledger<Snapshot>;
   /** A fresh record id. */
   readonly newId: () => string;
   /** This process. */
   readonly owner: Owner;
-  /** Keeps a record that the log did not take. @returns where; undefined where that failed too */
+  /** Saves a record that could not be appended to the log. @returns the path; undefined if that failed, too */
   readonly writeRecovery?: (record: RecordedObject<Snapshot>) => Promise<string | undefined>;
 }
 
-/** What is to be created. */
+/** The object to create. */
 type OnceItem<Snapshot> = Pick<Reservation<Snapshot>, 'key' | 'snapshot' | 'deadline' | 'remoteIdsSeen'>;
 
 export interface OnceTask<Snapshot, Objection> {
-  /** Called before reserving, or, when the service answered before that, to record the outcome. May throw. */
+  /** Called before reserving; if the service responds before that, called to record the outcome. May throw. */
   readonly describe: () => Promise<OnceItem<Snapshot>>;
   /**
-   * Why the request must not be sent, given what the log says; undefined to go on.
-   * @param reservationId of this run, once it is in the log
+   * Returns why the request must not be sent in this state of the log; undefined to proceed.
+   * @param reservationId this run's reservation, once it is in the log
    */
   readonly objection: (state: KeyState<Snapshot>, reservationId: string | undefined) => Objection | undefined;
 }
 
 export type OnceResult<Objection> =
-  /** `unrecorded` is set where the log did not take the id. */
+  /** `unrecorded` is set if the id could not be recorded in the log. */
   | {
       readonly kind: 'created';
       readonly remoteId: string;
       readonly unrecorded?: { readonly error: unknown; readonly recoveryPath: string | undefined };
     }
-  /** Nothing was sent. `releaseError` is set where the reservation stays in the log without an end. */
+  /** Nothing was sent. `releaseError` is set if the reservation could not be released and stays open in the log. */
   | { readonly kind: 'refused'; readonly objection: Objection; readonly releaseError: LocalError | undefined }
-  /** Proof that nothing was created. */
+  /** The error proves that nothing was created. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly isReleased: boolean }
   | { readonly kind: 'unknown'; readonly error: unknown; readonly since: string };
 
@@ -103,15 +103,15 @@ interface Attempt<Snapshot, Objection> {
   readonly task: OnceTask<Snapshot, Objection>;
   readonly deps: OnceDeps<Snapshot>;
   reservation: Reservation<Snapshot> | undefined;
-  /** One promise for all calls of `commit`: a retried request must not go out before the reservation is on disk either. */
+  /** Shared by all calls of `commit`: a retried request must also wait until the reservation is on disk. */
   reserving: Promise<Objection | undefined> | undefined;
-  /** Why `commit` threw, by what it threw. */
+  /** The reason for each error that `commit` threw, by the error. */
   readonly refusals: Map<unknown, Refusal<Objection>>;
 }
 
 type Refusal<Objection> = { readonly objection: Objection } | { readonly error: unknown };
 
-/** Keeps a request from being sent. */
+/** Thrown by `commit` to prevent the request from being sent. */
 class NotCommitted extends Error {}
 
 function newRecord({ clock, newId }: Pick<OnceDeps<unknown>, 'clock' | 'newId'>) {
@@ -128,7 +128,7 @@ async function reserve<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection
   return undefined;
 }
 
-/** Whether another reservation came first is decided by the log alone: once this one owns the key, no other record changes that. */
+/** The log alone decides which reservation came first. Once this one owns the key, no other record changes that. */
 async function objectionAfterReserving<Snapshot, Objection>(
   { task, deps }: Attempt<Snapshot, Objection>,
   { key, id }: Reservation<Snapshot>,
@@ -159,7 +159,7 @@ async function commit<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection>
   throw thrown;
 }
 
-/** Ends the reservation, if there is one. @returns the error where that could not be recorded */
+/** Ends the reservation, if there is one. @returns the error if the end could not be recorded */
 async function endReservation<Snapshot, Objection>(
   { reservation, deps }: Attempt<Snapshot, Objection>,
   kind: Ending['kind'],
@@ -176,7 +176,7 @@ async function endReservation<Snapshot, Objection>(
   }
 }
 
-/** An answer that came before the reservation: the next run must know of it all the same. */
+/** Reserves after the fact if the outcome is unknown but nothing was reserved yet: the next run must see it. */
 async function reserveLate<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection>): Promise<void> {
   const { task, deps } = attempt;
   try {
@@ -223,18 +223,19 @@ async function recordCreated<Snapshot, Objection>(
     await deps.ledger.append(record);
     return { kind: 'created', remoteId };
   } catch (error) {
-    // Whatever keeps it from being recorded: the id is reported.
+    // Report the id, whatever error prevented its recording.
     const recoveryPath = record && (await deps.writeRecovery?.(record));
     return { kind: 'created', remoteId, unrecorded: { error, recoveryPath } };
   }
 }
 
 /**
- * Does something at most once: `act` sends the request, and calls `commit` before the service can have all of it.
- * @param act what it returns is the id of what was created. It throws OutcomeUnknownError where something may have been
- *   created; any other PartnerctlError proves that nothing was. It must pass on what `commit` throws.
- * @returns what happened; a request that failed is a result, too
- * @throws LocalError when the key cannot be reserved in the log; nothing was sent then
+ * Creates an object at most once per key. `act` sends the request, and calls `commit` before the service can have all
+ * of it.
+ * @param act returns the id of the new object. It throws OutcomeUnknownError if the object may have been created; any
+ *   other PartnerctlError proves that it was not. It must rethrow any error from `commit`.
+ * @returns the outcome, including a failed request
+ * @throws LocalError if the key cannot be reserved in the log, in which case nothing was sent
  */
 export async function runOnce<Snapshot, Objection>(
   task: OnceTask<Snapshot, Objection>,
@@ -252,7 +253,7 @@ export async function runOnce<Snapshot, Objection>(
   try {
     remoteId = await act(() => commit(attempt));
   } catch (error) {
-    // The reservation comes first in the log; where it could not be written, it may be there all the same.
+    // Wait for the reservation, so that its end follows it in the log. It may be there even if the append failed.
     await attempt.reserving?.catch(() => undefined);
     return await settleFailure(attempt, error);
   }

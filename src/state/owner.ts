@@ -11,7 +11,7 @@ async function textOf(read: Promise<string>): Promise<string> {
   }
 }
 
-/** The state and start time of a process; empty when there is no such process, or no /proc. */
+/** Returns the state and start time of a process; empty if the process or /proc does not exist. */
 async function readProcess(pid: number): Promise<{ readonly state?: string; readonly started?: string }> {
   const stat = await textOf(readFile(`/proc/${pid}/stat`, 'utf8'));
   // The process name, in parentheses, may itself contain spaces and parentheses.
@@ -20,7 +20,7 @@ async function readProcess(pid: number): Promise<{ readonly state?: string; read
   return state && started ? { state, started } : {};
 }
 
-/** This process, described so that another one can check on it later. Does not reveal where it ran. */
+/** Describes this process so that another one can check later whether it still runs. Hides the name of the machine. */
 export async function describeThisProcess(): Promise<Owner> {
   const boot = await textOf(readFile('/proc/sys/kernel/random/boot_id', 'utf8'));
   const processes = await textOf(readlink('/proc/self/ns/pid'));
@@ -38,8 +38,8 @@ function processExists(pid: number): boolean {
 }
 
 /**
- * Whether the process that made a reservation is gone.
- * @returns undefined when this machine cannot tell: the process ran on another machine, in another container, or before a
+ * Whether the process that made a reservation has ended.
+ * @returns undefined if this machine cannot tell: the process ran on another machine, in another container, or before a
  *   reboot
  */
 export async function hasEnded(owner: Owner): Promise<boolean | undefined> {
@@ -47,7 +47,7 @@ export async function hasEnded(owner: Owner): Promise<boolean | undefined> {
   if (owner.machine !== self.machine) return undefined;
   if (!processExists(owner.pid)) return true;
   const { state, started } = await readProcess(owner.pid);
-  // A zombie is dead, though its pid is still taken.
+  // A zombie has ended, although its pid is still in use.
   if (state === 'Z' || state === 'X') return true;
   return owner.started !== null && started !== undefined && started !== owner.started;
 }

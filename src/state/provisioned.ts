@@ -8,19 +8,19 @@ interface RecordedAgent {
   readonly agent_id: string;
   /** See `agentKey`. */
   readonly key: string;
-  /** The agent's API chat source, if a run learned it. */
+  /** The agent's API chat source, if an earlier run recorded it. */
   readonly source_id?: string | undefined;
 }
 
 /** A space that an earlier run created or reused. */
 export interface RecordedSpace {
   readonly space_id: string;
-  /** Hash of the document that the space was last provisioned from. */
+  /** The hash of the manifest that the space was last provisioned from. */
   readonly content_hash: string;
   readonly agents: readonly RecordedAgent[];
 }
 
-/** A record of the state file: what one provisioning run tells the next. */
+/** A state file record with which one provisioning run informs the next. */
 export interface SpaceRecord extends RecordedSpace {
   /** The service: origin and base path. */
   readonly origin: string;
@@ -35,7 +35,7 @@ export interface RecordedSpaces {
 
 const TYPE = 'space';
 
-/** Searching the file for a few ids is much faster than decoding every record; for many ids it is not. */
+/** Searching the file for a few ids is much faster than decoding every record. For many ids, it is not. */
 const MAX_SEARCHED_IDS = 8;
 
 /** Identifies an agent of a manifest without naming it: a hash of its name and template. */
@@ -47,7 +47,7 @@ function toRecordedAgent({ agent_id, key, source_id }: RecordedAgent): RecordedA
   return { agent_id, key, ...(source_id !== undefined && { source_id }) };
 }
 
-/** Merges what an earlier and a later run recorded of the agents of one space; later facts win, none is dropped. */
+/** Merges the agents that an earlier and a later run recorded for a space. Later values win; no agent is dropped. */
 export function mergeAgents(
   earlier: readonly RecordedAgent[],
   later: readonly RecordedAgent[],
@@ -85,8 +85,8 @@ function readSpaceRecord(record: LogRecord): SpaceRecord | undefined {
 }
 
 /**
- * What earlier runs recorded of the given spaces of one service.
- * @throws LocalError if the state file exists and cannot be read
+ * Returns the records of earlier runs about these spaces of one service.
+ * @throws LocalError if the state file exists but cannot be read
  */
 export async function findProvisioned(
   path: string,
@@ -95,7 +95,7 @@ export async function findProvisioned(
 ): Promise<RecordedSpaces> {
   const damaged: UnusableLine[] = [];
   const spaces = new Map<string, RecordedSpace>();
-  // A space that was replaced took its agents with it; the last record tells which space there is.
+  // A replaced space took its agents with it, so merge agents by space_id. The last record has the current space.
   const agentsBySpace = new Map<string, readonly RecordedAgent[]>();
   const containing =
     externalIds.size <= MAX_SEARCHED_IDS

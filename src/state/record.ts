@@ -2,23 +2,23 @@ import { isUtf8 } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 
-/** The version of the format that this program writes. Records of a higher version are reported, not read. */
+/** The format version that this program writes. Records with a higher version are reported but not read. */
 const VERSION = 1;
 
-/** The longest line that is read or written, in bytes without the line end. */
+/** The maximum length of a line in bytes, without the line ending. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
-/** What every record has: its type, when it was made (ISO 8601), and a random id. */
+/** The fields of every record: its type, its creation time (ISO 8601), and a random id. */
 export interface RecordHead {
   readonly type: string;
   readonly at: string;
   readonly id: string;
 }
 
-/** A record to write. `v` and `sum` are fields of the format itself. */
+/** A record to write. The format reserves the fields `v` and `sum`. */
 export type NewRecord = RecordHead & { readonly v?: never; readonly sum?: never };
 
-/** A record as read: its head has been checked, its other fields may hold anything. */
+/** A record from the log. Its head has been validated; its other fields may have any value. */
 export type LogRecord = RecordHead & JsonObject;
 
 export type DecodedLine =
@@ -26,7 +26,7 @@ export type DecodedLine =
   | { readonly kind: 'newer'; readonly version: number; readonly sum: string }
   | { readonly kind: 'damaged'; readonly why: string };
 
-/** Where the time and the random id of a new record come from. */
+/** Supplies the time and the random id of a new record. */
 export interface Stamp {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -34,7 +34,7 @@ export interface Stamp {
   readonly newId: () => string;
 }
 
-/** Whether a field is text; its checksum has already shown that it is what was written. */
+/** Whether a field is a string. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
@@ -47,18 +47,18 @@ export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(isText);
 }
 
-/** 64 random bits in hexadecimal: enough that no two records of a file share an id. */
+/** Returns 64 random bits in hexadecimal, enough that no two records in a file share an id. */
 export function randomRecordId(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** The head of a new record of the given type. */
+/** Returns the head of a new record of this type. */
 export function recordHead(type: string, { now, newId }: Stamp): RecordHead {
   return { type, at: new Date(now()).toISOString(), id: newId() };
 }
 
-// The checksum ends the line and covers every byte before it. No version of the format may move it: it is how a record of a
-// newer version is told from a damaged one.
+// The checksum ends the line and covers every byte before it. No format version may move it, because it distinguishes a
+// record of a newer version from a damaged one.
 const SUM_START = ',"sum":"';
 const SUM_END = '"}';
 const SUM_DIGITS = 16;
@@ -69,7 +69,7 @@ function checksum(covered: Uint8Array | string): string {
 }
 
 /**
- * A record as one line of the file, without the line end.
+ * Encodes a record as one line of the file, without the line ending.
  * @returns `{"v":1,"type":…,"at":…,"id":…,…,"sum":"<16 hex digits>"}`
  */
 export function encodeRecord<Fields extends NewRecord>(record: Fields): string {
@@ -79,19 +79,19 @@ export function encodeRecord<Fields extends NewRecord>(record: Fields): string {
 }
 
 /**
- * The text by which a record with this field can be found in the file before it is parsed. A record whose field has this
- * value always contains it; other lines may, too.
+ * Returns a text to search for in raw lines. Every record whose field has this value contains it; other lines may
+ * contain it, too.
  */
 export function fieldText(name: string, value: string): string {
   return fieldsText({ [name]: value });
 }
 
-/** The same for fields that are written next to each other. */
+/** Like `fieldText`, for fields that are adjacent in the record. */
 export function fieldsText(fields: Readonly<Record<string, string>>): string {
   return JSON.stringify(fields).slice(1, -1);
 }
 
-/** The line's checksum if it is valid, otherwise undefined. */
+/** Returns the line's checksum if it is valid, otherwise undefined. */
 function validChecksum(line: Buffer): string | undefined {
   const start = line.length - SUM_BYTES;
   if (start <= 0) return undefined;
@@ -113,7 +113,7 @@ function damaged(why: string): DecodedLine {
   return { kind: 'damaged', why };
 }
 
-/** Why a line without a valid checksum is not a record, as far as the line itself shows. */
+/** Describes the likely damage to a line without a valid checksum. */
 function describeDamage(line: Buffer): string {
   if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line.toString('latin1', 0, 8))) return 'a merge conflict marker';
   if (!isUtf8(line)) return 'not valid UTF-8';
@@ -129,7 +129,7 @@ function isRecord(value: JsonObject): value is LogRecord {
 
 /**
  * Decodes one line of the file.
- * @param line its bytes without the line end; not empty
+ * @param line the bytes of a nonempty line, without the line ending
  */
 export function decodeLine(line: Buffer): DecodedLine {
   const sum = validChecksum(line);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { decodeLine, encodeRecord, type LogRecord, type NewRecord } from './record.ts';
 
-/** A record that could not be appended to the state file when it was made, and the file that holds it instead. */
+/** A record that could not be appended to the state file, and the file that holds it instead. */
 export interface RecoveryFile {
   readonly path: string;
   readonly record: LogRecord;
@@ -24,8 +24,8 @@ async function writeRecord(path: string, record: NewRecord): Promise<void> {
 }
 
 /**
- * Writes a record to a file of its own: beside the state file, or, where that fails, in the directory for temporary files.
- * @returns its path; undefined where it could not be written anywhere
+ * Writes a record to its own file: next to the state file, or, if that fails, in the directory for temporary files.
+ * @returns the path; undefined if both writes failed
  */
 export async function writeRecovery(statePath: string, record: NewRecord): Promise<string | undefined> {
   const name = `${prefix(statePath)}${record.id}`;
@@ -35,7 +35,7 @@ export async function writeRecovery(statePath: string, record: NewRecord): Promi
       await writeRecord(path, record);
       return path;
     } catch {
-      // The next directory, or none: the caller reports the id in any case.
+      // Try the next directory. If both fail, the caller still reports the id.
     }
   }
   return undefined;
@@ -46,12 +46,12 @@ async function recordIn(path: string): Promise<LogRecord | undefined> {
     const decoded = decodeLine((await readFile(path)).subarray(0, -1));
     return decoded.kind === 'record' ? decoded.record : undefined;
   } catch {
-    // Another process may have replayed and removed it since.
+    // Another process may have already replayed and removed it.
     return undefined;
   }
 }
 
-/** The recovery files beside the state file. Files without a complete record are left out. */
+/** Returns the recovery files next to the state file. Skips files without a complete record. */
 export async function readRecovery(statePath: string): Promise<readonly RecoveryFile[]> {
   const directory = dirname(statePath);
   let names: string[];
@@ -69,7 +69,7 @@ export async function readRecovery(statePath: string): Promise<readonly Recovery
   return files;
 }
 
-/** Removes a recovery file whose record is in the state file. */
+/** Removes a recovery file. Call this only after its record is in the state file. */
 export async function removeRecovery({ path }: Pick<RecoveryFile, 'path'>): Promise<void> {
   await rm(path, { force: true });
 }

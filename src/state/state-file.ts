@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
 
 export interface LocationSources {
-  /** The value of `--state`, when given. */
+  /** The value of `--state`, if set. */
   readonly flag: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
@@ -15,14 +15,15 @@ export interface LocationSources {
 
 export interface StateLocation {
   readonly path: string;
-  /** What set it. */
+  /** Where the path comes from. */
   readonly from: '--state' | 'PARTNER_STATE' | 'XDG_STATE_HOME' | 'LOCALAPPDATA' | 'default';
 }
 
 /**
- * Where the state file is: the flag, else `PARTNER_STATE`, else `partnerctl/state.jsonl` in the platform's state directory.
- * An empty variable counts as unset, and a relative XDG_STATE_HOME is ignored, as its specification says.
- * @throws UsageError when the flag is empty, or when nothing names a directory and the user has no home directory
+ * Returns the location of the state file: the flag, else `PARTNER_STATE`, else `partnerctl/state.jsonl` in the
+ * platform's state directory. An empty variable counts as unset. A relative XDG_STATE_HOME is ignored, as the XDG
+ * specification requires.
+ * @throws UsageError if the flag is empty, or if no setting names a directory and the user has no home directory
  */
 export function stateLocation({ flag, env, platform, home }: LocationSources): StateLocation {
   if (flag === '') throw new UsageError('--state needs a file name.', { hint: 'Is the shell variable in it unset?' });
@@ -46,7 +47,7 @@ export function stateLocation({ flag, env, platform, home }: LocationSources): S
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_NONBLOCK = 0, O_RDONLY, W_OK, X_OK } = constants;
 
-/** Whether anything has this path, including a broken symbolic link. */
+/** Whether the path exists; a broken symbolic link counts. */
 export async function isPathTaken(path: string): Promise<boolean> {
   try {
     await lstat(path);
@@ -57,16 +58,15 @@ export async function isPathTaken(path: string): Promise<boolean> {
 }
 
 /**
- * The size of the state file in bytes; undefined when there is none yet.
- * @throws LocalError when something else has its path, such as a directory, a pipe, or a broken link, or when it cannot be
- * read
+ * Returns the size of the state file in bytes; undefined if it does not exist.
+ * @throws LocalError if the path is a directory, a pipe, a broken link, or the like, or if the file cannot be read
  */
 export async function findStateFile(path: string): Promise<{ readonly bytes: number } | undefined> {
   try {
     const file = await open(path, O_RDONLY | O_NONBLOCK);
     try {
       const status = await file.stat();
-      // Reading makes the system report that this is a directory.
+      // Reading a directory makes the system throw EISDIR, which `explainFileError` explains.
       if (status.isDirectory()) await file.read(Buffer.alloc(1));
       if (!status.isFile()) throw notRegularFileError(path, 'read');
       return { bytes: status.size };
@@ -98,8 +98,8 @@ async function isCreatable(directory: string): Promise<boolean> {
 }
 
 /**
- * Whether records can probably be written, as far as permissions tell. Writes nothing.
- * @param exists whether there is a file, as `findStateFile` says
+ * Whether permissions allow writing records. Writes nothing.
+ * @param exists whether the file exists (see `findStateFile`)
  */
 export async function isWritable(path: string, exists: boolean): Promise<boolean> {
   return exists ? canAccess(path, W_OK) : isCreatable(dirname(path));
