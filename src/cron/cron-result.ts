@@ -1,6 +1,7 @@
 import type { PartnerctlError } from '../errors.ts';
 import { toErrorObject } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
+import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import type { CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import { nextRuns } from './next-runs.ts';
@@ -75,18 +76,11 @@ export function cronResultJson(result: CronResult): object {
   };
 }
 
-type Summary = Partial<Record<CronResult['status'], number>>;
-
-function countByStatus(results: readonly CronResult[]): Summary {
-  const summary: Summary = {};
-  for (const { status } of results) summary[status] = (summary[status] ?? 0) + 1;
-  return summary;
-}
+const NONE = { created: 0, exists: 0, adopted: 0, planned: 0, blocked: 0, unknown: 0, failed: 0, skipped: 0 };
 
 /** The results in one sentence: `2 created, 1 blocked.` */
 export function summarizeJobs(results: readonly CronResult[]): string {
-  const parts = Object.entries(countByStatus(results)).map(([status, count]) => `${count} ${status}`);
-  return `${parts.join(', ')}.`;
+  return formatCounts(countByStatus(results, NONE));
 }
 
 function outcomeOf({ status, error }: CronResult): 'done' | 'failed' | 'skipped' {
@@ -107,7 +101,7 @@ export function jobsFailure(results: readonly CronResult[], interruption: unknow
   const messages = {
     noun: 'jobs',
     summary: summarizeJobs(results),
-    details: countByStatus(results),
+    details: countByStatus(results, NONE),
     resumeHint: 'Run it again with --ensure to continue: existing jobs are left as they are.',
     fixHint: 'Fix the cause and run it again with --ensure: existing jobs are left as they are.',
   };

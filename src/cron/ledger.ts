@@ -1,7 +1,7 @@
 import type { Context } from '../cli/context.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Ledger, openLedger } from '../state/ledger.ts';
-import { fileStore } from '../state/log.ts';
+import { fileStore, lineWarner } from '../state/log.ts';
 import { fieldsText, fieldText } from '../state/record.ts';
 import type { CronJob } from './job.ts';
 import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
@@ -23,10 +23,7 @@ export async function openJobLedger(context: Context, warned = new Set<number>()
   const path = await context.statePath();
   const store = fileStore(path, { containing: JOB_RECORDS.searchTexts });
   const ledger = openLedger(store, JOB_RECORDS, {
-    async onUnusable({ line, why }) {
-      if (!warned.has(line)) await context.warn(`${path}:${line} is ignored: ${why}`);
-      warned.add(line);
-    },
+    onUnusable: lineWarner(path, (text) => context.warn(text), warned),
   });
   return {
     ...ledger,

@@ -1,6 +1,22 @@
 import type { PartnerctlError } from '../errors.ts';
 import { type Column, type ListResult, listResult } from './command-result.ts';
 
+/** Counts results by status. @param none a zero for each status, in the order to show */
+export function countByStatus<Status extends string>(
+  results: readonly { readonly status: Status }[],
+  none: Readonly<Record<Status, number>>,
+): Record<Status, number> {
+  const counts: Record<Status, number> = { ...none };
+  for (const { status } of results) counts[status] += 1;
+  return counts;
+}
+
+/** Formats counts as a sentence that leaves out zeros: `2 created, 1 failed.` */
+export function formatCounts(counts: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(counts).filter(([, count]) => count > 0);
+  return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
+}
+
 /** How to show the results of a batch. Functions that take all results run after the last result. */
 export interface BatchOptions<Result> {
   /** The notice to show if there are no results. */

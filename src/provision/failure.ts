@@ -8,7 +8,8 @@ import {
   ShapeError,
 } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
-import { countByStatus, type DocumentResult, summarizeDocuments } from './result.ts';
+import { formatCounts } from '../output/batch-result.ts';
+import { countDocuments, type DocumentResult } from './result.ts';
 
 /** An error with the type and exit code of its cause, whose message names the step of the document that failed. */
 class StepFailure extends PartnerctlError {
@@ -64,7 +65,7 @@ export function jobsFailure(errors: readonly unknown[], jobCount: number): unkno
  * @returns undefined if no document failed or was skipped
  */
 export function runFailure(results: readonly DocumentResult[], interruption: unknown): PartnerctlError | undefined {
-  const summary = countByStatus(results);
+  const summary = countDocuments(results);
   const items = results.map(({ source, external_space_id, status, error }) => ({
     label: `${source} (${external_space_id})`,
     outcome: status === 'failed' || status === 'skipped' ? status : ('done' as const),
@@ -72,7 +73,7 @@ export function runFailure(results: readonly DocumentResult[], interruption: unk
   }));
   const messages = {
     noun: 'documents',
-    summary: summarizeDocuments(summary),
+    summary: formatCounts(summary),
     details: summary,
     resumeHint: 'Run it again to continue: it reads what exists before it writes.',
     fixHint: 'Fix the cause and run it again: finished documents are not changed.',

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from '../cli/context.ts';
 import { LocalError } from '../errors.ts';
+import { lineWarner } from '../state/log.ts';
 import { agentKey, findProvisioned, mergeAgents, type RecordedSpace, recordProvisioned } from '../state/provisioned.ts';
 import { randomRecordId } from '../state/record.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
@@ -71,10 +72,8 @@ async function readSpaces(
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
   try {
     const { spaces, damaged } = await findProvisioned(path, origin, wanted);
-    for (const { line, why } of damaged) {
-      reportedLines.add(line);
-      await context.warn(`${path}:${line} is ignored: ${why}`);
-    }
+    const warn = lineWarner(path, (text) => context.warn(text), reportedLines);
+    for (const line of damaged) await warn(line);
     return spaces;
   } catch (error) {
     if (!(error instanceof LocalError)) throw error;

@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import type { Context } from '../cli/context.ts';
 import { type CreateJob, openJobCreator } from '../cron/create-jobs.ts';
-import { batchResult } from '../output/batch-result.ts';
+import { batchResult, formatCounts } from '../output/batch-result.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/sources.ts';
@@ -13,7 +13,7 @@ import { openHistory } from './history.ts';
 import { type ManifestDocument, readManifests } from './manifest.ts';
 import { previewAll } from './preview.ts';
 import { findSpaces, RemoteStateUnavailable } from './remote-state.ts';
-import { countByStatus, type DocumentResult, documentResultJson, initialResult, summarizeDocuments } from './result.ts';
+import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
 import { COLUMNS } from './result-table.ts';
 
 /**
@@ -50,8 +50,8 @@ function toCommandResult(context: Context, results: AsyncIterable<DocumentResult
   return batchResult(counted(), COLUMNS, {
     empty: 'There is nothing to provision.',
     json: documentResultJson,
-    document: (all) => ({ results: all.map(documentResultJson), summary: countByStatus(all) }),
-    summary: (all) => summarizeDocuments(countByStatus(all)),
+    document: (all) => ({ results: all.map(documentResultJson), summary: countDocuments(all) }),
+    summary: (all) => formatCounts(countDocuments(all)),
     failure: (all) => runFailure(all, context.signals.interrupt.reason),
   });
 }

@@ -1,5 +1,6 @@
 import { type CronResult, cronResultJson } from '../cron/cron-result.ts';
 import { type ErrorObject, toErrorObject } from '../errors.ts';
+import { countByStatus } from '../output/batch-result.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Difference, PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
 
@@ -29,8 +30,6 @@ export interface DocumentResult {
   readonly differences: readonly Difference[];
   readonly error?: unknown;
 }
-
-export type Summary = Record<DocumentStatus, number>;
 
 /** One agent of a plan. @param found the existing agent it was paired with */
 export function agentResult(
@@ -97,14 +96,7 @@ export function documentResultJson(result: DocumentResult): object {
   };
 }
 
-export function countByStatus(results: readonly DocumentResult[]): Summary {
-  const summary: Summary = { created: 0, reused: 0, unchanged: 0, planned: 0, failed: 0, skipped: 0 };
-  for (const { status } of results) summary[status] += 1;
-  return summary;
-}
-
-/** The summary for people: `2 created, 1 unchanged.` */
-export function summarizeDocuments(summary: Summary): string {
-  const parts = Object.entries(summary).filter(([, count]) => count > 0);
-  return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
+/** Counts documents by status. */
+export function countDocuments(results: readonly DocumentResult[]): Record<DocumentStatus, number> {
+  return countByStatus(results, { created: 0, reused: 0, unchanged: 0, planned: 0, failed: 0, skipped: 0 });
 }

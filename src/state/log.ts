@@ -42,6 +42,22 @@ export function unusableLine(entry: StoreEntry): UnusableLine | undefined {
   return { line: entry.line, why: `written by a newer version of this program (format ${entry.version})` };
 }
 
+/**
+ * Returns a function that warns about an unusable line, once per line.
+ * @param warned the numbers of the lines that the user was already warned about
+ */
+export function lineWarner(
+  path: string,
+  warn: (text: string) => Promise<void>,
+  warned = new Set<number>(),
+): (line: UnusableLine) => Promise<void> {
+  return async ({ line, why }) => {
+    if (warned.has(line)) return;
+    warned.add(line);
+    await warn(`${path}:${line} is ignored: ${why}`);
+  };
+}
+
 export interface ReadOptions {
   /**
    * Decodes only lines that contain one of these texts (see `fieldText`); skipping the others is nearly free. Lines

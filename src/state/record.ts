@@ -143,6 +143,6 @@ export function decodeLine(line: Buffer): DecodedLine {
     return damaged('its format version is missing');
   }
   if (version > VERSION) return { kind: 'newer', version, sum };
-  if (!isRecord(record)) return damaged('its type, moment or id is missing');
+  if (!isRecord(record)) return damaged('its type, time, or id is missing');
   return { kind: 'record', record, sum };
 }

@@ -6,7 +6,7 @@ import type { UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
 import { ensureWritable } from '../state/append.ts';
 import { openLedger } from '../state/ledger.ts';
-import { fileStore } from '../state/log.ts';
+import { fileStore, lineWarner } from '../state/log.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import {
@@ -44,15 +44,11 @@ async function openDeps(
 ): Promise<UploadDeps> {
   const path = await context.statePath();
   const filenames = new Set(sources.map(({ filename }) => filename));
-  const warned = new Set<number>();
   const store = fileStore(path, { containing: UPLOAD_RECORDS.searchTexts });
   const ledger = openLedger(store, UPLOAD_RECORDS, {
     isWanted: (record) => !('snapshot' in record) || filenames.has(record.snapshot.filename),
     indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),
-    async onUnusable({ line, why }) {
-      if (!warned.has(line)) await context.warn(`${path}:${line} is ignored: ${why}`);
-      warned.add(line);
-    },
+    onUnusable: lineWarner(path, (text) => context.warn(text)),
   });
   let preparing: Promise<void> | undefined;
   return {

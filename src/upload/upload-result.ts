@@ -8,6 +8,7 @@ import {
   withHint,
 } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
+import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import type { UploadOutcome } from './upload-once.ts';
 
 /** The result of one file. */
@@ -68,13 +69,7 @@ export function outcomeError(file: string, outcome: UploadOutcome): unknown {
   });
 }
 
-type Summary = Record<UploadResult['status'], number>;
-
-function countByStatus(results: readonly UploadResult[]): Summary {
-  const summary: Summary = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
-  for (const { status } of results) summary[status] += 1;
-  return summary;
-}
+const NONE = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
 
 /** Whether the file was interrupted or not started, rather than failing itself. */
 function isUnfinished({ wasNotStarted, error }: UploadResult): boolean {
@@ -83,18 +78,16 @@ function isUnfinished({ wasNotStarted, error }: UploadResult): boolean {
 
 /** The results in one sentence: `2 uploaded, 1 failed.` */
 export function summarizeUploads(results: readonly UploadResult[]): string {
-  const { failed, ...others } = countByStatus(results);
+  const { failed, ...others } = countByStatus(results, NONE);
   const unfinished = results.filter(isUnfinished).length;
-  const counts = Object.entries({ ...others, failed: failed - unfinished, 'not uploaded': unfinished });
-  const parts = counts.filter(([, count]) => count > 0).map(([what, count]) => `${count} ${what}`);
-  return `${parts.join(', ')}.`;
+  return formatCounts({ ...others, failed: failed - unfinished, 'not uploaded': unfinished });
 }
 
 /** The message if "n of m files failed" would be incomplete; undefined otherwise. */
 function describeMixedResults(results: readonly UploadResult[]): string | undefined {
   const all = results.length;
   const unfinished = results.filter(isUnfinished).length;
-  const { unknown, failed: failedOrUnfinished } = countByStatus(results);
+  const { unknown, failed: failedOrUnfinished } = countByStatus(results, NONE);
   const failed = failedOrUnfinished - unfinished;
   const notStarted = unfinished === 0 ? '' : `, ${unfinished} were not started`;
   const unrecorded = results.filter(({ status, error }) => status === 'uploaded' && error !== undefined).length;
@@ -125,7 +118,7 @@ export function uploadFailure(
     noun: 'files',
     message: describeMixedResults(results),
     summary: summarizeUploads(results),
-    details: countByStatus(results),
+    details: countByStatus(results, NONE),
     resumeHint: force
       ? 'Run it again with only the missing files: --force uploads every named file again.'
       : 'Run it again to continue: uploaded files are not sent again.',

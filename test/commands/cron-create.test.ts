@@ -369,7 +369,7 @@ jobs:
       'created',
       undefined,
     ]);
-    expect(ran.stderr).toContain('1 blocked, 2 created.');
+    expect(ran.stderr).toContain('2 created, 1 blocked.');
     expect(ran.stderr).toContain('jobs.yaml:5 "daily": Job "daily" of agent');
   });
 

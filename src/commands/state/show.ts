@@ -1,7 +1,7 @@
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import { readLog, unusableLine } from '../../state/log.ts';
+import { lineWarner, readLog, unusableLine } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
 import { findStateFile } from '../../state/state-file.ts';
 
@@ -51,13 +51,12 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
 
 /** The records that match. Warns about every line that cannot be used, whatever the filter. */
 async function* readRecords(path: string, { type, key }: Filter, context: Context): AsyncGenerator<NumberedRecord> {
+  const warn = lineWarner(path, (text) => context.warn(text));
   let unusable = 0;
   // Read every line: a search would not notice damage in the lines it skips.
   for await (const entry of readLog(path)) {
     const problem = unusableLine(entry);
-    if (problem && unusable < MAX_WARNINGS) {
-      await context.warn(`${path}:${problem.line} is ignored: ${problem.why}`);
-    }
+    if (problem && unusable < MAX_WARNINGS) await warn(problem);
     if (problem) unusable += 1;
     if (entry.kind !== 'record') continue;
     const { line, record } = entry;

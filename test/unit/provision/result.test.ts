@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BalanceError, CredentialsError, InterruptedError, ServiceError } from '../../../src/errors.ts';
 import { runFailure } from '../../../src/provision/failure.ts';
-import {
-  countByStatus,
-  type DocumentResult,
-  type DocumentStatus,
-  documentResultJson,
-  summarizeDocuments,
-} from '../../../src/provision/result.ts';
+import { type DocumentResult, type DocumentStatus, documentResultJson } from '../../../src/provision/result.ts';
 
 let index = 0;
 function result(status: DocumentStatus, error?: unknown): DocumentResult {
@@ -60,12 +54,6 @@ describe('the exit code of a run', () => {
 });
 
 describe('results', () => {
-  it('are summarized without the statuses that do not occur', () => {
-    const summary = countByStatus([result('created'), result('created'), result('failed')]);
-    expect(summary).toEqual({ created: 2, reused: 0, unchanged: 0, planned: 0, failed: 1, skipped: 0 });
-    expect(summarizeDocuments(summary)).toBe('2 created, 1 failed.');
-  });
-
   it('have a fixed JSON form', () => {
     expect(documentResultJson(result('created'))).toEqual({
       source: 'acme.yaml:1',

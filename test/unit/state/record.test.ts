@@ -109,9 +109,9 @@ describe('a line that is not a record', () => {
     ['{"v":"1","type":"note","at":"2026","id":"1"', /version/],
     ['{"v":0,"type":"note","at":"2026","id":"1"', /version/],
     ['{"v":1.5,"type":"note","at":"2026","id":"1"', /version/],
-    ['{"v":1,"at":"2026","id":"1"', /type, moment or id/],
-    ['{"v":1,"type":"note","id":"1"', /type, moment or id/],
-    ['{"v":1,"type":"note","at":"2026","id":7', /type, moment or id/],
+    ['{"v":1,"at":"2026","id":"1"', /type, time, or id/],
+    ['{"v":1,"type":"note","id":"1"', /type, time, or id/],
+    ['{"v":1,"type":"note","at":"2026","id":7', /type, time, or id/],
     ['"text"', /not a record/],
   ])('is damaged if its checksum is correct but its content %s is not', (content, why) => {
     expect(decode(sealed(content))).toEqual({ kind: 'damaged', why: expect.stringMatching(why) });
