@@ -1,7 +1,15 @@
 import type Table from 'cli-table3';
-import type { TextRow } from './cells.ts';
 import type { Paint } from './color.ts';
+import type { Tone } from './command-result.ts';
 import { displayWidth, graphemes, truncate, wrap } from './width.ts';
+
+/** The sanitized texts of a row, with their tones. */
+export interface TextRow {
+  readonly texts: readonly string[];
+  readonly tones: readonly (Tone | undefined)[];
+  /** Whether each text must stay unshortened. */
+  readonly noTruncate: readonly boolean[];
+}
 
 const GAP = '  ';
 

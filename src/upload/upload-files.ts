@@ -9,14 +9,7 @@ import { openLedger } from '../state/ledger.ts';
 import { fileStore, lineWarner } from '../state/log.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import {
-  filenameIndex,
-  identify,
-  lookUpUpload,
-  type UploadDeps,
-  type UploadOptions,
-  uploadOnce,
-} from './upload-once.ts';
+import { filenameIndex, lookUpUpload, type UploadDeps, type UploadOptions, uploadOnce } from './upload-once.ts';
 import { UPLOAD_RECORDS } from './upload-records.ts';
 import { outcomeError, type UploadResult } from './upload-result.ts';
 import type { UploadSource } from './upload-source.ts';
@@ -95,7 +88,7 @@ export async function* uploadFiles(
       : undefined;
   }
 
-  async function uploadOne(source: UploadSource, index: number, hash?: string): Promise<UploadResult> {
+  async function uploadOne(source: UploadSource, index: number): Promise<UploadResult> {
     const { label: file, bytes } = source;
     const initial = { index, file, as, id: null, bytes, sha256: null, error: undefined } as const;
     const reason = stopReason();
@@ -103,7 +96,7 @@ export async function* uploadFiles(
     progress.started(source);
     let isSent = false;
     try {
-      const request = { ...options, source, hash };
+      const request = { ...options, source };
       const outcome = options.dryRun
         ? await lookUpUpload(request, deps)
         : await uploadOnce(request, deps, (sent) => progress.advanced(source, sent));
@@ -120,53 +113,35 @@ export async function* uploadFiles(
     }
   }
 
-  yield* mapConcurrent(
-    sources,
-    options.concurrency,
-    copiesInOrder(sources, deps, { uploadOne, isStopped: () => stopReason() !== undefined }),
-  );
+  const previous = new Map<string, Promise<UploadResult>>();
+
+  /** Uploads copies of a file one after the other, so that the first upload lets the others be skipped. */
+  function uploadInTurn({ source, index }: QueuedSource): Promise<UploadResult> {
+    const identity = nameAndSize(source);
+    const result = Promise.resolve(previous.get(identity)).then(() => uploadOne(source, index));
+    previous.set(identity, result);
+    return result;
+  }
+
+  yield* mapConcurrent(copiesLast(sources), options.concurrency, uploadInTurn);
 }
 
-/**
- * Uploads copies of the same file one after the other, so that the first upload lets the others be skipped. A worker that
- * finds a copy in progress queues its own behind it and goes on with other files.
- */
-function copiesInOrder(
-  sources: readonly UploadSource[],
-  deps: UploadDeps,
-  {
-    uploadOne,
-    isStopped,
-  }: {
-    readonly uploadOne: (source: UploadSource, index: number, hash?: string) => Promise<UploadResult>;
-    readonly isStopped: () => boolean;
-  },
-) {
-  const nameAndSize = ({ bytes, filename }: UploadSource): string => `${bytes} ${filename}`;
-  const counts = new Map<string, number>();
-  for (const source of sources) counts.set(nameAndSize(source), (counts.get(nameAndSize(source)) ?? 0) + 1);
-  const queues = new Map<string, (() => Promise<UploadResult>)[]>();
+interface QueuedSource {
+  readonly source: UploadSource;
+  readonly index: number;
+}
 
-  return async (
-    source: UploadSource,
-    index: number,
-    emit: (result: UploadResult) => void,
-  ): Promise<UploadResult | undefined> => {
-    if (counts.get(nameAndSize(source)) === 1 || isStopped()) return await uploadOne(source, index);
-    // uploadOne reports a file that cannot be read.
-    const hash = await identify(source, deps).catch(() => undefined);
-    const task = () => uploadOne(source, index, hash);
-    const identity = `${hash} ${source.filename}`;
-    const running = queues.get(identity);
-    if (running) {
-      running.push(task);
-      return undefined;
-    }
-    const queue = [task];
-    queues.set(identity, queue);
-    // The queue may grow while this loop runs.
-    for (const next of queue) emit(await next());
-    queues.delete(identity);
-    return undefined;
-  };
+function nameAndSize({ bytes, filename }: UploadSource): string {
+  return `${bytes} ${filename}`;
+}
+
+/** Moves files that may be copies of an earlier one to the end, so that other files need not wait until those are done. */
+function copiesLast(sources: readonly UploadSource[]): QueuedSource[] {
+  const counts = new Map<string, number>();
+  const queue = sources.map((source, index) => {
+    const earlier = counts.get(nameAndSize(source)) ?? 0;
+    counts.set(nameAndSize(source), earlier + 1);
+    return { source, index, earlier };
+  });
+  return queue.toSorted((a, b) => a.earlier - b.earlier);
 }

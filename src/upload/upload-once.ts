@@ -26,8 +26,6 @@ export interface UploadOptions {
 /** A file to upload. */
 export interface UploadRequest extends UploadOptions {
   readonly source: UploadSource;
-  /** The sha256 of the content, if `identify` computed it. */
-  readonly hash?: string | undefined;
 }
 
 export type UploadOutcome = { readonly sha256: string | null } & (
@@ -57,8 +55,7 @@ export function filenameIndex(filename: string): string {
 }
 
 /** One upload. Its hash is set once it is known. */
-interface Upload extends UploadOptions {
-  readonly source: UploadSource;
+interface Upload extends UploadRequest {
   readonly deps: UploadDeps;
   hash: string | undefined;
 }
@@ -170,14 +167,6 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
 }
 
 /**
- * The sha256 of a file: as recorded in the state file if the file has not changed since, else computed from its content.
- * @throws LocalError when the state file or the file cannot be read
- */
-export async function identify(source: UploadSource, deps: UploadDeps): Promise<string> {
-  return stampedHash(source, await recordsOf(source, deps)) ?? (await hashContent(source, deps.abortSignal));
-}
-
-/**
  * Uploads a file unless it was, or may have been, uploaded. The service may not recognize a repeat, so the request is
  * completed only once a reservation is on disk: if this run is killed, a later run knows what may have arrived.
  * @param onProgress called with the bytes of the file sent so far; starts again at 0 with every attempt
@@ -190,7 +179,7 @@ export async function uploadOnce(
   onProgress: (bytes: number) => void,
 ): Promise<UploadOutcome> {
   const { clock, abortSignal } = deps;
-  const upload: Upload = { ...request, deps, hash: request.hash };
+  const upload: Upload = { ...request, deps, hash: undefined };
   for (let waitUntil: number | undefined; ; ) {
     const outcome = await tryUpload(upload, onProgress);
     // The outcome of the other process decides what is left to do.
@@ -203,5 +192,5 @@ export async function uploadOnce(
 
 /** The outcome of a file without sending it; undefined if it would be uploaded. */
 export async function lookUpUpload(request: UploadRequest, deps: UploadDeps): Promise<UploadOutcome | undefined> {
-  return await outcomeFromLog({ ...request, deps, hash: request.hash }, true);
+  return await outcomeFromLog({ ...request, deps, hash: undefined }, true);
 }

@@ -78,25 +78,16 @@ function isUnfinished({ wasNotStarted, error }: UploadResult): boolean {
 
 /** The results in one sentence: `2 uploaded, 1 failed.` */
 export function summarizeUploads(results: readonly UploadResult[]): string {
-  const { failed, ...others } = countByStatus(results, NONE);
+  const { uploaded, failed, ...others } = countByStatus(results, NONE);
   const unfinished = results.filter(isUnfinished).length;
-  return formatCounts({ ...others, failed: failed - unfinished, 'not uploaded': unfinished });
-}
-
-/** The message if "n of m files failed" would be incomplete; undefined otherwise. */
-function describeMixedResults(results: readonly UploadResult[]): string | undefined {
-  const all = results.length;
-  const unfinished = results.filter(isUnfinished).length;
-  const { unknown, failed: failedOrUnfinished } = countByStatus(results, NONE);
-  const failed = failedOrUnfinished - unfinished;
-  const notStarted = unfinished === 0 ? '' : `, ${unfinished} were not started`;
   const unrecorded = results.filter(({ status, error }) => status === 'uploaded' && error !== undefined).length;
-  if (unrecorded > 0 && unknown + failedOrUnfinished === 0)
-    return `${unrecorded} of ${all} files could not be recorded.`;
-  if (unknown === 0) return unfinished === 0 ? undefined : `${failed} of ${all} files failed${notStarted}.`;
-  const question = `whether ${unknown} of ${all} files ${unknown === 1 ? 'was' : 'were'} uploaded`;
-  if (failedOrUnfinished === 0) return `It is not known ${question}.`;
-  return `${failed} failed${notStarted}, and it is not known ${question}.`;
+  return formatCounts({
+    uploaded: uploaded - unrecorded,
+    'uploaded but not recorded': unrecorded,
+    ...others,
+    failed: failed - unfinished,
+    'not uploaded': unfinished,
+  });
 }
 
 /**
@@ -116,7 +107,7 @@ export function uploadFailure(
   });
   const messages = {
     noun: 'files',
-    message: describeMixedResults(results),
+    message: `The upload is not complete: ${summarizeUploads(results)}`,
     summary: summarizeUploads(results),
     details: countByStatus(results, NONE),
     resumeHint: force

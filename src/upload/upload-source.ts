@@ -118,21 +118,38 @@ export async function* readFileContent(inspected: FileFacts, signal: AbortSignal
   }
 }
 
+/** Encodes a name as browsers do: quotes and line breaks are percent-encoded, everything else is UTF-8. */
+function encodeName(name: string): string {
+  return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+}
+
+export interface FileFormInput {
+  readonly filename: string;
+  readonly bytes: number;
+  readonly contentType: string;
+  /** Sent before the file, in order. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+}
+
 /**
- * A file in a multipart body (spec §4, endpoints 7 and 8, which leave the fields open).
- * @param fields sent before the file
+ * A multipart/form-data body (RFC 7578, with names encoded as in the HTML standard) around the bytes of one file (spec §4,
+ * endpoints 7 and 8, which leave the fields open).
  */
-export function fileForm(
-  filename: string,
-  bytes: number,
-  contentType: string,
-  fields: readonly (readonly [string, string])[],
-): BodyForm {
+export function fileForm({ filename, bytes, contentType, fields }: FileFormInput): BodyForm {
+  // Random, so that it does not occur in the body.
   const boundary = `partnerctl-${randomBytes(16).toString('hex')}`;
+  const parts = fields.map(
+    ([name, value]) =>
+      `--${boundary}\r\nContent-Disposition: form-data; name="${encodeName(name)}"\r\n\r\n${value}\r\n`,
+  );
+  const disposition = `form-data; name="${FILE_FIELD}"; filename="${encodeName(filename)}"`;
+  const file = `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${contentType}\r\n\r\n`;
   return {
-    ...multipartFrame({ fields, field: FILE_FIELD, filename, contentType, boundary }),
+    contentType: `multipart/form-data; boundary=${boundary}`,
     bytes,
     encode: (chunk) => chunk,
+    head: Buffer.from(parts.join('') + file),
+    tail: Buffer.from(`\r\n--${boundary}--\r\n`),
   };
 }
 
@@ -199,44 +216,5 @@ export function createBody({ form, content }: UploadSource, { onProgress, before
       if (signal.aborted) return;
       yield tail;
     },
-  };
-}
-
-/** The parts of a multipart body around the bytes of a file. */
-export interface MultipartFrame {
-  readonly contentType: string;
-  readonly head: Uint8Array;
-  readonly tail: Uint8Array;
-}
-
-export interface MultipartParts {
-  /** Fields sent before the file, in order. */
-  readonly fields: readonly (readonly [name: string, value: string])[];
-  /** The name of the form field with the file. */
-  readonly field: string;
-  readonly filename: string;
-  readonly contentType: string;
-  /** Random, so that it does not occur in the body. Letters, digits, and hyphens. */
-  readonly boundary: string;
-}
-
-/** Encodes a name as browsers do: quotes and line breaks are percent-encoded, everything else is UTF-8. */
-function encodeName(name: string): string {
-  return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
-}
-
-/** A multipart/form-data body (RFC 7578, with names encoded as in the HTML standard) around the bytes of one file. */
-export function multipartFrame({ fields, field, filename, contentType, boundary }: MultipartParts): MultipartFrame {
-  const encoder = new TextEncoder();
-  const parts = fields.map(
-    ([name, value]) =>
-      `--${boundary}\r\nContent-Disposition: form-data; name="${encodeName(name)}"\r\n\r\n${value}\r\n`,
-  );
-  const disposition = `form-data; name="${encodeName(field)}"; filename="${encodeName(filename)}"`;
-  const file = `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${contentType}\r\n\r\n`;
-  return {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    head: encoder.encode(parts.join('') + file),
-    tail: encoder.encode(`\r\n--${boundary}--\r\n`),
   };
 }

@@ -502,7 +502,7 @@ describe('failures', () => {
     expect(several.code).toBe(10);
     expect(statuses(several)).toEqual(['failed', 'uploaded', 'uploaded']);
     expect(several.error()).toMatchObject({
-      message: '1 of 3 files failed.',
+      message: 'The upload is not complete: 2 uploaded, 1 failed.',
       details: { uploaded: 2, skipped: 0, planned: 0, unknown: 0, failed: 1 },
     });
     const again = await it.upload([...files, '-o', 'json']);

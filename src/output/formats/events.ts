@@ -1,7 +1,7 @@
-import { cellText } from '../cells.ts';
 import { createPaint, type Paint } from '../color.ts';
 import type { OutputFormat, StreamEvent, TonedText } from '../command-result.ts';
 import { stringifyJson } from './stringify-json.ts';
+import { cellText } from './tsv.ts';
 
 function paintLines(parts: TonedText, paint: Paint): string {
   const text = typeof parts === 'string' ? parts : parts.map((part) => paint(part.text, part.tone)).join('');

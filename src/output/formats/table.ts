@@ -1,13 +1,21 @@
 import type { Sink } from '../../cli/io.ts';
-import { cellText, type TextRow, toTextRow } from '../cells.ts';
 import { createPaint } from '../color.ts';
-import type { ListResult, ObjectResult } from '../command-result.ts';
-import { layOutCard, layOutTable } from '../table-layout.ts';
+import type { ListResult, ObjectResult, ResultCell } from '../command-result.ts';
+import { layOutCard, layOutTable, type TextRow } from '../table-layout.ts';
+import { cellText } from './tsv.ts';
 
 interface TableOptions {
   readonly color: boolean;
   /** Redacts each cell before it is shortened, because shortening could cut a secret in half. */
   readonly redact?: ((text: string) => string) | undefined;
+}
+
+function toTextRow(cells: readonly ResultCell[], redact: TableOptions['redact']): TextRow {
+  return {
+    texts: cells.map(({ value }) => cellText(value, redact)),
+    tones: cells.map(({ tone }) => tone),
+    noTruncate: cells.map(({ noTruncate }) => noTruncate),
+  };
 }
 
 /**

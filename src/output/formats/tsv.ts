@@ -1,6 +1,11 @@
 import type { Sink } from '../../cli/io.ts';
-import { cellText } from '../cells.ts';
-import type { ListResult, ObjectResult, ResultCell } from '../command-result.ts';
+import type { Cell, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
+import { sanitizeLine } from '../sanitize.ts';
+
+/** Formats a cell as one line of redacted, sanitized text; '' if absent. Never shortens it, so `redact` sees the whole text. */
+export function cellText(cell: Cell, redact: (text: string) => string = (text) => text): string {
+  return cell === null || cell === undefined ? '' : sanitizeLine(redact(String(cell)));
+}
 
 function line(cells: readonly ResultCell[]): string {
   return `${cells.map(({ value }) => cellText(value)).join('\t')}\n`;

@@ -59,21 +59,3 @@ test('an empty input ends at once', async () => {
   const { items, act } = work(0);
   expect(await mapConcurrent(items, 4, act).next()).toEqual({ done: true, value: undefined });
 });
-
-test('an item deferred to another one yields its value once that one is done', async () => {
-  const { begun, end, act } = work(3);
-  const values = mapConcurrent(['leads', 'is left', 'is alone'], 2, async (item, index, give) => {
-    if (item === 'is left') return undefined;
-    give(await act(index, index));
-    return item === 'leads' ? 'for the other one' : undefined;
-  });
-  const first = values.next();
-  await pause();
-  expect(begun).toEqual([0, 2]);
-  end(2);
-  expect((await first).value).toBe('2: 2');
-  end(0);
-  expect((await values.next()).value).toBe('0: 0');
-  expect((await values.next()).value).toBe('for the other one');
-  expect((await values.next()).done).toBe(true);
-});

@@ -2,15 +2,9 @@ import { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type MultipartParts, multipartFrame } from '../../../src/upload/upload-source.ts';
+import { type FileFormInput, fileForm } from '../../../src/upload/upload-source.ts';
 
-const PARTS: MultipartParts = {
-  fields: [],
-  field: 'file',
-  filename: 'a.txt',
-  contentType: 'text/plain',
-  boundary: 'x-boundary-x',
-};
+const INPUT: FileFormInput = { filename: 'a.txt', bytes: 5, contentType: 'text/plain', fields: [] };
 
 interface ReadBack {
   readonly fields: readonly (readonly [string, string])[];
@@ -45,8 +39,8 @@ async function readBack(contentType: string, body: Buffer): Promise<ReadBack> {
   return { ...file, fields, content: Buffer.concat(chunks) };
 }
 
-function bodyOf(parts: MultipartParts, content: Uint8Array): { contentType: string; body: Buffer } {
-  const { contentType, head, tail } = multipartFrame(parts);
+function bodyOf(input: FileFormInput, content: Uint8Array): { contentType: string; body: Buffer } {
+  const { contentType, head, tail } = fileForm(input);
   return { contentType, body: Buffer.concat([head, content, tail]) };
 }
 
@@ -56,26 +50,26 @@ function encoded(name: string): string {
 }
 
 /** The undecoded Content-Disposition values in the head of a body. */
-function dispositionsOf(parts: MultipartParts): string[] {
-  const head = Buffer.from(multipartFrame(parts).head).toString();
+function dispositionsOf(input: FileFormInput): string[] {
+  const head = Buffer.from(fileForm(input).head).toString();
   return [...head.matchAll(/^Content-Disposition: (.*)$/gm)].map(([, value = '']) => value.trimEnd());
 }
 
 describe('a multipart body', () => {
   it('equals what a browser sends, byte for byte', () => {
-    const { contentType, body } = bodyOf({ ...PARTS, fields: [['kind', 'manual']] }, Buffer.from('hello'));
-    expect(contentType).toBe('multipart/form-data; boundary=x-boundary-x');
+    const { contentType, body } = bodyOf({ ...INPUT, fields: [['kind', 'manual']] }, Buffer.from('hello'));
+    const [, boundary] = /^multipart\/form-data; boundary=([\w-]+)$/.exec(contentType) ?? [];
     expect(body.toString().split('\r\n')).toEqual([
-      '--x-boundary-x',
+      `--${boundary}`,
       'Content-Disposition: form-data; name="kind"',
       '',
       'manual',
-      '--x-boundary-x',
+      `--${boundary}`,
       'Content-Disposition: form-data; name="file"; filename="a.txt"',
       'Content-Type: text/plain',
       '',
       'hello',
-      '--x-boundary-x--',
+      `--${boundary}--`,
       '',
     ]);
   });
@@ -92,18 +86,13 @@ describe('a multipart body', () => {
     ['../../x', '../../x'],
     [' ', ' '],
   ])('writes the name %j as %j', (filename, written) => {
-    expect(dispositionsOf({ ...PARTS, filename })).toEqual([`form-data; name="file"; filename="${written}"`]);
-  });
-
-  it('keeps the parameters of a content type in the header of the part', () => {
-    const head = Buffer.from(multipartFrame({ ...PARTS, contentType: 'text/csv; charset=utf-8; header=present' }).head);
-    expect(head.toString()).toContain('\r\nContent-Type: text/csv; charset=utf-8; header=present\r\n\r\n');
+    expect(dispositionsOf({ ...INPUT, filename })).toEqual([`form-data; name="file"; filename="${written}"`]);
   });
 
   it('encodes the names of fields too, and leaves their values alone', () => {
-    const parts = { ...PARTS, fields: [['a"\r\nb', 'v"\r\nw']] as const };
-    expect(dispositionsOf(parts)[0]).toBe('form-data; name="a%22%0D%0Ab"');
-    expect(Buffer.from(multipartFrame(parts).head).toString()).toContain('\r\n\r\nv"\r\nw\r\n--');
+    const input: FileFormInput = { ...INPUT, fields: [['a"\r\nb', 'v"\r\nw']] };
+    expect(dispositionsOf(input)[0]).toBe('form-data; name="a%22%0D%0Ab"');
+    expect(Buffer.from(fileForm(input).head).toString()).toContain('\r\n\r\nv"\r\nw\r\n--');
   });
 
   const anyText = fc.oneof(
@@ -113,11 +102,7 @@ describe('a multipart body', () => {
   const anyName = anyText.filter((text) => text.trim() !== '' && text.isWellFormed());
   const anyContent = fc.oneof(
     fc.uint8Array({ maxLength: 3_000 }),
-    fc
-      .array(fc.constantFrom('\r\n', '--', 'x-boundary', '-', '\r', '\n', '--x-boundary--'))
-      .map((parts) => Buffer.from(parts.join('')))
-      // These parts can make up the boundary itself, which a random one is never found in.
-      .filter((content) => !content.includes(PARTS.boundary)),
+    fc.array(fc.constantFrom('\r\n', '--', 'partnerctl-', '-', '\r', '\n')).map((parts) => Buffer.from(parts.join(''))),
   );
 
   it('property: is parsed unchanged by another implementation', async () => {
@@ -133,7 +118,7 @@ describe('a multipart body', () => {
         anyName.filter(plain),
         anyContent,
         async (fields, filename, content) => {
-          const { contentType, body } = bodyOf({ ...PARTS, fields, filename }, content);
+          const { contentType, body } = bodyOf({ ...INPUT, fields, filename }, content);
           const read = await readBack(contentType, body);
           expect(read.fields).toEqual(fields.map(([name, value]) => [encoded(name), value]));
           expect({ ...read, fields: [] }).toEqual({
@@ -146,19 +131,6 @@ describe('a multipart body', () => {
         },
       ),
       { numRuns: 300 },
-    );
-  });
-
-  it('escapes names as browsers do, so that they can be read back whatever they hold', () => {
-    // Browsers do not escape the percent sign: a name that holds one of the escapes cannot be told from its meaning.
-    const isUnambiguous = (text: string): boolean => !/%22|%0D|%0A/i.test(text);
-    fc.assert(
-      fc.property(anyName.filter(isUnambiguous), (filename) => {
-        const head = Buffer.from(multipartFrame({ ...PARTS, filename }).head).toString();
-        const disposition = head.slice(head.indexOf('form-data'), head.indexOf('\r\nContent-Type'));
-        const [, name = ''] = /^form-data; name="file"; filename="([^"\r\n]*)"$/.exec(disposition) ?? [];
-        expect(name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')).toBe(filename);
-      }),
     );
   });
 });

@@ -3,7 +3,6 @@ import {
   BalanceError,
   CredentialsError,
   EXIT,
-  InputError,
   InterruptedError,
   LocalError,
   OutcomeUnknownError,
@@ -12,13 +11,7 @@ import {
   RefusedError,
   ServiceError,
 } from '../../../src/errors.ts';
-import {
-  outcomeError,
-  summarizeUploads,
-  type UploadResult,
-  uploadFailure,
-  uploadResultJson,
-} from '../../../src/upload/upload-result.ts';
+import { outcomeError, type UploadResult, uploadFailure } from '../../../src/upload/upload-result.ts';
 
 const HASH = 'ab'.repeat(32);
 const UPLOADED: UploadResult = {
@@ -40,28 +33,6 @@ function found(error: unknown): PartnerctlError {
   if (error instanceof PartnerctlError) return error;
   throw new Error('It is no failure that the program foresees.');
 }
-
-describe('a result in JSON', () => {
-  it('has exactly these fields', () => {
-    expect(uploadResultJson(UPLOADED)).toEqual({
-      file: 'a.txt',
-      as: 'attachment',
-      id: 'att_1',
-      bytes: 3,
-      sha256: HASH,
-      status: 'uploaded',
-      error: null,
-    });
-  });
-
-  it('contains the error of a failed upload', () => {
-    expect(uploadResultJson(failed(new InputError('It changed.')))).toMatchObject({
-      id: null,
-      status: 'failed',
-      error: { type: 'invalid_input', message: 'It changed.' },
-    });
-  });
-});
 
 describe('outcomeError', () => {
   it.each([
@@ -106,11 +77,6 @@ describe('outcomeError', () => {
 });
 
 describe('the failure of a run', () => {
-  it('is preceded by a summary in words', () => {
-    const results = [UPLOADED, UPLOADED, failed(undefined, 'planned'), failed(new LocalError('x'), 'unknown')];
-    expect(summarizeUploads(results)).toBe('2 uploaded, 1 planned, 1 unknown.');
-  });
-
   const REFUSED = new RefusedError('No.', { status: 422 });
   const UNKNOWN = new OutcomeUnknownError('It may be there.');
   const EMPTY = new BalanceError('Empty.', { status: 402, hint: 'Top up.' });
@@ -155,21 +121,17 @@ describe('the failure of a run', () => {
     expect(advice(refused('Smaller!'), refused('Larger!'), UPLOADED)).toMatch(/^Fix the cause and run it again/);
   });
 
-  it('does not call unknown outcomes failed', () => {
-    const said = (...results: UploadResult[]) => uploadFailure(results, false, undefined)?.message;
-    const unknown = failed(UNKNOWN, 'unknown');
-    expect(said(UPLOADED, unknown, unknown)).toBe('It is not known whether 2 of 3 files were uploaded.');
-    expect(said(UPLOADED, unknown, failed(REFUSED))).toBe(
-      '1 failed, and it is not known whether 1 of 3 files was uploaded.',
-    );
-    expect(said(UPLOADED, failed(REFUSED))).toBe('1 of 2 files failed.');
-    const unrecorded: UploadResult = { ...UPLOADED, error: new LocalError('The disk is full.') };
-    expect(said(UPLOADED, unrecorded)).toBe('1 of 2 files could not be recorded.');
+  it.each<[string, UploadResult[]]>([
+    ['1 uploaded, 2 unknown.', [UPLOADED, failed(UNKNOWN, 'unknown'), failed(UNKNOWN, 'unknown')]],
+    ['1 uploaded, 1 unknown, 1 failed.', [UPLOADED, failed(UNKNOWN, 'unknown'), failed(REFUSED)]],
+    ['1 uploaded, 1 uploaded but not recorded.', [UPLOADED, { ...UPLOADED, error: new LocalError('Full.') }]],
+  ])('says what became of each file: %s', (counts, results) => {
+    expect(uploadFailure(results, false, undefined)?.message).toBe(`The upload is not complete: ${counts}`);
   });
 
   it('counts what was uploaded and not started when the balance became too low', () => {
     const end = uploadFailure([UPLOADED, failed(EMPTY), LEFT, LEFT], false, undefined);
-    expect(end?.message).toBe('Empty. 1 of 4 files failed, 2 were not started.');
+    expect(end?.message).toBe('Empty. The upload is not complete: 1 uploaded, 1 failed, 2 not uploaded.');
     expect(end?.info).toMatchObject({ status: 402, details: { uploaded: 1, failed: 3 } });
     expect(end?.info.hint).toMatch(/^Top up\.\nFix the cause and run it again/);
     expect(uploadFailure([failed(EMPTY), LEFT], false, undefined)).toBe(EMPTY);
@@ -202,17 +164,5 @@ describe('the failure of a run', () => {
     const told = new OutcomeUnknownError('a.txt may have been uploaded.', { why: 'No answer came.\nIt was late.' });
     const why = uploadFailure([UPLOADED, { ...failed(told, 'unknown'), file: 'a.txt' }], false, undefined)?.info.why;
     expect(why).toBe('a.txt may have been uploaded. No answer came; It was late.');
-  });
-
-  it('has the counts in its details', () => {
-    expect(
-      uploadFailure([UPLOADED, failed(REFUSED), failed(UNKNOWN, 'unknown')], false, undefined)?.info.details,
-    ).toEqual({
-      uploaded: 1,
-      skipped: 0,
-      planned: 0,
-      unknown: 1,
-      failed: 1,
-    });
   });
 });

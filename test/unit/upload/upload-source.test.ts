@@ -39,7 +39,7 @@ async function fileSource(path: string): Promise<UploadSource> {
     bytes: looked.bytes,
     stamp: null,
     content: (over) => readFileContent(looked, over),
-    form: () => fileForm(looked.filename, looked.bytes, 'text/plain', []),
+    form: () => fileForm({ ...looked, contentType: 'text/plain', fields: [] }),
   };
 }
 
