@@ -1,20 +1,28 @@
-import type { Http } from '../api/http.ts';
+import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import type { Context } from '../cli/context.ts';
-import { type CreateJob, openJobCreator } from '../cron/create-jobs.ts';
+import { openJobCreator } from '../cron/create-jobs.ts';
 import { batchResult, formatCounts } from '../output/batch-result.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/sources.ts';
-import { type ApplyOptions, applyAll } from './apply.ts';
-import { planCronJobs } from './create-cron-jobs.ts';
-import { runFailure } from './failure.ts';
+import { createCronJobs, planCronJobs } from './create-cron-jobs.ts';
+import { runFailure, stopsRun } from './failure.ts';
 import { openHistory } from './history.ts';
 import { type ManifestDocument, readManifests } from './manifest.ts';
 import { previewAll } from './preview.ts';
+import { type ProvisionDeps, provisionOnce } from './provision-once.ts';
 import { findSpaces, RemoteStateUnavailable } from './remote-state.ts';
 import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
 import { COLUMNS } from './result-table.ts';
+import { setUpChats } from './set-up-chats.ts';
+
+export interface ApplyOptions {
+  /** How many documents at a time. */
+  readonly concurrency: number;
+  /** Whether the first failure keeps the remaining documents from being started. */
+  readonly failFast: boolean;
+}
 
 /**
  * Reads the documents of manifest files; nothing is sent.
@@ -66,16 +74,17 @@ export function checkManifests(context: Context, documents: readonly ManifestDoc
   return toCommandResult(context, planned(), documents.length);
 }
 
-/** Prepares the creation of jobs; undefined if no document has any. */
-async function openCronJobs(
-  context: Context,
-  http: Http,
-  documents: readonly ManifestDocument[],
-  options: { readonly dryRun: boolean; readonly reportedLines: Set<number> },
-): Promise<CreateJob | undefined> {
+/** Opens what previewing and applying share, and starts the progress. */
+async function openRun(context: Context, documents: readonly ManifestDocument[], dryRun: boolean) {
+  const http = await context.http();
+  const reportedLines = new Set<number>();
+  context.progress.start('Reading the spaces');
+  const history = await openHistory(context, http.baseUrl, documents, reportedLines);
   const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
-  if (jobs.length === 0) return undefined;
-  return await openJobCreator(context, http, jobs, { ensure: true, ...options });
+  const options = { ensure: true, dryRun, reportedLines };
+  const createJob = jobs.length === 0 ? undefined : await openJobCreator(context, http, jobs, options);
+  const { clock, signals } = context;
+  return { http, history, createJob, clock, interrupt: signals.interrupt };
 }
 
 /** Reads what exists, and shows what provisioning would do. */
@@ -84,14 +93,42 @@ export async function previewManifests(
   documents: readonly ManifestDocument[],
   concurrency: number,
 ): Promise<CommandResult> {
-  const http = await context.http();
-  const reportedLines = new Set<number>();
-  const history = await openHistory(context, http.baseUrl, documents, reportedLines);
-  context.progress.start('Reading the spaces');
-  const createJob = await openCronJobs(context, http, documents, { dryRun: true, reportedLines });
-  const { clock, signals } = context;
-  const deps = { http, history, createJob, clock, interrupt: signals.interrupt };
+  const deps = await openRun(context, documents, true);
   return toCommandResult(context, previewAll(deps, documents, concurrency), documents.length);
+}
+
+/** Applies a document and sets up its chats. Failures are in the result. */
+async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
+  try {
+    const result = await setUpChats(deps.http, document, await provisionOnce(deps, document));
+    const hasSources = result.agents.some(({ source_id }) => source_id !== null);
+    if (hasSources && result.space_id !== null) {
+      await deps.history.record(document.manifest, result.space_id, result.agents);
+    }
+    return result;
+  } catch (error) {
+    return { ...initialResult(document, 'failed'), error };
+  }
+}
+
+/** Applies documents and yields each result when it is complete. Failures are results; it does not throw. */
+async function* applyAll(
+  deps: ProvisionDeps,
+  documents: readonly ManifestDocument[],
+  { concurrency, failFast }: ApplyOptions,
+): AsyncGenerator<DocumentResult> {
+  let isStopped = false;
+
+  async function applyOne(document: ManifestDocument): Promise<DocumentResult> {
+    const isSkipped = isStopped || deps.interrupt.aborted;
+    const applied = isSkipped ? initialResult(document, 'skipped') : await applyWithChats(deps, document);
+    const result = await createCronJobs(deps, document, applied);
+    // The error of the document may hide that one of its jobs failed with an error that stops the run.
+    const errors = [result.error, ...result.cron.map(({ error }) => error)];
+    if (result.status === 'failed') isStopped ||= failFast || errors.some(stopsRun);
+    return result;
+  }
+  yield* mapConcurrent(documents, concurrency, applyOne);
 }
 
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. */
@@ -100,10 +137,7 @@ export async function applyManifests(
   documents: readonly ManifestDocument[],
   options: ApplyOptions,
 ): Promise<CommandResult> {
-  const http = await context.http();
-  const reportedLines = new Set<number>();
-  context.progress.start('Reading the spaces');
-  const history = await openHistory(context, http.baseUrl, documents, reportedLines);
+  const run = await openRun(context, documents, false);
   let isReported = false;
   const onUnavailable = async ({ message }: Error): Promise<void> => {
     if (isReported) return;
@@ -112,22 +146,12 @@ export async function applyManifests(
       `note: cannot read the existing spaces and agents (${message}) Provisioning continues without reading them. Agents recorded in the state file are not installed again.`,
     );
   };
-  const listed = await findSpaces(http, documents).catch(async (error: unknown) => {
+  const listed = await findSpaces(run.http, documents).catch(async (error: unknown) => {
     if (!(error instanceof RemoteStateUnavailable)) throw error;
     await onUnavailable(error);
     return undefined;
   });
-  const { clock, random, signals, flags } = context;
-  const deps = {
-    http,
-    clock,
-    random,
-    interrupt: signals.interrupt,
-    retries: flags.retries ?? DEFAULT_RETRIES,
-    listed,
-    history,
-    createJob: await openCronJobs(context, http, documents, { dryRun: false, reportedLines }),
-    onUnavailable,
-  };
+  const { random, flags } = context;
+  const deps = { ...run, random, retries: flags.retries ?? DEFAULT_RETRIES, listed, onUnavailable };
   return toCommandResult(context, applyAll(deps, documents, options), documents.length);
 }

@@ -105,12 +105,12 @@ describe('agents[].cron', () => {
     expect(paths(await it.posts())).toEqual([POST_JOB]);
   });
 
-  test('requires one read of the job list for a hundred documents, and none without jobs', async () => {
+  test('requires one read of the job list for many documents, and none without jobs', async () => {
     const it = await service();
-    const many = Array.from({ length: 100 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
+    const many = Array.from({ length: 20 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
     const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it);
-    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 100 });
-    expect(await listed(it)).toHaveLength(100);
+    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 20 });
+    expect(await listed(it)).toHaveLength(20);
     const isList = (path: string) => path === LIST_JOBS;
     expect(paths(await it.received()).filter(isList)).toHaveLength(2);
     await it.forget();
