@@ -5,9 +5,9 @@ import { encodeRecord } from '../../src/state/record.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { shell } from './program.ts';
 
-const RECORDS = 100_000;
+const RECORDS = 60_000;
 
-test('state show and verify read 100,000 records of 1 KB with a 48 MB heap', async () => {
+test('state show and verify read 60,000 records of 1 KB with a 48 MB heap', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const fill = 'x'.repeat(1024);
   const lines = Array.from({ length: RECORDS }, (_, index) =>

@@ -87,11 +87,11 @@ describe('the history', () => {
     expect(await chat.history()).toHaveLength(20);
   });
 
-  test('of 100,000 messages is read in pages, each message once and in order', async () => {
-    const { chat } = await withMessages(100_000);
+  test('of 10,000 messages is read in pages, each message once and in order', async () => {
+    const { chat } = await withMessages(10_000);
     const entries = await chat.history({ page_size: '1000' });
-    expect(texts(entries)).toEqual(numbers(1, 100_000));
-    expect(new Set(entries.map(({ message_id }) => message_id)).size).toBe(100_000);
+    expect(texts(entries)).toEqual(numbers(1, 10_000));
+    expect(new Set(entries.map(({ message_id }) => message_id)).size).toBe(10_000);
     const moments = entries.map(({ created_at }) => created_at);
     expect(moments).toEqual([...new Set(moments)].toSorted());
   });

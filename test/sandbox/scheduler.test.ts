@@ -206,12 +206,12 @@ describe('a move of the clock', () => {
     await on.create('* * *');
     const moments: string[] = [];
     let arrived = false;
-    const moving = on.clock({ frozen: true, advance: '3d' }).then(() => {
+    const moving = on.clock({ frozen: true, advance: '1d' }).then(() => {
       arrived = true;
     });
     while (!arrived) moments.push(await on.now());
     await moving;
-    const between = new Set(moments.filter((moment) => moment > '2026-01-01' && moment < '2026-01-04'));
+    const between = new Set(moments.filter((moment) => moment > '2026-01-01' && moment < '2026-01-02'));
     expect(between.size).toBeGreaterThan(5);
     expect(moments).toEqual(moments.toSorted());
   });
@@ -272,7 +272,7 @@ describe('timers', () => {
     machine.advance(50);
     expect([(await chat.history()).length, started]).toEqual([400, 1]);
     for (const fields of ['0 0 0', '0 * *', '*/5 * *']) await create(fields);
-    for (let round = 0; round < 50; round += 1) {
+    for (let round = 0; round < 15; round += 1) {
       await chat.send(`${round}`);
       await clock({ advance: `${round}m` });
       expect(running.size).toBe(1);
