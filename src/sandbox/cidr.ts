@@ -1,25 +1,28 @@
 import { BlockList, isIP } from 'node:net';
 
-interface AddressRange {
-  readonly address: string;
-  readonly family: 'ipv4' | 'ipv6';
-  readonly prefix: number;
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }
 
-function parseAddressRange(entry: string): AddressRange | undefined {
-  const [address = '', prefixText, ...rest] = entry.split('/');
-  const version = address.includes('%') ? 0 : isIP(address);
-  if (version === 0 || rest.length > 0) return undefined;
-  const bits = version === 4 ? 32 : 128;
-  if (prefixText !== undefined && !/^(0|[1-9]\d{0,2})$/.test(prefixText)) return undefined;
-  const prefix = prefixText === undefined ? bits : Number(prefixText);
-  if (prefix > bits) return undefined;
-  return { address, family: version === 4 ? 'ipv4' : 'ipv6', prefix };
+/** @throws Error when an entry is neither an address nor a CIDR range */
+function createAddressList(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of ranges) {
+    const [, address = '', prefix] = /^([^/%]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(entry) ?? [];
+    const family = familyOf(address);
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return list;
 }
 
 /** Whether the text is an IPv4 or IPv6 address, or a range of them in CIDR notation. */
 export function isAddressRange(entry: string): boolean {
-  return parseAddressRange(entry) !== undefined;
+  try {
+    return createAddressList([entry]) instanceof BlockList;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -29,12 +32,6 @@ export function isAddressRange(entry: string): boolean {
  */
 export function isAddressAllowed(ranges: readonly string[], caller: string): boolean {
   if (ranges.length === 0) return true;
-  const allowed = new BlockList();
-  for (const entry of ranges) {
-    const range = parseAddressRange(entry);
-    if (range) allowed.addSubnet(range.address, range.prefix, range.family);
-  }
-  const address = caller.split('%')[0] ?? '';
-  const version = isIP(address);
-  return version !== 0 && allowed.check(address, version === 4 ? 'ipv4' : 'ipv6');
+  const [address = ''] = caller.split('%');
+  return isIP(address) !== 0 && createAddressList(ranges).check(address, familyOf(address));
 }

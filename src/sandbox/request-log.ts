@@ -35,8 +35,9 @@ export class RequestLog {
   add(request: Pick<LoggedRequest, 'at' | 'request_id' | 'method' | 'path' | 'query' | 'route'>): LoggedRequest {
     const pending = { status: null, token_id: null, fault: null, body: null, crash: null };
     const entry: LoggedRequest = { seq: this.#next, ...request, ...pending };
-    this.#entries[this.#next % CAPACITY] = entry;
     this.#next += 1;
+    this.#entries.push(entry);
+    if (this.#entries.length > CAPACITY) this.#entries.shift();
     const key = `${request.method} ${request.route}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     return entry;
@@ -44,9 +45,7 @@ export class RequestLog {
 
   /** The requests still held, oldest first. */
   entries(): readonly LoggedRequest[] {
-    if (this.#next <= CAPACITY) return [...this.#entries];
-    const oldest = this.#next % CAPACITY;
-    return [...this.#entries.slice(oldest), ...this.#entries.slice(0, oldest)];
+    return this.#entries;
   }
 
   /** How many requests arrived since the log was cleared, by `METHOD route`. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { setProcessTimer } from '../../src/sandbox/scheduler.ts';
-import { TaskQueue } from '../../src/sandbox/task-queue.ts';
+import { setProcessTimer, TaskQueue } from '../../src/sandbox/scheduler.ts';
 import { createChat, manualClock } from './chat.ts';
 import { startTestSandbox } from './client.ts';
 import { createCronClient } from './cron.ts';

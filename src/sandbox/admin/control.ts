@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { FaultInjector, faultPlanSchema } from '../faults.ts';
 import { Problem } from '../problem.ts';
 import { readBody } from '../request-body.ts';
 import { requireSource } from '../routes/lookup.ts';
@@ -40,5 +41,19 @@ export function addSettingsAdmin(app: ServiceApp, { store, limiter }: Service): 
     // Requests made under the old limit do not count toward the new one.
     if ('rate_limit' in patch) limiter.clear();
     return c.json(settings);
+  });
+}
+
+/** The fault plan and the request log, which are kept only in memory. */
+export function addFaultAdmin(app: ServiceApp, service: Service): void {
+  app.get('/faults', (c) => c.json(service.faults.plan));
+  app.put('/faults', async (c) => {
+    service.faults = new FaultInjector(await readBody(c, faultPlanSchema), service.random);
+    return c.json(service.faults.plan);
+  });
+  app.get('/requests', (c) => c.json({ counts: service.log.counts(), requests: service.log.entries() }));
+  app.delete('/requests', (c) => {
+    service.log.clear();
+    return c.body(null, 204);
   });
 }
