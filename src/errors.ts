@@ -174,7 +174,7 @@ export class PartialFailure extends PartnerctlError {
   readonly exitCode = EXIT.partial;
 }
 
-/** Several items failed. The decisive error determines the type and the exit code. */
+/** A failure with the type and the exit code of another error, the decisive one of several failed items for example. */
 export class RunFailure extends PartnerctlError {
   readonly type: string;
   readonly exitCode: ExitCode;
@@ -197,17 +197,6 @@ export class InterruptedError extends PartnerctlError {
   }
 }
 
-class HintedError extends PartnerctlError {
-  readonly type: string;
-  readonly exitCode: ExitCode;
-
-  constructor(error: PartnerctlError, info: ErrorInfo) {
-    super(error.message, info);
-    this.type = error.type;
-    this.exitCode = error.exitCode;
-  }
-}
-
 /**
  * Returns a copy of the error with more information but the same type and exit code.
  * @param more a hint to append to the error's hint, and details to merge into its details
@@ -222,7 +211,7 @@ export function withHint(
   const hint = hints.length === 0 ? undefined : hints.join('\n');
   const all: ErrorInfo = { ...info, hint, details: { ...own, ...more.details }, cause: error };
   if (error instanceof InterruptedError) return new InterruptedError(error.message, error.exitCode, all);
-  return new HintedError(error, all);
+  return new RunFailure(error.message, error, all);
 }
 
 export interface ErrorObject {

@@ -25,8 +25,8 @@ test('--timeout ends the wait for a token_command', async () => {
   const it = await service();
   // With exec, because a child of the shell would outlive it.
   const command = 'exec sleep 600';
-  const words = ['login', '--base-url', it.sandbox.baseUrl, '--token-command', command, '--timeout', '300ms'];
-  const ran = await run(words, { env: { HOME: it.env.HOME } });
+  const args = ['login', '--base-url', it.sandbox.baseUrl, '--token-command', command, '--timeout', '300ms'];
+  const ran = await run(args, { env: { HOME: it.env.HOME } });
   expect(ran.code).not.toBe(0);
 });
 

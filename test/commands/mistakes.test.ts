@@ -90,9 +90,9 @@ describe('input', () => {
     ['a directory without YAML', () => [write('x.txt', '').slice(0, -6)]],
     ['bytes that are not UTF-8', () => [write('latin.yaml', Buffer.from([0x61, 0x3a, 0xff, 0xfe]))]],
     ['a file beyond the limit', () => [write('big.yaml', `# ${'x'.repeat(13 * 1024 * 1024)}\n`)]],
-  ])('%s among valid files: exit 2 with its name, and nothing is sent', async (_, words) => {
+  ])('%s among valid files: exit 2 with its name, and nothing is sent', async (_, createBad) => {
     const { env, received } = await service();
-    const [bad = ''] = words();
+    const [bad = ''] = createBad();
     const ran = await run(['provision', write('a.yaml', manifest('a')), bad], { env });
     expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(bad) });
     expect(await received()).toEqual([]);

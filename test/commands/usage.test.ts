@@ -114,7 +114,7 @@ describe('help', () => {
   test('without arguments, and --help, list every command', async () => {
     const help = await run(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
-    for (const first of new Set(COMMANDS.map(({ commandPath: words }) => words.split(' ')[0] ?? ''))) {
+    for (const first of new Set(COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0] ?? ''))) {
       expect(help.stdout).toMatch(new RegExp(`^  ${first}\\b`, 'm'));
     }
     expect((await run([])).stdout).toBe(help.stdout);
@@ -122,18 +122,18 @@ describe('help', () => {
     expect((await run(['--version'])).stdout).toBe('0.0.0-test\n');
   });
 
-  describe.each(COMMANDS.map(({ commandPath: words, load }) => ({ words, load })))('$words', ({ words, load }) => {
+  describe.each(COMMANDS)('$commandPath', ({ commandPath, load }) => {
     test('help shows the flags, the global flags, and examples', async () => {
       const { default: command } = await load();
-      const help = await run([...words.split(' '), '--help']);
+      const help = await run([...commandPath.split(' '), '--help']);
       expect(help).toMatchObject({ code: 0, stderr: '' });
-      expect(help.stdout).toContain(`Usage: partnerctl ${words}`);
+      expect(help.stdout).toContain(`Usage: partnerctl ${commandPath}`);
       for (const { usage } of command.flags) expect(help.stdout).toContain(usage);
       for (const flag of ['--profile', '--output', '--query', '--no-input', '--state'])
         expect(help.stdout).toContain(flag);
       expect(command.examples.length).toBeGreaterThan(0);
       for (const { line } of command.examples) expect(help.stdout).toContain(`$ ${line}\n`);
-      expect((await run(['help', ...words.split(' ')])).stdout).toBe(help.stdout);
+      expect((await run(['help', ...commandPath.split(' ')])).stdout).toBe(help.stdout);
     });
 
     test('every example calls the command with valid arguments', async () => {
@@ -141,7 +141,7 @@ describe('help', () => {
       for (const { line } of command.examples) {
         const parsed = await parse(splitExample(line), { version: '0.0.0', columns: 80 });
         if (parsed.kind !== 'command') throw new Error(`${line} is not a command`);
-        expect(parsed.commandPath).toBe(words);
+        expect(parsed.commandPath).toBe(commandPath);
         expect(parsed.command).toBe(command);
         expect(() => parsed.command.prepare(parsed.args)).not.toThrow();
       }

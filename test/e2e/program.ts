@@ -13,8 +13,8 @@ interface Settings {
   readonly cwd?: string;
 }
 
-/** Starts a program with an environment of its own. It is killed when the test ends. */
-export function startFile(file: string, args: readonly string[], { env, stdin = 'ignore', input, cwd }: Settings = {}) {
+/** Starts a program with an environment of its own. The caller must end it. */
+export function spawnFile(file: string, args: readonly string[], { env, stdin = 'ignore', input, cwd }: Settings = {}) {
   const child = execa(file, args, {
     reject: false,
     extendEnv: false,
@@ -24,6 +24,12 @@ export function startFile(file: string, args: readonly string[], { env, stdin = 
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
   });
   if (input !== undefined) child.stdin?.end(input);
+  return child;
+}
+
+/** Starts a program with an environment of its own. It is killed when the test ends. */
+export function startFile(file: string, args: readonly string[], settings: Settings = {}) {
+  const child = spawnFile(file, args, settings);
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await child;

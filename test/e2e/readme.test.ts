@@ -1,13 +1,21 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
-import { tempDirectory } from '../helpers/run.ts';
 import { commandBlocks, documentScript, normalizeOutput, outputsByBlock, readDocument } from './documents.ts';
-import { PROGRAM, start, startFile } from './program.ts';
+import { PROGRAM, spawnFile, start } from './program.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
+
+const DOCUMENTS = ['README.md', ...TOPICS];
+
+function hasCommands(path: string): boolean {
+  return commandBlocks(path).some(({ notRun }) => notRun === undefined);
+}
 
 /** What every topic builds upon: the README's manifest, and its space in the sandbox. */
 function firstProvision() {
@@ -21,9 +29,8 @@ function firstProvision() {
 }
 
 /** Runs the blocks of a document, and compares what they write with the text blocks. */
-async function runDocument(path: string): Promise<void> {
+async function runDocument(path: string, home: string): Promise<void> {
   const isReadme = path === 'README.md';
-  const home = tempDirectory();
   const blocks = [...(isReadme ? [] : firstProvision()), ...commandBlocks(path)];
   const settings = {
     env: { HOME: home, SHELL: '/bin/bash', npm_config_offline: 'true', npm_config_update_notifier: 'false' },
@@ -32,8 +39,8 @@ async function runDocument(path: string): Promise<void> {
   };
   // The README opens a sandbox of its own.
   const ran = isReadme
-    ? await startFile('bash', [], settings)
-    : await startFile(process.execPath, [PROGRAM, 'sandbox', 'run', '--', 'bash'], settings);
+    ? await spawnFile('bash', [], settings)
+    : await spawnFile(process.execPath, [PROGRAM, 'sandbox', 'run', '--', 'bash'], settings);
   const outputs = outputsByBlock(ran.stdout);
   if (!outputs.has('end') || ran.exitCode !== 0)
     throw new Error(`It ended with ${ran.exitCode}:\n${ran.stdout}${ran.stderr}`);
@@ -76,9 +83,19 @@ describe('README.md', () => {
   });
 });
 
-describe.each(['README.md', ...TOPICS])('%s', (path) => {
-  test('its commands work as written, one after the other, and show what it says', () => runDocument(path), 300_000);
+// At the same time, because the commands also wait: for replies, retries, and time limits.
+describe.concurrent.each(DOCUMENTS.filter(hasCommands))('%s', (path) => {
+  test('its commands work as written, one after the other, and show what it says', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'partnerctl-test-'));
+    try {
+      await runDocument(path, home);
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  }, 300_000);
+});
 
+describe.each(DOCUMENTS)('%s', (path) => {
   test('every block of code is a command block, or the output of one', () => {
     const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].map(([, language]) => language);
     const blocks = commandBlocks(path);
@@ -97,7 +114,7 @@ describe.each(['README.md', ...TOPICS])('%s', (path) => {
 });
 
 test('only commands that need a person, the network, or the checkout are not run', () => {
-  const skipped = ['README.md', ...TOPICS].flatMap((path) =>
+  const skipped = DOCUMENTS.flatMap((path) =>
     commandBlocks(path).flatMap(({ notRun }) => (notRun === undefined ? [] : [`${path}: ${notRun}`])),
   );
   expect(skipped).toEqual([
@@ -113,9 +130,9 @@ test('only commands that need a person, the network, or the checkout are not run
 });
 
 test('the built program has every topic, and needs no network, home, or profile for it', async () => {
-  for (const { name } of HELP_TOPICS) {
-    const { exitCode, stdout, stderr } = await start(['help', name]);
-    expect({ exitCode, stderr }, name).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout.split('\n')[0]).toBe(readDocument(`src/help/${name}.md`).split('\n')[0]);
-  }
+  const built = readdirSync(new URL('dist/help/', ROOT)).map((name) => `src/help/${name}`);
+  expect(built.sort()).toEqual([...TOPICS].sort());
+  const { exitCode, stdout, stderr } = await start(['help', 'exit-codes']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout.split('\n')[0]).toBe(readDocument('src/help/exit-codes.md').split('\n')[0]);
 });

@@ -18,8 +18,8 @@ interface Terminal {
 }
 
 /** Runs the program with a real terminal for stdin, stdout, and stderr. */
-function inTerminal(words: readonly string[], { env, columns = 100 }: Terminal) {
-  const line = [process.execPath, PROGRAM, ...words].map((word) => `'${word}'`).join(' ');
+function inTerminal(args: readonly string[], { env, columns = 100 }: Terminal) {
+  const line = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
   return startFile('script', ['-qec', `stty cols ${columns} rows 40; exec ${line}`, '/dev/null'], {
     stdin: 'pipe',
     env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
@@ -135,9 +135,9 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   test.each([
     [['--no-input'], {}],
     [[], { CI: '1' }],
-  ])('%j %j: login does not ask', async (words, more) => {
+  ])('%j %j: login does not ask', async (args, more) => {
     const env = { HOME: tempDirectory(), ...more };
-    const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...words], { env });
+    const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...args], { env });
     expect(ran.exitCode).toBe(2);
     expect(ran.stdout).toContain('forbids asking');
   });
@@ -146,13 +146,13 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const it = await schedules();
     await it.create();
     const before = it.records();
-    const words = ['cron', 'forget', '--agent', it.agent, '--name', 'daily', '--state', it.state];
+    const args = ['cron', 'forget', '--agent', it.agent, '--name', 'daily', '--state', it.state];
     for (const [typed, code, said] of [
       ['n\r', 2, 'error: Nothing was changed.'],
       ['\r', 2, 'error: Nothing was changed.'],
       ['\u0003', 130, ''],
     ] as const) {
-      const child = inTerminal(words, { env: it.env });
+      const child = inTerminal(args, { env: it.env });
       await until(child.stdout, /\(y\/N\)/);
       child.stdin?.write(typed);
       const ran = await child;
@@ -160,7 +160,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       expect(withoutColor(ran.stdout)).toContain(said);
       expect(it.records()).toEqual(before);
     }
-    const child = inTerminal(words, { env: it.env, columns: 60 });
+    const child = inTerminal(args, { env: it.env, columns: 60 });
     await until(child.stdout, /\(y\/N\)/);
     child.stdin?.write('y\r');
     const ran = await child;
@@ -173,12 +173,12 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const it = await schedules();
     await it.faults({ kind: 'reset', on: 'POST', times: 1 });
     await it.create();
-    const words = ['cron', 'reconcile', '--grace', '1ms', '--state', it.state];
+    const args = ['cron', 'reconcile', '--grace', '1ms', '--state', it.state];
     for (const [typed, code, status] of [
       ['n\r', 9, 'unknown'],
       ['y\r', 0, 'released'],
     ] as const) {
-      const child = inTerminal(words, { env: it.env, columns: 200 });
+      const child = inTerminal(args, { env: it.env, columns: 200 });
       await until(child.stdout, /\(y\/N\)/);
       child.stdin?.write(typed);
       const ran = await child;
