@@ -1,0 +1,33 @@
+import type { CommandEnd } from './run-command.ts';
+
+/** Pieces of a token this long count as a leak. */
+const PIECE_LENGTH = 12;
+
+/** Finds a piece of the token in a text. */
+export function findCanary(where: string, text: string, token: string): string[] {
+  for (let at = 0; at + PIECE_LENGTH <= token.length; at += 1) {
+    const found = text.indexOf(token.slice(at, at + PIECE_LENGTH));
+    if (found !== -1) return [`the token is in ${where}: ${text.slice(Math.max(0, found - 80), found + 40)}`];
+  }
+  return [];
+}
+
+export function findDuplicates(things: readonly string[]): string[] {
+  return [...new Set(things.filter((thing, index) => things.indexOf(thing) !== index))].map(
+    (thing) => `twice: ${thing}`,
+  );
+}
+
+export function findMissing(things: readonly string[], wanted: readonly string[]): string[] {
+  return wanted.filter((thing) => !things.includes(thing)).map((thing) => `missing: ${thing}`);
+}
+
+/** A failure is explained by exactly one block, success by none; neither is a bug or shows a stack. */
+export function findErrorBlockProblems({ code, stderr }: Pick<CommandEnd, 'code' | 'stderr'>): string[] {
+  const lines = stderr.split('\n');
+  const blocks = lines.filter((line) => line.startsWith('error:') || line.startsWith('{"error":')).length;
+  const problems = blocks === (code === 0 ? 0 : 1) ? [] : [`${blocks} error blocks on stderr`];
+  if (stderr.includes('This is a bug')) problems.push('a bug is reported');
+  if (lines.some((line) => /^\s+at .*:\d+:\d+\)?$/.test(line))) problems.push('a stack is shown');
+  return problems;
+}

@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterAll, expect, test } from 'vitest';
+import { recordRequests, runCell } from './cell.ts';
+import type { MatrixCommand } from './commands.ts';
+import { FAULTS } from './faults.ts';
+
+/** A server that keeps what it receives, and never answers. */
+async function startElsewhere() {
+  let received = '';
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      received += data;
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return { origin: `http://127.0.0.1:${port}`, received: () => received, close: () => server.close() };
+}
+
+/** The numbers of the first, the middle, and the last of so many requests; those that exist. */
+function positions(count: number): readonly (readonly [name: string, at: number])[] {
+  const all = [
+    ['first', 1],
+    ['last', count],
+    ['middle', Math.ceil((count + 1) / 2)],
+  ] as const;
+  return all.filter(([, at], index) => at >= 1 && all.findIndex(([, other]) => other === at) === index);
+}
+
+/** Declares a test for every fault of every position of the commands. */
+export async function declareCells(commands: readonly MatrixCommand[]): Promise<void> {
+  const elsewhere = await startElsewhere();
+  afterAll(() => elsewhere.close());
+  for (const command of commands) {
+    const requests = await recordRequests(command);
+    for (const fault of FAULTS) {
+      for (const [position, at] of positions(requests.length)) {
+        const request = requests[at - 1];
+        if (!request) continue;
+        test.concurrent(`${command.name}/${fault.name}/${position}`, async () => {
+          expect(await runCell({ command, fault, at, request, elsewhere })).toEqual([]);
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault, Step } from './fault.ts';
+import { bytesOf, type ReceivedRequest, readHead, readRequest, type ServiceResponse } from './http-message.ts';
+
+/** How long after its 504 a request is carried out: 2 to 5 s on the clock of the commands, which runs faster. */
+const LATE_MS = { min: 100, max: 250 };
+
+export interface ProxyOptions {
+  /** The service's origin. */
+  readonly target: string;
+  /** Where faulty responses point to. */
+  readonly elsewhere: string;
+  readonly fault?: Fault | undefined;
+  /** The number of the faulty request, from 1. */
+  readonly at?: number;
+  /** What reads got before the command began, by path and query. */
+  readonly stale?: (path: string) => ServiceResponse;
+}
+
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host']);
+
+function withoutHopByHop(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));
+}
+
+/**
+ * A server in front of the service that speaks HTTP/1.1 over bare sockets. It counts requests, passes them on, and spoils
+ * one of them, or all from one on, as its fault says.
+ */
+export class FaultProxy {
+  /** The requests whose head arrived, in order. */
+  readonly requests: Pick<ReceivedRequest, 'method' | 'path'>[] = [];
+  /** How often the fault happened. */
+  hits = 0;
+  private readonly options: ProxyOptions;
+  private fault: Fault | undefined;
+  private readonly agent = new Agent({ keepAlive: true });
+  private readonly sockets = new Set<Socket>();
+  private readonly late = new Set<Promise<unknown>>();
+  private server: Server | undefined;
+  private port = 0;
+
+  constructor(options: ProxyOptions) {
+    this.options = options;
+    this.fault = options.fault;
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${this.port}/v1`;
+  }
+
+  async start(): Promise<void> {
+    // A refused port must not be given to somebody else meanwhile: these lie below those that the system hands out.
+    while (this.server === undefined) await this.listen(randomInt(10_000, 32_000)).catch(() => undefined);
+    if (this.refusesNext()) await this.refuse();
+  }
+
+  /** Ends the fault, and waits for the requests that are carried out late. */
+  async heal(): Promise<void> {
+    this.fault = undefined;
+    for (const socket of this.sockets) socket.destroy();
+    await Promise.all(this.late);
+    if (!this.server) await this.listen(this.port);
+  }
+
+  async close(): Promise<void> {
+    await this.heal();
+    this.server?.close();
+    this.agent.destroy();
+  }
+
+  private async listen(port: number): Promise<void> {
+    const server = createServer((socket) => this.accept(socket));
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    this.server = server;
+    this.port = port;
+  }
+
+  private async refuse(): Promise<void> {
+    this.hits += 1;
+    this.server?.close();
+    this.server = undefined;
+  }
+
+  private get next(): number {
+    return this.requests.length + 1;
+  }
+
+  private isFaulty(number: number, method?: string): boolean {
+    const { fault, options } = this;
+    if (!fault || options.at === undefined) return false;
+    if (fault.only !== undefined && method !== undefined && (fault.only === 'reads') !== (method === 'GET'))
+      return false;
+    return fault.lasting ? number >= options.at : number === options.at;
+  }
+
+  private refusesNext(): boolean {
+    return this.fault?.connection === 'refuse' && this.isFaulty(this.next);
+  }
+
+  private accept(socket: Socket): void {
+    this.sockets.add(socket);
+    socket.on('close', () => this.sockets.delete(socket));
+    socket.on('error', () => undefined);
+    const broken = this.fault?.connection;
+    if (broken !== undefined && this.isFaulty(this.next)) {
+      this.hits += 1;
+      // The request on this connection is the faulty one, although nothing of it is read.
+      this.requests.push({ method: '', path: '' });
+      if (broken === 'reset') socket.resetAndDestroy();
+      return;
+    }
+    void this.serve(socket);
+  }
+
+  /** Reads requests from a connection, one after the other, and answers each. */
+  private async serve(socket: Socket): Promise<void> {
+    let bytes: Buffer = Buffer.alloc(0);
+    let number: number | undefined;
+    let closesUnderNext = false;
+    for await (const chunk of readable(socket)) {
+      bytes = Buffer.concat([bytes, chunk]);
+      if (closesUnderNext) {
+        this.hits += 1;
+        socket.resetAndDestroy();
+        return;
+      }
+      const head = readHead(bytes);
+      if (head && number === undefined) {
+        this.requests.push({ method: head.method, path: head.path });
+        number = this.requests.length;
+      }
+      if (head && number !== undefined && this.fault?.resetsInRequest && this.isFaulty(number, head.method)) {
+        this.hits += 1;
+        socket.resetAndDestroy();
+        return;
+      }
+      const read = readRequest(bytes);
+      if (!read || number === undefined) continue;
+      bytes = bytes.subarray(read.length);
+      closesUnderNext = this.fault?.closesKeptAlive === true && this.isFaulty(number + 1);
+      await this.answer(socket, read.request, number);
+      number = undefined;
+    }
+  }
+
+  private async answer(socket: Socket, request: ReceivedRequest, number: number): Promise<void> {
+    const { fault, options } = this;
+    const isStale = fault?.stale === true && request.method === 'GET' && number >= (options.at ?? 0);
+    if (fault?.steps && this.isFaulty(number, request.method)) {
+      this.hits += 1;
+      if (fault.carriedOut === 'late') this.late.add(this.forwardLater(request));
+      const response = fault.carriedOut === 'first' ? await this.forward(request) : undefined;
+      await perform(socket, fault.steps({ request, response, elsewhere: options.elsewhere }));
+      return;
+    }
+    if (isStale) this.hits += 1;
+    const response = isStale && options.stale ? options.stale(request.path) : await this.forward(request);
+    const needsOwnConnection = fault?.connection !== undefined;
+    if (this.refusesNext()) await this.refuse();
+    await write(socket, bytesOf(response, { connection: needsOwnConnection ? 'close' : 'keep-alive' }));
+    if (needsOwnConnection) socket.end();
+  }
+
+  private async forwardLater(request: ReceivedRequest): Promise<void> {
+    await sleep(randomInt(LATE_MS.min, LATE_MS.max));
+    await this.forward(request);
+  }
+
+  private async forward({ method, path, headers, body }: ReceivedRequest): Promise<ServiceResponse> {
+    const sent = httpRequest(new URL(path, this.options.target), {
+      method,
+      agent: this.agent,
+      headers: { ...withoutHopByHop(headers), ...(body.length > 0 && { 'content-length': body.length }) },
+    });
+    sent.end(body);
+    const [response] = await once(sent, 'response');
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk);
+    const received: Record<string, string> = response.headers;
+    return { status: response.statusCode, headers: withoutHopByHop(received), body: Buffer.concat(chunks) };
+  }
+}
+
+/** The chunks of a socket, until it ends in any way. */
+async function* readable(socket: Socket): AsyncGenerator<Buffer> {
+  try {
+    yield* socket;
+  } catch {
+    // The program closed the connection.
+  }
+}
+
+function write(socket: Socket, bytes: Buffer | string): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.destroyed) resolve();
+    else socket.write(bytes, () => resolve());
+  });
+}
+
+async function perform(socket: Socket, steps: readonly Step[]): Promise<void> {
+  for (const step of steps) {
+    if (step.do === 'write') await write(socket, step.bytes);
+    else if (step.do === 'pause') await sleep(step.ms);
+    else if (step.do === 'end') socket.end();
+    else socket.resetAndDestroy();
+  }
+}

@@ -1,0 +1,64 @@
+import { PassThrough, Readable } from 'node:stream';
+import type { Sink } from '../../src/cli/io.ts';
+import { InterruptedError } from '../../src/errors.ts';
+import { main } from '../../src/main.ts';
+import { fasterClock, handSignals } from '../helpers/run.ts';
+
+/** How much faster the clock of the commands is: pauses between attempts and polls do not dominate. */
+const CLOCK_SPEED = 20;
+
+export interface CommandRun {
+  readonly argv: readonly string[];
+  readonly stdin?: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+  readonly home: string;
+  /** Ctrl-C once stdout has this many lines. */
+  readonly interruptAfterLines?: number | undefined;
+  /** Whether time limits count in real time, because the fault is one that only a time limit ends. */
+  readonly realTime: boolean;
+}
+
+export interface CommandEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly ms: number;
+}
+
+/** Runs a command line in this process, with its own home and streams, and real HTTP. */
+export async function runCommand(command: CommandRun): Promise<CommandEnd> {
+  const signals = handSignals();
+  const lines = command.interruptAfterLines ?? Number.POSITIVE_INFINITY;
+  const stdout = memorySink((text) => {
+    if (text.split('\n').length > lines) signals.abort(new InterruptedError('Interrupted.'));
+  });
+  const stderr = memorySink();
+  const start = performance.now();
+  const code = await main(command.argv, {
+    io: { stdin: Readable.from(command.stdin === undefined ? [] : [command.stdin]), stdout, stderr },
+    env: { HOME: command.home, ...command.env },
+    clock: fasterClock(command.realTime ? 1 : CLOCK_SPEED),
+    random: Math.random,
+    signals,
+    platform: process.platform,
+    home: command.home,
+    version: '0.0.0-test',
+    nodeVersion: process.versions.node,
+    selfCommand: [],
+    terminal: new PassThrough(),
+  });
+  return { code, stdout: stdout.text(), stderr: stderr.text(), ms: performance.now() - start };
+}
+
+function memorySink(onWrite: (text: string) => void = () => undefined): Sink & { text(): string } {
+  let written = '';
+  return {
+    async write(text) {
+      written += text;
+      onWrite(written);
+    },
+    isTTY: false,
+    columns: 80,
+    text: () => written,
+  };
+}

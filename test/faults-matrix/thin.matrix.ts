@@ -1,0 +1,4 @@
+import { COMMANDS } from './commands.ts';
+import { declareCells } from './declare.ts';
+
+await declareCells(COMMANDS);

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+import { MatrixTable } from './table.ts';
+
+export default defineConfig({
+  test: {
+    include: ['test/faults-matrix/*.matrix.ts'],
+    reporters: ['dot', new MatrixTable()],
+    maxConcurrency: 8,
+    maxWorkers: 2,
+    testTimeout: 120_000,
+    env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
+  },
+});
