@@ -236,7 +236,7 @@ describe('chat send --wait', () => {
     const replies = ['one', 'two', 'three'].map((text) => ({ text, delay_ms: 20 }));
     await script({ pattern: '.', replies });
     expect((await run([...to, 'x', '--replies', '2'], { env, clock: fasterClock() })).stdout).toBe('one\ntwo\n');
-    expect((await run([...to, 'x', '--settle', '700ms'], { env })).stdout).toBe('one\ntwo\nthree\n');
+    expect((await run([...to, 'x', '--settle', '3s'], { env, clock: fasterClock() })).stdout).toBe('one\ntwo\nthree\n');
     const json = await run([...to, 'x', '--replies', '3', '-o', 'json'], { env, clock: fasterClock() });
     expect(json.json()).toMatchObject({ reply: { text: 'one' }, replies: replies.map(({ text }) => ({ text })) });
   });
@@ -318,7 +318,7 @@ describe('chat send --wait', () => {
     expect(ran.code).toBe(11);
     expect(ran.error()).toMatchObject({ message: 'No reply came in time.', details: { replies: 0, missing: null } });
     for (const text of ['one', 'two']) await reply(text);
-    expect((await run(commandIn(ran.error().hint), { env })).stdout).toBe('one\ntwo\n');
+    expect((await run(commandIn(ran.error().hint), { env, clock: fasterClock() })).stdout).toBe('one\ntwo\n');
     const before = async (): Promise<void> => {
       await polled(it, 1);
       await reply('one', 's2');

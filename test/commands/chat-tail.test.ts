@@ -242,6 +242,6 @@ test('a service that does not respond in time makes the tail exit with 8', async
   const it = await service();
   const { source_id } = await createChat(it);
   await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });
-  const words = ['chat', 'tail', '--source', source_id, '--session', 's1', '--no-follow', '--timeout', '1s'];
+  const words = ['chat', 'tail', '--source', source_id, '--session', 's1', '--no-follow', '--timeout', '200ms'];
   expect(await run(words, { env: it.env })).toMatchObject({ code: 8, stdout: '' });
 });

@@ -57,14 +57,25 @@ export function fasterClock(times = 10): Clock {
   };
 }
 
-/** The machine's clock, which a test can move forward, so that a time limit ends at a chosen point. */
+/** A faster clock that a test can move forward, which ends every wait, so that a time limit ends at a chosen point. */
 export function leapingClock(): Clock & { leap(ms: number): void } {
+  const { now, sleep } = fasterClock();
   let ahead = 0;
+  let leaping = new AbortController();
   return {
-    now: () => Date.now() + ahead,
-    sleep: systemClock.sleep,
+    now: () => now() + ahead,
+    async sleep(ms, signal) {
+      const ended = leaping.signal;
+      try {
+        await sleep(ms, signal ? AbortSignal.any([ended, signal]) : ended);
+      } catch (error) {
+        if (!ended.aborted || signal?.aborted) throw error;
+      }
+    },
     leap: (ms) => {
       ahead += ms;
+      leaping.abort();
+      leaping = new AbortController();
     },
   };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseInput } from '../../../src/chat/conversation.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
 
 describe('input in a conversation', () => {
   it.each([
@@ -21,7 +22,7 @@ describe('input in a conversation', () => {
 
   it('property: is sent unchanged unless it begins with a slash', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: anyCharacter }), (text) => {
         fc.pre(text.trim() !== '' && !text.startsWith('/'));
         expect(parseInput(text)).toEqual({ kind: 'message', text });
       }),

@@ -66,9 +66,9 @@ describe('an idle tail', () => {
             return { more };
           };
           const polls = simulate(scheduler, T0, T0 + 3 * HOUR, begin, latency);
-          for (const { at } of polls) {
-            const within = polls.filter((poll) => poll.at >= at && poll.at < at + HOUR);
-            expect(within.length).toBeLessThanOrEqual(150);
+          // 151 polls take an hour or more.
+          for (const [index, { at }] of polls.entries()) {
+            expect((polls[index + 150]?.at ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(HOUR);
           }
         },
       ),
@@ -121,7 +121,7 @@ describe('an active conversation', () => {
           expect((seen?.at ?? Number.POSITIVE_INFINITY) - existsAt).toBeLessThanOrEqual(1000);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 30 },
     );
   });
 

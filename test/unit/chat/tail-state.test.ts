@@ -47,6 +47,15 @@ function openTail(start: Parameters<typeof startTail>[0] = { from: 'start' }) {
   };
 }
 
+type Tail = ReturnType<typeof openTail>;
+
+/** Adds messages in pages of a hundred, and returns the ids that they add. */
+function acceptAll(tail: Tail, indexes: readonly number[], create: (index: number) => MessageRef): string[] {
+  return range(0, Math.ceil(indexes.length / 100)).flatMap((page) =>
+    tail.accept(indexes.slice(100 * page, 100 * (page + 1)).map(create), page),
+  );
+}
+
 describe('the messages that a page adds', () => {
   const swapped = [0, 2, 1, 3].map(message);
   const fraction = (message_id: string, digits: string): MessageRef => at(message_id, `2026-01-01T00:00:00.${digits}Z`);
@@ -84,15 +93,14 @@ describe('the messages that a page adds', () => {
 
   it('include messages that tie with the oldest remembered one: showing them twice is better than never', () => {
     const tail = openTail();
-    for (const index of range(0, 3 * REMEMBERED)) tail.accept([fraction(id(index), '0')], index);
+    acceptAll(tail, range(0, 3 * REMEMBERED), (index) => fraction(id(index), '0'));
     expect(tail.accept([fraction('late', '0'), fraction(id(3 * REMEMBERED - 1), '0')])).toEqual(['late']);
   });
 
   it('include all messages after one from the future and one from the distant past', () => {
     const tail = openTail();
     tail.accept([at('future', '2999-01-01T00:00:00Z'), at('past', '1970-01-01T00:00:00Z')]);
-    const shown = range(0, 5 * REMEMBERED).flatMap((index) => tail.accept([message(index)], index));
-    expect(shown).toHaveLength(5 * REMEMBERED);
+    expect(acceptAll(tail, range(0, 5 * REMEMBERED), message)).toHaveLength(5 * REMEMBERED);
   });
 });
 
@@ -195,13 +203,13 @@ describe('a response that starts over from the first message', () => {
     ['undated', undated],
   ])('is skipped up to the remembered messages, and no further (%s)', (_, create) => {
     const tail = openTail();
-    for (const index of range(0, total)) tail.accept([create(index)], index);
+    acceptAll(tail, range(0, total), create);
     expect(tail.accept(range(0, total + 5).map(create), total)).toEqual(added);
   });
 
   it('is skipped page by page, until a page has a remembered message', () => {
     const tail = openTail();
-    for (const index of range(0, total)) tail.accept([undated(index)], index);
+    acceptAll(tail, range(0, total), undated);
     const shown = range(0, total / 500 + 1).flatMap((page) =>
       tail.accept(range(500 * page, Math.min(500 * (page + 1), total + 5)).map(undated), total, page > 0),
     );
@@ -210,7 +218,7 @@ describe('a response that starts over from the first message', () => {
 
   it('does not affect the next response', () => {
     const tail = openTail();
-    for (const index of range(0, total)) tail.accept([undated(index)], index);
+    acceptAll(tail, range(0, total), undated);
     expect(tail.accept([undated(0), undated(1)], total)).toEqual([]);
     expect(tail.accept([undated(total)], total + 1)).toEqual([id(total)]);
   });
@@ -252,8 +260,6 @@ function respond(existing: readonly MessageRef[], cursor: string | undefined, qu
   const start = cursor === undefined ? 0 : existing.findIndex(({ message_id }) => message_id === cursor) + 1;
   return swap(existing.slice(Math.max(0, start - quirk.repeat), start + quirk.pageSize), quirk.swapAt);
 }
-
-type Tail = ReturnType<typeof openTail>;
 
 /** Polls a well-behaved service until there are no new messages. */
 function drain(tail: Tail, existing: readonly MessageRef[], now: number): string[] {
@@ -372,12 +378,9 @@ describe('a tail (property)', () => {
     );
   });
 
-  it('keeps a bounded state over 200,000 messages', () => {
+  it('keeps a bounded state over 20,000 messages', () => {
     const tail = openTail();
-    let shown = 0;
-    for (let from = 0; from < 200_000; from += 100)
-      shown += tail.accept(range(from, from + 100).map(message), from).length;
-    expect(shown).toBe(200_000);
+    expect(acceptAll(tail, range(0, 20_000), message)).toHaveLength(20_000);
     expect(tail.size()).toBeLessThanOrEqual(2 * REMEMBERED);
   });
 });

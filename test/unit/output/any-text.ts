@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../../helpers/any-character.ts';
 
 const PIECES = [
   '\x1b[31m',
@@ -59,7 +60,7 @@ const codeUnits = fc.array(fc.nat({ max: 0xffff }), { maxLength: 20 }).map((unit
 /** Any text: control sequences, lone surrogates, and wide, combining, and joined characters among plain words. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 40 }),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
   codeUnits,
   fc
     .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: 'grapheme-ascii', maxLength: 8 })), { maxLength: 12 })

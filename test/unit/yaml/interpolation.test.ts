@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { interpolate } from '../../../src/yaml/interpolate.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
 import { problemLines, read, VALID } from '../../helpers/manifests.ts';
 
 const lookup = (values: Readonly<Record<string, string>>) => (name: string) => values[name];
@@ -148,7 +149,7 @@ describe('variables in a manifest', () => {
       .replace('Support', '"a ${V} b"')
       .concat('  - {template_id: t, name: "x${V:-d}"}\n');
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (noise, isYaml) => {
+      fc.property(fc.string({ unit: anyCharacter }), fc.boolean(), (noise, isYaml) => {
         const value = `v${isYaml ? '\n  - {a: [*b, "\n---\n<<: ${V}\n' : ''}${noise}`;
         const { documents, problems } = read(text, { V: value });
         expect(problems).toEqual([]);

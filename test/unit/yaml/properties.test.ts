@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Manifest } from '../../../src/provision/manifest.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
 import { problemLines, type Reading, read, readAll } from '../../helpers/manifests.ts';
 
 const letters = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
 const text = fc
   .oneof(
     letters,
-    fc.string({ unit: 'binary', maxLength: 30 }),
+    fc.string({ unit: anyCharacter, maxLength: 30 }),
     fc.constantFrom('true', '~', '- a', '*b', '!c', '#', 'a: b', '---\n'),
   )
   .filter((value) => value.isWellFormed() && !value.includes('${'));
@@ -178,7 +179,7 @@ describe('property:', () => {
         '\ud800',
       ],
     );
-    const soup = fc.array(fc.oneof(marks, marks, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 60 });
+    const soup = fc.array(fc.oneof(marks, marks, fc.string({ unit: anyCharacter, maxLength: 5 })), { maxLength: 60 });
     fc.assert(
       fc.property(
         fc.array(
