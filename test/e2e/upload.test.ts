@@ -10,7 +10,7 @@ import { start, until } from './program.ts';
 import { hasTmux, inTmux } from './tmux.ts';
 
 /** More than the system takes on its way to a service that does not read. */
-const LARGE = 40_000_000;
+const LARGE = 16_000_000;
 
 function largeFile(name: string, directory: string): string {
   const path = write(name, '', directory);
@@ -37,14 +37,14 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     ];
     for (const name of names) largeFile(name, directory);
     const terminal = await inTmux(['upload', '-r', directory, '--exclude', '*.jsonl', ...state], env);
-    const shown = await terminal.screen(/0 of 4 files +█+░+ [\d.]+ MB of 160 MB.*(\n.* of 40 MB.*){4}/);
+    const shown = await terminal.screen(/0 of 4 files +█+░+ [\d.]+ MB of 64 MB.*(\n.* of 16 MB.*){4}/);
     // One line each: none was wrapped.
     expect(shown.split('\n')).toHaveLength(5);
     expect(shown).toMatch(/^ {2}\S*a\.bin /m);
     expect(shown).toContain('name.bin ');
     release();
     const ended = await terminal.screen(/ended with 0/);
-    expect(ended).not.toMatch(/ of 40 MB/);
+    expect(ended).not.toMatch(/ of 16 MB/);
     const all = await terminal.everything();
     expect(all).not.toMatch(/ of \d+ files|░/);
     expect(all.replaceAll(/\n */g, '')).toContain('c\\x1b[2J\\x1b]0;stolen\\x07.bin');
@@ -67,7 +67,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     await it.faults({ kind: 'stall', on: 'POST' });
     const terminal = await inTmux(['upload', largeFile('big.bin', directory), ...state], it.env);
     await terminal.resize(120);
-    await terminal.screen(/big\.bin +█*░+ .* of 40 MB/);
+    await terminal.screen(/big\.bin +█*░+ .* of 16 MB/);
     await terminal.keys('C-c');
     const ended = await terminal.screen(/ended with 130/);
     expect(ended).not.toMatch(/░/);
@@ -81,7 +81,7 @@ test('a pipe gets no trace of bars: a line for each file on stdout, and nothing 
   await it.faults({ kind: 'delay', ms: 1_500, on: 'POST' });
   const ran = await start(['upload', largeFile('a.bin', directory), ...state], { env: it.env });
   expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t40000000\t[0-9a-f]{64}\n$/);
+  expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t16000000\t[0-9a-f]{64}\n$/);
 });
 
 test('a line is written as soon as its file is there', async () => {

@@ -218,19 +218,6 @@ describe('an early refusal of a large file', () => {
     expect(service.requests).toHaveLength(1);
     expect(await records()).toEqual([]);
   });
-
-  it('402 keeps the files after it from being started', async () => {
-    const { service, upload } = await startUploads(refuseEarly(402, 0));
-    const ran = await upload([smallFile(), largeFile(), write('c.txt', 'three'), '--concurrency', '1']);
-    expect(ran.code).toBe(6);
-    expect(service.requests).toHaveLength(1);
-    const type = 'balance_too_low';
-    expect(ran.json()).toMatchObject([
-      { error: { message: expect.stringMatching(/^The organization's/) } },
-      { error: { type, message: expect.stringMatching(/^It was not started\. The organization's/) } },
-      { error: { type, message: expect.stringMatching(/^It was not started\./) } },
-    ]);
-  });
 });
 
 describe('a file that the service does not have completely', () => {

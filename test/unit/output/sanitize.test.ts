@@ -63,7 +63,7 @@ describe('sanitizeLine', () => {
     ['letters', 'x'],
     ['joiners', '\u200d'],
     ['variation selectors', '❤️'],
-  ])('takes linear time for a megabyte of %s', async (_name, piece) => {
+  ])('takes linear time for 200,000 characters of %s', async (_name, piece) => {
     expect(await cpuMsOf(() => sanitizeLine(piece.repeat(1_000_000 / piece.length)))).toBeLessThan(4000);
   });
 });

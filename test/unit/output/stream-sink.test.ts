@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 describe('a pipe without a reader', () => {
-  it.each(['tsv', 'ndjson', 'json'])('fails with EPIPE and closes the row source (%s)', async (format) => {
+  it.each(['tsv', 'json'])('fails with EPIPE and closes the row source (%s)', async (format) => {
     const path = await bundle('endless', ENDLESS);
     const { stdout, stderr } = await execa('sh', ['-c', `"${process.execPath}" "${path}" ${format} | head -1`], {
       timeout: 20_000,

@@ -132,7 +132,7 @@ describe('a list in a terminal', () => {
         for (const line of text.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         if (!color) expect(text.replaceAll('\n', '')).toBe(sanitizeLine(text.replaceAll('\n', '')));
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
   });
 });

@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
-import {
-  CredentialsError,
-  InterruptedError,
-  LocalError,
-  OutcomeUnknownError,
-  RefusedError,
-  ServiceError,
-} from '../../../src/errors.ts';
+import { CredentialsError, InterruptedError, LocalError, OutcomeUnknownError } from '../../../src/errors.ts';
 import type { LogRecord } from '../../../src/state/record.ts';
 import { type UploadDeps, uploadOnce } from '../../../src/upload/upload-once.ts';
 import type { UploadSource } from '../../../src/upload/upload-source.ts';
@@ -55,17 +48,6 @@ function overtaking(by: () => Promise<unknown>, afterwards: () => void = () => u
 }
 
 describe('a file that is uploaded', () => {
-  it('is reserved before its last bytes are sent, and its id is recorded before it is reported', async () => {
-    const world = new World();
-    expect(await world.process().upload(FILE)).toEqual({ status: 'uploaded', sha256: HASH, id: 'att_1' });
-    expect(world.types()).toEqual(['sent', 'done']);
-    expect(world.log).toMatchObject([
-      { sha256: HASH, filename: 'a.txt' },
-      { upload_id: 'att_1', stamp: 'stamp-1' },
-    ]);
-    expect(world.violations).toEqual([]);
-  });
-
   it('is skipped under another path with the same name, and its stamp there is recorded', async () => {
     const world = new World();
     await world.process().upload(FILE);
@@ -92,20 +74,6 @@ describe('a file that is uploaded', () => {
   });
 });
 
-describe('a file that is refused', () => {
-  it.each([
-    ['early', 'refused', CredentialsError, []],
-    ['as it cannot be reached', 'given up', ServiceError, []],
-    ['whole', 'refused whole', RefusedError, ['sent', 'released']],
-  ] as const)('%s fails, and can be uploaded later', async (_, attempt, kind, types) => {
-    const world = new World();
-    const outcome = await world.process({ ...GOOD, attempts: [attempt] }).upload(FILE);
-    expect(outcome).toMatchObject({ status: 'failed', error: expect.any(kind) });
-    expect(world.types()).toEqual(types);
-    expect(await world.process().upload(FILE)).toMatchObject({ status: 'uploaded' });
-  });
-});
-
 describe('a file whose response is lost', () => {
   it('by a process of another machine is unknown, and can be retried', async () => {
     const world = new World();
@@ -115,19 +83,6 @@ describe('a file whose response is lost', () => {
     world.log[0] = { ...sent, owner: { machine: 'elsewhere', pid: 99, started: null } };
     expect(await world.process().upload(FILE)).toMatchObject({ status: 'unknown' });
     expect(await world.process().upload(FILE, { retryUnknown: true })).toMatchObject({ status: 'uploaded' });
-  });
-
-  it('is uploaded anew with --force', async () => {
-    const world = new World();
-    await world.process({ ...GOOD, attempts: ['lost'] }).upload(FILE);
-    expect(await world.process().upload(FILE, { force: true })).toMatchObject({ status: 'uploaded' });
-  });
-
-  it('does not block another name or other content', async () => {
-    const world = new World();
-    await world.process({ ...GOOD, attempts: ['lost'] }).upload(FILE);
-    expect(await world.process().upload(memorySource('b.txt', 'one'))).toMatchObject({ status: 'uploaded' });
-    expect(await world.process().upload(memorySource('a.txt', 'two'))).toMatchObject({ status: 'uploaded' });
   });
 });
 
