@@ -168,9 +168,8 @@ function redirectError({ status, headers }: HttpResponse, info: ErrorInfo, call:
  */
 export function networkError(failure: TransportFailure, call: CallContext): PartnerctlError {
   const isLate = call.isOutOfTime || failure.cause instanceof TimeLimitReached;
-  const message = isLate ? describeTimeout(failure, call) : describeFailure(failure, call);
   const isExplained = failure.cause instanceof TimeLimitReached || (isProxyFailure(failure) && !isLate);
-  const error = new ServiceError(message, {
+  const error = new ServiceError(describeFailure(failure, call, isLate), {
     why: isExplained ? undefined : failure.message,
     status: failure.status,
     requestId: call.requestId,
@@ -191,19 +190,14 @@ function isProxyFailure({ code }: TransportFailure): boolean {
   return code?.startsWith('PROXY_') === true;
 }
 
-function describeTimeout({ sent }: TransportFailure, call: CallContext): string {
-  const limit = call.timeoutMs === undefined ? 'in time' : `within ${formatDuration(call.timeoutMs)} (--timeout)`;
-  if (sent === 'nothing') return `Could not reach ${call.baseUrl} ${limit}.`;
-  if (sent === 'part') return `Could not send the whole request to ${call.baseUrl} ${limit}.`;
-  return `No response ${limit}.`;
-}
-
-function describeFailure(failure: TransportFailure, call: CallContext): string {
+function describeFailure(failure: TransportFailure, call: CallContext, isLate: boolean): string {
   const { sent, message } = failure;
-  if (isProxyFailure(failure)) return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
-  if (sent === 'nothing') return `Could not reach ${call.baseUrl}${afterAttempts(call)}.`;
-  if (sent === 'part') return `Could not send the whole request to ${call.baseUrl}${afterAttempts(call)}.`;
-  return `No complete response from ${call.baseUrl}${afterAttempts(call)}.`;
+  if (isProxyFailure(failure) && !isLate) return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  const limit = call.timeoutMs === undefined ? 'in time' : `within ${formatDuration(call.timeoutMs)} (--timeout)`;
+  const extent = isLate ? ` ${limit}` : afterAttempts(call);
+  if (sent === 'nothing') return `Could not reach ${call.baseUrl}${extent}.`;
+  if (sent === 'part') return `Could not send the whole request to ${call.baseUrl}${extent}.`;
+  return isLate ? `No response${extent}.` : `No complete response from ${call.baseUrl}${extent}.`;
 }
 
 function hintFor(failure: TransportFailure, { baseUrl }: CallContext): string {

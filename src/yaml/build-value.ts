@@ -1,10 +1,9 @@
 import { type Alias, isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
 import type { DocumentValue, Place } from './document-value.ts';
 import { interpolate, type Lookup } from './interpolate.ts';
-import { LIMITS, UnreadableSource } from './limits.ts';
 import type { ProblemList } from './problem.ts';
 import { quoted } from './quote.ts';
-import type { Range, SourceText } from './source-text.ts';
+import { LIMITS, type Range, type SourceText, UnreadableSource } from './source-text.ts';
 
 /** What building the values of a document needs. */
 export interface BuildContext {
@@ -21,6 +20,15 @@ interface Built {
   readonly place: Place;
 }
 
+/** A value with an anchor, which its aliases share: building it again for each alias could take forever. */
+interface SharedValue extends Built {
+  /** The number of values that it stands for, with itself. */
+  readonly count: number;
+  /** The levels of collections inside it. */
+  readonly height: number;
+}
+
+const TOO_DEEP = `nested deeper than ${LIMITS.depth} levels`;
 const MERGE_KEY = '<<';
 
 /** @param whenEmpty where to point at a node that takes no room in the source */
@@ -57,8 +65,10 @@ class ValueBuilder {
   readonly places = new Map<object, Map<string | number, Place>>();
   readonly #context: BuildContext;
   readonly #anchors = new Map<string, Node>();
-  /** The collections that are being built: an alias to one of them would recurse forever. */
-  readonly #open = new Set<Node>();
+  /** The values with an anchor. One that is still being built is missing: an alias to it would be inside of itself. */
+  readonly #shared = new Map<Node, SharedValue>();
+  /** The depth of the deepest value since the start of the anchored value that is being built. */
+  #deepest = 0;
 
   constructor(context: BuildContext) {
     this.#context = context;
@@ -66,15 +76,12 @@ class ValueBuilder {
 
   /** @param keyRange where to point at a value that takes no room in the source */
   build(node: unknown, keyRange: Range, depth: number): Built {
-    const { budget, problems } = this.#context;
+    const { problems } = this.#context;
     const place: Place = { range: rangeOf(node, keyRange), keyRange, variables: [], isBareVariable: false };
-    budget.values -= 1;
-    if (budget.values < 0) {
-      const message = `more than ${LIMITS.values.toLocaleString('en')} values in one source, counting what aliases stand for`;
-      throw new UnreadableSource(place.range[0], message, 'use fewer aliases, or split the source into several files');
-    }
+    this.#count(1, place);
+    this.#deepest = Math.max(this.#deepest, depth);
     if (!isNode(node)) return { value: null, place };
-    if (depth > LIMITS.depth) problems.add(place.range, `nested deeper than ${LIMITS.depth} levels`);
+    if (depth > LIMITS.depth) problems.add(place.range, TOO_DEEP);
     else if (isAlias(node)) return this.#alias(node, place, depth);
     else if (node.tag !== undefined) {
       problems.add(place.range, 'tags are not supported', 'leave out the tag; put quotes around a value that is text');
@@ -82,21 +89,41 @@ class ValueBuilder {
     return { value: null, place };
   }
 
+  #count(values: number, place: Place): void {
+    const { budget } = this.#context;
+    budget.values -= values;
+    if (budget.values >= 0) return;
+    const message = `more than ${LIMITS.values.toLocaleString('en')} values in one source, counting what aliases stand for`;
+    throw new UnreadableSource(place.range[0], message, 'use fewer aliases, or split the source into several files');
+  }
+
   #content(node: Node, place: Place, depth: number): Built {
-    if (!isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    if (isAlias(node) || node.anchor === undefined) return this.#value(node, place, depth);
+    this.#anchors.set(node.anchor, node);
+    const { budget } = this.#context;
+    const before = { values: budget.values, deepest: this.#deepest };
+    this.#deepest = depth;
+    const built = this.#value(node, place, depth);
+    this.#shared.set(node, { ...built, count: before.values - budget.values + 1, height: this.#deepest - depth });
+    this.#deepest = Math.max(before.deepest, this.#deepest);
+    return built;
+  }
+
+  #value(node: Node, place: Place, depth: number): Built {
     if (isScalar(node)) return this.#scalar(node, place);
-    this.#open.add(node);
     const value = isMap(node) ? this.#mapping(node, place.range, depth) : this.#list(node, place.range, depth);
-    this.#open.delete(node);
     return { value, place };
   }
 
   #alias({ source: name }: Alias, place: Place, depth: number): Built {
     const { problems } = this.#context;
     const target = this.#anchors.get(name);
-    if (target && !this.#open.has(target)) {
-      const built = this.build(target, place.keyRange, depth);
-      return { value: built.value, place: { ...built.place, range: place.range } };
+    const shared = target && this.#shared.get(target);
+    if (shared) {
+      this.#count(shared.count, place);
+      this.#deepest = Math.max(this.#deepest, depth + shared.height);
+      if (depth + shared.height > LIMITS.depth) problems.add(place.range, TOO_DEEP);
+      return { value: shared.value, place: { ...shared.place, range: place.range, keyRange: place.keyRange } };
     }
     if (target) problems.add(place.range, `the alias ${quoted(`*${name}`)} is inside the value that it refers to`);
     else {

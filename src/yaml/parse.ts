@@ -12,10 +12,9 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml';
-import { LIMITS, UnreadableSource } from './limits.ts';
 import type { ProblemList } from './problem.ts';
 import { printable } from './quote.ts';
-import type { SourceText } from './source-text.ts';
+import { LIMITS, type SourceText, UnreadableSource } from './source-text.ts';
 
 const HINTS: Partial<Record<ErrorCode, string>> = {
   BAD_ALIAS: 'put quotes around a value that starts with "*" or "&"',

@@ -1,8 +1,7 @@
 import stringWidth from 'string-width';
 import { InputError } from '../errors.ts';
-import { LIMITS } from './limits.ts';
 import { printable } from './quote.ts';
-import { positionAt, type Range, type SourceText } from './source-text.ts';
+import { LIMITS, positionAt, type Range, type SourceText } from './source-text.ts';
 
 /** A mistake in a source, ready to be shown. */
 export interface Problem {

@@ -2,12 +2,19 @@ import type * as v from 'valibot';
 import { buildValue } from './build-value.ts';
 import { type DocumentValue, type Path, resolvePath } from './document-value.ts';
 import type { Lookup } from './interpolate.ts';
-import { LIMITS, UnreadableSource } from './limits.ts';
 import { parseDocuments } from './parse.ts';
 import { type Problem, ProblemList } from './problem.ts';
 import { printable } from './quote.ts';
 import type { DocumentSchema } from './schema.ts';
-import { positionAt, type Range, type SourceText, toSourceText, type YamlSource } from './source-text.ts';
+import {
+  LIMITS,
+  positionAt,
+  type Range,
+  type SourceText,
+  toSourceText,
+  UnreadableSource,
+  type YamlSource,
+} from './source-text.ts';
 import { validate } from './validate.ts';
 
 /** A document that fits its schema. */

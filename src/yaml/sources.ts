@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describeFileError, readAtMost, readFileChunks, readStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
-import { LIMITS } from './limits.ts';
-import type { YamlSource } from './source-text.ts';
+import { LIMITS, type YamlSource } from './source-text.ts';
 
 const YAML_FILE = /\.ya?ml$/i;
 /** UTF-8 takes at most three bytes for one UTF-16 unit. */

@@ -29,9 +29,6 @@ describe('the pages of a list', () => {
     ],
     ['a path', () => ({ body: { results: FIRST, next: `${PATH}?page=2` } })],
     ['a query', () => ({ body: { results: FIRST, next: '?page=2' } })],
-    ['links.next.href', () => ({ body: { data: FIRST, links: { next: { href: '?page=2' } } } })],
-    ['beside the list one level down', () => ({ body: { data: { spaces: FIRST, next: '?page=2' } } })],
-    ['a Link header on a bare array', () => ({ body: FIRST, link: `<${PATH}?page=2>; rel="next"` })],
     [
       'a Link header among others',
       () => ({ body: FIRST, link: '<?page=1>; rel="prev", <?page=2>; rel=next, <?page=9>; rel="last"' }),
@@ -79,12 +76,8 @@ describe('the pages of a list', () => {
   );
 
   it.each([
-    ['a page number', { results: FIRST, next: 2 }],
     ['a bare cursor', { results: FIRST, next: 'abc' }],
-    ['an object with a cursor', { results: FIRST, next: { cursor: 'abc' } }],
     ['has_more', { results: FIRST, has_more: true }],
-    ['has_more one level down', { data: { spaces: FIRST, has_more: true } }],
-    ['next_cursor', { results: FIRST, meta: { next_cursor: 'abc' } }],
     ['an invalid URL', { results: FIRST, next: 'https://[bad' }],
     ['a scheme alone', { results: FIRST, next: 'http://' }],
   ])('that cannot be followed are an error, not the end of the list: %s', async (_, body) => {

@@ -43,12 +43,7 @@ describe('the envelope of a list', () => {
     ['an array of arrays', [[{ space_id: 'a' }]]],
     ['an array with a hole', { results: [{ space_id: 'a' }, null] }],
   ])('is an error that describes the body: %s', (_, body) => {
-    expect(() => readList(body, 'spaces')).toThrow(UnknownShape);
-    try {
-      readList(body, 'spaces');
-    } catch (error) {
-      expect(error instanceof UnknownShape && error.seen).toBeTruthy();
-    }
+    expect(() => readList(body, 'spaces')).toThrow(expect.objectContaining({ seen: expect.stringMatching(/./) }));
   });
 
   it('property: an empty list is only returned for an empty array in a known place', () => {

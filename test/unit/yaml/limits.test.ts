@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LIMITS } from '../../../src/yaml/limits.ts';
+import { LIMITS } from '../../../src/yaml/source-text.ts';
 import { cpuMsOf } from '../../helpers/cpu.ts';
 import { problemLines, read, readAll, VALID } from '../../helpers/manifests.ts';
 
@@ -12,11 +12,11 @@ describe('limits', () => {
     expect(reading.documents).toHaveLength(1);
   });
 
-  test('10,000 documents are read, and one more is refused', () => {
-    const texts = Array.from({ length: LIMITS.documents + 1 }, (_, index) => VALID.replace('acme-001', `a${index}`));
-    const reading = read(texts.join('---\n'));
-    expect(problemLines(reading)).toEqual(['a.yaml:70000:1 more than 10,000 documents in one source']);
-    expect(reading.documents).toHaveLength(LIMITS.documents);
+  test('the 10,000th document is read, and the next one is refused', () => {
+    const preceded = (count: number) => '---\n'.repeat(count) + VALID;
+    expect(read(preceded(LIMITS.documents)).documents).toHaveLength(1);
+    const reading = read(preceded(LIMITS.documents + 1));
+    expect(problemLines(reading)).toEqual(['a.yaml:10001:1 more than 10,000 documents in one source']);
   });
 
   test('values nested 32 levels deep are read, deeper ones are refused', () => {
@@ -70,17 +70,17 @@ describe('limits', () => {
 
   test.each([
     ['letters in a line', `x: ${'y'.repeat(4e6)}`],
-    ['variables', `x: "${'${A} '.repeat(2e5)}"`],
-    ['unclosed variables', `x: "${'${'.repeat(5e5)}"`],
-    ['dollar signs', `x: ${'$'.repeat(4e6)}{A}`],
+    ['variables', `x: "${'${A} '.repeat(1e5)}"`],
+    ['unclosed variables', `x: "${'${'.repeat(2.5e5)}"`],
+    ['dollar signs', `x: ${'$'.repeat(2e6)}{A}`],
     ['spaces in an id', `external_space_id: "${' '.repeat(4e6)}"`],
-    ['words in an id', `external_space_id: "${'a '.repeat(2e6)}"`],
-    ['blank lines', `x:${'\n'.repeat(2e5)} y`],
-    ['document markers', '---\n'.repeat(1e6)],
-    ['syntax errors', '- @\n'.repeat(8e4)],
-    ['keys', Array.from({ length: 10_000 }, (_, index) => `k${index}: v`).join('\n')],
-    ['anchors and aliases', Array.from({ length: 20_000 }, (_, index) => `- &a${index} x\n- *a${index}`).join('\n')],
-  ])('many %s take seconds at most', async (_, text) => {
-    expect(await cpuMsOf(() => expect(read(text).problems.length).toBeGreaterThan(0))).toBeLessThan(5000);
+    ['words in an id', `external_space_id: "${'a '.repeat(1e6)}"`],
+    ['blank lines', `x:${'\n'.repeat(1e5)} y`],
+    ['document markers', '---\n'.repeat(5e5)],
+    ['syntax errors', '- @\n'.repeat(5e4)],
+    ['keys', Array.from({ length: 5_000 }, (_, index) => `k${index}: v`).join('\n')],
+    ['anchors and aliases', Array.from({ length: 10_000 }, (_, index) => `- &a${index} x\n- *a${index}`).join('\n')],
+  ])('many %s take a second or two at most', async (_, text) => {
+    expect(await cpuMsOf(() => expect(read(text).problems.length).toBeGreaterThan(0))).toBeLessThan(3000);
   });
 });
