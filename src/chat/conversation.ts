@@ -4,7 +4,8 @@ import { EXIT, InterruptedError, PartnerctlError, toErrorObject, withHint } from
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 import { follow } from './follow.ts';
-import { formatNotice, type SessionRef } from './format-message.ts';
+import { formatNotice } from './format-message.ts';
+import type { SessionRef } from './session.ts';
 import type { FollowDeps, FollowEvent, Follower } from './types.ts';
 
 /** What a person enters at the prompt: a message, or a command that starts with a slash. */

@@ -164,8 +164,7 @@ class FollowLoop implements Follower {
     const { clock, http } = this.deps;
     this.scheduler.pollStarted(id, startedAt);
     this.runningPolls += 1;
-    const baseTimeoutMs = this.options.pollTimeoutMs ?? POLL_TIMEOUT_MS;
-    const pollTimeoutMs = Math.min(MAX_POLL_TIMEOUT_MS, baseTimeoutMs * 2 ** session.failures);
+    const pollTimeoutMs = Math.min(MAX_POLL_TIMEOUT_MS, POLL_TIMEOUT_MS * 2 ** session.failures);
     const limits = () => ({
       retries: 0,
       timeoutMs: Math.max(

@@ -7,13 +7,8 @@ import type { StreamEvent, TonedText } from '../output/command-result.ts';
 import { stringifyJson } from '../output/formats/stringify-json.ts';
 import type { MarkdownStyle } from '../output/markdown.ts';
 import { sanitizeLine, sanitizeText } from '../output/sanitize.ts';
+import type { SessionRef } from './session.ts';
 import type { FollowNotice } from './types.ts';
-
-/** A session of a source. */
-export interface SessionRef {
-  readonly source_id: string;
-  readonly session_id: string;
-}
 
 /** A message as JSON output shows it. */
 export function toMessageJson({ source_id, session_id }: SessionRef, message: Message) {

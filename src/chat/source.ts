@@ -35,6 +35,3 @@ export function chatDifferences(
     return [{ field, service, asked: wanted }];
   });
 }
-
-/** The hint where --source is missing. */
-export const SOURCE_HINT = 'Get one with: partnerctl chat setup <space> <agent> --query source_id';

@@ -36,8 +36,6 @@ export interface FollowOptions {
    * already existed count only in a session that starts after a given message.
    */
   readonly until?: { readonly replies: number; readonly settleMs?: number | undefined } | undefined;
-  /** Time limit of one poll in milliseconds; grows while polls fail. */
-  readonly pollTimeoutMs?: number | undefined;
   /** Whether to expect a reply right away, because a message was just sent. */
   readonly expectsReply?: boolean | undefined;
   /** Whether the message to start after was just registered, so that the history may not know it yet. */

@@ -4,7 +4,8 @@ import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
-import { type SessionRef, writeNotice } from './format-message.ts';
+import { writeNotice } from './format-message.ts';
+import type { SessionRef } from './session.ts';
 
 const DEFAULT_WAIT_MS = 120_000;
 const MAX_REPLIES = 1_000;
@@ -75,9 +76,7 @@ function describeShortfall(received: number, { count, settle }: ReplyCriteria): 
     return `${replies} came, but the session was not quiet for ${settle.typed} in time.`;
   }
   if (!Number.isFinite(count) || count === 1) return 'No reply came in time.';
-  if (received === 0) return `None of the ${count} replies came in time.`;
-  const missing = count - received;
-  return `Only ${received} of ${count} replies came in time; ${missing} ${missing === 1 ? 'is' : 'are'} missing.`;
+  return `${received} of ${count} replies came in time.`;
 }
 
 /** The error to report if not all replies came: it names the command that waits for the rest. */

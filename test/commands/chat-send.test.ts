@@ -56,10 +56,8 @@ describe('chat send', () => {
 
   test.each([
     ['several lines', 'a\r\nb\n\n c \n'],
-    ['emoji and more', '👩‍👩‍👧‍👦 株式会社 e\u0301 \u202e \u0000 \ufeff'],
-    ['a byte order mark', '\ufeffbegins'],
-    ['quotes and backslashes', '"\'\\ $HOME `id`'],
-    ['what looks like a number', '0012'],
+    ['emoji, controls, and quotes', '👩‍👩‍👧‍👦 株式会社 e\u0301 \u202e \u0000 \ufeff "\'\\ $HOME `id`'],
+    ['a byte order mark', '\ufeff0012'],
     ['a megabyte', 'ä\n'.repeat(349_525)],
   ])('sends %s byte for byte, from a file and from standard input', async (_, text) => {
     const { env, to, chat } = await talking();
@@ -283,7 +281,7 @@ describe('chat send --wait', () => {
     const { it, to, chat } = await talking();
     const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
     const ran = await runUntilPolled(it, [...to, 'x', '--replies', '2'], { before });
-    expect(ran).toMatchObject({ code: 11, stdout: 'You said: x\n', stderr: expect.stringContaining('Only 1') });
+    expect(ran).toMatchObject({ code: 11, stdout: 'You said: x\n', stderr: expect.stringContaining('1 of 2') });
   });
 
   test('reports how many replies are missing, with a command that waits for those', async () => {
@@ -294,7 +292,7 @@ describe('chat send --wait', () => {
     expect(ran.code).toBe(11);
     const one = (await chat.history()).find(({ text }) => text === 'one');
     expect(ran.error()).toMatchObject({
-      message: 'Only 1 of 4 replies came in time; 3 are missing.',
+      message: '1 of 4 replies came in time.',
       details: { replies: 1, missing: 3, last_message_id: one?.message_id },
     });
     const words = commandIn(ran.error().hint);

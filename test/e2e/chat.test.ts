@@ -27,15 +27,6 @@ test('a message is sent, and only its reply is printed', async () => {
   expect(ran).toMatchObject({ exitCode: 0, stdout: '<You said: Hi!>\n', stderr: '' });
 });
 
-test('a message from standard input keeps every byte', async () => {
-  const chats = await startConversations(await service(), 1);
-  const { it, chat } = chats;
-  const text = `${'line\r\n'.repeat(1000)}é👍\n`;
-  const words = ['chat', 'send', '--source', chat.source_id, '--session', 's1', '-'];
-  expect((await start(words, { env: it.env, input: text })).exitCode).toBe(0);
-  expect((await chat.history())[0]?.text).toBe(text);
-});
-
 test('a tail shows new messages, reports an outage and its end, and exits 0 on Ctrl-C', async () => {
   const chats = await startConversations(await service(), 1);
   const { it, tailArgs: words } = chats;

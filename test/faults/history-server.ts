@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { onTestFinished, vi } from 'vitest';
 import { follow } from '../../src/chat/follow.ts';
 import type { FollowDeps, FollowEvent, FollowOptions, FollowStart } from '../../src/chat/types.ts';
 import type { Clock } from '../../src/clock.ts';
@@ -97,6 +98,22 @@ export function followDeps(baseUrl: string, clock: Clock = fastClock()): FollowD
   const control = new AbortController();
   const { http } = client(baseUrl, { clock });
   return { http, clock, random: Math.random, interrupt: control.signal, stop: () => control.abort() };
+}
+
+/** A fast clock that a test can also move ahead while a response is awaited, so that the time limit of a request ends it. */
+export function expiringClock(): Clock & { pass(ms: number): void } {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { now, sleep } = fastClock();
+  let ahead = 0;
+  return {
+    now: () => now() + ahead,
+    sleep,
+    pass: (ms) => {
+      ahead += ms;
+      vi.advanceTimersByTime(ms);
+    },
+  };
 }
 
 /** Summarizes events: `+id` for a message, otherwise the kind. `caught-up` is left out. */

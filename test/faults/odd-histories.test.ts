@@ -265,20 +265,6 @@ it.each([
   await expect(until(events, ({ kind }) => kind === 'caught-up' || kind === 'end')).rejects.toThrow(ShapeError);
 });
 
-describe('a session that the service does not know', () => {
-  it('is reported once, with and without following', async () => {
-    const server = await historyServer();
-    server.behave(({ json }) => json(404, { detail: 'Not found.' }));
-    expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['unknown-session', 'end:caught-up']);
-    const { events } = follow(
-      followDeps(server.baseUrl),
-      followOptions({ from: 'last', count: 2 }, { timeoutMs: 9_000 }),
-    );
-    expect(summarize(await until(events, isEnd))).toEqual(['unknown-session', 'end:timeout']);
-    expect(server.requests.length).toBeGreaterThan(3);
-  });
-});
-
 it.each([
   ['links', 2],
   ['links', 3],

@@ -2,30 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { NewMessage } from '../../api/chat.ts';
 import { resendCommand } from '../../chat/send-message.ts';
-import { SOURCE_HINT } from '../../chat/source.ts';
+import { parseSession, SESSION_FLAG, type SessionRef, SOURCE_FLAG } from '../../chat/session.ts';
 import { command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 
-interface Input {
-  readonly source_id: string;
-  readonly session_id: string;
-}
-
-export default command<Input>({
+export default command<SessionRef>({
   description:
     'Opens a conversation with an agent: type messages at a prompt, and see new ones above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
-  flags: [
-    { usage: '--source <source_id>', description: "the agent's API chat source; get it with `chat setup`" },
-    { usage: '--session <session_id>', description: 'the conversation: an id of your choice' },
-  ],
+  flags: [SOURCE_FLAG, SESSION_FLAG],
   examples: [
     {
       line: 'partnerctl chat open --source src_123 --session ticket-42',
       does: 'continue a conversation, or start one',
     },
   ],
-  parse: (args) => ({ source_id: args.required('source', SOURCE_HINT), session_id: args.required('session') }),
+  parse: parseSession,
   async run(context, session) {
     const { source_id, session_id } = session;
     if (!context.isInteractive) {

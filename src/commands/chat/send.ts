@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
 import { resendCommand, sendMessage } from '../../chat/send-message.ts';
-import { SOURCE_HINT } from '../../chat/source.ts';
+import { parseSession, SESSION_FLAG, type SessionRef, SOURCE_FLAG } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
-interface Input {
-  readonly source_id: string;
-  readonly session_id: string;
+interface Input extends SessionRef {
   readonly external_message_id: string | undefined;
   readonly text: TextSource;
   /** Undefined to wait for nothing. */
@@ -64,8 +62,8 @@ export default command<Input>({
     },
   ],
   flags: [
-    { usage: '--source <source_id>', description: "the agent's API chat source" },
-    { usage: '--session <session_id>', description: 'the conversation: an id of your choice' },
+    SOURCE_FLAG,
+    SESSION_FLAG,
     { usage: '--file <path>', description: 'read the message from a file' },
     {
       usage: '--external-id <id>',
@@ -89,8 +87,7 @@ export default command<Input>({
     }
     const criteria = parseReplyCriteria(args);
     return {
-      source_id: args.required('source', SOURCE_HINT),
-      session_id: args.required('session'),
+      ...parseSession(args),
       external_message_id,
       text: parseText(args),
       criteria: args.isSet('wait') || criteria.isExplicit ? criteria : undefined,

@@ -1,4 +1,4 @@
-import { SOURCE_HINT } from '../../chat/source.ts';
+import { parseSource, SOURCE_FLAG } from '../../chat/session.ts';
 import type { TailOptions } from '../../chat/tail.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
@@ -40,7 +40,7 @@ export default command<TailOptions>({
   description:
     'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It survives failures of the service and the network.',
   flags: [
-    { usage: '--source <source_id>', description: "the agent's API chat source" },
+    SOURCE_FLAG,
     { usage: '--session <session_id>', description: 'the conversation; may be repeated', repeatable: true },
     { usage: '--after <message_id>', description: 'start after this message' },
     { usage: '--tail <n>', description: 'start with the last n messages', default: String(DEFAULT_TAIL) },
@@ -65,7 +65,7 @@ export default command<TailOptions>({
     const untilReply = args.isSet('until-reply');
     if (untilReply && !args.isSet('follow')) throw new UsageError('--until-reply and --no-follow cannot be combined.');
     return {
-      source_id: args.required('source', SOURCE_HINT),
+      source_id: parseSource(args),
       sessions,
       start: parseStart(args, sessions),
       follow: args.isSet('follow'),

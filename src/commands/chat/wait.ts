@@ -1,12 +1,10 @@
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
-import { SOURCE_HINT } from '../../chat/source.ts';
+import { parseSession, SESSION_FLAG, type SessionRef, SOURCE_FLAG } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { command } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
 
-interface Input {
-  readonly source_id: string;
-  readonly session_id: string;
+interface Input extends SessionRef {
   readonly after_message_id: string;
   readonly criteria: ReplyCriteria;
 }
@@ -15,8 +13,8 @@ export default command<Input>({
   description:
     'Waits for the reply to a message sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
   flags: [
-    { usage: '--source <source_id>', description: "the agent's API chat source" },
-    { usage: '--session <session_id>', description: 'the conversation' },
+    SOURCE_FLAG,
+    SESSION_FLAG,
     { usage: '--after <message_id>', description: 'the message after which replies count' },
     ...REPLY_FLAGS,
   ],
@@ -31,8 +29,7 @@ export default command<Input>({
     },
   ],
   parse: (args) => ({
-    source_id: args.required('source', SOURCE_HINT),
-    session_id: args.required('session'),
+    ...parseSession(args),
     after_message_id: args.required('after'),
     criteria: parseReplyCriteria(args),
   }),
