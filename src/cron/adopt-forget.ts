@@ -11,7 +11,7 @@ import { randomRecordId } from '../state/record.ts';
 import { type CronJob, cronKey } from './job.ts';
 import { AgentFinder } from './job-input.ts';
 import { findListedJob, isListUnavailable } from './job-list.ts';
-import { type JobSnapshot, listedSnapshot, type RecordedJob } from './job-records.ts';
+import { adoptedSnapshot, type JobSnapshot, type RecordedJob } from './job-records.ts';
 import { type SelectedJob, type Selection, selectByKey, unknownKeyError } from './job-selection.ts';
 import { openJobLedger } from './ledger.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
@@ -86,16 +86,6 @@ async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key:
   });
 }
 
-/** The content to record: from the service, or else from the record of the job or its reservation. */
-function contentToRecord(job: JobSnapshot, cronJobId: string, listed: ListedJob | undefined, selected: SelectedJob) {
-  const { objects, open } = selected.history;
-  const remote = listed && listedSnapshot(job.origin, job, listed);
-  const recorded = objects.find(({ remoteId }) => remoteId === cronJobId) ?? open[0]?.reservation;
-  const content = (remote?.content_hash ? remote : (recorded?.snapshot ?? remote)) ?? job;
-  const { schedule, instructions_hash, content_hash } = content;
-  return { ...job, schedule, instructions_hash, content_hash };
-}
-
 async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
   const records = await ledger.readAll();
   if (!('key' in selector)) {
@@ -125,12 +115,12 @@ export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: Job
   }
   await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
   await refuseIfChanged(deps, selected);
-  const job = { origin, agent_id, name, schedule: null, instructions_hash: null, content_hash: null };
+  const recorded = history.objects.find(({ remoteId }) => remoteId === cronJobId) ?? history.open[0]?.reservation;
   const adopted: RecordedJob = {
     kind: 'adopted',
     ...newRecord(deps),
     key,
-    snapshot: contentToRecord(job, cronJobId, listed, selected),
+    snapshot: adoptedSnapshot({ origin, agent_id, name }, listed, recorded?.snapshot),
     reservation: history.open[0]?.reservation.id ?? null,
     remoteId: cronJobId,
   };

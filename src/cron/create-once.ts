@@ -160,7 +160,7 @@ async function outcomeFromList(request: Request, same: readonly ListedJob[]): Pr
       id: deps.newId(),
       at: new Date(deps.clock.now()).toISOString(),
       key,
-      snapshot: listedSnapshot(deps.origin, job, listed),
+      snapshot: listedSnapshot(request.snapshot, listed),
       reservation: null,
       remoteId: listed.cron_job_id,
     });

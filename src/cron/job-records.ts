@@ -60,12 +60,11 @@ export function toJobSnapshot(origin: string, job: CronJob): JobSnapshot {
   return { origin, agent_id, name, schedule, ...hashes };
 }
 
+/** What identifies a job. */
+export type JobIdentity = Pick<JobSnapshot, 'origin' | 'agent_id' | 'name'>;
+
 /** The snapshot of a listed job; null for what the service does not return. */
-export function listedSnapshot(
-  origin: string,
-  { agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>,
-  listed: ListedJob,
-): JobSnapshot {
+export function listedSnapshot({ origin, agent_id, name }: JobIdentity, listed: ListedJob): JobSnapshot {
   const { schedule = null, instructions } = listed;
   return {
     origin,
@@ -75,6 +74,21 @@ export function listedSnapshot(
     instructions_hash: instructions === undefined ? null : instructionsHash(instructions),
     content_hash: schedule && instructions !== undefined ? contentHash({ schedule, instructions }) : null,
   };
+}
+
+/**
+ * The snapshot to record of an adopted job: as the service lists it or, if the list leaves out a part of its content, as it
+ * is recorded already.
+ */
+export function adoptedSnapshot(
+  { origin, agent_id, name }: JobIdentity,
+  listed: ListedJob | undefined,
+  recorded: JobSnapshot | undefined,
+): JobSnapshot {
+  const remote = listed && listedSnapshot({ origin, agent_id, name }, listed);
+  const content = remote?.content_hash ? remote : (recorded ?? remote);
+  const { schedule = null, instructions_hash = null, content_hash = null } = content ?? {};
+  return { origin, agent_id, name, schedule, instructions_hash, content_hash };
 }
 
 /** Whether two jobs have different instructions or schedules. Missing parts count as equal. */

@@ -3,6 +3,7 @@ import { keyHistories, type OpenReservation } from '../state/once-records.ts';
 import { lastSentBy } from './create-once.ts';
 import type { FoundJobs } from './job-list.ts';
 import {
+  adoptedSnapshot,
   hasOtherContent,
   type JobRecord,
   type JobReservation,
@@ -75,7 +76,7 @@ function newlyListed(job: OpenJob, found: FoundJobs) {
 /** Whether a listed job may be the one posted for a reservation. Missing fields count as equal. */
 function mayBelongTo(listed: ListedJob, { snapshot }: JobReservation): boolean {
   if (matchIdentity(listed, snapshot.agent_id, snapshot.name) === 'no') return false;
-  return !hasOtherContent(snapshot, listedSnapshot(snapshot.origin, snapshot, listed));
+  return !hasOtherContent(snapshot, listedSnapshot(snapshot, listed));
 }
 
 /** Whether a listed job without agent or name certainly belongs to this reservation. */
@@ -96,13 +97,6 @@ function findOnlyMatch(job: OpenJob, { same, maybe }: ReturnType<typeof newlyLis
   if (!only || others.length > 0) return undefined;
   if (!mayBelongTo(only, job.reservation) || mayBelongToEarlier(only, job)) return undefined;
   return same.length === 1 || certainlyBelongsTo(only, job) ? only : undefined;
-}
-
-/** The content to record: what the service returns or, if that is incomplete, what was posted. */
-function contentToRecord({ snapshot }: JobReservation, listed: ListedJob): JobSnapshot {
-  const remote = listedSnapshot(snapshot.origin, snapshot, listed);
-  const { schedule, instructions_hash, content_hash } = remote.content_hash === null ? snapshot : remote;
-  return { ...remote, schedule, instructions_hash, content_hash };
 }
 
 /**
@@ -126,7 +120,7 @@ export async function reconcileOnce(
   const listed = newlyListed(job, found);
   const match = findOnlyMatch(job, listed);
   if (match) {
-    const snapshot = contentToRecord(reservation, match);
+    const snapshot = adoptedSnapshot(reservation.snapshot, match, reservation.snapshot);
     const { cron_job_id } = match;
     await ledger.append({ kind: 'adopted', ...head, snapshot, reservation: reservation.id, remoteId: cron_job_id });
     return { ...unsettled, status: 'adopted', cron_job_id };
