@@ -1,57 +1,20 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { PROGRAM, start, startFile } from '../e2e/program.ts';
 import { type CreatedJob, type Cron, createCronAgent, readJobLog } from '../helpers/cron.ts';
-import { tempDirectory } from '../helpers/run.ts';
+import {
+  CALL_WAYS,
+  canTrace,
+  describeWay,
+  type KilledRun,
+  killEverywhere,
+  type PrepareRun,
+  WIRE_WAYS,
+} from '../helpers/kill.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
 
-/*
- * `cron create`, killed with SIGKILL at every system call that reads, writes, syncs, opens or connects, one run for each.
- * strace counts the calls of each thread for itself, and the first thread that comes to its N-th one ends the process. So
- * there are three ways through a command: all threads; the main one alone, which does the network; and, by their path, the
- * calls on the state file, which another thread does.
- */
-
-const AT_ONCE = 2;
-
-const UNUSED = ['pwrite64', 'sendmsg', 'sendto', 'fdatasync', 'readv', 'recvfrom', 'recvmsg'];
-
-function mayInject(): boolean {
-  const { signal } = spawnSync('strace', ['-o', '/dev/null', '-e', 'inject=openat:signal=KILL:when=1', 'true']);
-  return signal === 'SIGKILL';
-}
-
-/** How far a killed command had come: what the state file says, and whether the service has the job. */
-type Stage = 'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded';
-
-interface Way {
-  /** One call, or several, each of which is counted for itself. */
-  readonly call: string;
-  /** Which of them: `file` those on the state file, `main` those of the main thread. */
-  readonly of: 'any' | 'file' | 'main';
-}
-
-const WAYS: readonly Way[] = [
-  ...['openat', 'read', 'write', 'fsync'].map((call) => ({ call, of: 'file' }) as const),
-  ...['openat', 'write', 'writev', 'connect'].map((call) => ({ call, of: 'main' }) as const),
-  ...['write', 'writev', 'fsync', 'openat', 'connect', 'read', 'pread64'].map((call) => ({ call, of: 'any' }) as const),
-  // Node does without these so far.
-  { call: UNUSED.join(), of: 'any' },
-];
-
-/**
- * The runs that have to survive before a way is at its end: how often a thread wakes another one is not the same in each
- * run, so there a single survivor may have been lucky.
- */
-function survivorsOf({ call, of }: Way): number {
-  return of === 'any' && (call === 'read' || call === 'write') ? 4 : 1;
-}
-
-function choiceOf({ of }: Way, path: string): readonly string[] {
-  return { any: ['-f'], file: ['-f', '-P', path], main: [] }[of];
-}
+const WAYS = [...WIRE_WAYS, ...(canTrace() ? CALL_WAYS : [])].map((way) => [describeWay(way), way] as const);
 
 interface Place {
   readonly it: Service;
@@ -59,104 +22,132 @@ interface Place {
   readonly directory: string;
 }
 
-/** What a run said: the job on its stdout, or the key and id in its error. */
-function saidBy(stdout: string): CreatedJob | undefined {
-  return stdout.endsWith('}\n') ? JSON.parse(stdout) : undefined;
+/** The job in the output of a run, if it got that far. */
+function jobIn(stdout: string): CreatedJob | undefined {
+  return stdout.startsWith('{') && stdout.endsWith('}\n') ? JSON.parse(stdout) : undefined;
 }
 
-function expectTrue(said: CreatedJob | undefined, ids: readonly string[]): void {
-  if (said && ['created', 'exists', 'adopted'].includes(said.status)) expect(ids).toEqual([said.cron_job_id]);
+function expectTrue(job: CreatedJob | undefined, ids: readonly string[]): void {
+  if (job && ['created', 'exists', 'adopted'].includes(job.status)) expect(ids).toEqual([job.cron_job_id]);
 }
 
-async function stageOf({ cron }: Place, name: string, path: string): Promise<Stage> {
-  const { records, ids } = await readJobLog(path);
-  if (ids.length > 0) return 'made and recorded';
-  if (records.length === 0) return 'nothing yet';
-  return (await cron.idsOf(name)).length === 0 ? 'reserved' : 'reserved, and made';
-}
+const RECONCILE = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];
 
-/** Goes on as a person would after the kill, until the job is there. */
-async function recover({ it, cron }: Place, name: string, path: string): Promise<void> {
-  const run = async (words: readonly string[], codes: readonly number[]): Promise<number> => {
-    const ran = await start([...words, '--state', path], { env: it.env });
-    expect(codes, ran.stderr).toContain(ran.exitCode);
-    const there = await cron.idsOf(name);
-    expect(there.length).toBeLessThanOrEqual(1);
-    if (ran.stdout.startsWith('{')) expectTrue(saidBy(ran.stdout), there);
-    return ran.exitCode ?? -1;
+/** Creates the job of a killed run as a person would, whatever the run left. @returns the duplicates of the job */
+async function settle(cron: Cron, env: Record<string, string>, name: string, path: string): Promise<number> {
+  const next = async (args: readonly string[], codes: readonly number[]): Promise<number> => {
+    const ran = await run([...args, '--state', path], { env });
+    expect(codes, ran.stderr).toContain(ran.code);
+    expectTrue(jobIn(ran.stdout), await cron.idsOf(name));
+    return ran.code;
   };
-  const code = await run(cron.create(name), [0, 5, 9]);
-  if (code === 9) {
-    await run(['cron', 'reconcile', '--assume-not-created', '--grace', '1ms'], [0]);
-    await run(cron.create(name, '--ensure'), [0]);
+  if ((await next(cron.create(name), [0, 5, 9])) === 9) {
+    await next(RECONCILE, [0]);
+    await next(cron.create(name, '--ensure'), [0]);
   }
-}
-
-/** @returns how far the command had come when it was killed; undefined where it survived */
-async function killAt(place: Place, way: Way, nth: number): Promise<Stage | undefined> {
-  const { it, cron, directory } = place;
-  const { call } = way;
-  const name = `${call}-${nth}`;
-  const path = join(directory, `${name}.jsonl`);
-  const injected = ['-qq', '-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:signal=KILL:when=${nth}`];
-  const words = [process.execPath, PROGRAM, ...cron.create(name), '--state', path];
-  const killed = await startFile('strace', [...choiceOf(way, path), ...injected, ...words], {
-    env: { ...it.env, UV_THREADPOOL_SIZE: '1' },
-  });
-  const survived = killed.exitCode === 0;
-  expect({ survived, signal: killed.signal }).toEqual({ survived, signal: survived ? undefined : 'SIGKILL' });
-  const stage = await stageOf(place, name, path);
-  expectTrue(saidBy(killed.stdout), await cron.idsOf(name));
-  if (killed.stdout !== '') expect(stage).toBe('made and recorded');
-  await recover(place, name, path);
   const ids = await cron.idsOf(name);
-  expect(ids).toHaveLength(1);
+  expect(ids.length).toBeGreaterThan(0);
   const log = await readJobLog(path);
   expect(new Set(log.ids)).toEqual(new Set(ids));
   expect(log.damage.filter((why) => !why.startsWith('not a whole record'))).toEqual([]);
-  expect(existsSync(path) && readFileSync(path).length).toBeGreaterThan(0);
   for (const id of ids) await cron.remove(id);
-  return survived ? undefined : stage;
+  return ids.length - 1;
 }
 
-/** Kills it at the first call, the second, and so on, until it survives. @returns how often in which stage */
-async function killEverywhere(place: Place, way: Way): Promise<Map<Stage, number>> {
-  const stages = new Map<Stage, number>();
-  let nth = 0;
-  let survivors = 0;
-  const lane = async (): Promise<void> => {
-    while (survivors < survivorsOf(way)) {
-      nth += 1;
-      const stage = await killAt(place, way, nth);
-      if (stage === undefined) survivors += 1;
-      else stages.set(stage, (stages.get(stage) ?? 0) + 1);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
-  return stages;
-}
-
-const all = new Map<Stage, number>();
-
-describe.skipIf(!mayInject())('kill -9 at every system call of cron create (needs strace, and leave to trace)', () => {
-  test.each(WAYS)(
-    '$call, $of',
-    async (way) => {
-      const it = await service();
-      const stages = await killEverywhere({ it, cron: await createCronAgent(it), directory: tempDirectory() }, way);
-      const points = [...stages.values()].reduce((sum, count) => sum + count, 0);
+/** Counts the stages of all ways, so that none that a command has is missing. */
+function stageCounter<Stage extends string>() {
+  const all = new Map<Stage, number>();
+  return {
+    add: (stages: ReadonlyMap<Stage, number>) => {
       for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
-      process.stdout.write(
-        `killed ${points} times at ${way.call} (${way.of}): ${JSON.stringify(Object.fromEntries(stages))}\n`,
-      );
     },
-    300_000,
+    expectEach(...stages: readonly Stage[]) {
+      for (const stage of stages) expect(all.get(stage), stage).toBeGreaterThan(1);
+    },
+  };
+}
+
+/** Runs one thing at a time: a fault is for the whole service. */
+function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (act) => {
+    const mine = last.then(act);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}
+
+async function place(): Promise<Place> {
+  const it = await service();
+  return { it, cron: await createCronAgent(it), directory: tempDirectory() };
+}
+
+describe('kill -9 of cron create', () => {
+  const stages = stageCounter<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'>();
+
+  test.each(WAYS)('at each %s', async (_, way) => {
+    const { it, cron, directory } = await place();
+    const prepare: PrepareRun<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'> = async (
+      name,
+      baseUrl,
+    ) => {
+      const path = join(directory, `${name}.jsonl`);
+      const env = { ...it.env, PARTNER_BASE_URL: baseUrl };
+      const stageOf = async ({ stdout }: KilledRun) => {
+        const { records, ids } = await readJobLog(path);
+        const made = await cron.idsOf(name);
+        expectTrue(jobIn(stdout), made);
+        if (stdout !== '') expect(ids).toHaveLength(1);
+        if (ids.length > 0) return 'made and recorded';
+        if (records.length === 0) return 'nothing yet';
+        return made.length === 0 ? 'reserved' : 'reserved, and made';
+      };
+      const args = [...cron.create(name), '--state', path];
+      return { args, env, path, stageOf, finish: () => settle(cron, env, name, path) };
+    };
+    stages.add(
+      (await killEverywhere({ name: 'cron create', baseUrl: it.env.PARTNER_BASE_URL ?? '', prepare }, way)).stages,
+    );
+  });
+
+  test('comes in every stage that a creation has', () => {
+    stages.expectEach('nothing yet', 'reserved', 'reserved, and made', 'made and recorded');
+  });
+});
+
+describe('kill -9 of cron reconcile', () => {
+  const stages = stageCounter<'open' | 'adopted' | 'released'>();
+
+  test.each(WAYS.flatMap(([at, way]) => [true, false].map((made) => [at, made ? 'made' : 'lost', way, made] as const)))(
+    'at each %s, of a job that was %s',
+    async (_, what, way, made) => {
+      const { it, cron, directory } = await place();
+      const alone = createTurns();
+      const prepare: PrepareRun<'open' | 'adopted' | 'released'> = async (label, baseUrl) => {
+        const name = `${what}-${label}`;
+        const path = join(directory, `${name}.jsonl`);
+        const env = { ...it.env, PARTNER_BASE_URL: baseUrl };
+        const lost = await alone(async () => {
+          await it.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` });
+          const ran = await run([...cron.create(name), '--state', path], { env });
+          await it.faults();
+          return ran;
+        });
+        expect(lost.code).toBe(9);
+        const stageOf = async () => {
+          const kinds = (await readJobLog(path)).records.map(({ kind }) => kind);
+          if (kinds.includes('adopted')) return 'adopted';
+          return kinds.includes('released') ? 'released' : 'open';
+        };
+        const args = [...RECONCILE, '--state', path];
+        return { args, env, path, stageOf, finish: () => alone(() => settle(cron, env, name, path)) };
+      };
+      const target = { name: `cron reconcile, job ${what}`, baseUrl: it.env.PARTNER_BASE_URL ?? '', prepare };
+      stages.add((await killEverywhere(target, way)).stages);
+    },
   );
 
-  test('in every stage that a creation has', () => {
-    process.stdout.write(`killed in all: ${JSON.stringify(Object.fromEntries(all))}\n`);
-    for (const stage of ['nothing yet', 'reserved', 'reserved, and made', 'made and recorded'] as const) {
-      expect(all.get(stage), stage).toBeGreaterThan(1);
-    }
+  test('comes in every stage that a reconciliation has', () => {
+    stages.expectEach('open', 'adopted', 'released');
   });
 });
