@@ -8,6 +8,7 @@ import { classifyFailure, createIncompleteError, createOutageError, OutageTracke
 import { PollScheduler } from './poll-scheduler.ts';
 import type { EndReason, FollowDeps, FollowEvent, Follower, FollowOptions } from './types.ts';
 
+/** Time limit of a poll. It doubles with every poll that reaches it, up to the maximum. */
 const POLL_TIMEOUT_MS = 15_000;
 const MAX_POLL_TIMEOUT_MS = 60_000;
 const MAX_CONCURRENT_POLLS = 6;
@@ -137,6 +138,12 @@ class FollowLoop implements Follower {
     return since === undefined ? Number.POSITIVE_INFINITY : since + this.maxOutageMs;
   }
 
+  /** How long a poll that starts now may take, in milliseconds: an outage may begin with it. */
+  private remainingMs(): number {
+    const now = this.deps.clock.now();
+    return Math.min(this.endCondition.endsAt - now, this.outageEndsAt() - now, this.maxOutageMs);
+  }
+
   /** Starts the polls that are due, and waits until one has finished or another is due. */
   private async pollAndWait(): Promise<void> {
     const now = this.deps.clock.now();
@@ -164,13 +171,10 @@ class FollowLoop implements Follower {
     const { clock, http } = this.deps;
     this.scheduler.pollStarted(id, startedAt);
     this.runningPolls += 1;
-    const pollTimeoutMs = Math.min(MAX_POLL_TIMEOUT_MS, POLL_TIMEOUT_MS * 2 ** session.failures);
+    const pollTimeoutMs = Math.min(MAX_POLL_TIMEOUT_MS, POLL_TIMEOUT_MS * 2 ** session.stalls);
     const limits = () => ({
       retries: 0,
-      timeoutMs: Math.max(
-        1,
-        Math.min(pollTimeoutMs, this.endCondition.endsAt - clock.now(), this.outageEndsAt() - clock.now()),
-      ),
+      timeoutMs: Math.max(1, Math.min(pollTimeoutMs, this.remainingMs())),
       freshConnection: session.needsFreshConnection,
       signal: this.closing.signal,
     });
@@ -254,7 +258,7 @@ class FollowLoop implements Follower {
     }
     const mayLag = error instanceof NotFoundError && now < this.lagsUntil;
     if (kind === 'permanent' || (kind === 'refused' && !session.wasRead && !mayLag)) throw error;
-    session.fail();
+    session.fail(now - startedAt >= POLL_TIMEOUT_MS);
     this.lastError = error;
     const isRateLimited = error instanceof RateLimitError;
     this.scheduler.pollFailed(session.id, { isRateLimited, retryAt: retryTime(error) }, now);

@@ -53,8 +53,8 @@ export const EMPTY_PAGE: HistoryPage = {
 /** One followed session: its tail state, and the response that is being read page by page. */
 export class FollowedSession {
   readonly id: string;
-  /** Failed polls in a row. */
-  failures = 0;
+  /** Polls that reached their time limit since the last response. */
+  stalls = 0;
   /** Unreadable responses in a row. */
   unreadable = 0;
   /** Whether the next poll should use a new connection. */
@@ -141,7 +141,7 @@ export class FollowedSession {
    * @throws ShapeError if the service gives its messages new ids in every response, which would be read without end
    */
   accept(page: HistoryPage, now: number): Arrivals {
-    this.failures = 0;
+    this.stalls = 0;
     this.unreadable = 0;
     this.needsFreshConnection = false;
     this.repeatsCursor = false;
@@ -176,10 +176,13 @@ export class FollowedSession {
     };
   }
 
-  /** Records a failed poll. The next one starts after the last arrival or, if older pages are missing, repeats the request. */
-  fail(): void {
+  /**
+   * Records a failed poll. The next one starts after the last arrival or, if older pages are missing, repeats the request.
+   * @param isStall whether the poll reached its time limit
+   */
+  fail(isStall: boolean): void {
     this.repeatsCursor ||= this.leadsBack && this.isBetweenPages && !this.isCaughtUp;
-    this.failures += 1;
+    if (isStall) this.stalls += 1;
     this.needsFreshConnection = true;
     this.pages = undefined;
   }

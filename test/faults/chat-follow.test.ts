@@ -6,7 +6,6 @@ import { ShapeError } from '../../src/errors.ts';
 import { createGate } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';
 import {
-  expiringClock,
   followDeps,
   followOptions,
   type HistoryRequest,
@@ -14,6 +13,7 @@ import {
   isEnd,
   nextPath,
   readAll,
+  stallingClock,
   summarize,
   until,
 } from './history-server.ts';
@@ -138,10 +138,10 @@ describe('an outage', () => {
   it('ends after a poll that stalls', async () => {
     const server = await historyServer();
     server.add('s', 1);
-    const clock = expiringClock();
-    server.behave(({ json }, wellBehaved) => {
-      if (server.requests.length === 1) clock.pass(15_000);
-      else json(200, wellBehaved());
+    const clock = stallingClock();
+    server.behave((request, wellBehaved) => {
+      if (server.requests.length === 1) void clock.stall(request);
+      else request.json(200, wellBehaved());
     });
     const { events } = follow(followDeps(server.baseUrl, clock), followOptions());
     expect(summarize(await until(events, ({ kind }) => kind === 'outage-ended'))).toEqual([
@@ -150,6 +150,52 @@ describe('an outage', () => {
       'outage-ended',
     ]);
     await events.return();
+  });
+});
+
+describe('a poll that stalls', () => {
+  /** Follows a service that fails at once `failures` times, and then stalls. @returns the duration of each stall */
+  async function stalling(failures: number, stalls: number): Promise<readonly number[]> {
+    const server = await historyServer();
+    const clock = stallingClock();
+    const durations: number[] = [];
+    server.behave(async (request, wellBehaved) => {
+      if (server.requests.length <= failures) request.json(500, {});
+      else if (durations.length < stalls) {
+        durations.push(await clock.stall(request));
+        if (durations.length === stalls) server.add('s', 1);
+      } else request.json(200, wellBehaved());
+    });
+    const { events } = follow(followDeps(server.baseUrl, clock), followOptions());
+    await until(events, isMessage('s-0'));
+    await events.return();
+    return durations;
+  }
+
+  it('is given up after 15 s, and after longer if stalls repeat', async () => {
+    expect(await stalling(0, 2)).toEqual([15_000, 30_000]);
+  });
+
+  it('is given up after 15 s however many polls failed at once before', async () => {
+    expect(await stalling(5, 1)).toEqual([15_000]);
+  });
+
+  it('does not outlast --max-outage', async () => {
+    const server = await historyServer();
+    server.add('s', 1);
+    const clock = stallingClock();
+    const { events } = follow(
+      followDeps(server.baseUrl, clock),
+      followOptions({ from: 'start' }, { maxOutageMs: 5_000 }),
+    );
+    await until(events, isMessage('s-0'));
+    let lost = 0;
+    server.behave((request) => {
+      lost ||= clock.now();
+      void clock.stall(request);
+    });
+    await expect(until(events, isEnd)).rejects.toMatchObject({ exitCode: 8 });
+    expect(clock.now() - lost).toBeLessThanOrEqual(6_000);
   });
 });
 

@@ -100,8 +100,14 @@ export function followDeps(baseUrl: string, clock: Clock = fastClock()): FollowD
   return { http, clock, random: Math.random, interrupt: control.signal, stop: () => control.abort() };
 }
 
-/** A fast clock that a test can also move ahead while a response is awaited, so that the time limit of a request ends it. */
-export function expiringClock(): Clock & { pass(ms: number): void } {
+/** How long the machine may take to notice a closed connection, in turns of the event loop. */
+const TURNS = 100;
+
+/**
+ * A fast clock on which time also passes while the service does not respond, so that the time limit of a request ends it.
+ * `stall` leaves a request without a response, and resolves once the client has given up, with the milliseconds this took.
+ */
+export function stallingClock(): Clock & { stall(request: HistoryRequest): Promise<number> } {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const { now, sleep } = fastClock();
@@ -109,9 +115,15 @@ export function expiringClock(): Clock & { pass(ms: number): void } {
   return {
     now: () => now() + ahead,
     sleep,
-    pass: (ms) => {
-      ahead += ms;
-      vi.advanceTimersByTime(ms);
+    async stall({ response }) {
+      let waited = 0;
+      while (!response.destroyed) {
+        waited += 1_000;
+        ahead += 1_000;
+        vi.advanceTimersByTime(1_000);
+        for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      }
+      return waited;
     },
   };
 }
