@@ -15,6 +15,7 @@ import { addProvisioningRoutes } from './routes/provisioning.ts';
 import { addSpaceRoutes } from './routes/spaces.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
 import { commonHeaders, createId, type Service, type ServiceApp, type ServiceEnv, timestamp } from './service.ts';
+import { quote } from './validation.ts';
 
 const VALID_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -24,7 +25,28 @@ function setCommonHeaders(service: Service): MiddlewareHandler<ServiceEnv> {
     const wanted = c.req.header('x-request-id') ?? '';
     const requestId = VALID_REQUEST_ID.test(wanted) ? wanted : createId('req');
     c.set('requestId', requestId);
+    c.set('clientTimeoutMs', service.clientTimeoutMs);
     for (const [name, value] of Object.entries(commonHeaders(service, requestId))) c.header(name, value);
+    await next();
+  };
+}
+
+const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
+
+/**
+ * Rejects a request that was sent to another name than this machine's own: a web page whose name was made to resolve to a
+ * loopback address (DNS rebinding). Any port is accepted, because a tunnel may have another one.
+ */
+function requireLoopbackHost(): MiddlewareHandler<ServiceEnv> {
+  return async (c, next) => {
+    if ((c.env.incoming.headersDistinct.host?.length ?? 0) > 1) {
+      throw new Problem(400, 'bad_request', 'The request has more than one Host header.');
+    }
+    const { hostname } = new URL(c.req.url);
+    if (!LOOPBACK_NAMES.includes(hostname)) {
+      const message = `The sandbox is only at ${LOOPBACK_NAMES.join(', ')}, not at ${quote(hostname)}.`;
+      throw new Problem(421, 'misdirected_request', message);
+    }
     await next();
   };
 }
@@ -98,8 +120,8 @@ export function answerUnroutable(error: unknown): Response {
 /** The partner API (spec §4) and the admin API as one app. Paths are exact: `/spaces` is not `/spaces/`. */
 export function createApp(service: Service): ServiceApp {
   const app = new Hono<ServiceEnv>();
-  app.use(setCommonHeaders(service));
-  app.use('/v1/*', logRequest(service), injectFaults(service), addLatency(service), requireToken(service));
+  app.use(setCommonHeaders(service), requireLoopbackHost());
+  app.use('/v1/*', logRequest(service), addLatency(service), requireToken(service), injectFaults(service));
   app.use('/v1/*', waitForDisk(service));
   app.use('/_sandbox/*', requireAdminKey(service), waitForDisk(service));
   const partnerApi = [addSpaceRoutes, addProvisioningRoutes, addChatRoutes, addCronJobRoutes, addUploadRoutes];

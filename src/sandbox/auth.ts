@@ -18,6 +18,8 @@ import { hashSecret, isSecret, parseBearer } from './tokens.ts';
  *   7. 415, 413, 400, 422  the body or the query
  *   8. 403  source_not_allowed: an API chat token is for one source   (spec §5.6)
  *
+ * The faults of the plan come after 4, so that only authenticated requests use up its rules.
+ *
  * `requireToken` does 1 to 4, the router 5, `requireScope` 6, and the handlers 7 and 8.
  */
 

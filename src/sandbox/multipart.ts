@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { type FieldProblem, invalidInput, Problem } from './problem.ts';
+import { watchForPause } from './request-body.ts';
 import type { Upload } from './store/changes.ts';
 import type { StoredBytes, UploadFiles } from './store/upload-files.ts';
 
@@ -24,6 +25,8 @@ interface UploadTarget {
   readonly id: string;
   /** The largest file. */
   readonly maxBytes: number;
+  /** How long the client may pause, in milliseconds. */
+  readonly clientTimeoutMs: number;
 }
 
 function tooLarge(what: string, maxBytes: number): Problem {
@@ -89,13 +92,16 @@ class FormReceiver {
       this.#body?.destroy(new Error('The form was refused.'));
       await this.#storing?.then(() => this.#target.files.remove([this.#target.id])).catch(() => undefined);
       throw error;
+    } finally {
+      incoming.setTimeout(0);
     }
   }
 
   /** Resolves when both the form and the body are complete. */
   #parse(incoming: IncomingMessage): Promise<void> {
-    const { maxBytes } = this.#target;
+    const { maxBytes, clientTimeoutMs } = this.#target;
     return new Promise((resolve, reject) => {
+      watchForPause(incoming, clientTimeoutMs, reject);
       let received = 0;
       incoming.on('data', (chunk: Buffer) => {
         received += chunk.length;

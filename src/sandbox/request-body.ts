@@ -11,6 +11,17 @@ const MAX_JSON_BYTES = 1024 * 1024;
 const MAX_LOGGED_BYTES = 64 * 1024;
 const MAX_LOGGED_BRACKETS = 1_000;
 
+/**
+ * Watches for a client that stops sending within a body. The caller ends the watch with `incoming.setTimeout(0)`.
+ * @param onPause receives the 408 to answer with; it ends the connection
+ */
+export function watchForPause(incoming: IncomingMessage, ms: number, onPause: (problem: Problem) => void): void {
+  const message = `Nothing of the body arrived for ${ms} ms.`;
+  incoming.setTimeout(ms, () =>
+    onPause(new Problem(408, 'request_timeout', message, { headers: { Connection: 'close' } })),
+  );
+}
+
 async function readAtMost(incoming: IncomingMessage, limit: number): Promise<Buffer> {
   const tooLarge = new Problem(413, 'body_too_large', `The body is larger than ${limit} bytes.`);
   if (Number(incoming.headers['content-length'] ?? 0) > limit) throw tooLarge;
@@ -63,7 +74,9 @@ export async function readBody<Schema extends v.GenericSchema>(
   if (!isJson(incoming.headers['content-type'])) {
     throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
   }
-  const { text, value } = parseJson(await readAtMost(incoming, maxBytes));
+  const paused = new Promise<never>((_, reject) => watchForPause(incoming, c.get('clientTimeoutMs'), reject));
+  const bytes = await Promise.race([readAtMost(incoming, maxBytes), paused]).finally(() => incoming.setTimeout(0));
+  const { text, value } = parseJson(bytes);
   const entry = c.get('entry');
   if (entry && isLogged && isLoggable(text)) entry.body = value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

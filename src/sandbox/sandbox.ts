@@ -34,6 +34,11 @@ export interface SandboxOptions {
   readonly now?: () => number;
   /** From 0 up to 1; `Math.random` by default. */
   readonly random?: () => number;
+  /**
+   * How long a client may take for the head of a request, or pause within its body, before it is disconnected. In
+   * milliseconds; a minute by default.
+   */
+  readonly clientTimeoutMs?: number;
   /** Wakes the service when something is due by `now`; the machine's timers by default. */
   readonly setTimer?: SetTimer;
 }
@@ -75,7 +80,8 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
 }
 
 /** What a service is made of. */
-interface ServiceParts extends Required<Pick<SandboxOptions, 'adminKey' | 'now' | 'random' | 'setTimer'>> {
+interface ServiceParts
+  extends Required<Pick<SandboxOptions, 'adminKey' | 'now' | 'random' | 'setTimer' | 'clientTimeoutMs'>> {
   readonly store: Store;
   readonly faults: FaultInjector;
   readonly origin: string;
@@ -108,6 +114,7 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = '127.0.0.1', port = 0, dataDir, now = Date.now, random = Math.random } = options;
+  const { clientTimeoutMs = 60_000, setTimer = setProcessTimer } = options;
   if (!LOOPBACK.includes(host))
     throw new Error(`The sandbox listens on ${LOOPBACK.join(' or ')} only, not on ${host}.`);
   const faults = new FaultInjector(
@@ -117,8 +124,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const script = options.script && parseOrThrow('script', scriptSchema, options.script);
 
   const store = dataDir === undefined ? createMemoryStore() : await openStore(dataDir);
-  // A large upload may take longer than Node's default of five minutes.
-  const server = createServer({ requestTimeout: 0 });
+  const server = createServer({
+    // A large upload may take longer than Node's default of five minutes; `readBody` and `receiveForm` limit its pauses.
+    requestTimeout: 0,
+    // Without a value of its own it would be that of `requestTimeout`: unlimited.
+    headersTimeout: clientTimeoutMs,
+    connectionsCheckingInterval: Math.min(clientTimeoutMs, 5_000),
+  });
   const closing = new AbortController();
   // Every delayed request listens to the signal; Node warns of a leak above ten.
   setMaxListeners(0, closing.signal);
@@ -126,8 +138,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const adminKey = options.adminKey ?? (dataDir === undefined ? createAdminKey() : await loadAdminKey(dataDir));
     const origin = `http://${host === '::1' ? '[::1]' : host}:${await listen(server, host, port)}`;
     if (script) store.commit({ kind: 'script', script });
-    const setTimer = options.setTimer ?? setProcessTimer;
-    const service = createService({ store, faults, origin, adminKey, now, random, setTimer, closing: closing.signal });
+    const clocks = { now, setTimer, clientTimeoutMs };
+    const service = createService({ store, faults, origin, adminKey, random, ...clocks, closing: closing.signal });
     // By default the adapter replaces the global Request and Response of the embedding process.
     const adapter = { overrideGlobalObjects: false, errorHandler: answerUnroutable };
     server.on('request', getRequestListener(createApp(service).fetch, adapter));

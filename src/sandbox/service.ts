@@ -23,6 +23,8 @@ export interface Service {
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly origin: string;
   readonly adminKeyHash: string;
+  /** How long a client may pause within a body, in milliseconds. */
+  readonly clientTimeoutMs: number;
   /** From 0 up to 1. */
   readonly random: () => number;
   /** Aborted when the sandbox closes. */
@@ -33,6 +35,7 @@ export interface ServiceEnv {
   Bindings: HttpBindings;
   Variables: {
     requestId: string;
+    clientTimeoutMs: number;
     /** The log entry of a partner request; admin requests have none. */
     entry?: LoggedRequest;
     /** Set once the caller is authenticated. */

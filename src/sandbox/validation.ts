@@ -1,6 +1,9 @@
 import * as v from 'valibot';
 import type { FieldProblem } from './problem.ts';
 
+/** More unknown keys than this are not reported. */
+const MAX_UNKNOWN_KEYS = 100;
+
 /** An object schema that reports every unknown key; `strictObject` stops at the first one. */
 export function closedObject<Entries extends v.ObjectEntries>(entries: Entries) {
   return v.pipe(
@@ -8,8 +11,8 @@ export function closedObject<Entries extends v.ObjectEntries>(entries: Entries) 
     v.rawCheck(({ dataset, addIssue }) => {
       const input: unknown = dataset.value;
       if (typeof input !== 'object' || input === null) return;
-      for (const [key, value] of Object.entries(input)) {
-        if (Object.hasOwn(entries, key)) continue;
+      const unknown = Object.entries(input).filter(([key]) => !Object.hasOwn(entries, key));
+      for (const [key, value] of unknown.slice(0, MAX_UNKNOWN_KEYS)) {
         addIssue({
           message: 'is not a known field',
           path: [{ type: 'unknown', origin: 'key', input, key, value }],

@@ -23,7 +23,7 @@ async function countSpaces({ partner }: TestSandbox): Promise<number> {
 
 /** Sends a GET on a bare connection. @returns what comes back, and how the connection ends */
 function exchange(on: TestSandbox, path: string): Promise<{ text: string; end: string }> {
-  const headers = `Host: x\r\nAuthorization: Bearer ${on.token}\r\n`;
+  const headers = `Host: localhost\r\nAuthorization: Bearer ${on.token}\r\n`;
   return openConnection(on, `GET /v1${path} HTTP/1.1\r\n${headers}\r\n`).whole;
 }
 
@@ -198,10 +198,16 @@ test('the fault "garbage" sends 200 with a body that is not JSON', async () => {
 });
 
 describe('a fault plan', () => {
-  test('applies to partner requests without a token, but never to the admin API', async () => {
-    const on = await withFaults({ kind: 'status', status: 503 });
-    expect((await on.partner('GET', SPACES, { token: 'pat_wrong' })).status).toBe(503);
-    expect((await on.admin('GET', '/settings')).status).toBe(200);
+  test('is used up only by partner requests that pass authentication, never by others or by the admin API', async () => {
+    const on = await withFaults({ kind: 'status', status: 503, times: 1 });
+    const elsewhere = await on.sandbox.createToken({ allowed_ip_cidrs: ['10.0.0.1'] });
+    expect((await on.partner('GET', SPACES, { token: 'pat_wrong' })).status).toBe(401);
+    expect((await on.partner('GET', SPACES, { token: elsewhere })).status).toBe(403);
+    await on.admin('PATCH', '/settings', { balance_usd: 0 });
+    expect((await on.partner('GET', SPACES)).status).toBe(402);
+    await on.admin('PATCH', '/settings', { balance_usd: 1 });
+    expect((await on.partner('GET', SPACES)).status).toBe(503);
+    expect((await on.partner('GET', SPACES)).status).toBe(200);
   });
 
   test('is shown and replaced on the admin API, with its seed so that a run can be repeated', async () => {

@@ -95,7 +95,7 @@ describe('JSON bodies', () => {
   });
 
   function startPost(on: TestSandbox, headers: string) {
-    const common = `Host: x\r\nAuthorization: Bearer ${on.token}\r\nContent-Type: application/json\r\n`;
+    const common = `Host: localhost\r\nAuthorization: Bearer ${on.token}\r\nContent-Type: application/json\r\n`;
     return openConnection(on, `POST /v1${PROVISION} HTTP/1.1\r\n${common}${headers}\r\n\r\n`);
   }
 

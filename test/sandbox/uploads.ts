@@ -98,7 +98,7 @@ export async function uploadedFiles(dataDir: string): Promise<string[]> {
 
 /** Sends the head of a POST and the start of its body on a bare connection. */
 export function rawPost(on: TestSandbox, path: string, headers: string, body: Uint8Array | string = ''): RawConnection {
-  const common = `Host: x\r\nAuthorization: Bearer ${on.token}\r\nContent-Type: ${MULTIPART}\r\n`;
+  const common = `Host: localhost\r\nAuthorization: Bearer ${on.token}\r\nContent-Type: ${MULTIPART}\r\n`;
   const connection = openConnection(on, `POST /v1${path} HTTP/1.1\r\n${common}${headers}\r\n\r\n`);
   connection.socket.write(body);
   return connection;

@@ -4,6 +4,9 @@ import type { CronJob } from '../store/changes.ts';
 type Schedule = CronJob['schedule'];
 type Field = keyof Schedule['data'];
 
+/** Longer than any useful field; a list is expanded entry by entry. */
+const MAX_FIELD_LENGTH = 1_000;
+
 /** The accepted syntax. croner accepts more, all of it about days of the month. */
 const FIELD_SYNTAX: Readonly<Record<Field, RegExp>> = {
   minute: /^[\d*,/-]+$/,
@@ -18,7 +21,7 @@ function createCron({ minute, hour, day_of_week }: Schedule['data'], timezone: s
 /** What is wrong with a field of a schedule; undefined when it is a valid cron field. */
 export function cronFieldProblem(field: Field, text: string): string | undefined {
   const message = `must be a cron field for ${field.replaceAll('_', ' ')}`;
-  if (!FIELD_SYNTAX[field].test(text)) return message;
+  if (text.length > MAX_FIELD_LENGTH || !FIELD_SYNTAX[field].test(text)) return message;
   try {
     createCron({ minute: '*', hour: '*', day_of_week: '*', [field]: text }, 'UTC');
     return undefined;

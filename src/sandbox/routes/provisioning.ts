@@ -27,9 +27,10 @@ function bodySchema({ store }: Service) {
       is_org_wide: v.optional(v.boolean(), false),
     }),
     agents: v.pipe(
-      v.array(agent),
+      v.array(v.unknown()),
       v.minLength(1, 'must have at least one item'),
       v.maxLength(100, 'must have at most 100 items'),
+      v.array(agent),
     ),
   });
 }

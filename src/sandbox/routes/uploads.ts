@@ -88,7 +88,8 @@ function receive(
   const { files, world } = service.store;
   const maxBytes = world.settings[limit];
   if (as === 'document' && isJson(type)) return receiveText(service, c, id, maxBytes);
-  if (isMultipart(type)) return receiveForm(incoming, { files, id, maxBytes });
+  if (isMultipart(type))
+    return receiveForm(incoming, { files, id, maxBytes, clientTimeoutMs: c.get('clientTimeoutMs') });
   const wanted = as === 'document' ? 'multipart/form-data or application/json' : 'multipart/form-data';
   throw new Problem(415, 'unsupported_media_type', `The body must be sent with Content-Type: ${wanted}.`);
 }
