@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { MiddlewareHandler } from 'hono';
-import { type Fault, type HistoryQuirk, isHistoryQuirk } from './faults.ts';
+import { type Fault, isQuirk, type Quirk } from './faults.ts';
 import { Problem, problemBody } from './problem.ts';
 import { commonHeaders, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
 
@@ -98,7 +98,9 @@ async function cutOff(c: ServiceContext, response: Response): Promise<Response> 
   return alreadySent();
 }
 
-function createErrorResponse(service: Service, c: ServiceContext, fault: Fault & { kind: 'status' }): Response {
+type ErrorStatus = Pick<Extract<Fault, { kind: 'status' }>, 'status' | 'retry_after'>;
+
+function createErrorResponse(service: Service, c: ServiceContext, fault: ErrorStatus): Response {
   const { status, retry_after } = fault;
   const problem = new Problem(status, ERROR_CODES[status] ?? 'injected_fault', `An injected fault: status ${status}.`);
   const body = JSON.stringify(problemBody(problem, c.get('requestId')));
@@ -107,11 +109,35 @@ function createErrorResponse(service: Service, c: ServiceContext, fault: Fault &
   return response;
 }
 
+/** Answers with an error when the request was received, and lets it be carried out later. */
+async function carryOutLate(
+  service: Service,
+  c: ServiceContext,
+  { status, ms }: Extract<Fault, { kind: 'late' }>,
+  next: () => Promise<void>,
+): Promise<Response> {
+  const { outgoing } = c.env;
+  const answer = async (): Promise<void> => {
+    if (outgoing.headersSent) return;
+    const response = createErrorResponse(service, c, { status });
+    sendHead(c, status, Object.fromEntries(response.headers));
+    outgoing.end(await response.text());
+  };
+  c.set('onBodyReceived', async () => {
+    await answer();
+    await sleep(ms, undefined, { signal: service.closing });
+  });
+  await next();
+  // A handler that reads no body has nothing to wait for.
+  await answer();
+  return alreadySent();
+}
+
 /** @returns what the client gets in place of the true response; undefined when it gets the true one */
 async function perform(
   service: Service,
   c: ServiceContext,
-  fault: Exclude<Fault, HistoryQuirk>,
+  fault: Exclude<Fault, Quirk | { kind: 'late' }>,
 ): Promise<Response | undefined> {
   switch (fault.kind) {
     case 'status':
@@ -132,26 +158,29 @@ async function perform(
   }
 }
 
+/** Assigned over the true response, a replacement would inherit that response's headers. */
+function replaceResponse(c: ServiceContext, replacement: Response | undefined): void {
+  if (!replacement) return;
+  c.res = undefined;
+  c.res = replacement;
+}
+
 /** Injects the faults of the service's plan into partner requests. */
 export function injectFaults(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     const fault = service.faults.next(c.req.method, c.req.path);
     if (!fault) return next();
     const entry = c.get('entry');
-    if (isHistoryQuirk(fault)) {
-      if (entry) entry.fault = fault.kind;
+    if (entry) entry.fault = fault.kind;
+    if (isQuirk(fault)) {
       c.set('quirk', fault);
       return next();
     }
+    if (fault.kind === 'late') return replaceResponse(c, await carryOutLate(service, c, fault, next));
     const stage = fault.kind === 'cut' ? 'after' : fault.stage;
     if (entry) entry.fault = `${fault.kind}/${stage}`;
     if (stage === 'before') return (await perform(service, c, fault)) ?? next();
     await next();
-    const replacement = await perform(service, c, fault);
-    if (!replacement) return;
-    // Assigned over the true response, it would inherit that response's headers.
-    c.res = undefined;
-    c.res = replacement;
-    return;
+    return replaceResponse(c, await perform(service, c, fault));
   };
 }

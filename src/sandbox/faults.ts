@@ -20,6 +20,9 @@ const common = {
 /** The endpoint that the quirks change. */
 export const HISTORY_PATH = '/integrations/api-chat/history/';
 
+/** Ten minutes at most. */
+const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000));
+
 const failingStatus = v.picklist(
   [400, 401, 402, 403, 404, 408, 409, 410, 413, 415, 422, 425, 429, 500, 501, 502, 503, 504],
   'must be an HTTP error status from 400 to 504',
@@ -61,11 +64,13 @@ const faultRuleSchema = v.variant('kind', [
     send: v.optional(v.picklist(['nothing', 'headers']), 'nothing'),
   }),
   /** The true response, `ms` milliseconds late. */
+  v.strictObject({ kind: v.literal('delay'), ...common, stage, ms: milliseconds }),
+  /** An error status as soon as the request was received, which is carried out `ms` milliseconds later. */
   v.strictObject({
-    kind: v.literal('delay'),
+    kind: v.literal('late'),
     ...common,
-    stage,
-    ms: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000)),
+    status: v.optional(failingStatus, 504),
+    ms: milliseconds,
   }),
   /** A proxy's error page. */
   v.strictObject({ kind: v.literal('html'), ...common, stage, status: v.optional(failingStatus, 502) }),
@@ -81,6 +86,8 @@ const faultRuleSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('reorder'), ...common }),
   /** A quirk of the history: the page is half full although there are more messages. */
   v.strictObject({ kind: v.literal('short_page'), ...common }),
+  /** A quirk of every list and of the history: what is younger than `ms` milliseconds is not there yet. */
+  v.strictObject({ kind: v.literal('stale'), ...common, ms: milliseconds }),
 ]);
 
 export const faultPlanSchema = v.strictObject({
@@ -100,11 +107,17 @@ export function parseFaultPlan(value: unknown): FaultPlan {
 /** One fault to inject. */
 export type Fault = v.InferOutput<typeof faultRuleSchema>;
 
-/** A fault in the content of the history; the response itself is sent as usual. */
-export type HistoryQuirk = Extract<Fault, { kind: 'repeat' | 'reorder' | 'short_page' }>;
+const HISTORY_QUIRKS = ['repeat', 'reorder', 'short_page'] as const;
 
-export function isHistoryQuirk(fault: Fault): fault is HistoryQuirk {
-  return fault.kind === 'repeat' || fault.kind === 'reorder' || fault.kind === 'short_page';
+/** A fault in the content of a list; the response itself is sent as usual. */
+export type Quirk = Extract<Fault, { kind: (typeof HISTORY_QUIRKS)[number] | 'stale' }>;
+
+function isHistoryQuirk({ kind }: Fault): boolean {
+  return HISTORY_QUIRKS.some((quirk) => quirk === kind);
+}
+
+export function isQuirk(fault: Fault): fault is Quirk {
+  return fault.kind === 'stale' || isHistoryQuirk(fault);
 }
 
 /** The mulberry32 generator: numbers from 0 up to 1 from a 32-bit seed. */
@@ -134,11 +147,12 @@ export function createRequestMatcher(on: string | undefined): RequestMatcher {
     (wantedMethod === undefined || wantedMethod === '*' || wantedMethod === method) && path.test(requestPath);
 }
 
-/** A quirk applies only to reads of the history, whatever else its `on` matches. */
+/** A quirk applies only to reads, and most quirks only to reads of the history, whatever else its `on` matches. */
 function createFaultMatcher(fault: Fault): RequestMatcher {
   const matches = createRequestMatcher(fault.on);
-  if (!isHistoryQuirk(fault)) return matches;
-  return (method, path) => method === 'GET' && path === `/v1${HISTORY_PATH}` && matches(method, path);
+  if (!isQuirk(fault)) return matches;
+  return (method, path) =>
+    method === 'GET' && (!isHistoryQuirk(fault) || path === `/v1${HISTORY_PATH}`) && matches(method, path);
 }
 
 /** Chooses the fault of each request. The same plan and the same requests give the same faults. */

@@ -39,18 +39,30 @@ export function pageSizeOf(service: Service, c: ServiceContext): number {
   return size;
 }
 
+/** Without the items that a stale list does not show yet. */
+export function withoutUnseen<Item extends { readonly created_at: string }>(
+  { scheduler }: Service,
+  c: ServiceContext,
+  items: Iterable<Item>,
+): Item[] {
+  const quirk = c.get('quirk');
+  if (quirk?.kind !== 'stale') return [...items];
+  const newest = scheduler.now() - quirk.ms;
+  return [...items].filter(({ created_at }) => Date.parse(created_at) <= newest);
+}
+
 /**
  * Answers a list request with one page. The spec (§4.7) does not define lists; this service pages by an opaque cursor and links
  * the neighboring pages by absolute URLs.
  * @param items in a stable order, with new ones at the end
  */
-export function pageOf<Item, Public>(
+export function pageOf<Item extends { readonly created_at: string }, Public>(
   service: Service,
   c: ServiceContext,
   items: Iterable<Item>,
   { toPublic, filter = {} }: PageOptions<Item, Public>,
 ): Page<Public> {
-  const all = [...items];
+  const all = withoutUnseen(service, c, items);
   const size = pageSizeOf(service, c);
   const start = parseCursor(c.req.query('cursor'));
   const urlOf = (index: number): string =>

@@ -76,6 +76,7 @@ export async function readBody<Schema extends v.GenericSchema>(
   }
   const paused = new Promise<never>((_, reject) => watchForPause(incoming, c.get('clientTimeoutMs'), reject));
   const bytes = await Promise.race([readAtMost(incoming, maxBytes), paused]).finally(() => incoming.setTimeout(0));
+  await c.get('onBodyReceived')?.();
   const { text, value } = parseJson(bytes);
   const entry = c.get('entry');
   if (entry && isLogged && isLoggable(text)) entry.body = value;

@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { AgentRunner } from './agents/agent-runner.ts';
 import type { CronRunner } from './agents/cron-runner.ts';
-import type { FaultInjector, HistoryQuirk } from './faults.ts';
+import type { FaultInjector, Quirk } from './faults.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -40,8 +40,10 @@ export interface ServiceEnv {
     entry?: LoggedRequest;
     /** Set once the caller is authenticated. */
     token: Token;
-    /** The history fault to apply to this response. */
-    quirk?: HistoryQuirk;
+    /** The fault to apply to the list in this response. */
+    quirk?: Quirk;
+    /** Set by a fault: to be called, and waited for, when the body was received. */
+    onBodyReceived?: () => Promise<void>;
   };
 }
 

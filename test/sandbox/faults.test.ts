@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createRequestMatcher, type Fault, FaultInjector } from '../../src/sandbox/faults.ts';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
+import { createChat, HISTORY, manualClock } from './chat.ts';
 import { openConnection, PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
-import { waitForLoggedRequest } from './uploads.ts';
+import { CRON_JOBS, jobBody } from './cron.ts';
+import { ATTACHMENTS, fileForm, postForm, sha256, waitForLoggedRequest } from './uploads.ts';
 
 type Rule = FaultPlan['rules'][number];
 
@@ -178,6 +180,80 @@ test('the fault "delay" sends the true response later, without a leak warning fo
   expect(responses.map(({ status }) => status).toSorted()).toEqual([...Array(11).fill(200), 201]);
   expect(performance.now() - started).toBeGreaterThanOrEqual(75);
   expect(warnings).toEqual([]);
+});
+
+describe('the fault "late"', () => {
+  test.each([
+    [{}, 504, 'gateway_timeout'],
+    [{ status: 502 }, 502, 'bad_gateway'],
+  ] as const)('with %j answers %i at once, and carries the request out later', async (more, status, code) => {
+    const on = await withFaults({ on: POST, kind: 'late', ms: 100, ...more });
+    const response = await provision(on, { 'x-request-id': 'r1' });
+    expect([response.status, response.json.error.code]).toEqual([status, code]);
+    expect(response.headers.get('x-request-id')).toBe('r1');
+    await expect.poll(() => countSpaces(on), { interval: 20 }).toBe(1);
+    expect((await loggedFaults(on))[0]).toEqual([status, 'late']);
+  });
+
+  test('does nothing before its time, and never when the sandbox closes first', async () => {
+    const on = await withFaults({ on: 'POST', kind: 'late', ms: 600_000 });
+    expect((await provision(on)).status).toBe(504);
+    expect((await postForm(on, ATTACHMENTS, fileForm('x'))).status).toBe(504);
+    expect(await countSpaces(on)).toBe(0);
+    expect((await on.admin('GET', '/uploads')).json.uploads).toEqual([]);
+    await on.sandbox.close();
+  });
+
+  test('keeps an upload whole', async () => {
+    const on = await withFaults({ on: 'POST', kind: 'late', ms: 50 });
+    const content = 'x'.repeat(300_000);
+    expect((await postForm(on, ATTACHMENTS, fileForm(content))).status).toBe(504);
+    const hashes = async () =>
+      (await on.admin('GET', '/uploads')).json.uploads.map((upload: { sha256: string }) => upload.sha256);
+    await expect.poll(hashes, { interval: 20 }).toEqual([sha256(content)]);
+  });
+
+  test('hides the refusal of a request that is invalid or unknown', async () => {
+    const on = await withFaults({ kind: 'late', ms: 1, times: 3 });
+    expect((await on.partner('POST', PROVISION, { body: {} })).status).toBe(504);
+    expect((await on.partner('POST', '/nothing/', { body: {} })).status).toBe(504);
+    expect((await on.partner('GET', SPACES)).status).toBe(504);
+    expect(await countSpaces(on)).toBe(0);
+  });
+});
+
+describe('the fault "stale"', () => {
+  test('leaves out of lists and of the history what is younger than `ms`', async () => {
+    const clock = manualClock();
+    const on = await startTestSandbox({ ...clock, faults: { rules: [{ kind: 'stale', ms: 1_000 }] } });
+    const chat = await createChat(on);
+    await on.partner('POST', CRON_JOBS, { body: jobBody(chat.agent_id) });
+    await postForm(on, ATTACHMENTS, fileForm('x'));
+    await chat.send('Hello');
+    const agents = `${SPACES}${chat.space_id}/agents/`;
+    const history = `${HISTORY}?source_id=${chat.source_id}&session_id=s1`;
+    const lengths = () =>
+      Promise.all(
+        [SPACES, agents, CRON_JOBS, ATTACHMENTS, history].map(
+          async (path) => (await on.partner('GET', path)).json.results.length,
+        ),
+      );
+    clock.advance(49);
+    expect(await lengths()).toEqual([0, 0, 0, 0, 0]);
+    expect((await on.partner('GET', SPACES)).json.count).toBe(0);
+    clock.advance(951);
+    // The reply, 50 ms after the message, is not old enough.
+    expect(await lengths()).toEqual([1, 1, 1, 1, 1]);
+    clock.advance(50);
+    expect(await lengths()).toEqual([1, 1, 1, 1, 2]);
+  });
+
+  test('is used up by reads alone', async () => {
+    const on = await withFaults({ kind: 'stale', ms: 600_000, times: 1 });
+    expect((await provision(on)).status).toBe(201);
+    expect(await countSpaces(on)).toBe(0);
+    expect(await countSpaces(on)).toBe(1);
+  });
 });
 
 test('the fault "html" sends an error page of a proxy', async () => {

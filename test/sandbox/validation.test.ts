@@ -63,6 +63,8 @@ const ADMIN: readonly [string, Body, string[]][] = [
   ['PUT /faults', fault({ kind: 'cut', stage: 'before' }), ['rules[0].stage']],
   ['PUT /faults', fault({ kind: 'reset', on: 'get /x' }), ['rules[0].on']],
   ['PUT /faults', fault({ kind: 'delay' }), ['rules[0].ms']],
+  ['PUT /faults', fault({ kind: 'late', stage: 'after' }), ['rules[0].ms', 'rules[0].stage']],
+  ['PUT /faults', fault({ kind: 'stale', ms: -1 }), ['rules[0].ms']],
   ['PUT /script', fault({ pattern: '(', replies: [{ text: 'x' }] }), ['rules[0].pattern must be a regular expression']],
   [
     'POST /messages',

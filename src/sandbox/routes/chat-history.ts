@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { checkSource } from '../auth.ts';
-import type { HistoryQuirk } from '../faults.ts';
-import { pageSizeOf } from '../paging.ts';
+import type { Quirk } from '../faults.ts';
+import { pageSizeOf, withoutUnseen } from '../paging.ts';
 import { invalidInput, Problem } from '../problem.ts';
 import type { Service, ServiceContext } from '../service.ts';
 import type { Message } from '../store/changes.ts';
@@ -28,7 +28,7 @@ function startOf(session: Session | undefined, cursor: string | undefined): numb
 }
 
 /** How many messages from `start` on fit on one page. */
-function pageLength(messages: readonly Message[], start: number, size: number, quirk?: HistoryQuirk): number {
+function pageLength(messages: readonly Message[], start: number, size: number, quirk?: Quirk): number {
   let length = 0;
   let text = 0;
   for (const message of messages.slice(start, start + size)) {
@@ -44,7 +44,7 @@ function swapNeighbors<Item>(items: readonly Item[]): Item[] {
 }
 
 /** The messages of a page from `start` up to `end`, changed by the quirk. */
-function withQuirk(messages: readonly Message[], start: number, end: number, quirk?: HistoryQuirk): Message[] {
+function withQuirk(messages: readonly Message[], start: number, end: number, quirk?: Quirk): Message[] {
   const first = quirk?.kind === 'repeat' ? Math.max(0, start - quirk.messages) : start;
   const shown = messages.slice(first, end);
   return quirk?.kind === 'reorder' ? swapNeighbors(shown) : shown;
@@ -62,7 +62,7 @@ export function historyPage(service: Service, c: ServiceContext) {
   checkSource(c.get('token'), source_id);
   requireSource(service, source_id);
   const session = service.store.world.session(source_id, session_id);
-  const messages = session?.messages ?? [];
+  const messages = withoutUnseen(service, c, session?.messages ?? []);
   const start = startOf(session, after_message_id);
   const quirk = c.get('quirk');
   const end = start + pageLength(messages, start, size, quirk);

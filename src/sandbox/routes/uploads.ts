@@ -77,7 +77,7 @@ async function receiveText(service: Service, c: ServiceContext, id: string, maxB
   return { filename: name, content_type: 'text/plain; charset=utf-8', fields: [], ...stored };
 }
 
-function receive(
+async function receive(
   service: Service,
   c: ServiceContext,
   { as, limit }: UploadEndpoint,
@@ -88,8 +88,11 @@ function receive(
   const { files, world } = service.store;
   const maxBytes = world.settings[limit];
   if (as === 'document' && isJson(type)) return receiveText(service, c, id, maxBytes);
-  if (isMultipart(type))
-    return receiveForm(incoming, { files, id, maxBytes, clientTimeoutMs: c.get('clientTimeoutMs') });
+  if (isMultipart(type)) {
+    const form = await receiveForm(incoming, { files, id, maxBytes, clientTimeoutMs: c.get('clientTimeoutMs') });
+    await c.get('onBodyReceived')?.();
+    return form;
+  }
   const wanted = as === 'document' ? 'multipart/form-data or application/json' : 'multipart/form-data';
   throw new Problem(415, 'unsupported_media_type', `The body must be sent with Content-Type: ${wanted}.`);
 }
