@@ -1,7 +1,9 @@
 /** A source of time. Injected, so that tests can control time. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch. Users and NTP set this time, also backward, and every machine has its own. */
   now(): number;
+  /** Milliseconds since an unknown moment. Only ever grows, but may stand still while the machine sleeps. */
+  monotonic(): number;
   /** Resolves after `ms` milliseconds. Rejects with the signal's reason if the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -9,6 +11,7 @@ export interface Clock {
 /** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) {

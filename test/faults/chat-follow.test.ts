@@ -430,6 +430,7 @@ describe('the poll rate', () => {
     const waiting = createGate();
     const clock = {
       now: () => Date.now() + offset,
+      monotonic: systemClock.monotonic,
       sleep: (ms: number, signal?: AbortSignal) => {
         waiting.open();
         return systemClock.sleep(ms, signal);

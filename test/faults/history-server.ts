@@ -114,6 +114,7 @@ export function stallingClock(): Clock & { stall(request: HistoryRequest): Promi
   let ahead = 0;
   return {
     now: () => now() + ahead,
+    monotonic: () => now() + ahead,
     sleep,
     async stall({ response }) {
       let waited = 0;

@@ -22,6 +22,7 @@ function handClock(): Clock & { pass(ms: number): void; sleepers(count: number):
   let watch = (): void => undefined;
   return {
     now: () => now,
+    monotonic: () => now,
     sleep: (ms) =>
       new Promise((wake) => {
         sleeping.push({ until: now + ms, wake });

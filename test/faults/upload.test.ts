@@ -42,7 +42,7 @@ const smallFile = (): string => write('small.txt', 'hello');
 
 /** Waits so long before a retry that a deadline passes in the wait. */
 const slowToRetry: Clock = {
-  now: systemClock.now,
+  ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(Math.max(ms, 120), signal),
 };
 

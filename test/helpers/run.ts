@@ -38,6 +38,7 @@ export function fastClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly slep
   return {
     slept,
     now: () => now,
+    monotonic: () => now - start,
     async sleep(ms, signal) {
       if (signal?.aborted) throw signal.reason;
       slept.push(ms);
@@ -53,17 +54,19 @@ export function fasterClock(times = 10): Clock {
   const start = Date.now();
   return {
     now: () => start + (Date.now() - start) * times,
+    monotonic: () => systemClock.monotonic() * times,
     sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
   };
 }
 
 /** A faster clock that a test can move forward, which ends every wait, so that a time limit ends at a chosen point. */
 export function leapingClock(): Clock & { leap(ms: number): void } {
-  const { now, sleep } = fasterClock();
+  const { now, monotonic, sleep } = fasterClock();
   let ahead = 0;
   let leaping = new AbortController();
   return {
     now: () => now() + ahead,
+    monotonic: () => monotonic() + ahead,
     async sleep(ms, signal) {
       const ended = leaping.signal;
       try {

@@ -270,6 +270,7 @@ export class Process {
 
   readonly clock = {
     now: () => this.world.now,
+    monotonic: () => this.world.now,
     sleep: async (ms: number) => {
       await this.step('sleep');
       // Sleeps are longer than in reality, so that runs stay short.

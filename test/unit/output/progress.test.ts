@@ -43,6 +43,7 @@ function manualClock() {
   let wake: (() => void)[] = [];
   const clock: Clock = {
     now: () => 0,
+    monotonic: () => 0,
     sleep(ms, signal) {
       slept.push(ms);
       return new Promise((resolve, reject) => {

@@ -32,6 +32,7 @@ function heldClock() {
   const sleepers: { until: number; wake: () => void }[] = [];
   return {
     now: () => now,
+    monotonic: () => now,
     sleep: (ms: number, signal?: AbortSignal) =>
       new Promise<void>((resolve, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason));

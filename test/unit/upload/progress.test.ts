@@ -33,7 +33,7 @@ function watched() {
       isDue = false;
     });
   };
-  const clock = { now: () => 1_000, sleep };
+  const clock = { now: () => 1_000, monotonic: () => 1_000, sleep };
   const watch = showProgress({ progress, clock, io: IO }, SOURCES);
   onTestFinished(() => watch.close());
   const next = (): Promise<string> =>

@@ -23,7 +23,7 @@ function alone(
     origin: 'https://api.partner.test/v1',
     kind: 'attachment',
     ledger: memoryLedger(log, write),
-    clock: { now: () => 0, sleep: async () => undefined },
+    clock: { now: () => 0, monotonic: () => 0, sleep: async () => undefined },
     newId: () => {
       ids += 1;
       return `i${ids}`;

@@ -221,6 +221,7 @@ export class Process {
       ),
       clock: {
         now: () => this.time,
+        monotonic: () => this.time,
         sleep: (ms) => {
           this.time += ms;
           return this.step();
