@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
@@ -292,11 +292,13 @@ describe('a job that cannot be created', () => {
     });
   });
 
-  test('is not posted if the state file cannot be written; a run without jobs only warns', async () => {
+  test('is not posted if the state file cannot be written, even if the space is complete', async () => {
     const it = await service();
-    const state = join(tempDirectory(), 'state.jsonl');
-    mkdirSync(state);
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
+    await provision([write('acme.yaml', manifest('acme'))], it);
+    const directory = tempDirectory();
+    const state = join(directory, 'state.jsonl');
+    symlinkSync(join(directory, 'missing', 'state.jsonl'), state);
     const ran = await provision([path, '--state', state], it);
     expect(ran.code).toBe(1);
     expect(ran.json()).toMatchObject({
@@ -304,14 +306,13 @@ describe('a job that cannot be created', () => {
         {
           status: 'failed',
           space_id: expect.stringMatching(/^spc_/),
-          agents: [{ status: 'created' }],
+          agents: [{ status: 'unchanged' }],
           cron: [{ status: 'failed', cron_job_id: null }],
           error: { type: 'local', message: expect.stringContaining('The job "daily" of the agent "Support"') },
         },
       ],
     });
     expect(paths(await it.posts())).not.toContain(POST_JOB);
-    expect((await provision([write('plain.yaml', manifest('plain')), '--state', state], it)).code).toBe(0);
   });
 
   test('causes one warning for an unusable line of the state file', async () => {
