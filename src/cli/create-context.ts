@@ -66,17 +66,19 @@ function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: 
   };
 }
 
-/** Creates the functions that ask questions. Ctrl-C at a question throws an InterruptedError. */
+/** Creates the functions that ask questions. They throw the signal's reason, and Ctrl-C throws an InterruptedError. */
 function createPrompts(
-  { io, terminal, signals }: RuntimeDeps,
+  { io, terminal }: RuntimeDeps,
   { progress, redact }: ContextParts,
+  signal: AbortSignal,
 ): Pick<Context, 'askSecret' | 'confirm' | 'openPrompt'> {
   // A function, because reading io.stdin opens it.
-  const streams = () => ({ input: io.stdin, output: terminal, signal: signals.interrupt });
+  const streams = () => ({ input: io.stdin, output: terminal, signal });
   async function ask<Value>(question: () => Promise<Value>): Promise<Value> {
     try {
       return await progress.pauseDuring(question);
     } catch (error) {
+      signal.throwIfAborted();
       throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
     }
   }
@@ -225,7 +227,7 @@ export function createContext(
       return shouldUseColor(flags.color, env, io.stderr);
     },
     config,
-    ...createPrompts(deps, contextParts),
+    ...createPrompts(deps, contextParts, deadline.signal),
     ...clients,
     ...createStatePaths(deps, flags.state),
     async close() {
