@@ -3,14 +3,7 @@ import { dirname } from 'node:path';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import type { GlobalFlags } from '../config/flags.ts';
-import {
-  configDirectory,
-  isReadableByOthers,
-  NO_PROFILES,
-  type Profiles,
-  readProfiles,
-  writeProfiles,
-} from '../config/profiles.ts';
+import { configDirectory, isReadableByOthers, NO_PROFILES, type Profiles, readProfiles } from '../config/profiles.ts';
 import { namesServiceAndToken, resolveBaseUrl } from '../config/settings.ts';
 import { EXIT, InterruptedError, LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
@@ -100,9 +93,10 @@ function createPrompts(
 
 /** Creates access to the stored profiles. Reads them once, and redacts their tokens from all later output. */
 function createConfig(
-  { env, platform, home }: RuntimeDeps,
+  { env, platform, home, clock, random }: RuntimeDeps,
   addSecret: (text: string) => void,
   warn: Context['warn'],
+  signal: AbortSignal,
 ): Context['config'] {
   const directory = configDirectory(env, platform, home);
   let profiles: Promise<Profiles> | undefined;
@@ -121,9 +115,9 @@ function createConfig(
       profiles ??= readAndCheck();
       return profiles;
     },
-    async write(changed) {
-      await writeProfiles(directory, changed);
-      profiles = Promise.resolve(changed);
+    async update(change) {
+      const { updateProfiles } = await import('../config/update-profiles.ts');
+      profiles = Promise.resolve(await updateProfiles(directory, change, { clock, random, signal }));
     },
   };
 }
@@ -183,7 +177,7 @@ export function createContext(
   const deadline = createDeadline(flags.timeoutMs, clock, signals.interrupt);
   const say = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
   const warn = (text: string): Promise<void> => say(`warning: ${text}`);
-  const config = createConfig(deps, addSecret, warn);
+  const config = createConfig(deps, addSecret, warn, deadline.signal);
   const { close, ...clients } = createClients(
     {
       flags,
