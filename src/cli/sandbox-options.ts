@@ -1,7 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { InputError, LocalError } from '../errors.ts';
 import type { FaultPlan, Sandbox, Script } from '../sandbox/sandbox.ts';
 import type { Args, FlagSpec } from './command.ts';
-import { decodeText, describeFileError, MAX_TEXT_MIB, readFileChunks } from './input.ts';
+import { describeFileError } from './input.ts';
 
 /** The options of `sandbox start` and `sandbox run`. */
 export interface SandboxInput {
@@ -33,59 +34,42 @@ export function parseSandboxOptions(args: Args): SandboxInput {
   };
 }
 
-interface OptionFile<T> {
-  /** What the file contains: `script`. */
-  readonly content: string;
-  readonly hint: string;
-  readonly parse: (text: string) => T;
-}
-
 /**
  * Reads and parses a file that a flag names.
- * @throws InputError that describes the problem; the signal's reason when the signal aborts
+ * @throws InputError that describes the problem
  */
-async function readOptionFile<T>(path: string, signal: AbortSignal, file: OptionFile<T>): Promise<T> {
+async function readOptionFile<T>(path: string, content: string, hint: string, parse: (text: string) => T): Promise<T> {
   try {
-    return file.parse(await decodeText(readFileChunks(path, signal), MAX_TEXT_MIB));
+    return parse(await readFile(path, 'utf8'));
   } catch (error) {
-    signal.throwIfAborted();
-    throw new InputError(`Cannot use the ${file.content} in ${path}.`, {
+    throw new InputError(`Cannot use the ${content} in ${path}.`, {
       why: describeFileError(error),
-      hint: file.hint,
+      hint,
       cause: error,
     });
   }
 }
 
-async function readFaults(path: string, signal: AbortSignal): Promise<FaultPlan> {
+async function readFaults(path: string): Promise<FaultPlan> {
   const { parseFaultPlan } = await import('../sandbox/faults.ts');
-  return readOptionFile(path, signal, {
-    content: 'faults',
-    hint: 'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help faults',
-    parse: (text) => parseFaultPlan(JSON.parse(text)),
-  });
+  const hint = 'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help faults';
+  return readOptionFile(path, 'faults', hint, (text) => parseFaultPlan(JSON.parse(text)));
 }
 
-async function readScript(path: string, signal: AbortSignal): Promise<Script> {
+async function readScript(path: string): Promise<Script> {
   const { parseScript } = await import('../sandbox/agents/reply-script.ts');
-  return readOptionFile(path, signal, {
-    content: 'script',
-    hint: 'Write a list of rules such as [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]; see: partnerctl help sandbox',
-    parse: parseScript,
-  });
+  const hint =
+    'Write a list of rules such as [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]; see: partnerctl help sandbox';
+  return readOptionFile(path, 'script', hint, parseScript);
 }
 
 /**
  * Starts a sandbox with the options from the flags.
- * @param signal cancels reading the files
  * @throws InputError for an unusable fault or script file, LocalError when the sandbox cannot start
  */
-export async function startFromOptions(
-  { dataDir, faultsFile, scriptFile, port }: SandboxInput,
-  signal: AbortSignal,
-): Promise<Sandbox> {
-  const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile, signal);
-  const script = scriptFile === undefined ? undefined : await readScript(scriptFile, signal);
+export async function startFromOptions({ dataDir, faultsFile, scriptFile, port }: SandboxInput): Promise<Sandbox> {
+  const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile);
+  const script = scriptFile === undefined ? undefined : await readScript(scriptFile);
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   try {
     return await startSandbox({

@@ -31,8 +31,7 @@ export const OPERATIONS = {
     name: 'provisionSpace',
     method: 'POST',
     path: '/automation/agent-templates/provision-space/',
-    // Spec §4.1 declares it idempotent for the space, but services may install the agents again on every POST.
-    safety: 'once',
+    safety: 'idempotent',
   },
   createChatSource: {
     name: 'createChatSource',
