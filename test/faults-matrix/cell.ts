@@ -1,117 +1,192 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findCanary, findDuplicates, findErrorBlockProblems, findMissing } from './checks.ts';
-import type { MatrixCommand } from './commands.ts';
-import { allowedCodes, kindOf } from './exit-codes.ts';
+import { findCanary, findDuplicates, findErrorBlockProblems, findMissing, findShownWrongly } from './checks.ts';
+import type { MatrixCommand } from './command.ts';
+import { allowedCodes, type RequestLine } from './exit-codes.ts';
 import type { Fault } from './fault.ts';
-import { FaultProxy } from './proxy.ts';
+import { type ArmedFault, FaultProxy } from './proxy.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
 import { startWorld, type World } from './world.ts';
 
 /** The limit of a command that only a time limit ends, and of the others. */
-const SHORT_TIMEOUT_MS = 2_500;
+const SHORT_TIMEOUT_MS = 4_000;
 const TIMEOUT_MS = 600_000;
-/** What a busy machine may add. */
+/** What a command may take beyond its limit on a busy machine. */
 const SLACK_MS = 20_000;
+
+const STALE: Fault = { name: 'stale', meaning: 'stale', stale: true };
+const LOST: Fault = { name: 'lost', meaning: 'lost', carriedOut: 'first', steps: () => [{ do: 'reset' }] };
 
 export interface Cell {
   readonly command: MatrixCommand;
   readonly fault: Fault;
   /** The number of the faulty request, from 1. */
   readonly at: number;
-  /** That request, as it is without faults. */
-  readonly request: { readonly method: string; readonly path: string };
-  /** Where responses point to that lead elsewhere, and what arrived there. */
-  readonly elsewhere: { readonly origin: string; readonly received: () => string };
+  readonly request: RequestLine;
 }
 
-function timeoutOf(fault: Fault | undefined): number {
-  return fault?.meaning === 'late' ? SHORT_TIMEOUT_MS : TIMEOUT_MS;
-}
+/** A command, the service as it finds it, and the proxy between them. */
+class Scene {
+  readonly command: MatrixCommand;
+  readonly world: World;
+  readonly proxy: FaultProxy;
 
-async function runOnce(command: MatrixCommand, world: World, proxy: FaultProxy, fault?: Fault): Promise<CommandEnd> {
-  const timeoutMs = timeoutOf(fault);
-  return runCommand({
-    argv: [...command.argv(world), '--timeout', `${timeoutMs}ms`],
-    stdin: command.stdin,
-    env: { PARTNER_BASE_URL: proxy.baseUrl, PARTNER_TOKEN: world.token },
-    home: world.home,
-    interruptAfterLines: command.interruptAfterLines,
-    realTime: fault?.meaning === 'late',
-  });
-}
+  private readonly stale: ArmedFault['stale'];
 
-async function prepare(command: MatrixCommand): Promise<World> {
-  const world = await startWorld();
-  for (const [name, text] of Object.entries(command.files ?? {})) await writeFile(join(world.home, name), text);
-  return world;
+  private constructor(command: MatrixCommand, world: World, proxy: FaultProxy, stale: ArmedFault['stale']) {
+    this.command = command;
+    this.world = world;
+    this.proxy = proxy;
+    this.stale = stale;
+  }
+
+  static async open(command: MatrixCommand, elsewhere: string): Promise<Scene> {
+    const world = await startWorld();
+    const proxy = new FaultProxy({ target: world.sandbox.baseUrl, elsewhere });
+    await proxy.start();
+    for (const [name, text] of Object.entries(command.files ?? {})) await writeFile(join(world.home, name), text);
+    const scene = new Scene(command, world, proxy, await world.freeze());
+    if (command.after) await scene.runBefore(command.after);
+    return scene;
+  }
+
+  async close(): Promise<void> {
+    await this.proxy.close();
+    await this.world.close();
+  }
+
+  /** Runs a command line. @param inRealTime with a short limit */
+  run(argv: readonly string[], inRealTime = false): Promise<CommandEnd> {
+    const { command, world, proxy } = this;
+    const timeout = inRealTime ? SHORT_TIMEOUT_MS : (command.timeoutMs ?? TIMEOUT_MS);
+    return runCommand({
+      argv: [...argv, '--timeout', `${timeout}ms`],
+      stdin: command.stdin,
+      env: { PARTNER_BASE_URL: proxy.baseUrl, PARTNER_TOKEN: world.token },
+      home: world.home,
+      watch: this.watcher(),
+      inRealTime,
+    });
+  }
+
+  /** Arms the proxy with a fault of the request of this number. */
+  arm(fault: Fault, at: number): void {
+    this.proxy.arm({ fault, at, stale: this.stale });
+  }
+
+  private async runBefore({ argv, loses }: NonNullable<MatrixCommand['after']>): Promise<void> {
+    if (loses) this.arm({ ...LOST, only: 'writes', lasting: true }, 1);
+    const { code, stderr } = await this.run(argv(this.world));
+    await this.proxy.heal();
+    if (code !== (loses ? 9 : 0)) throw new Error(`The command before ended with ${code}: ${stderr}`);
+  }
+
+  /** Lets a message arrive in the session, and ends the command, as its output goes on. */
+  private watcher(): (stdout: string) => boolean {
+    const { follows } = this.command;
+    const { admin, source } = this.world;
+    let hasArrived = false;
+    return (stdout) => {
+      if (!follows) return false;
+      const lines = stdout.split('\n').length - 1;
+      if (lines >= follows.arrival && !hasArrived) {
+        hasArrived = true;
+        void admin('POST', '/messages', { source_id: source, session_id: 'anna', role: 'assistant', text: 'Later.' });
+      }
+      return lines >= follows.interrupt;
+    };
+  }
 }
 
 /** Runs a command without faults. @returns its requests, in order */
-export async function recordRequests(command: MatrixCommand): Promise<readonly Cell['request'][]> {
-  const world = await prepare(command);
-  const proxy = new FaultProxy({ target: world.sandbox.baseUrl, elsewhere: '' });
-  await proxy.start();
+export async function recordRequests(command: MatrixCommand): Promise<readonly RequestLine[]> {
+  const scene = await Scene.open(command, '');
   try {
-    const { code, stderr } = await runOnce(command, world, proxy);
-    if (code !== 0) throw new Error(`${command.name} ends with ${code} without faults: ${stderr}`);
-    return [...proxy.requests];
+    scene.proxy.requests = [];
+    const { code, stdout, stderr } = await scene.run(command.argv(scene.world));
+    const problems = [...(code === 0 ? [] : [`exit code ${code}`]), ...findShownWrongly(stdout, command.shows)];
+    if (problems.length > 0) throw new Error(`${command.name} without faults: ${problems}\n${stdout}\n${stderr}`);
+    return [...scene.proxy.requests];
   } finally {
-    await proxy.close();
-    await world.close();
+    await scene.close();
   }
 }
 
-/** Runs one cell. @returns what is wrong with it, one line per problem; empty if nothing is */
-export async function runCell(cell: Cell): Promise<readonly string[]> {
-  const { command, fault, at, elsewhere } = cell;
-  const world = await prepare(command);
-  const proxy = new FaultProxy({ target: world.sandbox.baseUrl, elsewhere: elsewhere.origin, fault, at });
-  await proxy.start();
+/**
+ * Runs one cell.
+ * @param elsewhere the origin that responses lead to, to which nothing may be sent
+ * @returns what is wrong with it, one text per problem; empty if nothing is
+ */
+export async function runCell({ command, fault, at, request }: Cell, elsewhere: string): Promise<readonly string[]> {
+  const scene = await Scene.open(command, elsewhere);
+  const { world, proxy } = scene;
   try {
+    const argv = command.argv(world);
     const before = await world.things();
-    const first = await runOnce(command, world, proxy, fault);
+    const ends: CommandEnd[] = [];
+    const problems: string[] = [];
+    const step = async (label: string, end: CommandEnd, codes: readonly number[]): Promise<CommandEnd> => {
+      ends.push(end);
+      const things = await world.things();
+      const found = [...checkEnd(end, codes), ...findDuplicates(things)];
+      if (isDone(command, end.code) && label !== 'settled')
+        found.push(...findMissing(things, [...before, ...(command.adds ?? [])]));
+      const mayMiss = command.showsLess?.includes(fault.meaning);
+      if (end.code === 0 && ends.length === 1) found.push(...findShownWrongly(end.stdout, command.shows, mayMiss));
+      if (found.length > 0) found.push(`stdout: ${end.stdout}\nstderr: ${end.stderr}`);
+      problems.push(...found.map((problem) => `${label}: ${problem}`));
+      return end;
+    };
+
+    scene.arm(fault, at);
+    const first = await step(
+      'with the fault',
+      await scene.run(argv, fault.meaning === 'late'),
+      allowedCodes(command, fault, request),
+    );
+    if (proxy.hits === 0 && !fault.closesKeptAlive) problems.push('the fault did not happen');
     await proxy.heal();
-    const problems = proxy.hits === 0 && !fault.closesKeptAlive ? ['the fault did not happen'] : [];
-    problems.push(...checkRun('', cell, first, allowedCodes(command, fault, kindOf(cell.request))));
-    problems.push(...(await checkThings('', command, before, world, first.code)));
-    const repeated = await runOnce(command, world, proxy);
-    problems.push(...checkRun('repeated: ', cell, repeated, repeatCodes(command, first.code)));
-    problems.push(...(await checkThings('repeated: ', command, before, world, repeated.code)));
-    problems.push(...findCanary('a file', await world.files(), world.token));
-    problems.push(...findCanary('stdout or stderr', [first, repeated].map(String).join('\n'), world.token));
-    problems.push(...findCanary('what went elsewhere', elsewhere.received(), world.token));
-    return problems;
+    const isAcknowledged = command.repeatsMessages && (first.code === 0 || request.method === 'GET');
+    if (isAcknowledged) return [...problems, ...findLeaks(ends, await world.files(), world.token)];
+    if (fault.stale) {
+      scene.arm(STALE, 1);
+      await step('repeated, with old lists', await scene.run(argv), [0, 5, 9, 10]);
+      await proxy.heal();
+    }
+    const repeated = await step('repeated', await scene.run(argv), repeatCodes(command, first.code));
+    if (command.settle && (repeated.code === 9 || repeated.code === 10)) {
+      await step('settled', await scene.run(command.settle), [0]);
+      await step('repeated after that', await scene.run(argv), [command.repeatExits ?? 0, 0]);
+    }
+    return [...problems, ...findLeaks(ends, await world.files(), world.token)];
   } finally {
-    await proxy.close();
-    await world.close();
+    await scene.close();
   }
 }
 
-function repeatCodes({ repeat }: MatrixCommand, code: number): readonly number[] {
-  if (code === 0) return repeat.afterDone;
-  return code === 9 || code === 10 ? repeat.afterUnknown : repeat.afterFailure;
+function findLeaks(ends: readonly CommandEnd[], files: string, token: string): string[] {
+  return [
+    ...findCanary('stdout', ends.map(({ stdout }) => stdout).join('\n'), token),
+    ...findCanary('stderr', ends.map(({ stderr }) => stderr).join('\n'), token),
+    ...findCanary('a file', files, token),
+  ];
 }
 
-function checkRun(label: string, { fault }: Cell, end: CommandEnd, codes: readonly number[]): string[] {
+/** Whether a run that ends with this code has done everything. */
+function isDone({ repeatExits }: MatrixCommand, code: number): boolean {
+  return code === 0 || code === repeatExits;
+}
+
+/** The exit codes of a repeat: an unknown outcome stays unknown, or turns out to be done. */
+function repeatCodes(command: MatrixCommand, code: number): readonly number[] {
+  const repeatExits = command.repeatExits ?? 0;
+  if (code === 0) return [repeatExits];
+  return code === 9 || code === 10 ? [9, 10, repeatExits, 0] : [0, repeatExits];
+}
+
+function checkEnd(end: CommandEnd, codes: readonly number[]): string[] {
   const problems = findErrorBlockProblems(end);
   if (!codes.includes(end.code)) problems.push(`exit code ${end.code} instead of ${codes.join(' or ')}`);
-  if (end.ms > timeoutOf(fault) + SLACK_MS) problems.push(`took ${Math.round(end.ms)} ms`);
-  if (problems.length > 0) problems.push(`stdout: ${end.stdout}\nstderr: ${end.stderr}`);
-  return problems.map((problem) => label + problem);
-}
-
-/** Nothing twice; after success everything, and after a failure that is certain nothing of what happens only once. */
-async function checkThings(
-  label: string,
-  { adds, repeat }: MatrixCommand,
-  before: readonly string[],
-  world: World,
-  code: number,
-): Promise<string[]> {
-  const things = await world.things();
-  const problems = findDuplicates(things);
-  const isDone = code === 0 || (code === 5 && repeat.afterDone.includes(5));
-  if (isDone) problems.push(...findMissing(things, [...before, ...adds]));
-  return problems.map((problem) => label + problem);
+  if (end.ms > SHORT_TIMEOUT_MS + SLACK_MS) problems.push(`it took ${Math.round(end.ms)} ms`);
+  return problems;
 }

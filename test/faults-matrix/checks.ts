@@ -22,6 +22,14 @@ export function findMissing(things: readonly string[], wanted: readonly string[]
   return wanted.filter((thing) => !things.includes(thing)).map((thing) => `missing: ${thing}`);
 }
 
+/** Finds what is not in the text exactly once. @param mayMiss whether it may also be missing */
+export function findShownWrongly(stdout: string, shows: readonly string[] = [], mayMiss = false): string[] {
+  return shows.flatMap((text) => {
+    const count = stdout.split(text).length - 1;
+    return count === 1 || (count === 0 && mayMiss) ? [] : [`${count} times on stdout: ${text}`];
+  });
+}
+
 /** A failure is explained by exactly one block, success by none; neither is a bug or shows a stack. */
 export function findErrorBlockProblems({ code, stderr }: Pick<CommandEnd, 'code' | 'stderr'>): string[] {
   const lines = stderr.split('\n');

@@ -1,45 +1,55 @@
-import type { MatrixCommand } from './commands.ts';
+import type { MatrixCommand } from './command.ts';
 import type { Fault, Meaning } from './fault.ts';
 
 /** What the specification says of a repeated request (§4.6): harmless, harmless with the same id, or never to be done. */
-export type RequestKind = 'read' | 'repeatable' | 'once';
+type RequestKind = 'read' | 'repeatable' | 'once';
+
+/** A request of a command, as it is without faults. */
+export interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+}
 
 const ONCE = /\/(partner-cron-jobs|documents|file-attachments)\//;
 
-export function kindOf({ method, path }: { readonly method: string; readonly path: string }): RequestKind {
+function kindOf({ method, path }: RequestLine): RequestKind {
   if (method === 'GET') return 'read';
   return ONCE.test(path) ? 'once' : 'repeatable';
 }
 
 interface CodesByKind {
+  /** Of calls that may be repeated. */
   readonly again: readonly number[];
+  /** Of calls that must not be repeated once they may have left. */
   readonly once: readonly number[];
 }
 
-/** The exit codes by the meaning of the fault: of calls that may be repeated, and of those that must not. */
+/** The exit codes by the meaning of the fault. */
 const CODES: Readonly<Record<Meaning, CodesByKind>> = {
   harmless: { again: [0], once: [0] },
   unsent: { again: [8], once: [8] },
   unseen: { again: [0], once: [0, 9] },
   lost: { again: [0], once: [9] },
+  outage: { again: [8], once: [9] },
   late: { again: [8], once: [9] },
   unreadable: { again: [0, 8], once: [9] },
+  stale: { again: [0], once: [9] },
   redirect: { again: [8], once: [9] },
   denied: { again: [3], once: [3] },
   forbidden: { again: [3], once: [3] },
   balance: { again: [6], once: [6] },
   'not-found': { again: [4], once: [4] },
+  'gateway-404': { again: [4, 8], once: [4, 8, 9] },
   limited: { again: [0], once: [7] },
+  closed: { again: [7], once: [7] },
 };
 
-/** What a fault that lasts comes to where another attempt would have helped. */
-const LASTING: Partial<Record<Meaning, readonly number[]>> = { unseen: [8], lost: [8], unreadable: [8], limited: [7] };
-
-/** The exit codes that design allows for a command whose request of this kind has the fault. */
-export function allowedCodes(command: MatrixCommand, fault: Fault, kind: RequestKind): readonly number[] {
+/** The exit codes that design §3 allows for a command whose request has the fault. */
+export function allowedCodes(command: MatrixCommand, fault: Fault, request: RequestLine): readonly number[] {
+  const kind = kindOf(request);
   const { again, once } = CODES[fault.meaning];
-  const repeated = (fault.lasting ? LASTING[fault.meaning] : undefined) ?? again;
-  const codes = kind === 'once' ? once : repeated;
+  const own = (kind === 'read' ? command.reads : command.writes)?.[fault.meaning];
+  const codes = own ?? (kind === 'once' ? once : again);
   const partial = command.hasItems && codes.some((code) => code !== 0) ? [10] : [];
-  return [...new Set([...codes, ...partial, ...(command.alsoAllowed?.[fault.meaning] ?? [])])];
+  return [...new Set([...codes, ...partial])];
 }

@@ -10,36 +10,43 @@ export type Step =
 /** What the steps of a fault may use. */
 export interface FaultScene {
   readonly request: ReceivedRequest;
-  /** What the service answered; undefined where the request is not carried out before the steps. */
-  readonly response: ServiceResponse | undefined;
+  /** What the service answered; empty where the request is not carried out before the steps. */
+  readonly response: ServiceResponse;
   /** Where a redirect or a link leads to: a server that must never hear from the program. */
   readonly elsewhere: string;
 }
 
 /**
- * What the outcome of the request means to the program, from which the exit codes follow:
+ * What the fault means to the program, from which the exit codes follow:
  *
- * - `harmless`: the answer arrives, in an unusual way.
+ * - `harmless`: the response arrives, in an unusual way.
  * - `unsent`: the request cannot have left.
  * - `unseen`: the connection broke so early that the request may not have left.
- * - `lost`: no complete answer, and another attempt may help.
- * - `late`: no complete answer until the deadline.
- * - `unreadable`: an answer that cannot be understood; another attempt may help.
- * - `redirect`, `denied`, `forbidden`, `balance`, `not-found`, `limited`: what the service says.
+ * - `lost`: no complete response, and another attempt may help.
+ * - `outage`: no complete response to any request from then on.
+ * - `late`: no complete response until the deadline.
+ * - `unreadable`: a response that cannot be understood; another attempt may help.
+ * - `stale`: what was written is not listed yet.
+ * - `redirect`, `denied`, `forbidden`, `balance`, `not-found`, `limited`, `closed`: what the service says.
+ * - `gateway-404`: what somebody else says.
  */
 export type Meaning =
   | 'harmless'
   | 'unsent'
   | 'unseen'
   | 'lost'
+  | 'outage'
   | 'late'
   | 'unreadable'
+  | 'stale'
   | 'redirect'
   | 'denied'
   | 'forbidden'
   | 'balance'
   | 'not-found'
-  | 'limited';
+  | 'gateway-404'
+  | 'limited'
+  | 'closed';
 
 /** One fault: one column of the table. */
 export interface Fault {
@@ -51,14 +58,14 @@ export interface Fault {
   readonly only?: 'reads' | 'writes';
   /** A fault of the connection on which the request would come. Each request then has a connection of its own. */
   readonly connection?: 'refuse' | 'reset' | 'silence';
-  /** The connection of the request before is closed as soon as its response was sent, although it promised to stay open. */
+  /** The connection of the request before, which promised to stay open, is reset when the next request arrives on it. */
   readonly closesKeptAlive?: true;
   /** A reset once the head of the request has arrived. */
   readonly resetsInRequest?: true;
-  /** When the service carries the request out. */
-  readonly carriedOut?: 'first' | 'never' | 'late';
-  /** Reads are answered as before the command began, from the faulty request on. */
+  /** When the service carries the request out: never by default. */
+  readonly carriedOut?: 'first' | 'late';
+  /** Reads are answered as before the command began, from the faulty request on, for 5 s on the clock of the commands. */
   readonly stale?: true;
-  /** What is sent. */
+  /** What is sent instead of the response. */
   readonly steps?: (scene: FaultScene) => readonly Step[];
 }

@@ -8,17 +8,30 @@ import { bytesOf, type ReceivedRequest, readHead, readRequest, type ServiceRespo
 
 /** How long after its 504 a request is carried out: 2 to 5 s on the clock of the commands, which runs faster. */
 const LATE_MS = { min: 100, max: 250 };
+/** How long lists are old after a write: 5 s on that clock. */
+const STALE_MS = 250;
 
 export interface ProxyOptions {
   /** The service's origin. */
   readonly target: string;
   /** Where faulty responses point to. */
   readonly elsewhere: string;
-  readonly fault?: Fault | undefined;
+}
+
+/** A fault that is to happen. */
+export interface ArmedFault {
+  readonly fault: Fault;
   /** The number of the faulty request, from 1. */
-  readonly at?: number;
-  /** What reads got before the command began, by path and query. */
-  readonly stale?: (path: string) => ServiceResponse;
+  readonly at: number;
+  /** What reads got before the command began. */
+  readonly stale: (path: string) => ServiceResponse;
+}
+
+const NO_RESPONSE: ServiceResponse = { status: 0, headers: {}, body: Buffer.alloc(0) };
+
+/** Whether a request of this method can have the fault; true while the method is not known. */
+export function canHave({ only }: Fault, method: string | undefined): boolean {
+  return only === undefined || method === undefined || (only === 'reads') === (method === 'GET');
 }
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host']);
@@ -33,11 +46,13 @@ function withoutHopByHop(headers: Readonly<Record<string, string>>): Record<stri
  */
 export class FaultProxy {
   /** The requests whose head arrived, in order. */
-  readonly requests: Pick<ReceivedRequest, 'method' | 'path'>[] = [];
+  requests: Pick<ReceivedRequest, 'method' | 'path'>[] = [];
   /** How often the fault happened. */
   hits = 0;
   private readonly options: ProxyOptions;
-  private fault: Fault | undefined;
+  /** Until when reads are old, in milliseconds since the epoch; undefined before the first one. */
+  private staleUntil: number | undefined;
+  private armed: ArmedFault | undefined;
   private readonly agent = new Agent({ keepAlive: true });
   private readonly sockets = new Set<Socket>();
   private readonly late = new Set<Promise<unknown>>();
@@ -46,7 +61,6 @@ export class FaultProxy {
 
   constructor(options: ProxyOptions) {
     this.options = options;
-    this.fault = options.fault;
   }
 
   get baseUrl(): string {
@@ -56,12 +70,20 @@ export class FaultProxy {
   async start(): Promise<void> {
     // A refused port must not be given to somebody else meanwhile: these lie below those that the system hands out.
     while (this.server === undefined) await this.listen(randomInt(10_000, 32_000)).catch(() => undefined);
-    if (this.refusesNext()) await this.refuse();
+  }
+
+  /** Makes a fault happen, and counts requests anew. */
+  arm(armed: ArmedFault): void {
+    this.requests = [];
+    this.hits = 0;
+    this.staleUntil = undefined;
+    this.armed = armed;
+    if (this.refusesNext()) this.refuse();
   }
 
   /** Ends the fault, and waits for the requests that are carried out late. */
   async heal(): Promise<void> {
-    this.fault = undefined;
+    this.armed = undefined;
     for (const socket of this.sockets) socket.destroy();
     await Promise.all(this.late);
     if (!this.server) await this.listen(this.port);
@@ -81,7 +103,7 @@ export class FaultProxy {
     this.port = port;
   }
 
-  private async refuse(): Promise<void> {
+  private refuse(): void {
     this.hits += 1;
     this.server?.close();
     this.server = undefined;
@@ -92,22 +114,27 @@ export class FaultProxy {
   }
 
   private isFaulty(number: number, method?: string): boolean {
-    const { fault, options } = this;
-    if (!fault || options.at === undefined) return false;
-    if (fault.only !== undefined && method !== undefined && (fault.only === 'reads') !== (method === 'GET'))
-      return false;
-    return fault.lasting ? number >= options.at : number === options.at;
+    if (!this.armed) return false;
+    const { fault, at } = this.armed;
+    if (!canHave(fault, method)) return false;
+    return fault.lasting ? number >= at : number === at;
+  }
+
+  private isStaleAt(number: number): boolean {
+    if (!this.armed?.fault.stale || number < this.armed.at) return false;
+    this.staleUntil ??= Date.now() + STALE_MS;
+    return Date.now() < this.staleUntil;
   }
 
   private refusesNext(): boolean {
-    return this.fault?.connection === 'refuse' && this.isFaulty(this.next);
+    return this.armed?.fault.connection === 'refuse' && this.isFaulty(this.next);
   }
 
   private accept(socket: Socket): void {
     this.sockets.add(socket);
     socket.on('close', () => this.sockets.delete(socket));
     socket.on('error', () => undefined);
-    const broken = this.fault?.connection;
+    const broken = this.armed?.fault.connection;
     if (broken !== undefined && this.isFaulty(this.next)) {
       this.hits += 1;
       // The request on this connection is the faulty one, although nothing of it is read.
@@ -135,7 +162,7 @@ export class FaultProxy {
         this.requests.push({ method: head.method, path: head.path });
         number = this.requests.length;
       }
-      if (head && number !== undefined && this.fault?.resetsInRequest && this.isFaulty(number, head.method)) {
+      if (head && number !== undefined && this.armed?.fault.resetsInRequest && this.isFaulty(number, head.method)) {
         this.hits += 1;
         socket.resetAndDestroy();
         return;
@@ -143,26 +170,28 @@ export class FaultProxy {
       const read = readRequest(bytes);
       if (!read || number === undefined) continue;
       bytes = bytes.subarray(read.length);
-      closesUnderNext = this.fault?.closesKeptAlive === true && this.isFaulty(number + 1);
+      closesUnderNext = this.armed?.fault.closesKeptAlive === true && this.isFaulty(number + 1);
       await this.answer(socket, read.request, number);
       number = undefined;
     }
   }
 
   private async answer(socket: Socket, request: ReceivedRequest, number: number): Promise<void> {
-    const { fault, options } = this;
-    const isStale = fault?.stale === true && request.method === 'GET' && number >= (options.at ?? 0);
+    const { armed } = this;
+    const fault = armed?.fault;
+    const isStale = request.method === 'GET' && this.isStaleAt(number);
     if (fault?.steps && this.isFaulty(number, request.method)) {
       this.hits += 1;
+      if (fault.stale) this.staleUntil = Date.now() + STALE_MS;
       if (fault.carriedOut === 'late') this.late.add(this.forwardLater(request));
-      const response = fault.carriedOut === 'first' ? await this.forward(request) : undefined;
-      await perform(socket, fault.steps({ request, response, elsewhere: options.elsewhere }));
+      const response = fault.carriedOut === 'first' ? await this.forward(request) : NO_RESPONSE;
+      await perform(socket, fault.steps({ request, response, elsewhere: this.options.elsewhere }));
       return;
     }
     if (isStale) this.hits += 1;
-    const response = isStale && options.stale ? options.stale(request.path) : await this.forward(request);
+    const response = isStale && armed ? armed.stale(request.path) : await this.forward(request);
     const needsOwnConnection = fault?.connection !== undefined;
-    if (this.refusesNext()) await this.refuse();
+    if (this.refusesNext()) this.refuse();
     await write(socket, bytesOf(response, { connection: needsOwnConnection ? 'close' : 'keep-alive' }));
     if (needsOwnConnection) socket.end();
   }

@@ -12,10 +12,10 @@ export interface CommandRun {
   readonly stdin?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly home: string;
-  /** Ctrl-C once stdout has this many lines. */
-  readonly interruptAfterLines?: number | undefined;
+  /** Called whenever something was written to stdout, with all of it. Returns whether to press Ctrl-C. */
+  readonly watch?: (stdout: string) => boolean;
   /** Whether time limits count in real time, because the fault is one that only a time limit ends. */
-  readonly realTime: boolean;
+  readonly inRealTime: boolean;
 }
 
 export interface CommandEnd {
@@ -26,22 +26,21 @@ export interface CommandEnd {
 }
 
 /** Runs a command line in this process, with its own home and streams, and real HTTP. */
-export async function runCommand(command: CommandRun): Promise<CommandEnd> {
+export async function runCommand({ argv, stdin, env, home, watch, inRealTime }: CommandRun): Promise<CommandEnd> {
   const signals = handSignals();
-  const lines = command.interruptAfterLines ?? Number.POSITIVE_INFINITY;
   const stdout = memorySink((text) => {
-    if (text.split('\n').length > lines) signals.abort(new InterruptedError('Interrupted.'));
+    if (watch?.(text)) signals.abort(new InterruptedError('Interrupted.'));
   });
   const stderr = memorySink();
   const start = performance.now();
-  const code = await main(command.argv, {
-    io: { stdin: Readable.from(command.stdin === undefined ? [] : [command.stdin]), stdout, stderr },
-    env: { HOME: command.home, ...command.env },
-    clock: fasterClock(command.realTime ? 1 : CLOCK_SPEED),
+  const code = await main(argv, {
+    io: { stdin: Readable.from(stdin === undefined ? [] : [stdin]), stdout, stderr },
+    env: { HOME: home, ...env },
+    clock: fasterClock(inRealTime ? 1 : CLOCK_SPEED),
     random: Math.random,
     signals,
     platform: process.platform,
-    home: command.home,
+    home,
     version: '0.0.0-test',
     nodeVersion: process.versions.node,
     selfCommand: [],

@@ -46,7 +46,7 @@ export class MatrixTable implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const { state } = test.result();
     const [command = '', fault = ''] = test.name.split('/');
-    if (state === 'skipped') return;
+    if (fault === '') return;
     const row = this.#rows.get(command) ?? new Map<string, Tally>();
     this.#rows.set(command, row);
     const tally = row.get(fault) ?? { passed: 0, failed: 0 };

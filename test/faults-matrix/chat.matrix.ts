@@ -1,0 +1,4 @@
+import { CHAT } from './commands.ts';
+import { declareCells } from './declare.ts';
+
+await declareCells(CHAT);

@@ -1,0 +1,37 @@
+import type { Meaning } from './fault.ts';
+import type { World } from './world.ts';
+
+/** Exit codes by what a fault means. */
+export type CodesByMeaning = Partial<Record<Meaning, readonly number[]>>;
+
+/** A command line of the matrix: one row of the table. */
+export interface MatrixCommand {
+  readonly name: string;
+  readonly argv: (world: World) => readonly string[];
+  readonly stdin?: string;
+  /** Files in the home directory, by name. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** A command line that runs before it; with `loses`, the response to its last request is lost. */
+  readonly after?: { readonly argv: (world: World) => readonly string[]; readonly loses?: true };
+  /** A message arrives once stdout has `arrival` lines, and Ctrl-C at `interrupt` lines. */
+  readonly follows?: { readonly arrival: number; readonly interrupt: number };
+  /** Whether it has several items, of which some can fail (exit code 10). */
+  readonly hasItems?: true;
+  /** Exit codes of faults of reads, where they are not those of any read. */
+  readonly reads?: CodesByMeaning;
+  /** Exit codes of faults of writes, where they are not those of any write. */
+  readonly writes?: CodesByMeaning;
+  /** What it adds to the things at the service, each once. */
+  readonly adds?: readonly string[];
+  /** What stdout has exactly once after success, except with faults of these meanings: then it may be missing. */
+  readonly shows?: readonly string[];
+  readonly showsLess?: readonly Meaning[];
+  /** A time limit on its own clock, for a command that waits for as long as it may. */
+  readonly timeoutMs?: number;
+  /** The exit code of a repeat without faults after success: 0 by default, 5 where the repeat is blocked. */
+  readonly repeatExits?: 5;
+  /** Whether a repeat would register a message again once the first one was acknowledged. */
+  readonly repeatsMessages?: true;
+  /** The command line that settles an unknown outcome, so that the next run is not blocked. */
+  readonly settle?: readonly string[];
+}

@@ -1,4 +1,0 @@
-import { COMMANDS } from './commands.ts';
-import { declareCells } from './declare.ts';
-
-await declareCells(COMMANDS);

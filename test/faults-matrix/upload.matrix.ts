@@ -1,0 +1,4 @@
+import { UPLOAD } from './commands.ts';
+import { declareCells } from './declare.ts';
+
+await declareCells(UPLOAD);
