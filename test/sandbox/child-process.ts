@@ -45,25 +45,40 @@ async function firstLine(child: ChildProcess): Promise<string> {
   throw new Error('The child ended before it listened.');
 }
 
-async function startChild(bundle: string, dataDir: string, limits?: string): Promise<ChildSandbox> {
-  const script = `${limits ?? ':'} && exec "$0" "$@"`;
-  const child = spawn('/bin/sh', ['-c', script, process.execPath, bundle, dataDir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+interface ChildOptions {
+  /** `ulimit` commands of the shell that starts it. */
+  readonly limits?: string;
+  /** Where it kills itself; see `killAt`. */
+  readonly killPoint?: string;
+}
+
+async function startChild(
+  bundle: string,
+  dataDir: string,
+  { limits = ':', killPoint }: ChildOptions = {},
+): Promise<ChildSandbox> {
+  const script = `${limits} && exec "$0" "$@"`;
+  const args = [bundle, dataDir, ...(killPoint === undefined ? [] : [killPoint])];
+  const child = spawn('/bin/sh', ['-c', script, process.execPath, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await ended;
   };
   onTestFinished(kill);
-  return { ...JSON.parse(await firstLine(child)), pid: child.pid, kill };
+  try {
+    return { ...JSON.parse(await firstLine(child)), pid: child.pid, kill };
+  } catch (error) {
+    await ended;
+    throw error;
+  }
 }
 
 /**
  * Bundles the child before the first test of a file.
- * @returns a function that starts it on a data directory, in a shell with these `ulimit` commands
+ * @returns a function that starts it on a data directory
  */
-export function prepareChildSandboxes(): (dataDir: string, limits?: string) => Promise<ChildSandbox> {
+export function prepareChildSandboxes(): (dataDir: string, options?: ChildOptions) => Promise<ChildSandbox> {
   let bundleDirectory = '';
   const bundlePath = (): string => join(bundleDirectory, 'child.mjs');
   beforeAll(async () => {
@@ -71,5 +86,5 @@ export function prepareChildSandboxes(): (dataDir: string, limits?: string) => P
     await bundleChild(bundlePath());
   });
   afterAll(() => rm(bundleDirectory, { recursive: true, force: true }));
-  return (dataDir, limits) => startChild(bundlePath(), dataDir, limits);
+  return (dataDir, options) => startChild(bundlePath(), dataDir, options);
 }

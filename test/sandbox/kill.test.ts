@@ -222,7 +222,7 @@ describe('a full disk', () => {
   test('turns every response into a 500 from then on, and what was acknowledged before is kept', async () => {
     const dataDir = await temporaryDirectory();
     // 32 blocks of 512 bytes (of 1024 in some shells): room for a few dozen spaces.
-    const child = await startChild(dataDir, 'ulimit -f 32');
+    const child = await startChild(dataDir, { limits: 'ulimit -f 32' });
     const { partner } = connectToChild(child);
     const acknowledged = new Map<string, string>();
     let status = 201;
@@ -245,7 +245,7 @@ describe('a full disk', () => {
   test('turns an upload into a 500 and leaves no file, and small uploads still work', async () => {
     const dataDir = await temporaryDirectory();
     // 200 blocks of 512 bytes (of 1024 in some shells).
-    const on = connectToChild(await startChild(dataDir, 'ulimit -f 200'));
+    const on = connectToChild(await startChild(dataDir, { limits: 'ulimit -f 200' }));
     const { status } = await postForm(on, ATTACHMENTS, fileForm('x'.repeat(2_000_000)));
     expect(status).toBe(500);
     expect(await uploadedFiles(dataDir)).toEqual([]);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export const JOURNAL_FILE = 'journal.jsonl';
@@ -20,7 +20,9 @@ export function hasErrorCode(error: unknown, code: string): boolean {
 async function prepareDirectory(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const names = await readdir(directory);
-  if (names.length > 0 && !names.some((name) => OWN_NAMES.includes(name))) {
+  // A crash may leave the draft of a file: `sandbox.pid.4711`.
+  const isOwn = (name: string): boolean => OWN_NAMES.some((own) => name === own || name.startsWith(`${own}.`));
+  if (names.length > 0 && !names.some(isOwn)) {
     throw new Error(`The data directory ${directory} is not empty and holds no sandbox data.`);
   }
   await chmod(directory, 0o700);
@@ -43,6 +45,21 @@ function mayBeAlive(owner: string): boolean {
   return pid === process.pid ? startedAt === performance.timeOrigin : isRunning(pid);
 }
 
+/** Creates the pid file, which has its whole content from the start. @returns false when there is one already */
+async function createOwnerFile(path: string): Promise<boolean> {
+  const draft = `${path}.${process.pid}`;
+  await writeFile(draft, `${process.pid} ${performance.timeOrigin}`, { mode: 0o600 });
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (hasErrorCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
 /**
  * Prepares a data directory and claims it for this process. The claim of a process that no longer runs is taken over.
  * @returns a function that releases the claim
@@ -52,12 +69,7 @@ export async function claimDirectory(directory: string): Promise<() => Promise<v
   await prepareDirectory(directory);
   const path = join(directory, OWNER_FILE);
   for (;;) {
-    try {
-      await writeFile(path, `${process.pid} ${performance.timeOrigin}`, { flag: 'wx', mode: 0o600 });
-      return () => rm(path, { force: true });
-    } catch (error) {
-      if (!hasErrorCode(error, 'EEXIST')) throw error;
-    }
+    if (await createOwnerFile(path)) return () => rm(path, { force: true });
     const owner = await readFile(path, 'utf8').catch(() => undefined);
     if (owner === undefined) continue;
     if (mayBeAlive(owner)) {
@@ -81,6 +93,8 @@ export async function loadAdminKey(directory: string): Promise<string> {
   const stored = await readFile(path, 'utf8').catch(() => '');
   if (stored.trim() !== '') return stored.trim();
   const key = createAdminKey();
-  await writeFile(path, `${key}\n`, { mode: 0o600, flush: true });
+  const draft = `${path}.new`;
+  await writeFile(draft, `${key}\n`, { mode: 0o600, flush: true });
+  await rename(draft, path);
   return key;
 }
