@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { buildRequestPath, type Operation, type Safety } from '../contract/operations.ts';
+import { buildRequestPath, type Operation } from '../contract/operations.ts';
 import { InterruptedError, type PartnerctlError, UsageError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
@@ -46,8 +46,6 @@ export interface CallOptions {
   readonly freshConnection?: boolean;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Overrides the operation's safety with a stricter one, for a caller that reads before it retries. */
-  readonly safety?: Safety;
 }
 
 /** One call, including all of its attempts. */
@@ -99,8 +97,7 @@ export class Http {
    * interrupted. A `once` call throws OutcomeUnknownError if the service may have processed it, which includes an
    * unreadable response; every other class proves that the service did nothing
    */
-  async call(declared: Operation, options: CallOptions = {}): Promise<ApiResponse> {
-    const operation = options.safety ? { ...declared, safety: options.safety } : declared;
+  async call(operation: Operation, options: CallOptions = {}): Promise<ApiResponse> {
     const path = options.link ?? this.basePath + requestPath(operation, options);
     const call: Call = { operation, options, path, deadline: this.deadlineOf(options) };
     const url = new URL(this.baseUrl).origin + path;

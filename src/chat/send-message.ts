@@ -4,8 +4,10 @@ import type { Context } from '../cli/context.ts';
 import type { TextSource } from '../cli/input.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/flags.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { PartnerctlError, withHint } from '../errors.ts';
 import { sanitizeText } from '../output/sanitize.ts';
+import type { RecordedSend } from './recorded-send.ts';
 
 /** Longer texts are not quoted in a command. */
 const MAX_QUOTED_LENGTH = 1_000;
@@ -32,20 +34,32 @@ export function resendCommand(
   return isPastable(text) ? shellCommand(args, flags, [text]) : `${shellCommand(args, flags)} … (with the same text)`;
 }
 
+/** Whether the failure of a send proves that the service registered nothing, which an earlier attempt could have changed. */
+function isRefused({ info }: PartnerctlError): boolean {
+  const { attempts, left } = isJsonObject(info.details) ? info.details : {};
+  return attempts === 1 && (left === false || (info.status !== undefined && info.status >= 400 && info.status < 500));
+}
+
 /**
- * Sends a message, and notes on stderr if it was registered before.
+ * Sends a message, and notes on stderr if it was, or may have been, registered before.
  * @param resend the command that sends it again
  * @throws PartnerctlError with that command as its hint
  */
 export async function sendMessage(
   context: Pick<Context, 'notice'>,
   http: Http,
-  message: NewMessage,
+  { send, ...message }: Omit<NewMessage, 'external_message_id'> & { readonly send: RecordedSend },
   resend: string,
 ): Promise<SentMessage> {
-  const { source_id, session_id, external_message_id } = message;
+  const { source_id, session_id } = message;
+  const { external_message_id, repeats } = send;
+  if (repeats !== undefined) {
+    await context.notice(
+      `note: this text was sent to session ${session_id} before, at ${repeats}, and never acknowledged. Sending it under the same external id, ${external_message_id}, so that it is registered once. To send another message: --again`,
+    );
+  }
   try {
-    const sent = await postMessage(http, message);
+    const sent = await postMessage(http, { ...message, external_message_id });
     if (sent.created === false) {
       await context.notice(
         sent.wasRetried
@@ -56,6 +70,7 @@ export async function sendMessage(
     return sent;
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
+    await send.fail(isRefused(error));
     const hint = `To send it again without duplicating it: ${resend}`;
     throw withHint(error, { hint, details: { source_id, session_id, external_message_id } });
   }

@@ -2,6 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import type { Profiles } from '../config/profiles.ts';
+import type { ProfilesChange } from '../config/update-profiles.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
 import type { StateLocation } from '../state/state-file.ts';
@@ -50,7 +51,8 @@ export interface Context {
     /** The directory that holds the profiles. */
     readonly directory: string;
     read(): Promise<Profiles>;
-    write(profiles: Profiles): Promise<void>;
+    /** Changes the profiles on disk, whatever other processes do meanwhile. @throws what `change` throws, LocalError */
+    update(change: ProfilesChange): Promise<void>;
   };
   /** The configured base URL, or undefined if none is configured. Does not require a token. */
   baseUrl(): Promise<string | undefined>;

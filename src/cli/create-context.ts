@@ -3,14 +3,7 @@ import { dirname } from 'node:path';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import type { GlobalFlags } from '../config/flags.ts';
-import {
-  configDirectory,
-  isReadableByOthers,
-  NO_PROFILES,
-  type Profiles,
-  readProfiles,
-  writeProfiles,
-} from '../config/profiles.ts';
+import { configDirectory, isReadableByOthers, NO_PROFILES, type Profiles, readProfiles } from '../config/profiles.ts';
 import { namesServiceAndToken, resolveBaseUrl } from '../config/settings.ts';
 import { EXIT, InterruptedError, LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
@@ -66,17 +59,19 @@ function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: 
   };
 }
 
-/** Creates the functions that ask questions. Ctrl-C at a question throws an InterruptedError. */
+/** Creates the functions that ask questions. They throw the signal's reason, and Ctrl-C throws an InterruptedError. */
 function createPrompts(
-  { io, terminal, signals }: RuntimeDeps,
+  { io, terminal }: RuntimeDeps,
   { progress, redact }: ContextParts,
+  signal: AbortSignal,
 ): Pick<Context, 'askSecret' | 'confirm' | 'openPrompt'> {
   // A function, because reading io.stdin opens it.
-  const streams = () => ({ input: io.stdin, output: terminal, signal: signals.interrupt });
+  const streams = () => ({ input: io.stdin, output: terminal, signal });
   async function ask<Value>(question: () => Promise<Value>): Promise<Value> {
     try {
       return await progress.pauseDuring(question);
     } catch (error) {
+      signal.throwIfAborted();
       throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
     }
   }
@@ -98,9 +93,10 @@ function createPrompts(
 
 /** Creates access to the stored profiles. Reads them once, and redacts their tokens from all later output. */
 function createConfig(
-  { env, platform, home }: RuntimeDeps,
+  { env, platform, home, clock, random }: RuntimeDeps,
   addSecret: (text: string) => void,
   warn: Context['warn'],
+  signal: AbortSignal,
 ): Context['config'] {
   const directory = configDirectory(env, platform, home);
   let profiles: Promise<Profiles> | undefined;
@@ -119,9 +115,9 @@ function createConfig(
       profiles ??= readAndCheck();
       return profiles;
     },
-    async write(changed) {
-      await writeProfiles(directory, changed);
-      profiles = Promise.resolve(changed);
+    async update(change) {
+      const { updateProfiles } = await import('../config/update-profiles.ts');
+      profiles = Promise.resolve(await updateProfiles(directory, change, { clock, random, signal }));
     },
   };
 }
@@ -181,7 +177,7 @@ export function createContext(
   const deadline = createDeadline(flags.timeoutMs, clock, signals.interrupt);
   const say = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
   const warn = (text: string): Promise<void> => say(`warning: ${text}`);
-  const config = createConfig(deps, addSecret, warn);
+  const config = createConfig(deps, addSecret, warn, deadline.signal);
   const { close, ...clients } = createClients(
     {
       flags,
@@ -225,7 +221,7 @@ export function createContext(
       return shouldUseColor(flags.color, env, io.stderr);
     },
     config,
-    ...createPrompts(deps, contextParts),
+    ...createPrompts(deps, contextParts, deadline.signal),
     ...clients,
     ...createStatePaths(deps, flags.state),
     async close() {

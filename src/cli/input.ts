@@ -1,5 +1,6 @@
-import { open } from 'node:fs/promises';
+import { close, constants, createReadStream, fstat, open } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { promisify } from 'node:util';
 import { InputError, UsageError } from '../errors.ts';
 
 /** The source of a text: an argument, standard input, or a file. */
@@ -11,8 +12,8 @@ export type TextSource =
 /** Node decodes invalid UTF-8 in an argument to this character. */
 const REPLACEMENT_CHARACTER = '\ufffd';
 
-/** Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. */
-const MAX_TEXT_MIB = 16;
+/** Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. In MiB. */
+export const MAX_TEXT_MIB = 16;
 
 /**
  * Checks that the token does not come from standard input, which can be read only once.
@@ -24,43 +25,74 @@ export function refuseTokenOnStdin({ tokenFile }: { readonly tokenFile?: string 
 }
 
 /**
- * Reads standard input chunk by chunk.
+ * Reads a stream chunk by chunk, and closes it when the caller stops early.
  * @throws the signal's reason when the signal aborts
  */
-export async function* readStdin(stdin: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
-  signal.throwIfAborted();
-  addAbortSignal(signal, stdin);
+async function* readStream(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+  addAbortSignal(signal, stream);
   try {
-    yield* stdin;
+    yield* stream;
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   }
 }
 
-/** Reads a file chunk by chunk. Closes it at the end, or when the caller stops early. */
-export async function* readFileChunks(path: string): AsyncGenerator<Buffer> {
-  const file = await open(path);
+/**
+ * Reads standard input chunk by chunk.
+ * @throws the signal's reason when the signal aborts
+ */
+export async function* readStdin(stdin: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+  signal.throwIfAborted();
+  yield* readStream(stdin, signal);
+}
+
+/**
+ * Opens a file for a stream that can be destroyed at any time. Opening or reading a pipe through `fs` can block a
+ * thread of Node forever, and the process cannot exit before that thread ends.
+ */
+async function openStream(path: string): Promise<Readable> {
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
+  const fd = await promisify(open)(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    yield* file.createReadStream({ autoClose: false });
-  } finally {
-    await file.close();
+    if ((await promisify(fstat)(fd)).isFIFO()) {
+      const { Socket } = await import('node:net');
+      return new Socket({ fd, readable: true, writable: false });
+    }
+    const tty = await import('node:tty');
+    return tty.isatty(fd) ? new tty.ReadStream(fd) : createReadStream(path, { fd });
+  } catch (error) {
+    await promisify(close)(fd);
+    throw error;
   }
 }
 
-/** Reads all chunks, or returns undefined as soon as they exceed `maxBytes`. */
-export async function readAtMost(
-  maxBytes: number,
-  chunks: AsyncIterable<Buffer | string>,
-): Promise<Buffer | undefined> {
+/**
+ * Reads a file, a pipe, or a terminal chunk by chunk. Closes it at the end, or when the caller stops early.
+ * @throws the signal's reason when the signal aborts
+ */
+export async function* readFileChunks(path: string, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+  signal.throwIfAborted();
+  yield* readStream(await openStream(path), signal);
+}
+
+/**
+ * Reads UTF-8 text, including a byte order mark.
+ * @throws Error if the text is longer than `maxMib` (MiB) or is not UTF-8; its message is a clause without a period
+ */
+export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib: number): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const chunk of chunks) {
     const part = Buffer.from(chunk);
     size += part.length;
-    if (size > maxBytes) return undefined;
+    if (size > maxMib * 1024 * 1024) throw new Error(`it is larger than ${maxMib} MiB`);
     parts.push(part);
   }
-  return Buffer.concat(parts);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
+  } catch {
+    throw new Error('it is not UTF-8 text');
+  }
 }
 
 /** Describes why a file or directory cannot be read, as a clause without a period. */
@@ -95,33 +127,10 @@ export function parseTextArgument(flag: string, text: string): TextSource {
   return { from: 'file', path: text.slice(1) };
 }
 
-function unreadable(name: string, source: string, why: string): InputError {
-  return new InputError(`${name} cannot be read from ${source}.`, { why, hint: 'Nothing was sent.' });
-}
-
-async function decodeText(name: string, source: string, chunks: AsyncIterable<Buffer | string>): Promise<string> {
-  const bytes = await readAtMost(MAX_TEXT_MIB * 1024 * 1024, chunks);
-  if (!bytes) throw unreadable(name, source, `it is larger than ${MAX_TEXT_MIB} MiB`);
-  try {
-    // ignoreBOM keeps a byte order mark: the text is sent unchanged.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw unreadable(name, source, 'it is not UTF-8 text');
-  }
-}
-
-async function readTextFile(name: string, path: string): Promise<string> {
-  try {
-    return await decodeText(name, path, readFileChunks(path));
-  } catch (error) {
-    throw error instanceof InputError ? error : unreadable(name, path, describeFileError(error));
-  }
-}
-
 /**
  * Reads a text. Does not change its line endings.
  * @param name the subject of the error messages: `The message`
- * @param signal cancels reading from standard input
+ * @param signal cancels reading
  * @throws InputError if the text cannot be read, is not UTF-8, or is empty; the signal's reason if the signal aborts
  */
 export async function readText(
@@ -131,10 +140,17 @@ export async function readText(
   signal: AbortSignal,
 ): Promise<string> {
   if (source.from === 'argument') return source.text;
-  const text =
-    source.from === 'stdin'
-      ? await decodeText(name, 'standard input', readStdin(stdin, signal))
-      : await readTextFile(name, source.path);
-  if (text === '') throw unreadable(name, source.from === 'stdin' ? 'standard input' : source.path, 'it is empty');
-  return text;
+  const place = source.from === 'stdin' ? 'standard input' : source.path;
+  const chunks = source.from === 'stdin' ? readStdin(stdin, signal) : readFileChunks(source.path, signal);
+  let text: string;
+  let why = 'it is empty';
+  try {
+    text = await decodeText(chunks, MAX_TEXT_MIB);
+  } catch (error) {
+    signal.throwIfAborted();
+    text = '';
+    why = describeFileError(error);
+  }
+  if (text !== '') return text;
+  throw new InputError(`${name} cannot be read from ${place}.`, { why, hint: 'Nothing was sent.' });
 }

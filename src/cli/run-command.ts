@@ -69,6 +69,7 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, secre
       // The exit code reports the command's outcome, even if the reader is gone.
       if (!isReaderGone(error)) throw error;
     }
+    if (result.kind === 'object') await result.onWritten?.();
     progress.stop();
     const failure = failureOf(result);
     if (failure) throw failure;

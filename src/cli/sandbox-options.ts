@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { InputError, LocalError } from '../errors.ts';
 import type { FaultPlan, Sandbox, Script } from '../sandbox/sandbox.ts';
 import type { Args, FlagSpec } from './command.ts';
-import { describeFileError } from './input.ts';
+import { decodeText, describeFileError, MAX_TEXT_MIB, readFileChunks } from './input.ts';
 
 /** The options of `sandbox start` and `sandbox run`. */
 export interface SandboxInput {
@@ -34,42 +33,59 @@ export function parseSandboxOptions(args: Args): SandboxInput {
   };
 }
 
+interface OptionFile<T> {
+  /** What the file contains: `script`. */
+  readonly content: string;
+  readonly hint: string;
+  readonly parse: (text: string) => T;
+}
+
 /**
  * Reads and parses a file that a flag names.
- * @throws InputError that describes the problem
+ * @throws InputError that describes the problem; the signal's reason when the signal aborts
  */
-async function readOptionFile<T>(path: string, content: string, hint: string, parse: (text: string) => T): Promise<T> {
+async function readOptionFile<T>(path: string, signal: AbortSignal, file: OptionFile<T>): Promise<T> {
   try {
-    return parse(await readFile(path, 'utf8'));
+    return file.parse(await decodeText(readFileChunks(path, signal), MAX_TEXT_MIB));
   } catch (error) {
-    throw new InputError(`Cannot use the ${content} in ${path}.`, {
+    signal.throwIfAborted();
+    throw new InputError(`Cannot use the ${file.content} in ${path}.`, {
       why: describeFileError(error),
-      hint,
+      hint: file.hint,
       cause: error,
     });
   }
 }
 
-async function readFaults(path: string): Promise<FaultPlan> {
+async function readFaults(path: string, signal: AbortSignal): Promise<FaultPlan> {
   const { parseFaultPlan } = await import('../sandbox/faults.ts');
-  const hint = 'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help faults';
-  return readOptionFile(path, 'faults', hint, (text) => parseFaultPlan(JSON.parse(text)));
+  return readOptionFile(path, signal, {
+    content: 'faults',
+    hint: 'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help faults',
+    parse: (text) => parseFaultPlan(JSON.parse(text)),
+  });
 }
 
-async function readScript(path: string): Promise<Script> {
+async function readScript(path: string, signal: AbortSignal): Promise<Script> {
   const { parseScript } = await import('../sandbox/agents/reply-script.ts');
-  const hint =
-    'Write a list of rules such as [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]; see: partnerctl help sandbox';
-  return readOptionFile(path, 'script', hint, parseScript);
+  return readOptionFile(path, signal, {
+    content: 'script',
+    hint: 'Write a list of rules such as [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]; see: partnerctl help sandbox',
+    parse: parseScript,
+  });
 }
 
 /**
  * Starts a sandbox with the options from the flags.
+ * @param signal cancels reading the files
  * @throws InputError for an unusable fault or script file, LocalError when the sandbox cannot start
  */
-export async function startFromOptions({ dataDir, faultsFile, scriptFile, port }: SandboxInput): Promise<Sandbox> {
-  const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile);
-  const script = scriptFile === undefined ? undefined : await readScript(scriptFile);
+export async function startFromOptions(
+  { dataDir, faultsFile, scriptFile, port }: SandboxInput,
+  signal: AbortSignal,
+): Promise<Sandbox> {
+  const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile, signal);
+  const script = scriptFile === undefined ? undefined : await readScript(scriptFile, signal);
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   try {
     return await startSandbox({

@@ -85,9 +85,11 @@ export default command<Input>({
     if (verify) await verifyToken(context, base_url, token);
     const profile: Profile =
       tokenCommand === undefined ? { base_url, token } : { base_url, token_command: tokenCommand };
-    const isFirst = Object.keys(stored.profiles).length === 0;
-    const changed = withProfile(stored, name, profile);
-    await config.write(isFirst ? { ...changed, current: name } : changed);
+    await config.update((latest) => {
+      const isFirst = Object.keys(latest.profiles).length === 0;
+      const changed = withProfile(latest, name, profile);
+      return isFirst ? { ...changed, current: name } : changed;
+    });
     const kind = tokenCommand === undefined ? 'stored' : 'command';
     return objectResult({ profile: name, base_url, token: kind, verified: verify }, [
       { header: 'PROFILE', value: (result) => result.profile },

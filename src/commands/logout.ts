@@ -1,5 +1,5 @@
 import { command } from '../cli/command.ts';
-import { findProfile, withProfile } from '../config/profiles.ts';
+import { findProfile, tokenKind, withProfile } from '../config/profiles.ts';
 import { resolveProfileName } from '../config/settings.ts';
 import { objectResult } from '../output/command-result.ts';
 
@@ -13,10 +13,12 @@ export default command({
   async run({ flags, env, config, warn }) {
     const stored = await config.read();
     const { value: name } = resolveProfileName(flags, env, stored);
-    const { token, token_command, ...rest } = findProfile(stored, name);
-    await config.write(withProfile(stored, name, rest));
+    const forgotten = tokenKind(findProfile(stored, name)) !== 'none';
+    await config.update((latest) => {
+      const { token, token_command, ...rest } = findProfile(latest, name);
+      return withProfile(latest, name, rest);
+    });
     if (env.PARTNER_TOKEN) await warn('PARTNER_TOKEN is set. Commands keep using it.');
-    const forgotten = token !== undefined || token_command !== undefined;
     return objectResult({ profile: name, forgotten }, [
       { header: 'PROFILE', value: (result) => result.profile },
       { header: 'TOKEN', value: (result) => (result.forgotten ? 'removed' : 'none stored') },

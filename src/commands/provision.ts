@@ -9,7 +9,11 @@ interface Input {
   readonly mode: 'apply' | 'check' | 'dry-run' | 'schema';
   readonly concurrency: number;
   readonly failFast: boolean;
+  readonly settleMs: number;
+  readonly retryUnknown: boolean;
 }
+
+const SETTLE_MS = 10_000;
 
 function parseVariable(text: string): [string, string] {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
@@ -33,7 +37,7 @@ async function printSchema(): Promise<CommandResult> {
 
 export default command<Input>({
   description:
-    'Creates or reuses spaces, installs agents and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing and creates no job twice.',
+    'Creates or reuses spaces, installs agents and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing and creates no job twice. After a request of unknown outcome, it posts again only once it is certain that nothing was installed.',
   args: [{ usage: '[file...]', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [
     { usage: '--check', description: 'check the manifests; send nothing' },
@@ -46,6 +50,15 @@ export default command<Input>({
     },
     { usage: '--concurrency <n>', description: 'how many documents at a time', default: '4' },
     { usage: '--fail-fast', description: 'start no further document after a failure' },
+    {
+      usage: '--settle <duration>',
+      description: 'how long a lost request may still take effect: it reads that long before it posts again',
+      default: '10s',
+    },
+    {
+      usage: '--retry-unknown',
+      description: 'post again, although an earlier run whose outcome is unknown may have installed the agents',
+    },
   ],
   examples: [
     { line: 'partnerctl provision acme.yaml', does: 'one file' },
@@ -66,6 +79,8 @@ export default command<Input>({
       mode,
       concurrency: args.count('concurrency', { min: 1, max: 64, fallback: 4 }),
       failFast: args.isSet('fail-fast'),
+      settleMs: args.duration('settle') ?? SETTLE_MS,
+      retryUnknown: args.isSet('retry-unknown'),
     };
   },
   async run(context, input) {

@@ -1,5 +1,7 @@
-import { chmod, mkdir, readFile, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+import { describeFileError } from '../cli/input.ts';
 import type { Environment } from '../cli/io.ts';
 import { InputError, LocalError, NotFoundError } from '../errors.ts';
 
@@ -21,8 +23,6 @@ export const DEFAULT_PROFILE = 'default';
 
 export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
 
-const FILE_NAME = 'config';
-
 /**
  * Returns the directory that holds the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else
  * `~/.config/partnerctl` (`%APPDATA%\partnerctl` on Windows). Pure.
@@ -36,7 +36,7 @@ export function configDirectory(env: Environment, platform: NodeJS.Platform, hom
 
 /** Returns the path of the profiles file. */
 export function profilesPath(directory: string): string {
-  return join(directory, `${FILE_NAME}.json`);
+  return join(directory, 'config.json');
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -67,8 +67,25 @@ function parseProfiles(text: string): Profiles | undefined {
   return { current, profiles: Object.fromEntries(profiles) };
 }
 
+/** Returns the code of a system error, such as `ENOENT`, or undefined for any other value. */
+export function errorCode(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+async function readRegularFile(path: string): Promise<string> {
+  let file: FileHandle | undefined;
+  try {
+    // Without O_NONBLOCK, opening a pipe waits for its writer.
+    file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    if (!(await file.stat()).isFile()) throw new Error('it is not a regular file');
+    return await file.readFile('utf8');
+  } finally {
+    await file?.close();
+  }
+}
+
 /**
- * Reads the profiles. Does not load the library that writes them, because it slows down start-up.
+ * Reads the profiles.
  * @returns `NO_PROFILES` if the file does not exist
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
@@ -76,31 +93,16 @@ export async function readProfiles(directory: string): Promise<Profiles> {
   const path = profilesPath(directory);
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    text = await readRegularFile(path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT') return NO_PROFILES;
-    throw new LocalError(`The profiles in ${path} cannot be read.`, { why: String(error), cause: error });
+    if (errorCode(error) === 'ENOENT') return NO_PROFILES;
+    throw new LocalError(`The profiles in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
   const profiles = parseProfiles(text);
   if (profiles) return profiles;
   throw new InputError(`The profiles in ${path} are damaged.`, {
     hint: 'Repair the file, or move it away and run `partnerctl login` again.',
   });
-}
-
-/** Replaces the profiles file atomically. Only its owner can read the file. @throws LocalError */
-export async function writeProfiles(directory: string, profiles: Profiles): Promise<void> {
-  const { default: Conf } = await import('conf');
-  try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    const conf = new Conf({ cwd: directory, configName: FILE_NAME, fileExtension: 'json', configFileMode: 0o600 });
-    conf.store = { current: profiles.current, profiles: profiles.profiles };
-    // conf does not change the mode of an existing file.
-    await chmod(profilesPath(directory), 0o600);
-  } catch (error) {
-    throw new LocalError(`The profiles in ${directory} cannot be written.`, { why: String(error), cause: error });
-  }
 }
 
 /** Whether other users can access the profiles file. Always false on Windows, which has no POSIX file modes. */

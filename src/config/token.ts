@@ -1,10 +1,15 @@
-import { readFile } from 'node:fs/promises';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { kill } from 'node:process';
 import type { Readable } from 'node:stream';
-import { describeFileError, readStdin } from '../cli/input.ts';
+import { describeFileError, readFileChunks, readStdin } from '../cli/input.ts';
 import { CredentialsError } from '../errors.ts';
 import type { TokenSource } from './settings.ts';
 
-const MAX_TOKEN_BYTES = 16 * 1024;
+/** In bytes, which are characters: a token is ASCII. */
+const MAX_TOKEN_LENGTH = 16 * 1024;
 
 /**
  * Checks that a token is a valid header value: printable ASCII without spaces.
@@ -22,58 +27,97 @@ export function checkToken(text: string, from: string): string {
   return token;
 }
 
-function firstLine(text: string): string {
-  return /^\s*([^\r\n]*)/.exec(text)?.[1] ?? '';
-}
-
-/** Reads the token from the first line of standard input, without waiting for the end of input. */
-async function readFromStdin(stdin: Readable, signal: AbortSignal): Promise<string> {
+/**
+ * Reads the first line that is not blank, without waiting for the end of the stream.
+ * @throws CredentialsError if the line is longer than a token can be; what the stream throws
+ */
+async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: string): Promise<string> {
   let text = '';
-  for await (const chunk of readStdin(stdin, signal)) {
+  for await (const chunk of chunks) {
     text += String(chunk);
-    if (text.length > MAX_TOKEN_BYTES || /\S[^\r\n]*[\r\n]/.test(text)) break;
+    const [, line] = /^\s*(\S[^\r\n]*)[\r\n]/.exec(text) ?? [];
+    if ((line ?? text).length > MAX_TOKEN_LENGTH) {
+      throw new CredentialsError(`The first line of ${from} is longer than ${MAX_TOKEN_LENGTH / 1024} KiB.`, {
+        hint: 'The first line must be the token, and nothing else.',
+      });
+    }
+    if (line !== undefined) return line;
   }
-  return checkToken(firstLine(text), 'standard input');
+  return text;
 }
 
-async function readFromFile(path: string): Promise<string> {
-  let text: string;
+async function readFromFile(path: string, signal: AbortSignal): Promise<string> {
   try {
-    text = await readFile(path, 'utf8');
+    return checkToken(await readFirstLine(readFileChunks(path, signal), path), path);
   } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof CredentialsError) throw error;
     const why = describeFileError(error);
     throw new CredentialsError(`The token file ${path} cannot be read.`, { why, cause: error });
   }
-  return checkToken(firstLine(text), path);
+}
+
+/** Whether this process has a terminal. False on POSIX systems only, because only they have process groups. */
+async function hasTerminal(): Promise<boolean> {
+  try {
+    await (await open('/dev/tty', constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))).close();
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ENXIO');
+  }
+}
+
+/** Resolves when the command has exited with 0. @throws CredentialsError if it failed; AbortError */
+async function waitForSuccess(child: ChildProcess, from: string, signal: AbortSignal): Promise<void> {
+  const failed = (why: string): CredentialsError =>
+    new CredentialsError(`The token_command of ${from} failed.`, {
+      why,
+      hint: 'Run the command in a shell. Its first line of output must be the token.',
+    });
+  const [code, killedBy] = await once(child, 'exit', { signal }).catch((error: unknown) => {
+    throw signal.aborted ? error : failed(String(error));
+  });
+  if (code !== 0) throw failed(killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
+}
+
+/** Ends the command and, if it has a process group of its own, everything that it started. */
+function endCommand(child: ChildProcess, hasGroup: boolean): void {
+  if (!hasGroup || child.pid === undefined) {
+    child.kill();
+    return;
+  }
+  try {
+    kill(-child.pid, 'SIGTERM');
+  } catch {
+    // All of them have ended.
+  }
 }
 
 async function runTokenCommand(command: string, from: string, signal: AbortSignal): Promise<string> {
   const { spawn } = await import('node:child_process');
-  const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'], signal });
-  let output = '';
-  child.stdout.setEncoding('utf8');
-  child.stdout.on('data', (chunk: string) => {
-    if (output.length < MAX_TOKEN_BYTES) output += chunk;
-  });
-  const failure = await new Promise<string | undefined>((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, killedBy) =>
-      resolve(code === 0 ? undefined : killedBy ? `killed by ${killedBy}` : `exit code ${code}`),
-    );
-  });
+  // A process group of its own takes away the terminal, on which the command may ask for a password.
+  const detached = !(await hasTerminal());
   signal.throwIfAborted();
-  if (failure !== undefined) {
-    throw new CredentialsError(`The token_command of ${from} failed.`, {
-      why: failure,
-      hint: 'Run the command in a shell. Its first line of output must be the token.',
-    });
+  const child = spawn(command, { shell: true, detached, stdio: ['ignore', 'pipe', 'inherit'] });
+  const { stdout } = child;
+  const origin = `the token_command of ${from}`;
+  try {
+    // Closing the pipe after the first line would make the command fail.
+    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), origin).finally(() => stdout.resume());
+    // Does not wait for the end of the output: a process in the background can keep the pipe open.
+    const [token] = await Promise.all([line, waitForSuccess(child, from, signal)]);
+    return checkToken(token, origin);
+  } catch (error) {
+    if (signal.aborted || child.exitCode === null) endCommand(child, detached);
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    stdout.destroy();
   }
-  return checkToken(firstLine(output), `the token_command of ${from}`);
 }
 
 /**
  * Reads the token from its configured source.
- * @param signal cancels reading from standard input or a command
+ * @param signal cancels reading
  * @throws CredentialsError if the token is missing or invalid (the message never contains it); the signal's reason if
  * the signal aborts
  */
@@ -84,7 +128,8 @@ export async function fetchToken(
 ): Promise<string> {
   switch (source?.kind) {
     case 'file':
-      return source.path === '-' ? readFromStdin(stdin, signal) : readFromFile(source.path);
+      if (source.path !== '-') return readFromFile(source.path, signal);
+      return checkToken(await readFirstLine(readStdin(stdin, signal), 'standard input'), 'standard input');
     case 'text':
       return checkToken(source.token, source.from);
     case 'command':

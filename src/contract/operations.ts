@@ -31,7 +31,8 @@ export const OPERATIONS = {
     name: 'provisionSpace',
     method: 'POST',
     path: '/automation/agent-templates/provision-space/',
-    safety: 'idempotent',
+    // Spec §4.1 declares it idempotent for the space, but services may install the agents again on every POST.
+    safety: 'once',
   },
   createChatSource: {
     name: 'createChatSource',

@@ -73,6 +73,8 @@ export interface ObjectResult {
   readonly cells: readonly ResultCell[];
   /** Replaces the cells for people and in tsv. Already sanitized; may be empty. */
   readonly text?: string;
+  /** Called once the output is written, or its reader is gone. */
+  readonly onWritten?: () => Promise<void>;
   /** The error to report and exit with after the output is written. */
   readonly failure?: PartnerctlError;
 }

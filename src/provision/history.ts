@@ -1,32 +1,112 @@
-import { hash } from 'node:crypto';
 import type { Context } from '../cli/context.ts';
 import { LocalError } from '../errors.ts';
-import { lineWarner } from '../state/log.ts';
-import { agentKey, findProvisioned, mergeAgents, type RecordedSpace, recordProvisioned } from '../state/provisioned.ts';
-import { randomRecordId } from '../state/record.ts';
+import { type Ledger, openLedger } from '../state/ledger.ts';
+import { fileStore, lineWarner, type RecordStore, type StoreEntry } from '../state/log.ts';
+import { isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
 import type { PresentSpace } from './plan.ts';
 import type { AgentResult } from './result.ts';
+import {
+  agentKey,
+  agentKeys,
+  contentHash,
+  decodeSnapshot,
+  hasContent,
+  type RecordedAgent,
+  SPACE_RECORDS,
+  SPACE_TYPE,
+  type SpaceReservation,
+  type SpaceSnapshot,
+  searchTexts,
+  spaceKey,
+} from './space-records.ts';
 
 /** What the state file records about the spaces of a run. */
 export interface ProvisionHistory {
+  /** The reservations of the spaces. Reading it also brings `recall` up to date. */
+  readonly ledger: Ledger<SpaceSnapshot>;
   /** The space as earlier runs left it, with those of the manifest's agents that they installed. */
   recall(manifest: Manifest): PresentSpace | undefined;
-  record(manifest: Manifest, spaceId: string, agents: readonly AgentResult[]): Promise<void>;
+  /**
+   * Records an existing space, unless it is recorded already. A state file that cannot be written is a warning.
+   * @param settled the reservation of which all agents exist
+   */
+  record(found: FoundSpace, settled?: SpaceReservation): Promise<void>;
 }
 
-/** Hashes what provisioning installs. Chats and jobs are excluded: adding one later does not change the agent. */
-function contentHash(manifest: Manifest): string {
-  const agents = manifest.agents.map(({ chat: _, cron: __, ...agent }) => agent);
-  return hash('sha256', JSON.stringify({ ...manifest, agents }), 'hex');
+/** A space of a manifest that exists at the service. */
+export interface FoundSpace {
+  readonly manifest: Manifest;
+  readonly spaceId: string;
+  readonly agents: readonly Pick<AgentResult, 'agent_id' | 'name' | 'template_id' | 'source_id'>[];
+}
+
+/** A space as the records describe it, with the agents that have an id. */
+interface RecordedSpace {
+  readonly space_id: string;
+  /** Of the manifest that the space was last provisioned from. */
+  readonly content_hash: string;
+  readonly agents: readonly RecordedAgent[];
+}
+
+/** Merges the agents that an earlier and a later record have. Later values win; no agent is dropped. */
+function mergeAgents(earlier: readonly RecordedAgent[], later: readonly RecordedAgent[]): readonly RecordedAgent[] {
+  const agents = new Map(earlier.map((agent) => [agent.agent_id, agent]));
+  for (const agent of later) {
+    if (agent.agent_id === undefined) continue;
+    const source_id = agent.source_id ?? agents.get(agent.agent_id)?.source_id;
+    agents.set(agent.agent_id, { ...agent, ...(source_id !== undefined && { source_id }) });
+  }
+  return [...agents.values()];
+}
+
+/** The spaces of one service, as the records so far leave them. */
+export interface RecordedSpaces {
+  get(externalId: string): RecordedSpace | undefined;
+  /** @returns false if this is an incomplete record of a space */
+  add(record: LogRecord): boolean;
+  clear(): void;
+}
+
+const TYPES_WITH_SPACE: ReadonlySet<string> = new Set([
+  SPACE_TYPE,
+  SPACE_RECORDS.types.created,
+  SPACE_RECORDS.types.adopted,
+]);
+
+/** Collects the spaces of one service from the log. */
+export function recordedSpaces(origin: string): RecordedSpaces {
+  const spaces = new Map<string, RecordedSpace>();
+  // A replaced space took its agents with it, so merge agents by space_id. The last record has the current space.
+  const agentsBySpace = new Map<string, readonly RecordedAgent[]>();
+  return {
+    get: (externalId) => spaces.get(externalId),
+    add(record) {
+      if (!TYPES_WITH_SPACE.has(record.type)) return true;
+      const snapshot = decodeSnapshot(record);
+      const { space_id } = record;
+      if (!snapshot || !isText(space_id)) return false;
+      if (snapshot.origin !== origin) return true;
+      const agents = mergeAgents(agentsBySpace.get(space_id) ?? [], snapshot.agents);
+      agentsBySpace.set(space_id, agents);
+      spaces.set(snapshot.external_space_id, { space_id, content_hash: snapshot.content_hash, agents });
+      return true;
+    },
+    clear() {
+      spaces.clear();
+      agentsBySpace.clear();
+    },
+  };
 }
 
 function toPresentSpace(known: RecordedSpace, manifest: Manifest): PresentSpace {
   const agentsByKey = new Map(known.agents.map((agent) => [agent.key, agent]));
   // A space is recorded when its whole document is applied, even if the service did not name the agents.
-  const isComplete = known.content_hash === contentHash(manifest);
+  const isComplete = hasContent(known.content_hash, manifest);
   const agents = manifest.agents.flatMap(({ name, template_id }) => {
-    const agent = agentsByKey.get(agentKey(name, template_id));
+    const agent = agentKeys(name, template_id)
+      .map((key) => agentsByKey.get(key))
+      .find((recorded) => recorded);
     if (!isComplete && !agent) return [];
     return [{ agent_id: agent?.agent_id, name, template_id, source_id: agent?.source_id }];
   });
@@ -51,41 +131,49 @@ export function withHistory(present: PresentSpace, recalled: PresentSpace | unde
 }
 
 /** Whether the state file already records this space, so that repeated runs do not make it grow. */
-function isRecorded(known: RecordedSpace | undefined, space: RecordedSpace, areAllNamed: boolean): boolean {
-  if (known?.space_id !== space.space_id) return false;
+function isRecorded(known: RecordedSpace | undefined, { manifest, spaceId, agents }: FoundSpace): boolean {
+  if (known?.space_id !== spaceId) return false;
   const sources = new Map(known.agents.map(({ agent_id, source_id }) => [agent_id, source_id]));
-  const areKnown = space.agents.every(
+  const areKnown = agents.every(
     ({ agent_id, source_id }) =>
-      sources.has(agent_id) && (source_id === undefined || sources.get(agent_id) === source_id),
+      agent_id === null || (sources.has(agent_id) && (source_id === null || sources.get(agent_id) === source_id)),
   );
-  return areKnown && (areAllNamed || known.content_hash === space.content_hash);
+  const areAllNamed = agents.every(({ agent_id }) => agent_id !== null);
+  return areKnown && (areAllNamed || hasContent(known.content_hash, manifest));
 }
 
-/** The recorded spaces of a run. A file that cannot be read is a warning. */
-async function readSpaces(
-  context: Context,
-  origin: string,
-  documents: readonly ManifestDocument[],
-  reportedLines: Set<number>,
-): Promise<ReadonlyMap<string, RecordedSpace>> {
-  const path = await context.statePath();
-  const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  try {
-    const { spaces, damaged } = await findProvisioned(path, origin, wanted);
-    const warn = lineWarner(path, (text) => context.warn(text), reportedLines);
-    for (const line of damaged) await warn(line);
-    return spaces;
-  } catch (error) {
-    if (!(error instanceof LocalError)) throw error;
-    await context.warn(`${error.message} This run knows only what the service lists, not what earlier runs did.`);
-    return new Map();
-  }
+/** What the state file keeps of a space that exists. */
+export function foundSnapshot(origin: string, { manifest, agents }: FoundSpace): SpaceSnapshot {
+  return {
+    origin,
+    external_space_id: manifest.external_space_id,
+    content_hash: contentHash(manifest),
+    agents: agents.flatMap(({ agent_id, name, template_id, source_id }) =>
+      agent_id === null
+        ? []
+        : [{ agent_id, key: agentKey(name, template_id), ...(source_id !== null && { source_id }) }],
+    ),
+  };
+}
+
+/** Shows every entry that is read to `observe`, too. */
+function observed(store: RecordStore, observe: (entry: StoreEntry) => Promise<void>): RecordStore {
+  return {
+    append: (record) => store.append(record),
+    async *readNew() {
+      for await (const entry of store.readNew()) {
+        await observe(entry);
+        yield entry;
+      }
+    },
+  };
 }
 
 /**
- * Opens the state file for a run. Provisioning works without it, so a file that cannot be read or written is a warning.
+ * Opens the state file's records of the spaces of a run, and reads them.
  * @param origin the base URL of the service that the records belong to
  * @param reportedLines receives the numbers of the lines that this warns about
+ * @throws LocalError if the file exists but cannot be read
  */
 export async function openHistory(
   context: Context,
@@ -94,37 +182,44 @@ export async function openHistory(
   reportedLines: Set<number>,
 ): Promise<ProvisionHistory> {
   const path = await context.statePath();
-  const spaces = new Map(await readSpaces(context, origin, documents, reportedLines));
+  const spaces = recordedSpaces(origin);
+  const onUnusable = lineWarner(path, (text) => context.warn(text), reportedLines);
+  const externalIds = documents.map(({ manifest }) => manifest.external_space_id);
+  const store = observed(fileStore(path, { containing: searchTexts(origin, externalIds) }), async (entry) => {
+    if (entry.kind === 'restart') spaces.clear();
+    if (entry.kind !== 'record' || spaces.add(entry.record)) return;
+    await onUnusable({ line: entry.line, why: `not a complete record of ${SPACE_RECORDS.noun}` });
+  });
+  const keys = new Set(externalIds.map((externalId) => spaceKey(origin, externalId)));
+  const ledger = openLedger(store, SPACE_RECORDS, { isWanted: ({ key }) => keys.has(key), onUnusable });
+  await ledger.readAll();
   let isWritable = true;
 
-  async function append(externalId: string, space: RecordedSpace): Promise<void> {
-    if (!isWritable) return;
-    const stamp = { now: context.clock.now, newId: randomRecordId };
-    try {
-      await recordProvisioned(path, { ...space, origin, external_space_id: externalId }, stamp);
-    } catch (error) {
-      if (!(error instanceof LocalError)) throw error;
-      isWritable = false;
-      await context.warn(`${error.message} The next run will not know what this run does.`);
-    }
-  }
-
   return {
+    ledger,
     recall(manifest) {
       const known = spaces.get(manifest.external_space_id);
       return known && toPresentSpace(known, manifest);
     },
-    async record(manifest, spaceId, results) {
-      const externalId = manifest.external_space_id;
-      const known = spaces.get(externalId);
-      const agents = results.flatMap(({ agent_id, name, template_id, source_id }) =>
-        agent_id === null ? [] : [{ agent_id, key: agentKey(name, template_id), source_id: source_id ?? undefined }],
-      );
-      const space = { space_id: spaceId, content_hash: contentHash(manifest), agents };
-      if (isRecorded(known, space, agents.length === results.length)) return;
-      const earlier = known?.space_id === spaceId ? known.agents : [];
-      spaces.set(externalId, { ...space, agents: mergeAgents(earlier, agents) });
-      await append(externalId, space);
+    async record(found, settled) {
+      if (!isWritable) return;
+      const externalId = found.manifest.external_space_id;
+      const head = recordHead(SPACE_TYPE, { now: context.clock.now, newId: randomRecordId });
+      const snapshot = foundSnapshot(origin, found);
+      const { spaceId: remoteId } = found;
+      const record = { ...head, ...snapshot, space_id: remoteId };
+      try {
+        await ledger.read(spaceKey(origin, externalId));
+        if (!settled && isRecorded(spaces.get(externalId), found)) return;
+        if (settled) {
+          const { id: reservation, key } = settled;
+          await ledger.append({ kind: 'adopted', id: head.id, at: head.at, key, snapshot, reservation, remoteId });
+        } else await store.append(record);
+      } catch (error) {
+        if (!(error instanceof LocalError)) throw error;
+        isWritable = false;
+        await context.warn(`${error.message} The next run will not know what this run found.`);
+      }
     },
   };
 }

@@ -3,14 +3,15 @@ import { provisionSpace } from '../api/provisioning.ts';
 import type { ProvisionResponse } from '../contract/provisioning.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
-import type { PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
+import { hasName, type PlannedAgent, type PresentAgent, type ProvisionPlan } from './plan.ts';
 import { fetchAgents, RemoteStateUnavailable } from './remote-state.ts';
+import type { AppliedSpace } from './result.ts';
 
 /** The ids of agents; undefined stands for an agent whose id the service did not return. */
 export type AgentIds = ReadonlySet<string | undefined>;
 
 function isNamed(agent: PresentAgent, { name, template_id }: ManifestAgent): boolean {
-  return agent.name === name && (agent.template_id === undefined || agent.template_id === template_id);
+  return hasName(agent, name) && (agent.template_id === undefined || agent.template_id === template_id);
 }
 
 /**
@@ -63,8 +64,8 @@ function toProvisionedAgent({ chat, cron: _, ...agent }: ManifestAgent): Manifes
 
 /**
  * Creates the space if it is missing, and installs the missing agents of a plan, in one POST.
- * @param safety `once` to send the POST a single time: some services install the agents again on every POST
  * @param before the agents that existed before, as far as they are known
+ * @param timeoutMs the time limit of the POST in milliseconds; it is not sent later
  * @returns the space, and the agents that exist now, one for each agent of the plan
  * @throws PartnerctlError; OutcomeUnknownError if the POST may have been carried out
  */
@@ -72,11 +73,11 @@ export async function installMissing(
   http: Http,
   { manifest }: ManifestDocument,
   plan: ProvisionPlan,
-  { safety, before }: { readonly safety: 'once' | 'idempotent'; readonly before: AgentIds },
-): Promise<{ spaceId: string; created: boolean | undefined; agents: (PresentAgent | undefined)[] }> {
+  { before, timeoutMs }: { readonly before: AgentIds; readonly timeoutMs: number },
+): Promise<AppliedSpace> {
   const missing = plan.agents.filter(({ present }) => !present);
   const body = { ...manifest, agents: missing.map(({ wanted }) => toProvisionedAgent(wanted)) };
-  const response = await provisionSpace(http, body, safety);
+  const response = await provisionSpace(http, body, timeoutMs);
   const installed = await findInstalled(http, response, missing, before);
   const agents = plan.agents.map((agent) => agent.present ?? installed[missing.indexOf(agent)]);
   return { spaceId: response.space_id, created: response.created, agents };

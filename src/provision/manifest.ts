@@ -1,5 +1,6 @@
 import type { CronJob } from '../cron/job.ts';
 import { checkSchedule, checkUniqueName, toSchedule } from '../cron/job-document.ts';
+import { normalizeName } from '../cron/listed-job.ts';
 import type { Problem } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
 import { readYaml, type YamlDocument } from '../yaml/read.ts';
@@ -30,7 +31,7 @@ function reviewAgents(document: YamlDocument<Manifest>): void {
   const places = new Map<string, string>();
   for (const [index, { template_id, name }] of document.value.agents.entries()) {
     const path = ['agents', index, 'name'];
-    const key = JSON.stringify([template_id, name]);
+    const key = JSON.stringify([template_id, normalizeName(name)]);
     const first = places.get(key);
     if (first === undefined) places.set(key, document.location(path));
     else {

@@ -1,4 +1,5 @@
 import type { ListedAgent } from '../contract/provisioning.ts';
+import { normalizeName } from '../cron/listed-job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 
 /** An agent that exists; its id is undefined if the service installed it without returning the id. */
@@ -33,6 +34,11 @@ export interface ProvisionPlan {
   readonly differences: readonly Difference[];
 }
 
+/** Whether an agent has this name: in Unicode NFC, because a service may store another form than the one it got. */
+export function hasName(agent: Pick<PresentAgent, 'name'>, name: string): boolean {
+  return agent.name !== undefined && normalizeName(agent.name) === normalizeName(name);
+}
+
 /** Pairs each wanted agent with an existing one, exact matches first; each existing agent is used once. */
 function pairAgents(wanted: readonly ManifestAgent[], present: readonly PresentAgent[]): PlannedAgent[] {
   const free = [...present];
@@ -42,12 +48,12 @@ function pairAgents(wanted: readonly ManifestAgent[], present: readonly PresentA
   };
   const exact = wanted.map((agent) => ({
     wanted: agent,
-    present: take(({ name, template_id }) => name === agent.name && template_id === agent.template_id),
+    present: take((each) => hasName(each, agent.name) && each.template_id === agent.template_id),
   }));
   // Where the service does not show templates, the name alone decides.
   return exact.map(({ wanted: agent, present: found }) => ({
     wanted: agent,
-    present: found ?? take(({ name, template_id }) => name === agent.name && template_id === undefined),
+    present: found ?? take((each) => hasName(each, agent.name) && each.template_id === undefined),
   }));
 }
 
@@ -58,7 +64,7 @@ function differing(field: string, service: unknown, manifest: unknown): Differen
 
 function agentDifferences(agents: readonly PlannedAgent[], present: readonly PresentAgent[]): Difference[] {
   return agents.flatMap(({ wanted, present: found }) => {
-    const sameName = found ? undefined : present.find(({ name }) => name === wanted.name);
+    const sameName = found ? undefined : present.find((agent) => hasName(agent, wanted.name));
     return sameName ? differing(`agents[${wanted.name}].template_id`, sameName.template_id, wanted.template_id) : [];
   });
 }

@@ -1,10 +1,13 @@
-import { nameListFailure } from '../api/list-failure.ts';
+import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import type { Context } from '../cli/context.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
 import { batchResult, formatCounts } from '../output/batch-result.ts';
 import type { CommandResult } from '../output/command-result.ts';
+import { keyHistories } from '../state/once-records.ts';
+import { describeThisProcess, hasEnded } from '../state/owner.ts';
+import { randomRecordId } from '../state/record.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/sources.ts';
 import { createCronJobs, planCronJobs } from './create-cron-jobs.ts';
@@ -12,13 +15,14 @@ import { runFailure, stopsRun } from './failure.ts';
 import { openHistory } from './history.ts';
 import { type ManifestDocument, readManifests } from './manifest.ts';
 import { previewAll } from './preview.ts';
-import { type ProvisionDeps, provisionOnce } from './provision-once.ts';
+import { provisionOnce } from './provision-once.ts';
+import type { ListedSpaces, ProvisionDeps, ProvisionOptions } from './provision-run.ts';
 import { findSpaces, RemoteStateUnavailable } from './remote-state.ts';
 import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
 import { COLUMNS } from './result-table.ts';
 import { setUpChats } from './set-up-chats.ts';
 
-export interface ApplyOptions {
+export interface ApplyOptions extends ProvisionOptions {
   /** How many documents at a time. */
   readonly concurrency: number;
   /** Whether the first failure keeps the remaining documents from being started. */
@@ -101,10 +105,11 @@ export async function previewManifests(
 /** Applies a document and sets up its chats. Failures are in the result. */
 async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
   try {
-    const result = await setUpChats(deps.http, document, await provisionOnce(deps, document));
+    const applied = await provisionOnce(deps, document);
+    const result = applied.status === 'failed' ? applied : await setUpChats(deps.http, document, applied);
     const hasSources = result.agents.some(({ source_id }) => source_id !== null);
     if (hasSources && result.space_id !== null) {
-      await deps.history.record(document.manifest, result.space_id, result.agents);
+      await deps.history.record({ manifest: document.manifest, spaceId: result.space_id, agents: result.agents });
     }
     return result;
   } catch (error) {
@@ -116,7 +121,7 @@ async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): 
 async function* applyAll(
   deps: ProvisionDeps,
   documents: readonly ManifestDocument[],
-  { concurrency, failFast }: ApplyOptions,
+  { concurrency, failFast }: Omit<ApplyOptions, keyof ProvisionOptions>,
 ): AsyncGenerator<DocumentResult> {
   let isStopped = false;
 
@@ -132,13 +137,31 @@ async function* applyAll(
   yield* mapConcurrent(documents, concurrency, applyOne);
 }
 
+/** Reads the spaces of a run; undefined if the token may not. */
+async function listSpacesOf(
+  http: Http,
+  documents: readonly ManifestDocument[],
+  { history, onUnavailable }: Pick<ProvisionDeps, 'history' | 'onUnavailable'>,
+): Promise<ListedSpaces | undefined> {
+  const histories = keyHistories(await history.ledger.readAll());
+  const lastRecords = new Map([...histories].map(([key, { objects }]) => [key, objects.at(-1)?.id]));
+  try {
+    return { spaces: await findSpaces(http, documents), lastRecords };
+  } catch (error) {
+    if (!(error instanceof RemoteStateUnavailable)) throw error;
+    await onUnavailable(error);
+    return undefined;
+  }
+}
+
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. */
 export async function applyManifests(
   context: Context,
   documents: readonly ManifestDocument[],
-  options: ApplyOptions,
+  { settleMs, retryUnknown, ...options }: ApplyOptions,
 ): Promise<CommandResult> {
   const run = await openRun(context, documents, false);
+  const { http, history } = run;
   let isReported = false;
   const onUnavailable = async ({ message }: Error): Promise<void> => {
     if (isReported) return;
@@ -147,13 +170,19 @@ export async function applyManifests(
       `note: cannot read the existing spaces and agents (${message}) Provisioning continues without reading them. Agents recorded in the state file are not installed again.`,
     );
   };
-  const listed = await findSpaces(run.http, documents).catch(async (error: unknown) => {
-    if (!(error instanceof RemoteStateUnavailable))
-      throw nameListFailure(error, 'the list of spaces', 'Nothing was sent.');
-    await onUnavailable(error);
-    return undefined;
-  });
-  const { random, flags } = context;
-  const deps = { ...run, random, retries: flags.retries ?? DEFAULT_RETRIES, listed, onUnavailable };
+  const { random, flags, abortSignal, progress, clock } = context;
+  const deps: ProvisionDeps = {
+    ...run,
+    random,
+    abortSignal,
+    settleMs,
+    retryUnknown,
+    retries: flags.retries ?? DEFAULT_RETRIES,
+    listed: await listSpacesOf(http, documents, { history, onUnavailable }),
+    once: { ledger: history.ledger, clock, newId: randomRecordId, owner: await describeThisProcess(), hasEnded },
+    onUnavailable,
+    onWait: (externalId) =>
+      progress.detail(externalId === undefined ? '' : `another process is provisioning ${externalId}`),
+  };
   return toCommandResult(context, applyAll(deps, documents, options), documents.length);
 }

@@ -1,41 +1,34 @@
 import { readItem } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
-import { type DecisiveList, ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { listAgents, listSpaces } from '../api/spaces.ts';
 import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readAgent } from '../contract/provisioning.ts';
-import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
+import { CredentialsError, ShapeError } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { PresentAgent, PresentSpace } from './plan.ts';
 
-/** The lists of spaces or agents are unavailable, or without the fields that identify them. */
+/** The token may not read the spaces or agents, or the service lists them without the fields that identify them. */
 export class RemoteStateUnavailable extends Error {
-  /** The service's refusal, or the unusable shape. */
-  readonly reason: PartnerctlError;
+  /** The 403, or the unusable shape. */
+  readonly reason: CredentialsError | ShapeError;
 
-  constructor(reason: PartnerctlError) {
+  constructor(reason: CredentialsError | ShapeError) {
     super(reason.message);
     this.reason = reason;
   }
 }
 
-function toUnavailable(error: unknown, list: DecisiveList): unknown {
-  const failure = toListFailure(error, list);
-  return failure instanceof ListUnavailable ? new RemoteStateUnavailable(failure.reason) : failure;
+function toUnavailable(error: unknown): unknown {
+  return error instanceof CredentialsError && error.info.status === 403 ? new RemoteStateUnavailable(error) : error;
 }
 
 /**
  * The listed spaces with the external ids of the documents, by external id. Reads the whole list once.
- * @param wasRead whether this run has read the list before
- * @throws RemoteStateUnavailable when the list is unavailable, or has no external ids
+ * @throws RemoteStateUnavailable when the token may not list spaces, or the list has no external ids
  * @throws ShapeError when two spaces have the same external id
  */
-export async function findSpaces(
-  http: Http,
-  documents: readonly ManifestDocument[],
-  wasRead = false,
-): Promise<Map<string, JsonObject>> {
+export async function findSpaces(http: Http, documents: readonly ManifestDocument[]): Promise<Map<string, JsonObject>> {
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
   const found = new Map<string, JsonObject>();
   let isListed = false;
@@ -54,7 +47,7 @@ export async function findSpaces(
       found.set(id, space);
     }
   } catch (error) {
-    throw toUnavailable(error, { name: 'the list of spaces', wasRead, isPartlyRead: isListed });
+    throw toUnavailable(error);
   }
   if (isListed && !hasExternalIds) {
     const message = 'The listed spaces have no external_space_id.';
@@ -63,17 +56,13 @@ export async function findSpaces(
   return found;
 }
 
-/** The agents of a space. @throws RemoteStateUnavailable when the list is unavailable, or has no names */
+/** The agents of a space. @throws RemoteStateUnavailable when the token may not list agents, or the list has no names */
 export async function fetchAgents(http: Http, spaceId: string): Promise<readonly PresentAgent[]> {
   const agents: PresentAgent[] = [];
   try {
     for await (const agent of listAgents(http, spaceId)) agents.push(readItem(agent, readAgent));
   } catch (error) {
-    // A 404 is about the space, not the list, unless a gateway sent it.
-    const isUnknownSpace = error instanceof NotFoundError && !error.info.fromGateway;
-    throw isUnknownSpace
-      ? error
-      : toUnavailable(error, { name: 'the list of agents', wasRead: false, isPartlyRead: agents.length > 0 });
+    throw toUnavailable(error);
   }
   if (agents.length > 0 && agents.every(({ name }) => name === undefined)) {
     const message = 'The listed agents have no names.';

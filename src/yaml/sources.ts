@@ -1,13 +1,13 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { describeFileError, readAtMost, readFileChunks, readStdin } from '../cli/input.ts';
+import { decodeText, describeFileError, readFileChunks, readStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
 import { LIMITS, type YamlSource } from './source-text.ts';
 
 const YAML_FILE = /\.ya?ml$/i;
 /** UTF-8 takes at most three bytes for one UTF-16 unit. */
-const MAX_BYTES = LIMITS.sourceLength * 3;
+const MAX_MIB = (LIMITS.sourceLength * 3) / 1024 / 1024;
 
 /** Why a source cannot be read. */
 interface Unreadable {
@@ -15,21 +15,17 @@ interface Unreadable {
   readonly message: string;
 }
 
-async function readSource(name: string, chunks: AsyncIterable<Buffer | string>): Promise<YamlSource | Unreadable> {
-  const bytes = await readAtMost(MAX_BYTES, chunks);
-  if (!bytes) return { source: name, message: `it is larger than ${MAX_BYTES / 1024 / 1024} MiB` };
+/** @throws the signal's reason when the signal aborts */
+async function readSource(
+  name: string,
+  chunks: AsyncIterable<Buffer | string>,
+  signal: AbortSignal,
+): Promise<YamlSource | Unreadable> {
   try {
-    return { name, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
-  } catch {
-    return { source: name, message: 'it is not UTF-8 text' };
-  }
-}
-
-async function readFile(path: string): Promise<YamlSource | Unreadable> {
-  try {
-    return await readSource(path, readFileChunks(path));
+    return { name, text: (await decodeText(chunks, MAX_MIB)).replace(/^\ufeff/, '') };
   } catch (error) {
-    return { source: path, message: describeFileError(error) };
+    signal.throwIfAborted();
+    return { source: name, message: describeFileError(error) };
   }
 }
 
@@ -74,7 +70,7 @@ function unreadableError(unreadable: readonly Unreadable[]): InputError {
 
 /**
  * Reads the YAML that a command is given: files, directories (their .yaml and .yml files), or `-` for standard input.
- * @param signal ends the wait for standard input, with its own reason
+ * @param signal cancels reading; its reason is thrown
  * @throws InputError that names every source that cannot be read, or one that is given twice
  */
 export async function readSources(
@@ -85,7 +81,8 @@ export async function readSources(
   const results: (YamlSource | Unreadable)[] = [];
   for (const path of paths) {
     const files = path === '-' ? [] : await listFiles(path);
-    if (path === '-') results.push(await readSource('<stdin>', readStdin(stdin, signal)));
+    const readFile = (file: string) => readSource(file, readFileChunks(file, signal), signal);
+    if (path === '-') results.push(await readSource('<stdin>', readStdin(stdin, signal), signal));
     else if (Array.isArray(files)) results.push(...(await Promise.all(files.map(readFile))));
     else results.push(files);
   }

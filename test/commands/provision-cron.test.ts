@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { hasty, run, tempDirectory } from '../helpers/run.ts';
 import type { JobAnswer } from '../helpers/scheduling.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -67,6 +67,7 @@ describe('agents[].cron', () => {
       expect.objectContaining({ agent_id: support, name: 'hourly' }),
       expect.objectContaining({ agent_id: sales, name: 'daily' }),
     ]);
+    expect(paths(await it.received()).filter((path) => path === LIST_JOBS)).toHaveLength(1);
   });
 
   test('is left unchanged by a repeat, and adopted by a repeat without the state file', async () => {
@@ -104,12 +105,10 @@ describe('agents[].cron', () => {
     expect(paths(await it.posts())).toEqual([POST_JOB]);
   });
 
-  test('requires one read of the job list for many documents at a time, and none without jobs', async () => {
+  test('requires one read of the job list for many documents, and none without jobs', async () => {
     const it = await service();
     const many = Array.from({ length: 20 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
-    const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it, {
-      clock: fastClock(),
-    });
+    const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it);
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 20 });
     expect(await listed(it)).toHaveLength(20);
     const isList = (path: string) => path === LIST_JOBS;
@@ -293,11 +292,13 @@ describe('a job that cannot be created', () => {
     });
   });
 
-  test('is not posted if the state file cannot be written; a run without jobs only warns', async () => {
+  test('is not posted if the state file cannot be written, even if the space is complete', async () => {
     const it = await service();
-    const state = join(tempDirectory(), 'state.jsonl');
-    mkdirSync(state);
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
+    await provision([write('acme.yaml', manifest('acme'))], it);
+    const directory = tempDirectory();
+    const state = join(directory, 'state.jsonl');
+    symlinkSync(join(directory, 'missing', 'state.jsonl'), state);
     const ran = await provision([path, '--state', state], it);
     expect(ran.code).toBe(1);
     expect(ran.json()).toMatchObject({
@@ -305,14 +306,13 @@ describe('a job that cannot be created', () => {
         {
           status: 'failed',
           space_id: expect.stringMatching(/^spc_/),
-          agents: [{ status: 'created' }],
+          agents: [{ status: 'unchanged' }],
           cron: [{ status: 'failed', cron_job_id: null }],
           error: { type: 'local', message: expect.stringContaining('The job "daily" of the agent "Support"') },
         },
       ],
     });
     expect(paths(await it.posts())).not.toContain(POST_JOB);
-    expect((await provision([write('plain.yaml', manifest('plain')), '--state', state], it)).code).toBe(0);
   });
 
   test('causes one warning for an unusable line of the state file', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
@@ -158,18 +158,38 @@ describe('provision', () => {
     const ran = await provision([write('acme.yaml', ACME)], it, { env: { PARTNER_STATE: state } });
     const [result] = ran.json<Answer>().results;
     const text = readFileSync(state, 'utf8');
-    expect(text).toContain(`"external_space_id":"acme-001","space_id":"${result?.space_id}"`);
+    expect(text).toMatch(/"type":"space.created".*"external_space_id":"acme-001"/);
+    expect(text).toContain(`"space_id":"${result?.space_id}"`);
+    expect(text.match(/"type":/g)).toHaveLength(2);
     for (const agent of result?.agents ?? []) expect(text).toContain(String(agent.agent_id));
     expect(text).not.toContain('Support for Acme');
     expect(text).not.toContain(it.token);
   });
 
-  test('only warns if the state file cannot be written', async () => {
+  test('sends nothing if the state file cannot be read or written: exit 1', async () => {
     const it = await service();
-    const blocked = join(write('file', ''), 'state.jsonl');
-    const ran = await provision([write('acme.yaml', ACME), '--state', blocked], it);
+    const directory = tempDirectory();
+    const [unreadable, unwritable] = [join(write('file', ''), 'state.jsonl'), join(directory, 'state.jsonl')];
+    symlinkSync(join(directory, 'missing', 'state.jsonl'), unwritable);
+    const path = write('acme.yaml', ACME);
+    for (const state of [unreadable, unwritable]) {
+      const ran = await provision([path, '--state', state], it);
+      expect(ran.code).toBe(1);
+      expect(ran.error()).toMatchObject({ type: 'local', message: expect.stringContaining(state) });
+    }
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('only warns if the state file cannot be written and nothing is missing', async () => {
+    const it = await service();
+    const path = write('acme.yaml', ACME);
+    await provision([path], it);
+    const directory = tempDirectory();
+    const state = join(directory, 'state.jsonl');
+    symlinkSync(join(directory, 'missing', 'state.jsonl'), state);
+    const ran = await provision([path, '--state', state], it);
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('warning:') });
-    expect(await it.spaces()).toHaveLength(1);
+    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 1 });
   });
 
   test('refuses a file without a document', async () => {

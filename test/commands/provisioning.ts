@@ -25,9 +25,9 @@ export interface Answer {
 /** A summary of nothing. */
 export const SUMMARY = { created: 0, reused: 0, unchanged: 0, planned: 0, failed: 0, skipped: 0 };
 
-/** Runs `provision -o json` against a service. */
+/** Runs `provision -o json` against a service, which carries out nothing late. */
 export function provision(words: readonly string[], { env }: Service, more: RunOptions = {}): Promise<Ran> {
-  return run(['provision', ...words, '-o', 'json'], {
+  return run(['provision', ...words, '-o', 'json', '--settle', '1s'], {
     random: hasty,
     clock: fasterClock(),
     ...more,

@@ -154,7 +154,10 @@ describe('state show', () => {
     const it = await service();
     expect((await run(['provision', write('a.yaml', manifest('acme-001'))], { env: it.env })).code).toBe(0);
     const ran = await run(['state', 'show', '-o', 'json'], { env: it.env });
-    expect(ran.json()).toMatchObject([{ line: 2, type: 'space', external_space_id: 'acme-001' }]);
+    expect(ran.json()).toMatchObject([
+      { line: 2, type: 'space.reserved', external_space_id: 'acme-001' },
+      { line: 4, type: 'space.created', external_space_id: 'acme-001', space_id: expect.any(String) },
+    ]);
   });
 
   test('shows every intact record of a damaged file once and warns of the other lines', async () => {

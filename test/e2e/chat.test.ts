@@ -103,7 +103,7 @@ test('a tail killed with SIGKILL and resumed loses nothing and repeats at most t
   expect(shownIds(chats, joinRuns(runs))).toEqual(await messageIds(chats));
 });
 
-test('a message whose sending was killed and repeated under its external id exists once', async () => {
+test('a message whose sending was killed and repeated exists once', async () => {
   const chats = await startConversations(await service(), 2);
   const on = 'POST /integrations/api-chat/message/';
   await chats.it.faults({ kind: 'stall', on, stage: 'after', times: 1 });

@@ -11,14 +11,18 @@ interface Settings {
   /** The whole standard input. */
   readonly input?: string;
   readonly cwd?: string;
+  /** Without the terminal of the test run. */
+  readonly detached?: boolean;
 }
 
 /** Starts a program with an environment of its own. The caller must end it. */
-export function spawnFile(file: string, args: readonly string[], { env, stdin = 'ignore', input, cwd }: Settings = {}) {
+export function spawnFile(file: string, args: readonly string[], settings: Settings = {}) {
+  const { env, stdin = 'ignore', input, cwd, detached = false } = settings;
   const child = execa(file, args, {
     reject: false,
     extendEnv: false,
     stripFinalNewline: false,
+    detached,
     stdin: input === undefined ? stdin : 'pipe',
     ...(cwd !== undefined && { cwd }),
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },

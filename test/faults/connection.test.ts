@@ -94,7 +94,7 @@ describe('a connection that closes too soon', () => {
     const { http } = client(server.baseUrl);
     await http.call(OPERATIONS.listSpaces);
     await http.call(OPERATIONS.listSpaces);
-    await http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' });
+    await http.call(OPERATIONS.provisionSpace, { json: {} });
     await http.call(OPERATIONS.listSpaces);
     const write = server.requests.find(({ method }) => method === 'POST')?.connection;
     const reads = server.requests.filter(({ method }) => method === 'GET').map(({ connection }) => connection);

@@ -15,7 +15,18 @@ interface OddSpace {
 }
 
 /** What goes wrong with a request: before it is processed, or after, when the answer is lost. */
-export type Trouble = 307 | 503 | 429 | 'reset' | 'reset after' | 'cut after' | '502 after' | '303 after' | undefined;
+export type Trouble =
+  | 307
+  | 503
+  | 429
+  | 'reset'
+  | 'reset after'
+  | 'cut after'
+  | '502 after'
+  | '303 after'
+  /** A 504; the request is carried out just before the fourth GET after it. */
+  | 'late 504'
+  | undefined;
 
 export interface Habits {
   /** How a list is wrapped. The bare array by default. */
@@ -31,6 +42,8 @@ export interface Habits {
   readonly trouble?: (request: FakeRequest, count: number) => Trouble;
   /** Requests that the token may not make. */
   readonly forbidden?: (request: FakeRequest) => boolean;
+  /** Resolves when the answer to a POST, which has been carried out, is to be sent. */
+  readonly beforeAnswer?: () => Promise<unknown>;
 }
 
 export interface OddService extends FakeService {
@@ -53,6 +66,7 @@ interface Wanted {
 export async function oddService(habits: Habits = {}): Promise<OddService> {
   const spaces = new Map<string, OddSpace>();
   const counts = new Map<string, number>();
+  const late: { readsLeft: number; readonly body: string }[] = [];
   let lastId = 100;
   const newId = (): number => {
     lastId += 1;
@@ -116,18 +130,28 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
     }
   }
 
-  function answer(request: FakeRequest, response: ServerResponse): void {
+  async function answer(request: FakeRequest, response: ServerResponse): Promise<void> {
     const count = (counts.get(request.method) ?? 0) + 1;
     counts.set(request.method, count);
     const trouble = habits.trouble?.(request, count);
+    if (request.method === 'GET') {
+      for (const each of late) {
+        each.readsLeft -= 1;
+        if (each.readsLeft === 0) provision(each.body);
+      }
+    }
     if (habits.forbidden?.(request)) {
       sendJson(response, { detail: 'missing scope' }, 403);
     } else if (typeof trouble === 'number') {
       sendJson(response, { detail: 'trouble' }, trouble);
     } else if (trouble === 'reset') {
       response.socket?.resetAndDestroy();
+    } else if (trouble === 'late 504') {
+      late.push({ readsLeft: 4, body: request.body });
+      sendJson(response, { detail: 'gateway' }, 504);
     } else {
       const { status, body } = process(request);
+      if (request.method === 'POST') await habits.beforeAnswer?.();
       if (status === 200) spoil(trouble, response, body);
       else sendJson(response, body, status);
     }

@@ -1,51 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { type Ran, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
-import { type Habits, type OddService, oddService, type Trouble } from './odd-service.ts';
-
-interface Provisioned {
-  results: {
-    external_space_id: string;
-    space_id: string | null;
-    status: string;
-    agents: { agent_id: string | null; name: string; status: string }[];
-    error?: { type: string; message: string };
-  }[];
-  summary: Record<string, number>;
-}
-
-const AGENTS = ['Sales', 'Support', 'Triage'];
-
-function manifest(externalId: string, agents: readonly string[] = AGENTS): string {
-  const lines = agents.map((name) => `  - { template_id: tmpl_${name.toLowerCase()}, name: ${name} }`);
-  return `external_space_id: ${externalId}\nspace: { name: ${externalId}, description: x }\nagents:\n${lines.join('\n')}\n`;
-}
-
-/** A machine of its own: a home with its state file, and the manifest. */
-function machine(text: string): (service: { baseUrl: string }, ...flags: string[]) => Promise<Ran> {
-  const home = tempDirectory();
-  const file = join(home, 'manifest.yaml');
-  writeFileSync(file, text);
-  return ({ baseUrl }, ...flags) =>
-    partnerctl(baseUrl, ['provision', file, '-o', 'json', ...flags], { env: { HOME: home } });
-}
-
-function expectDone(service: OddService, ran: Ran, externalIds: readonly string[]): void {
-  expect({ code: ran.code, stderr: ran.stderr.replace(/^note: .*\n/gm, '') }).toEqual({ code: 0, stderr: '' });
-  for (const id of externalIds) expect({ id, agents: service.agentNames(id) }).toEqual({ id, agents: AGENTS });
-  for (const result of ran.json<Provisioned>().results) {
-    const space = service.spaces.get(result.external_space_id);
-    expect(result.space_id).toMatch(new RegExp(`${space?.id}$`));
-    for (const agent of result.agents) {
-      const there = space?.agents.find(({ name }) => name === agent.name);
-      expect(agent.agent_id).toMatch(new RegExp(`${there?.id}$`));
-    }
-  }
-}
+import { type Habits, oddService, type Trouble } from './odd-service.ts';
+import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 
 function without(fields: object, key: string): object {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key));

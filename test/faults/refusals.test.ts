@@ -163,7 +163,7 @@ describe('a rate limit', () => {
     const clock = fastClock();
     const server = await limited({ 'retry-after': '60' });
     const { http } = client(server.baseUrl, { clock, random: () => 0 });
-    const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {}, safety: 'once' }));
+    const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {} }));
     expect(error).toBeInstanceOf(RateLimitError);
     expect(clock.slept).toEqual([]);
     await http.call(OPERATIONS.listSpaces);

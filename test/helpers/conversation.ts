@@ -133,7 +133,7 @@ export function joinRuns(runs: readonly (readonly Line[])[]): Line[] {
 }
 
 /**
- * Sends a message, kills the program meanwhile, and sends the message again under the same external id.
+ * Sends a message, kills the program meanwhile, and runs the same command again.
  * @returns the user's texts in the session, and whether the second run created the message
  */
 export async function sendKilledAndRepeated(
@@ -141,8 +141,7 @@ export async function sendKilledAndRepeated(
   session: string,
   kill: { readonly afterMs: number } | { readonly onceReceived: true },
 ): Promise<{ texts: string[]; created: boolean; killed: boolean }> {
-  const ids = ['--source', chat.source_id, '--session', session, '--external-id', `id-${session}`];
-  const words = ['chat', 'send', ...ids, `text of ${session}`, '-o', 'json'];
+  const words = ['chat', 'send', '--source', chat.source_id, '--session', session, `text of ${session}`, '-o', 'json'];
   const before = (await it.posts()).length;
   // The sandbox never reads the body of a request that is stalled before it is processed.
   const hasArrived = async (): Promise<boolean> =>

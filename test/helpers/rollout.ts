@@ -102,9 +102,12 @@ interface Answer {
  * and is repeated, as its user would.
  */
 export async function runProvision(it: Service, path: string, retriesLeft = 2): Promise<Ran> {
-  const { exitCode, stdout, stderr } = await start(['provision', path, '-o', 'json', '--concurrency', '20'], {
-    env: it.env,
-  });
+  const { exitCode, stdout, stderr } = await start(
+    ['provision', path, '-o', 'json', '--concurrency', '20', '--settle', '300ms'],
+    {
+      env: it.env,
+    },
+  );
   if (exitCode === 8 && stdout === '' && retriesLeft > 0) return runProvision(it, path, retriesLeft - 1);
   if (stdout === '') return { exitCode, stderr, summary: {}, failures: [], jobs: [], unknownJobs: 0 };
   const { results, summary }: Answer = JSON.parse(stdout);

@@ -50,7 +50,7 @@ test.each([4, 5])('seed %i: a tail that is killed again and again and resumed sh
   expect(shownIds(chats, joinRuns(runs))).toEqual(await messageIds(chats));
 });
 
-test('a message whose sending was killed at any moment and repeated under its external id exists once', async () => {
+test('a message whose sending was killed at any moment and repeated exists once', async () => {
   const chats = await startConversations(await service(), 1);
   await chats.it.faults(
     { kind: 'delay', ms: 60, on: 'POST /integrations/api-chat/message/', rate: 0.5 },

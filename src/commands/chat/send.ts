@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
+import { recordSend } from '../../chat/recorded-send.ts';
 import { resendCommand, sendMessage } from '../../chat/send-message.ts';
 import { parseSession, SESSION_FLAG, type SessionRef, SOURCE_FLAG } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
@@ -10,6 +10,8 @@ import { type Column, type CommandResult, objectResult } from '../../output/comm
 
 interface Input extends SessionRef {
   readonly external_message_id: string | undefined;
+  /** Whether to send another message, even if an earlier one with this text was not acknowledged. */
+  readonly isAnother: boolean;
   readonly text: TextSource;
   /** Undefined to wait for nothing. */
   readonly criteria: ReplyCriteria | undefined;
@@ -69,6 +71,10 @@ export default command<Input>({
       usage: '--external-id <id>',
       description: 'your id for the message: sending it again with the same id registers nothing new (default: random)',
     },
+    {
+      usage: '--again',
+      description: 'send another message, even if an earlier one with this text was never acknowledged',
+    },
     { usage: '--wait', description: 'wait for the reply, for up to 2m or --timeout' },
     ...REPLY_FLAGS,
   ],
@@ -85,25 +91,40 @@ export default command<Input>({
     if (external_message_id === '') {
       throw new UsageError('--external-id is empty.', { hint: 'Check the shell variable it comes from.' });
     }
+    const isAnother = args.isSet('again');
+    if (isAnother && external_message_id !== undefined) {
+      throw new UsageError('--again and --external-id cannot be combined.', {
+        hint: 'To send another message, give another id.',
+      });
+    }
     const criteria = parseReplyCriteria(args);
     return {
       ...parseSession(args),
       external_message_id,
+      isAnother,
       text: parseText(args),
       criteria: args.isSet('wait') || criteria.isExplicit ? criteria : undefined,
       waitFlags: typedWaitFlags(args),
     };
   },
   async run(context, input): Promise<CommandResult> {
-    const { source_id, session_id, criteria, waitFlags } = input;
+    const { source_id, session_id, isAnother, criteria, waitFlags } = input;
     if (input.text.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
     const text = await readText(input.text, 'The message', context.io.stdin, context.abortSignal);
-    const external_message_id = input.external_message_id ?? randomUUID();
-    const message = { source_id, session_id, external_message_id, text };
+    const message = { source_id, session_id, text };
     const http = await context.http();
     context.progress.start('Sending the message');
-    const resend = resendCommand(message, context.flags, { source: input.text, moreFlags: waitFlags });
-    const { message_id, created } = await sendMessage(context, http, message, resend);
+    const send = await recordSend(context, http, {
+      ...message,
+      external_message_id: input.external_message_id,
+      isAnother,
+    });
+    const { external_message_id } = send;
+    const resend = resendCommand({ ...message, external_message_id }, context.flags, {
+      source: input.text,
+      moreFlags: waitFlags,
+    });
+    const { message_id, created } = await sendMessage(context, http, { ...message, send }, resend);
     const ids = { source_id, session_id, external_message_id, message_id };
     const target = { source_id, session_id, after: message_id, isJustRegistered: true, details: ids };
     const { replies, failure } = criteria
@@ -119,6 +140,8 @@ export default command<Input>({
         ...(criteria?.isExplicit && { replies: replyJson }),
       },
       ...(criteria && { text: joinTexts(replies) }),
+      // Not earlier: if the run is killed before, nobody has seen that the message is registered.
+      onWritten: () => send.acknowledge(message_id),
       ...(failure && { failure }),
     };
   },

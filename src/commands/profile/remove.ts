@@ -8,10 +8,11 @@ export default command({
   examples: [{ line: 'partnerctl profile remove acme', does: 'remove acme and its token' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),
   async run({ config }, { name }) {
-    const stored = await config.read();
-    findProfile(stored, name);
-    const rest = withProfile(stored, name, undefined);
-    await config.write(stored.current === name ? { ...rest, current: DEFAULT_PROFILE } : rest);
+    await config.update((latest) => {
+      findProfile(latest, name);
+      const rest = withProfile(latest, name, undefined);
+      return latest.current === name ? { ...rest, current: DEFAULT_PROFILE } : rest;
+    });
     return objectResult({ profile: name, removed: true }, [
       { header: 'PROFILE', value: (result) => result.profile },
       { header: 'REMOVED', value: () => 'yes' },

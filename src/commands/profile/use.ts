@@ -10,7 +10,10 @@ export default command({
   async run({ config, env, warn }, { name }) {
     const stored = await config.read();
     const { base_url = null } = findProfile(stored, name);
-    await config.write({ ...stored, current: name });
+    await config.update((latest) => {
+      findProfile(latest, name);
+      return { ...latest, current: name };
+    });
     if (env.PARTNER_PROFILE) await warn(`PARTNER_PROFILE is set to ${env.PARTNER_PROFILE} and overrides this choice.`);
     return objectResult({ profile: name, base_url }, [
       { header: 'PROFILE', value: (result) => result.profile },

@@ -42,7 +42,7 @@ export default command<Input>({
     const { mkdtemp, rm } = await import('node:fs/promises');
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
     try {
-      const sandbox = await startFromOptions(input);
+      const sandbox = await startFromOptions(input, context.abortSignal);
       try {
         const path = [await createLauncher(directory, context.selfCommand), context.env.PATH];
         const env = {

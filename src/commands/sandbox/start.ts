@@ -17,7 +17,7 @@ export default command<SandboxInput>({
   ],
   parse: parseSandboxOptions,
   async run(context, input) {
-    const sandbox = await startFromOptions(input);
+    const sandbox = await startFromOptions(input, context.abortSignal);
     const token = await sandbox.createToken();
     async function* events(): AsyncGenerator<StreamEvent> {
       try {

@@ -76,7 +76,10 @@ export default command({
   description:
     'Shows the records of the state file in order. A line that a merge repeated is shown once; a warning names each line that cannot be used.',
   flags: [
-    { usage: '--type <type>', description: 'only records of this type, such as space, cron, upload or upload.done' },
+    {
+      usage: '--type <type>',
+      description: 'only records of this type, such as space, cron, message, upload or upload.done',
+    },
     { usage: '--key <key>', description: 'only records of this key' },
   ],
   examples: [

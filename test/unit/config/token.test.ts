@@ -1,8 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { TokenSource } from '../../../src/config/settings.ts';
 import { checkToken, fetchToken } from '../../../src/config/token.ts';
 import { CredentialsError } from '../../../src/errors.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
@@ -60,10 +61,39 @@ describe('fetchToken', () => {
     expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER)).toBe('pat_stdin');
   });
 
+  it.each<[string, (path: string) => TokenSource]>([
+    ['a file', (path) => ({ kind: 'file', path, from: '--token-file' })],
+    ['a command', (path) => ({ kind: 'command', command: `cat ${path}`, from: 'profile p' })],
+    ['an endless command', () => ({ kind: 'command', command: "yes x | tr -d '\\n'", from: 'profile p' })],
+  ])('refuses a first line of %s that is longer than a token', async (_, source) => {
+    const path = join(tempDirectory(), 'token');
+    writeFileSync(path, `${'x'.repeat(20_000)}\nsecond line\n`);
+    const error = await fetchToken(source(path), nothing(), NEVER).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(CredentialsError);
+    expect(String(error)).toMatch(/first line .* is longer than 16 KiB/);
+    expect(String(error)).not.toContain('xxx');
+  });
+
   it('stops reading standard input that has no line feed', async () => {
     const stdin = new Readable({ read: (size) => void stdin.push('x'.repeat(Math.min(size, 4096))) });
-    const token = await fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER).catch(() => '');
-    expect(token.length).toBeLessThan(40_000);
+    await expect(fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER)).rejects.toThrow('longer');
+  });
+
+  it.each([
+    ['more output than a pipe holds', 'echo pat_command; head -c 1000000 /dev/zero'],
+    ['a background process that keeps the pipe open', 'echo pat_command; sleep 600 & echo $! > PID'],
+  ])('takes the first line of a command with %s', async (_, command) => {
+    const pidFile = join(tempDirectory(), 'pid');
+    const source = { kind: 'command', command: command.replace('PID', pidFile), from: 'profile p' } as const;
+    expect(await fetchToken(source, nothing(), NEVER)).toBe('pat_command');
+    if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')));
+  });
+
+  it('fails as soon as the command has failed, even if a background process keeps the pipe open', async () => {
+    const pidFile = join(tempDirectory(), 'pid');
+    const source = { kind: 'command', command: `sleep 600 & echo $! > ${pidFile}; exit 7`, from: 'profile p' } as const;
+    await expect(fetchToken(source, nothing(), NEVER)).rejects.toThrow('The token_command of profile p failed.');
+    process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
   it('stops a command that hangs on Ctrl-C', async () => {

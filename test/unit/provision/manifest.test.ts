@@ -151,6 +151,23 @@ describe('duplicates', () => {
     ]);
   });
 
+  test.each([
+    ['one name', 'Sales', 'Sales'],
+    ['one name in two Unicode forms', 'Café'.normalize('NFC'), 'Café'.normalize('NFD')],
+  ])('two agents of a template with %s are reported', (_, first, second) => {
+    const text = changed('Support', first).concat(`  - { template_id: tmpl_support, name: ${second} }\n`);
+    const { problems } = read(text);
+    expect(problemLines(read(text))).toEqual([
+      'a.yaml:7:40 this agent has the same template and name as the one at a.yaml:6:11',
+    ]);
+    expect(problems[0]?.hint).toBe('give each agent of a template a name of its own');
+  });
+
+  test('two spaces whose ids differ in their Unicode form are two spaces', () => {
+    const ids = ['café'.normalize('NFC'), 'café'.normalize('NFD')];
+    expect(problemLines(readAll(ids.map((id) => changed('acme-001', id))))).toEqual([]);
+  });
+
   test('agents may share a template or a name', () => {
     const agents = '  - {template_id: tmpl_support, name: B}\n  - {template_id: other, name: Support}\n';
     expect(problemLines(read(VALID + agents))).toEqual([]);

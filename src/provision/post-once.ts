@@ -1,0 +1,153 @@
+import type { Http } from '../api/http.ts';
+import type { Clock } from '../clock.ts';
+import { LocalError, OutcomeUnknownError } from '../errors.ts';
+import { type KeyState, type OnceDeps, readKey, runOnce } from '../state/once.ts';
+import type { OpenReservation, RecordedObject } from '../state/once-records.ts';
+import { foundSnapshot } from './history.ts';
+import { type AgentIds, installMissing } from './install-missing.ts';
+import type { ManifestDocument } from './manifest.ts';
+import type { ProvisionPlan } from './plan.ts';
+import { type AppliedSpace, appliedResult } from './result.ts';
+import { agentKey, contentHash, type SpaceSnapshot } from './space-records.ts';
+
+export type SpaceState = KeyState<SpaceSnapshot>;
+export type OpenSpace = OpenReservation<SpaceSnapshot>;
+
+export interface PostDeps {
+  readonly http: Http;
+  readonly clock: Clock;
+  /** The log of reservations, and this process. */
+  readonly once: OnceDeps<SpaceSnapshot>;
+  /** Aborts waiting for another process. */
+  readonly abortSignal: AbortSignal;
+  /** Called with the external id of a space while another process provisions it, and with undefined afterwards. */
+  readonly onWait: (externalId: string | undefined) => void;
+}
+
+/** The time limit of a POST, even if the command may take longer: other processes wait for its outcome. */
+const MAX_POST_MS = 120_000;
+/** How much longer a reservation lasts than its POST may take: an interrupted call takes some seconds to end. */
+const DEADLINE_MARGIN_MS = 10_000;
+const POLL_MS = 200;
+
+/**
+ * Reads the records of a space once no other process provisions it.
+ * @param ownRecords the ids of the records that this run made
+ * @returns the records, all of whose open reservations may have been carried out
+ * @throws LocalError if the state file cannot be read; the reason of the abort signal
+ */
+export async function waitForOthers(
+  { once, clock, abortSignal, onWait }: PostDeps,
+  { manifest }: ManifestDocument,
+  key: string,
+  ownRecords: ReadonlySet<string>,
+): Promise<SpaceState> {
+  for (let isWaiting = false; ; isWaiting = true) {
+    const state = await readKey(key, once);
+    const isFree = state.open.every(({ reservation, isAbandoned }) => isAbandoned || ownRecords.has(reservation.id));
+    if (isWaiting && isFree) onWait(undefined);
+    if (isFree) return state;
+    onWait(manifest.external_space_id);
+    await clock.sleep(POLL_MS, abortSignal);
+  }
+}
+
+/** What a POST installs, and what was known when that was decided. */
+export interface PostTask {
+  readonly document: ManifestDocument;
+  readonly key: string;
+  readonly plan: ProvisionPlan;
+  /** The last record of the space before the plan was made. */
+  readonly lastRecord: RecordedObject<SpaceSnapshot> | undefined;
+  /** The agents that exist; null if they cannot be listed. */
+  readonly before: AgentIds | null;
+  /** Receives the ids of the records that this run makes. */
+  readonly ownRecords: Set<string>;
+}
+
+export type PostOutcome =
+  /** `unrecorded` is set if the outcome could not be recorded. */
+  | { readonly kind: 'applied'; readonly applied: AppliedSpace; readonly unrecorded?: unknown }
+  /** Nothing was sent: another process reserved or provisioned the space since the plan was made. */
+  | { readonly kind: 'outdated' }
+  /** It may have been carried out, and is recorded as such. */
+  | { readonly kind: 'lost'; readonly error: OutcomeUnknownError };
+
+function toItem({ http, clock }: PostDeps, task: PostTask) {
+  const { document, key, plan, before } = task;
+  const { manifest } = document;
+  const sendBy = clock.now() + Math.min(http.remainingMs(), MAX_POST_MS);
+  const missing = plan.agents.filter(({ present }) => !present);
+  const snapshot: SpaceSnapshot = {
+    origin: http.baseUrl,
+    external_space_id: manifest.external_space_id,
+    content_hash: contentHash(manifest),
+    agents: missing.map(({ wanted }) => ({ key: agentKey(wanted.name, wanted.template_id) })),
+  };
+  const remoteIdsSeen = before && [...before].filter((id) => id !== undefined);
+  const item = { key, snapshot, deadline: new Date(sendBy + DEADLINE_MARGIN_MS).toISOString(), remoteIdsSeen };
+  return { item, sendBy };
+}
+
+/**
+ * Reserves the space, installs what is missing with one POST, and records the outcome.
+ * @throws PartnerctlError that proves that nothing was installed; LocalError if the space cannot be reserved
+ */
+export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutcome> {
+  const { http, clock, once } = deps;
+  const { document, plan, lastRecord, ownRecords } = task;
+  const { item, sendBy } = toItem(deps, task);
+  let applied: AppliedSpace | undefined;
+  /** The response has the ids of the agents, which the reservation could not have. */
+  function createdSnapshot(): SpaceSnapshot {
+    if (!applied) return item.snapshot;
+    const { agents } = appliedResult(document, plan, applied);
+    return foundSnapshot(http.baseUrl, { manifest: document.manifest, spaceId: applied.spaceId, agents });
+  }
+  const onceDeps: OnceDeps<SpaceSnapshot> = {
+    ...once,
+    newId() {
+      const id = once.newId();
+      ownRecords.add(id);
+      return id;
+    },
+    ledger: {
+      ...once.ledger,
+      append: (record) =>
+        once.ledger.append(record.kind === 'created' ? { ...record, snapshot: createdSnapshot() } : record),
+    },
+  };
+  const onceTask = {
+    describe: async () => item,
+    objection({ objects, open }: SpaceState, reservationId: string | undefined) {
+      const isFirst = open[0]?.reservation.id === reservationId;
+      return objects.at(-1)?.id !== lastRecord?.id || (open.length > 0 && !isFirst) ? 'outdated' : undefined;
+    },
+  };
+  const outcome = await runOnce(onceTask, onceDeps, async (commit) => {
+    await commit();
+    // If the machine slept in the meantime, another process may have settled the reservation.
+    const timeoutMs = sendBy - clock.now();
+    if (timeoutMs <= 0) {
+      throw new LocalError('The time for the command was up before the space was provisioned.', {
+        hint: 'Nothing was sent. Run it again.',
+      });
+    }
+    applied = await installMissing(http, document, plan, { timeoutMs, before: task.before ?? new Set() });
+    return applied.spaceId;
+  });
+  switch (outcome.kind) {
+    case 'refused':
+      // This run's reservation is still open: trying again would wait for it.
+      if (outcome.releaseError) throw outcome.releaseError;
+      return { kind: 'outdated' };
+    case 'unknown':
+      if (!(outcome.error instanceof OutcomeUnknownError)) throw outcome.error;
+      return { kind: 'lost', error: outcome.error };
+    case 'failed':
+      throw outcome.error;
+    case 'created':
+      if (!applied) throw new Error('A space was provisioned without a result.');
+      return { kind: 'applied', applied, ...(outcome.unrecorded && { unrecorded: outcome.unrecorded.error }) };
+  }
+}

@@ -1,0 +1,85 @@
+import { open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { expect, test } from 'vitest';
+import { tempDirectory } from '../helpers/run.ts';
+import { manifest } from '../helpers/service.ts';
+import { shell, start } from './program.ts';
+
+/** Creates a named pipe. */
+async function namedPipe(): Promise<string> {
+  const path = join(tempDirectory(), 'pipe');
+  await execa('mkfifo', [path]);
+  return path;
+}
+
+const env = { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1', PARTNER_TOKEN: 'pat_0123456789' };
+const JOB = ['cron', 'create', '--agent', 'agt_1', '--name', 'daily', '--schedule', '0 18 * * *'];
+
+test.each<[string, (pipe: string) => string[]]>([
+  ['provision <file>', (pipe) => ['provision', pipe]],
+  ['--token-file', (pipe) => ['spaces', 'list', '--token-file', pipe]],
+  ['login --token-file', (pipe) => ['login', '--token-file', pipe]],
+  ['chat send --file', (pipe) => ['chat', 'send', '--source', 's', '--session', 't', '--file', pipe]],
+  ['cron create --instructions', (pipe) => [...JOB, '--instructions', `@${pipe}`]],
+  ['cron create -f', (pipe) => ['cron', 'create', '-f', pipe]],
+  ['upload --text', (pipe) => ['upload', '--as', 'document', '--name', 'n', '--text', `@${pipe}`]],
+  ['sandbox start --script', (pipe) => ['sandbox', 'start', '--script', pipe]],
+  ['sandbox start --faults', (pipe) => ['sandbox', 'start', '--faults', pipe]],
+])('%s: a pipe without a writer is left at --timeout, one with a silent writer on a signal', async (_, args) => {
+  const [unopened, silent] = await Promise.all([namedPipe(), namedPipe()]);
+  const late = start([...args(unopened), '--timeout', '300ms'], { env });
+  const interrupted = start([...args(silent), '-o', 'json'], { env });
+  // Opens as soon as the program reads the pipe.
+  const writer = await open(silent, 'w');
+  interrupted.kill('SIGTERM');
+  expect(await interrupted).toMatchObject({ exitCode: 143, stdout: '' });
+  expect(JSON.parse((await interrupted).stderr).error).toMatchObject({ type: 'interrupted' });
+  await writer.close();
+  expect(await late).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('--timeout') });
+});
+
+test('a pipe is read to its end, from a slow writer too', async () => {
+  const pipe = await namedPipe();
+  const child = start(['provision', pipe, '--check', '-o', 'json'], { env });
+  const writer = await open(pipe, 'w');
+  const text = manifest('piped');
+  await writer.write(text.slice(0, 20));
+  await new Promise(setImmediate);
+  await writer.write(text.slice(20));
+  await writer.close();
+  expect(JSON.parse((await child).stdout).results).toMatchObject([{ external_space_id: 'piped' }]);
+});
+
+test.each(['<(cat "$FILE")', '/dev/stdin < "$FILE"', '/dev/stdin < <(cat "$FILE")'])(
+  'provision %s reads the manifest',
+  async (argument) => {
+    const path = join(tempDirectory(), 'acme.yaml');
+    await writeFile(path, manifest('substituted'));
+    const ran = await shell(`partnerctl provision --check -o json ${argument}`, { env: { ...env, FILE: path } });
+    expect(JSON.parse(ran.stdout).results).toMatchObject([{ external_space_id: 'substituted' }]);
+  },
+);
+
+test('a profiles file that is a pipe is refused', async () => {
+  const directory = tempDirectory();
+  await execa('mkfifo', [join(directory, 'config.json')]);
+  const ran = await start(['profile', 'list'], { env: { ...env, PARTNER_CONFIG_DIR: directory } });
+  expect(ran).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('not a regular file') });
+});
+
+test.each([
+  ['--timeout', 1],
+  ['SIGTERM', 143],
+])('%s ends a token_command and what it started', async (way, exitCode) => {
+  const pipe = await namedPipe();
+  // The pipe ends when neither the shell nor its child keeps it open.
+  const command = `exec 3> ${pipe}; sleep 600 & wait`;
+  const limit = way === '--timeout' ? ['--timeout', '1s'] : [];
+  const child = start(['login', '--token-command', command, ...limit], { env, detached: true });
+  const reader = await open(pipe, 'r');
+  if (way === 'SIGTERM') child.kill('SIGTERM');
+  expect(await child).toMatchObject({ exitCode, stdout: '' });
+  expect(await reader.readFile('utf8')).toBe('');
+  await reader.close();
+});

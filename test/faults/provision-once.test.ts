@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { fastClock, fasterClock } from '../helpers/run.ts';
+import { type Habits, oddService, type Trouble } from './odd-service.ts';
+import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
+
+/*
+ * Against a service that installs the named agents again on every POST.
+ */
+
+const firstPost =
+  (trouble: Trouble): NonNullable<Habits['trouble']> =>
+  ({ method }, count) =>
+    method === 'POST' && count === 1 ? trouble : undefined;
+
+const unreadable: Habits['forbidden'] = ({ method }) => method === 'GET';
+
+describe('an answer lost to a token that may not list the agents', () => {
+  it.each<Trouble>(['reset after', 'cut after', '502 after', 'late 504', 503, 'reset'])(
+    '(%s) ends with exit 9, and the same command posts nothing more',
+    async (trouble) => {
+      const service = await oddService({ forbidden: unreadable, trouble: firstPost(trouble) });
+      const provision = machine(manifest('acme-1'));
+      for (let run = 1; run <= 2; run += 1) {
+        const ran = await provision(service);
+        expect(ran.code).toBe(9);
+        expect(ran.json<Provisioned>().results[0]).toMatchObject({
+          status: 'failed',
+          error: { type: 'outcome_unknown', hint: expect.stringContaining('--retry-unknown') },
+        });
+        expect(service.posts()).toHaveLength(1);
+      }
+    },
+  );
+
+  it('is settled with --retry-unknown at the word of the user, who posts once more', async () => {
+    const service = await oddService({ forbidden: unreadable, trouble: firstPost('reset') });
+    const provision = machine(manifest('acme-1'));
+    expect((await provision(service)).code).toBe(9);
+    expectDone(service, await provision(service, '--retry-unknown'), ['acme-1']);
+    expectDone(service, await provision(service), ['acme-1']);
+    expect(service.posts()).toHaveLength(2);
+  });
+
+  it('is settled by a token that may list them, and no longer blocks the first one', async () => {
+    let mayRead = false;
+    const service = await oddService({
+      forbidden: (request) => !mayRead && request.method === 'GET',
+      trouble: firstPost('reset after'),
+    });
+    const provision = machine(manifest('acme-1'));
+    expect((await provision(service)).code).toBe(9);
+    mayRead = true;
+    const settled = await provision(service);
+    expectDone(service, settled, ['acme-1']);
+    expect(settled.json<Provisioned>().results[0]?.status).toBe('unchanged');
+    mayRead = false;
+    expectDone(service, await provision(service), ['acme-1']);
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('does not block other spaces', async () => {
+    const service = await oddService({ forbidden: unreadable, trouble: firstPost('reset after') });
+    const provision = machine([manifest('acme-1'), manifest('acme-2')].join('---\n'));
+    for (let run = 1; run <= 2; run += 1) {
+      const ran = await provision(service, '--concurrency', '1');
+      expect(ran.code).toBe(10);
+      const statuses = ran.json<Provisioned>().results.map(({ status }) => status);
+      expect(statuses).toEqual(['failed', run === 1 ? 'created' : 'unchanged']);
+    }
+    expect(service.posts()).toHaveLength(2);
+  });
+
+  it('is not confused with a 429, after which the request is repeated', async () => {
+    const service = await oddService({ forbidden: unreadable, trouble: firstPost(429) });
+    expectDone(service, await machine(manifest('acme-1'))(service), ['acme-1']);
+    expect(service.posts()).toHaveLength(2);
+  });
+});
+
+describe('a lost answer to a token that may list the agents', () => {
+  it('to a request that is carried out late (504) is followed by reads until the agents appear', async () => {
+    const service = await oddService({ trouble: firstPost('late 504') });
+    const ran = await machine(manifest('acme-1'))(service);
+    expectDone(service, ran, ['acme-1']);
+    expect(ran.json<Provisioned>().results[0]?.status).toBe('created');
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it.each([
+    ['10 s by default', [], 10_000],
+    ['as long as --settle says', ['--settle', '25s'], 25_000],
+  ])('to a request that was never carried out is repeated after waiting: %s', async (_, flags, waited) => {
+    const service = await oddService({ trouble: firstPost(503) });
+    const clock = fastClock();
+    const ran = await machine(manifest('acme-1'), { clock, random: () => 0 })(service, ...flags);
+    expectDone(service, ran, ['acme-1']);
+    expect(service.posts()).toHaveLength(2);
+    expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBe(waited);
+  });
+
+  it('is waited for even with --retries 0, and the error says that nothing was installed', async () => {
+    const provision = machine(manifest('acme-1'));
+    const failed = await provision(await oddService({ trouble: firstPost(503) }), '--retries', '0');
+    expect(failed.code).toBe(8);
+    expect(failed.error().message).toContain('were not installed');
+    const late = await oddService({ trouble: firstPost('late 504') });
+    expectDone(late, await provision(late, '--retries', '0'), ['acme-1']);
+  });
+
+  it('when --timeout leaves no time to wait is looked for by the next run before it posts', async () => {
+    const service = await oddService({ trouble: firstPost('late 504') });
+    const provision = machine(manifest('acme-1'));
+    const hasty = await provision(service, '--timeout', '500ms');
+    expect(hasty.code).toBe(8);
+    expect(hasty.error().message).toContain('may or may not');
+    expectDone(service, await provision(service), ['acme-1']);
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('from a service that renamed the agents blocks later runs, too, until --retry-unknown', async () => {
+    const service = await oddService({
+      item: (resource, id, fields) => ({
+        [`${resource}_id`]: `${resource}-${id}`,
+        ...fields,
+        ...(resource === 'agent' && { name: `${Object(fields).name} agent` }),
+      }),
+      hideTemplates: true,
+      trouble: firstPost('reset after'),
+    });
+    const provision = machine(manifest('acme-1'));
+    for (let run = 1; run <= 2; run += 1) {
+      const ran = await provision(service);
+      expect(ran.code).toBe(9);
+      expect(ran.error().hint).toContain('--retry-unknown');
+      expect(service.posts()).toHaveLength(1);
+    }
+    expect((await provision(service, '--retry-unknown')).code).toBe(0);
+    expect(service.posts()).toHaveLength(2);
+  });
+});
+
+describe('two runs at once with one state file', () => {
+  it.each<[string, Habits]>([
+    ['may list the agents', {}],
+    ['may not list the agents', { forbidden: unreadable }],
+    ['lose every second answer', { trouble: (_, count) => (count % 2 === 0 ? 'reset after' : undefined) }],
+  ])('that %s install each agent once, in twelve rounds', async (_, habits) => {
+    for (let round = 1; round <= 12; round += 1) {
+      const service = await oddService({
+        ...habits,
+        beforeAnswer: () => new Promise((resolve) => setTimeout(resolve, round)),
+      });
+      const ids = ['acme-1', 'acme-2', 'acme-3'];
+      const provision = machine(ids.map((id) => manifest(id)).join('---\n'), { clock: fasterClock() });
+      const both = await Promise.all([provision(service), provision(service)]);
+      for (const ran of both) expectDone(service, ran, ids);
+    }
+  });
+});
+
+describe('a name in another Unicode form', () => {
+  it('that the service composes does not install the agent again, even without the state file', async () => {
+    const [composed, decomposed] = ['Café'.normalize('NFC'), 'Café'.normalize('NFD')];
+    const service = await oddService({
+      item: (resource, id, fields) => ({
+        [`${resource}_id`]: `${resource}-${id}`,
+        ...fields,
+        ...(resource === 'agent' && { name: String(Object(fields).name).normalize('NFC') }),
+      }),
+    });
+    for (const names of [[decomposed], [composed], [decomposed, AGENTS[0] ?? '']]) {
+      expect((await machine(manifest('acme-1', names))(service)).code).toBe(0);
+    }
+    expect(service.spaces.get('acme-1')?.agents.map(({ name }) => name)).toEqual([decomposed, AGENTS[0]]);
+  });
+});
