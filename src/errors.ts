@@ -12,6 +12,7 @@ export const EXIT = {
   unknown: 9,
   partial: 10,
   noReply: 11,
+  hungUp: 129,
   interrupted: 130,
   terminated: 143,
 } as const;
@@ -186,7 +187,7 @@ export class RunFailure extends PartnerctlError {
   }
 }
 
-/** Ctrl-C (exit code 130) or SIGTERM (143) ended the command. */
+/** Ctrl-C (exit code 130), SIGTERM (143), or the end of the terminal's session (SIGHUP, 129) ended the command. */
 export class InterruptedError extends PartnerctlError {
   readonly type = 'interrupted';
   readonly exitCode: ExitCode;

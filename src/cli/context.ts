@@ -9,10 +9,10 @@ import type { StateLocation } from '../state/state-file.ts';
 import type { Environment, Io } from './io.ts';
 
 /** The signals that end a command. */
-export type TerminationSignal = 'SIGINT' | 'SIGTERM';
+export type TerminationSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 export interface Signals {
-  /** Aborts on the first Ctrl-C or SIGTERM, with an InterruptedError. */
+  /** Aborts on the first termination signal, with an InterruptedError. */
   readonly interrupt: AbortSignal;
   /** Redirects signals to `listener` (for a child process) until the caller calls the returned function. */
   takeOver(listener: (signal: TerminationSignal) => void): () => void;
@@ -25,7 +25,7 @@ export interface Context {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signals: Signals;
-  /** Aborts on the first Ctrl-C or SIGTERM and on --timeout, with the error that ends the command. */
+  /** Aborts on the first termination signal and on --timeout, with the error that ends the command. */
   readonly abortSignal: AbortSignal;
   readonly flags: GlobalFlags;
   /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */

@@ -7,7 +7,12 @@ export interface SignalSource {
   exit(code: number): never;
 }
 
-/** Listens for Ctrl-C and SIGTERM: the first signal aborts `interrupt`, the second one exits immediately. */
+const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
+
+/**
+ * Listens for Ctrl-C (SIGINT), SIGTERM, and SIGHUP (the terminal or its connection is gone). The first signal aborts
+ * `interrupt`; another Ctrl-C or SIGTERM exits immediately. Another SIGHUP does not: the system and the shell each send one.
+ */
 export function createSignals(source: SignalSource): Signals {
   const controller = new AbortController();
   let owner: ((signal: TerminationSignal) => void) | undefined;
@@ -17,12 +22,14 @@ export function createSignals(source: SignalSource): Signals {
       owner(signal);
       return;
     }
-    const exitCode = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
-    if (controller.signal.aborted) source.exit(exitCode);
+    const exitCode = EXIT_CODES[signal];
+    if (controller.signal.aborted) {
+      if (signal !== 'SIGHUP') source.exit(exitCode);
+      return;
+    }
     controller.abort(new InterruptedError('Interrupted.', exitCode));
   }
-  source.on('SIGINT', () => handle('SIGINT'));
-  source.on('SIGTERM', () => handle('SIGTERM'));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(signal, () => handle(signal));
 
   return {
     interrupt: controller.signal,

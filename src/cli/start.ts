@@ -24,7 +24,30 @@ function fastOutput(argv: readonly string[], columns: number): string | undefine
   return argv[0] === '--help' && columns === PRERENDERED_COLUMNS ? readPrerenderedHelp() : undefined;
 }
 
-async function run(argv: readonly string[]): Promise<number> {
+/** Opens standard input. Reading fails when the terminal is gone, which must not crash a prompt: SIGHUP ends it. */
+function openStdin(): typeof process.stdin {
+  const { stdin } = process;
+  if (stdin.listenerCount('error') === 0) stdin.on('error', () => undefined);
+  return stdin;
+}
+
+/**
+ * Creates the function that ends this process. Node resets the terminal when it exits, and crashes if the terminal is gone;
+ * a signal ends the process without that. A shell reports the signal as exit code 129, too.
+ */
+function createExit(): (code: number) => never {
+  const { isatty } = process.getBuiltinModule('node:tty');
+  const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
+  return (code) => {
+    if (!terminals.every((descriptor) => isatty(descriptor))) {
+      process.removeAllListeners('SIGHUP');
+      process.kill(process.pid, 'SIGHUP');
+    }
+    process.exit(code);
+  };
+}
+
+async function run(argv: readonly string[], exit: (code: number) => never): Promise<number> {
   const stdout = streamSink(process.stdout);
   const output = fastOutput(argv, stdout.columns);
   if (output !== undefined) {
@@ -34,12 +57,12 @@ async function run(argv: readonly string[]): Promise<number> {
   const { main } = await import('../main.ts');
   let signals: Signals | undefined;
   return main(argv, {
-    io: lazyIo(() => process.stdin, stdout, streamSink(process.stderr)),
+    io: lazyIo(openStdin, stdout, streamSink(process.stderr)),
     env: process.env,
     clock: systemClock,
     random: Math.random,
     get signals() {
-      signals ??= createSignals(process);
+      signals ??= createSignals({ on: (signal, listener) => process.on(signal, listener), exit });
       return signals;
     },
     platform: process.platform,
@@ -55,18 +78,21 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** Prints the stack trace of a crash, but not the error message, which could contain a secret. */
-function reportCrash(error: unknown): never {
+function reportCrash(error: unknown): void {
   const name = error instanceof Error ? error.name : 'an unknown error';
   const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
   process.stderr.write(`error: partnerctl crashed (${name}). This is a bug.\n${frames.join('\n')}\n`);
-  process.exit(1);
 }
 
 /** Runs the program in this process, and exits after all output is written. */
 export async function runProcess(): Promise<void> {
-  process.on('uncaughtException', reportCrash);
-  const code = await run(process.argv.slice(2));
+  const exit = createExit();
+  process.on('uncaughtException', (error) => {
+    reportCrash(error);
+    exit(1);
+  });
+  const code = await run(process.argv.slice(2), exit);
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
   // Without an explicit exit, Node waits for idle sockets and for undici's parser to compile.
-  process.exit(code);
+  exit(code);
 }

@@ -13,8 +13,10 @@ const FALLBACK_COLUMNS = 80;
 // Pipes fail with EPIPE (POSIX) or EOF (Windows), sockets with ECONNRESET, destroyed streams with ERR_STREAM_DESTROYED.
 const READER_GONE = new Set(['EPIPE', 'EOF', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
-function normalizeReaderGone(error: Error): Error {
-  if (!('code' in error) || typeof error.code !== 'string' || !READER_GONE.has(error.code)) return error;
+function normalizeReaderGone(error: Error, isTTY: boolean): Error {
+  if (!('code' in error) || typeof error.code !== 'string') return error;
+  // A terminal that is gone fails with EIO, which is a damaged disk elsewhere.
+  if (!READER_GONE.has(error.code) && !(isTTY && error.code === 'EIO')) return error;
   return error.code === 'EPIPE' ? error : Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
 }
 
@@ -26,7 +28,7 @@ function normalizeReaderGone(error: Error): Error {
 export function streamSink(stream: OutputStream): Sink {
   let failure: Error | undefined;
   const fail = (error: Error): Error => {
-    failure ??= normalizeReaderGone(error);
+    failure ??= normalizeReaderGone(error, stream.isTTY === true);
     return failure;
   };
   stream.on('error', fail);

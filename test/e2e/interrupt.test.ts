@@ -21,6 +21,7 @@ async function untilReceived(it: Service, count: number): Promise<void> {
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
+  ['SIGHUP', 129],
 ] as const)('%s during a run: exit %i with a correct summary', async (signal, code) => {
   const it = await service();
   // The fourth write waits until the signal is sent.
@@ -66,6 +67,21 @@ test('a second Ctrl-C exits at once', async () => {
   clearInterval(repeat);
   // A run that ended by itself would have printed what it did.
   expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
+});
+
+test('a second SIGHUP, which a shell sends in addition to the system, does not end the wait for the response', async () => {
+  const it = await service();
+  const { env, held, release } = await holding(it, ({ method }) => method === 'POST');
+  const child = start(['provision', many(2), '--concurrency', '1', '-v', '-o', 'json'], { env });
+  await held();
+  const noticed = until(child.stderr, /at most for the response/);
+  child.kill('SIGHUP');
+  await noticed;
+  child.kill('SIGHUP');
+  release();
+  const ran = await child;
+  expect(ran.exitCode).toBe(129);
+  expect(JSON.parse(ran.stdout).summary).toMatchObject({ created: 1, skipped: 1 });
 });
 
 test('Ctrl-C ends the wait for a retry', async () => {

@@ -136,6 +136,7 @@ describe('sandbox run', () => {
   test.each([
     ['SIGTERM', 15],
     ['SIGINT', 2],
+    ['SIGHUP', 1],
   ] as const)('passes %s to the command, whose exit code counts', async (signal, number) => {
     const temporary = tempDirectory();
     const script = `trap 'echo caught ${number}; exit 9' ${number}; echo ready; while :; do read line; done`;

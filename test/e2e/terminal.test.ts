@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { createReadStream, readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { holding } from '../helpers/holding.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
-import { service } from '../helpers/service.ts';
+import { manifest, service, write } from '../helpers/service.ts';
 import { PROGRAM, startFile, until } from './program.ts';
 
 const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
@@ -205,5 +207,55 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const ran = await child;
     expect(ran.exitCode).toBe(9);
     expect(ran.stdout.match(/caught/g)).toHaveLength(1);
+  });
+
+  describe('when the terminal disappears', () => {
+    /** Starts the program in a terminal. `exitCode` reports what its parent sees, which outlives the terminal. */
+    async function startInTerminal(args: readonly string[], env: Record<string, string>, redirection = '') {
+      const result = join(tempDirectory(), 'result');
+      await execa('mkfifo', [result]);
+      const program = [process.execPath, PROGRAM, ...args].map((arg) => `'${arg}'`).join(' ');
+      const line = `( trap '' HUP; ${program} ${redirection}; echo $? > ${result} ); true`;
+      const terminal = startFile('script', ['-qec', line, '/dev/null'], {
+        stdin: 'pipe',
+        env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+      });
+      return { terminal, exitCode: async () => Number(await readFile(result, 'utf8')) };
+    }
+
+    test('a question ends with 129', async () => {
+      const login = ['login', '--base-url', 'https://api.example.com/v1'];
+      const { terminal, exitCode } = await startInTerminal(login, { HOME: tempDirectory() });
+      await until(terminal.stdout, /Partner token/);
+      terminal.kill('SIGKILL');
+      expect(await exitCode()).toBe(129);
+    });
+
+    test('sandbox run ends its command, removes its files, and exits with 129', async () => {
+      const temporary = tempDirectory();
+      const args = ['sandbox', 'run', '--', 'sh', '-c', 'echo ready; read line'];
+      const { terminal, exitCode } = await startInTerminal(args, { TMPDIR: temporary });
+      await until(terminal.stdout, /ready/);
+      terminal.kill('SIGKILL');
+      expect(await exitCode()).toBe(129);
+      expect(readdirSync(temporary)).toEqual([]);
+    });
+
+    test('a write in flight is completed, and nothing is started after it', async () => {
+      const it = await service();
+      const { env, held, release } = await holding(it, ({ method }) => method === 'POST');
+      const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
+      const log = join(tempDirectory(), 'log');
+      await execa('mkfifo', [log]);
+      const args = ['provision', path, '--concurrency', '1', '-v'];
+      const { terminal, exitCode } = await startInTerminal(args, env, `2> ${log}`);
+      const noticed = until(createReadStream(log), /at most for the response/);
+      await held();
+      terminal.kill('SIGKILL');
+      await noticed;
+      release();
+      expect(await exitCode()).toBe(129);
+      expect(await it.spaces()).toMatchObject([{ external_space_id: 'a' }]);
+    });
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { start } from '../e2e/program.ts';
 import { tempDirectory } from './run.ts';
 
-export const RACE_TOKEN = 'pat_of-the-race-0123456789';
+const RACE_TOKEN = 'pat_of-the-race-0123456789';
 
 /** The names of the files that hold the token. */
 function filesWithToken(directory: string): string[] {
