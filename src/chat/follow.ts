@@ -130,7 +130,12 @@ class FollowLoop implements Follower {
 
   private createEndEvent(reason: EndReason): FollowEvent {
     const error = this.outages.failingSince() === undefined ? undefined : this.lastError;
-    return { kind: 'end', reason, error, wasRead: this.sessions.some(({ wasRead }) => wasRead) };
+    return {
+      kind: 'end',
+      reason,
+      error,
+      wasRead: this.sessions.some((session) => session.wasRead || session.isReportedUnknown),
+    };
   }
 
   private outageEndsAt(): number {

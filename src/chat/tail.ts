@@ -4,7 +4,6 @@ import { shellCommand } from '../cli/shell-command.ts';
 import {
   EXIT,
   InterruptedError,
-  LocalError,
   NoReplyError,
   type PartnerctlError,
   ServiceError,
@@ -96,13 +95,12 @@ function findFailure(
     return signal;
   if (reason !== 'timeout') return undefined;
   if (options.untilReply) return createNoReplyError(options, error, lastIds, context);
-  if (error && !(options.follow && wasRead)) {
-    return withHint(error, { hint: `The time limit was reached. ${MORE_TIME}`, details: {} });
-  }
-  if (options.follow) return undefined;
-  return wasRead
-    ? new LocalError('The time limit was reached before all messages were read.', { hint: MORE_TIME })
-    : new ServiceError('The service did not answer in time.', { hint: MORE_TIME });
+  if (options.follow && wasRead) return undefined;
+  if (error) return withHint(error, { hint: `The time limit was reached. ${MORE_TIME}`, details: {} });
+  const message = wasRead
+    ? 'The time limit was reached before all messages were read.'
+    : 'The service did not answer in time.';
+  return new ServiceError(message, { hint: MORE_TIME });
 }
 
 /**

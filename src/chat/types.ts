@@ -66,7 +66,7 @@ export type FollowEvent =
       readonly reason: EndReason;
       /** The last failure, if a session was failing at the end. */
       readonly error: PartnerctlError | undefined;
-      /** Whether any session was read at all. */
+      /** Whether any session was read at all; one that the service does not know counts as empty. */
       readonly wasRead: boolean;
     };
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { historyServer } from '../faults/history-server.ts';
+import { historyServer, nextPath, stallingClock } from '../faults/history-server.ts';
 import { fastClock, fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, createChat, HISTORY } from '../sandbox/chat.ts';
@@ -238,10 +238,26 @@ describe('a tail exits', () => {
   });
 });
 
-test('a service that does not respond in time makes the tail exit with 8', async () => {
-  const it = await service();
-  const { source_id } = await createChat(it);
-  await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });
-  const words = ['chat', 'tail', '--source', source_id, '--session', 's1', '--no-follow', '--timeout', '200ms'];
-  expect(await run(words, { env: it.env })).toMatchObject({ code: 8, stdout: '' });
+describe('a tail exits with 8 at its time limit', () => {
+  test.each([[[]], [['--no-follow']]])('if nothing could be read: %j', async (words) => {
+    const { it, of, env } = await talking(1);
+    await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });
+    const ran = await run([...of, ...words, '--timeout', '200ms'], { env });
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+  });
+
+  test('if a page of an existing history could not be read', async () => {
+    const clock = stallingClock();
+    const server = await historyServer();
+    server.add('s', 4);
+    server.behave((request, wellBehaved) => {
+      if (server.requests.length > 1) void clock.stall(request);
+      else request.json(200, { results: wellBehaved().slice(0, 2), next: nextPath(request.url, 'page', 2) });
+    });
+    const of = ['chat', 'tail', '--source', 'src', '--session', 's', '--from-start', '--no-follow', '-o', 'json'];
+    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-1' };
+    const ran = await run([...of, '--timeout', '10s'], { env, clock });
+    expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('before all messages were read') });
+    expect(linesOf(ran.stdout)).toHaveLength(2);
+  });
 });
