@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { FieldProblem } from './problem.ts';
 
-/** More unknown keys than this are not reported. */
-const MAX_UNKNOWN_KEYS = 100;
+/** The number of problems that one answer names. */
+const MAX_PROBLEMS = 100;
 
 /** An object schema that reports every unknown key; `strictObject` stops at the first one. */
 export function closedObject<Entries extends v.ObjectEntries>(entries: Entries) {
@@ -12,7 +12,7 @@ export function closedObject<Entries extends v.ObjectEntries>(entries: Entries) 
       const input: unknown = dataset.value;
       if (typeof input !== 'object' || input === null) return;
       const unknown = Object.entries(input).filter(([key]) => !Object.hasOwn(entries, key));
-      for (const [key, value] of unknown.slice(0, MAX_UNKNOWN_KEYS)) {
+      for (const [key, value] of unknown.slice(0, MAX_PROBLEMS)) {
         addIssue({
           message: 'is not a known field',
           path: [{ type: 'unknown', origin: 'key', input, key, value }],
@@ -78,7 +78,7 @@ function messageOf(issue: v.BaseIssue<unknown>): string {
 
 /**
  * Checks a value against a schema.
- * @returns the parsed value, or one problem for each wrong field in the order of the schema
+ * @returns the parsed value, or one problem for each wrong field in the order of the schema, up to 100
  */
 export function check<Schema extends v.GenericSchema>(
   schema: Schema,
@@ -90,6 +90,7 @@ export function check<Schema extends v.GenericSchema>(
   for (const issue of result.issues) {
     const path = pathOf(issue);
     if (!fields.has(path)) fields.set(path, { path, message: messageOf(issue) });
+    if (fields.size === MAX_PROBLEMS) break;
   }
   return { ok: false, fields: [...fields.values()] };
 }

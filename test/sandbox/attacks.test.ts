@@ -169,6 +169,13 @@ describe('a body without end', () => {
   });
 });
 
+test('a refusal names at most 100 wrong fields', async () => {
+  const { admin } = await startTestSandbox();
+  const { status, json } = await admin('POST', '/tokens', { allowed_ip_cidrs: Array(1_000).fill('x') });
+  expect([status, json.error.fields.length]).toEqual([422, 100]);
+  expect(json.error.message).toContain('and 99 more');
+});
+
 describe('a body of 1 MiB that is costly to read', () => {
   const SIZE = 1_000_000;
   const nested = (open: string, close: string): string => open.repeat(SIZE / 2 / open.length) + close.repeat(SIZE / 2);

@@ -157,7 +157,7 @@ describe('over a week', () => {
   });
 });
 
-test.each(['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'America/Santiago', 'Africa/Casablanca'])(
+test.each(['Europe/Berlin', 'Australia/Lord_Howe', 'America/Santiago', 'Africa/Casablanca'])(
   'the next run in %s is always later than the last one, and a daily job runs once a day',
   (timezone) => {
     for (const [minute, hour, runsPerYear] of [

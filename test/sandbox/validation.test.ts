@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Chat, createChat, HISTORY, MESSAGE, manualClock } from './chat.ts';
-import { PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
+import { connectTo, PROVISION, provisionBody, SPACES, type TestSandbox } from './client.ts';
 import { CRON_JOBS, jobBody, scheduleBody } from './cron.ts';
 import { DOCUMENTS } from './uploads.ts';
 
@@ -155,10 +156,24 @@ const PARTNER: readonly [string, Body, string[]][] = [
   ),
 ];
 
-async function expectRefused(api: 'admin' | 'partner', request: string, body: Body, expected: string[]): Promise<void> {
-  const on = await startTestSandbox(manualClock());
+async function prepareSandbox() {
+  const sandbox = await startSandbox(manualClock());
+  const on = connectTo(sandbox, await sandbox.createToken());
   const chat = await createChat(on);
-  const before = await readState(on, chat);
+  return { on, chat, before: await readState(on, chat) };
+}
+
+// One sandbox for all tests: none of the requests changes it.
+let prepared: Promise<Awaited<ReturnType<typeof prepareSandbox>>>;
+
+beforeAll(() => {
+  prepared = prepareSandbox();
+});
+
+afterAll(async () => (await prepared).on.sandbox.close());
+
+async function expectRefused(api: 'admin' | 'partner', request: string, body: Body, expected: string[]): Promise<void> {
+  const { on, chat, before } = await prepared;
   const [method = '', path = ''] = request.split(' ');
   const filled = path.replace('{space_id}', chat.space_id).replace('{agent_id}', chat.agent_id);
   const sent = typeof body === 'function' ? body(chat) : body;
