@@ -29,6 +29,8 @@ export interface ErrorInfo {
   /** The service's own code, for example `organization_balance_too_low`. */
   readonly code?: string | undefined;
   readonly requestId?: string | undefined;
+  /** Whether the response is a page or text, as a gateway sends it in place of the service's JSON. */
+  readonly fromGateway?: boolean | undefined;
   /** The earliest time at which a retry can succeed, in ISO 8601. */
   readonly retryAt?: string | undefined;
   /** Whether a retry is pointless although most errors of this class are transient: a bad certificate, a redirect. */
@@ -121,6 +123,9 @@ export class ShapeError extends PartnerctlError {
  * The response is not JSON, usually because a gateway replaced it or cut it off. Says nothing about the service's API.
  */
 export class NotJsonError extends ShapeError {}
+
+/** A successful response without a body. Some services send it in place of an empty list. */
+export class EmptyResponseError extends ShapeError {}
 
 /** The body reports an error despite a success status. May be transient, and says nothing about the service's API. */
 export class ErrorInSuccessBody extends ShapeError {}

@@ -2,7 +2,14 @@ import { ASSUMPTIONS, ErrorInBody, UnknownShape } from '../contract/assumptions.
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, parseJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
-import { type ErrorInfo, ErrorInSuccessBody, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
+import {
+  EmptyResponseError,
+  type ErrorInfo,
+  ErrorInSuccessBody,
+  NotJsonError,
+  type PartnerctlError,
+  ShapeError,
+} from '../errors.ts';
 import { toIndeterminate } from './call-errors.ts';
 import type { HttpResponse } from './transport.ts';
 
@@ -54,9 +61,8 @@ export class ApiResponse {
     } catch {
       const message = 'The response is not JSON.';
       const info = this.unexpectedInfo(describeBody(this.redact(this.body), this.headers['content-type']));
-      // An empty body is neither a gateway page nor a truncated response.
       const isEmpty = this.body.trim() === '';
-      throw this.unexpected(isEmpty ? new ShapeError(message, info) : new NotJsonError(message, info));
+      throw this.unexpected(isEmpty ? new EmptyResponseError(message, info) : new NotJsonError(message, info));
     }
   }
 

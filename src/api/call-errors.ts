@@ -88,7 +88,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
 }
 
 function responseInfo(response: HttpResponse, call: CallContext): ErrorInfo {
-  const { code, message, fields } = readErrorBody(response.body, response.headers['content-type']);
+  const { code, message, fields, fromGateway } = readErrorBody(response.body, response.headers['content-type']);
   // Some services repeat a field's error as the top-level message.
   const isRepeated = fields.some((field) => message?.includes(field.message));
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
@@ -98,6 +98,7 @@ function responseInfo(response: HttpResponse, call: CallContext): ErrorInfo {
     status: response.status,
     code,
     requestId: response.headers['x-request-id'] ?? call.requestId,
+    fromGateway,
     retryAt: call.retryAt === undefined ? undefined : new Date(call.retryAt).toISOString(),
     details: {
       operation: call.operation.name,

@@ -52,6 +52,8 @@ export type TransportResult = HttpResponse | TransportFailure;
 export class TimeLimitReached extends Error {}
 
 const BODY_TIMEOUT_MS = 30_000;
+/** Replaces a body that could not be read. Not empty: nobody knows who sent it. */
+const UNREADABLE_BODY = 'The rest of the response could not be read.';
 const SEND_HEADERS = 'undici:client:sendHeaders';
 
 /** Sends requests to one origin, tracks whether each may have left this machine, and never follows redirects. */
@@ -164,7 +166,7 @@ async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseDa
   const flat = flattenHeaders(headers);
   const reading = readBody(body, flat['content-encoding']);
   // For an unsuccessful response, the status is enough if the body is truncated, stalls, or cannot be read.
-  return { headers: flat, body: await (statusCode < 300 ? reading : reading.catch(() => '')) };
+  return { headers: flat, body: await (statusCode < 300 ? reading : reading.catch(() => UNREADABLE_BODY)) };
 }
 
 function flattenHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {

@@ -6,6 +6,8 @@ export interface ErrorBody {
   readonly message?: string;
   /** Errors about individual fields of the request. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
+  /** Set if the body is a page or text: the service itself sends JSON, or nothing. */
+  readonly fromGateway?: true;
 }
 
 const MAX_TEXT = 500;
@@ -101,13 +103,13 @@ export function readErrorBody(body: string, contentType: string | undefined): Er
   const trimmed = body.trim();
   if (trimmed === '') return { fields: [] };
   if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(trimmed)) {
-    return { message: titleOf(trimmed), fields: [] };
+    return { message: titleOf(trimmed), fields: [], fromGateway: true };
   }
   let parsed: unknown;
   try {
     parsed = JSON.parse(trimmed);
   } catch {
-    return { message: text(trimmed) ?? '', fields: [] };
+    return { message: text(trimmed) ?? '', fields: [], fromGateway: true };
   }
   if (isJsonObject(parsed)) return readObject(parsed);
   if (Array.isArray(parsed)) {
@@ -115,5 +117,5 @@ export function readErrorBody(body: string, contentType: string | undefined): Er
     return { fields };
   }
   const message = text(parsed);
-  return { ...(message !== undefined && { message }), fields: [] };
+  return { ...(message !== undefined && { message }), fields: [], fromGateway: true };
 }

@@ -10,7 +10,7 @@ import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { type CronJob, cronKey } from './job.ts';
 import { AgentFinder } from './job-input.ts';
-import { findListedJob, isListUnavailable } from './job-list.ts';
+import { findListedJob } from './job-list.ts';
 import { adoptedSnapshot, type JobSnapshot, type RecordedJob } from './job-records.ts';
 import { type SelectedJob, type Selection, selectByKey, unknownKeyError } from './job-selection.ts';
 import { openJobLedger } from './ledger.ts';
@@ -172,12 +172,10 @@ async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
 }
 
 async function fetchListed(context: Context, http: Http, cronJobId: string): Promise<ListedJob | undefined> {
-  try {
-    const listed = await findListedJob(http, cronJobId);
-    if (listed) return listed;
-  } catch (error) {
-    if (!isListUnavailable(error)) throw error;
-    await context.warn(`cannot check whether the service has ${cronJobId}: ${error.message}`);
+  const found = await findListedJob(http, cronJobId);
+  if (found.kind === 'listed') return found.job;
+  if (found.kind === 'unreadable') {
+    await context.warn(`cannot check whether the service has ${cronJobId}: ${found.reason.message}`);
     return undefined;
   }
   throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {

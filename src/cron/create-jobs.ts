@@ -10,8 +10,8 @@ import { writeRecovery } from '../state/recovery.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey } from './job.ts';
-import { createJobFinder } from './job-list.ts';
-import { JOB_RECORDS } from './job-records.ts';
+import { createFreshJobFinder } from './job-list.ts';
+import { JOB_RECORDS, provesListRead } from './job-records.ts';
 import { openJobLedger } from './ledger.ts';
 import { outcomeError } from './outcome-error.ts';
 
@@ -52,16 +52,19 @@ async function createDeps(
 ): Promise<CronDeps> {
   const { clock, abortSignal } = context;
   const statePath = await context.statePath();
-  const find = createJobFinder({
+  const ledger = await openJobLedger(context, reportedLines);
+  const find = createFreshJobFinder({
     list: () => listCronJobs(http),
     wanted,
     clock,
+    wasReadBefore: async () => provesListRead(await ledger.readAll(), http.baseUrl),
+    failureHint: 'The job was not sent: it may exist already, and only the list can tell.',
     onUnavailable: (error) =>
       context.warn(`Cannot read the list of jobs: ${error.message} Only the state file prevents duplicates.`),
   });
   return {
     origin: http.baseUrl,
-    ledger: await openJobLedger(context, reportedLines),
+    ledger,
     writeRecovery: (record) => writeRecovery(statePath, toLogRecord(record, JOB_RECORDS)),
     clock,
     newId: randomRecordId,

@@ -1,19 +1,11 @@
 import { readItem } from '../api/api-response.ts';
 import { listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
+import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
 import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
-import {
-  CredentialsError,
-  ErrorInSuccessBody,
-  NotFoundError,
-  NotJsonError,
-  type PartnerctlError,
-  RefusedError,
-  ServiceError,
-  ShapeError,
-} from '../errors.ts';
+import { ErrorInSuccessBody, isTokenRejected, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import type { CronJob } from './job.ts';
 import { type ListedJob, matchIdentity, normalizeName } from './listed-job.ts';
 import { type CronSchedule, parseFields } from './schedule.ts';
@@ -39,33 +31,42 @@ export function toListedJob(item: JsonObject): ListedJob {
   return { ...job, schedule: toSchedule(job.schedule) };
 }
 
-/** Statuses of refusals that a later request may not get: conflict, locked, too early. */
-const TEMPORARY_REFUSALS: ReadonlySet<number | undefined> = new Set([409, 423, 425]);
+/** The list of jobs in messages. */
+export const JOB_LIST = 'the list of jobs';
+
+/** Whether a list will not be read later either: a person has to say what exists. */
+function isUnreadable(error: unknown, failure: unknown): error is PartnerctlError {
+  if (failure instanceof ListUnavailable) return !isTokenRejected(error);
+  return error instanceof ShapeError && !(error instanceof NotJsonError || error instanceof ErrorInSuccessBody);
+}
 
 /**
- * Whether an error means that this token cannot read the service's list at all, so that a retry is pointless. False when
- * in doubt: creating without the list can duplicate a job that only the list shows.
+ * Looks up a job by its id. The list is `unreadable` if neither this nor a later attempt can read it.
+ * @throws PartnerctlError if a later attempt may read it
  */
-export function isListUnavailable(error: unknown): error is PartnerctlError {
-  // An empty body is a ShapeError and counts as unavailable: a service may send it while it has no jobs, and the first job
-  // must still be created.
-  if (error instanceof NotJsonError || error instanceof ErrorInSuccessBody) return false;
-  if (error instanceof RefusedError && TEMPORARY_REFUSALS.has(error.info.status)) return false;
-  if (error instanceof ShapeError || error instanceof NotFoundError || error instanceof RefusedError) return true;
-  if (error instanceof CredentialsError) return error.info.status === 403;
-  return error instanceof ServiceError && error.info.status === 501;
-}
-
-/** The listed job with this id; undefined when the complete list does not have it. @throws PartnerctlError as reading a list does */
-export async function findListedJob(http: Http, cronJobId: string): Promise<ListedJob | undefined> {
-  for await (const item of listCronJobs(http)) {
-    const listed = toListedJob(item);
-    if (listed.cron_job_id === cronJobId) return listed;
+export async function findListedJob(
+  http: Http,
+  cronJobId: string,
+): Promise<
+  | { readonly kind: 'listed'; readonly job: ListedJob }
+  | { readonly kind: 'unlisted' }
+  | { readonly kind: 'unreadable'; readonly reason: PartnerctlError }
+> {
+  try {
+    for await (const item of listCronJobs(http)) {
+      const job = toListedJob(item);
+      if (job.cron_job_id === cronJobId) return { kind: 'listed', job };
+    }
+    return { kind: 'unlisted' };
+  } catch (error) {
+    const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: false });
+    if (isUnreadable(error, failure)) return { kind: 'unreadable', reason: error };
+    const reason = failure instanceof ListUnavailable ? failure.reason : failure;
+    throw nameListFailure(reason, JOB_LIST, 'Nothing was changed.');
   }
-  return undefined;
 }
 
-/** The entries of the service's list that match one job; `closed` if the list cannot be read. */
+/** The entries of the service's list that match one job; `closed` if the list is unavailable. */
 export type FoundJobs =
   | {
       readonly kind: 'read';
@@ -75,8 +76,8 @@ export type FoundJobs =
       readonly same: readonly ListedJob[];
       /** Listed jobs that may match: the service does not return their agent or name. */
       readonly maybe: readonly ListedJob[];
-      /** Whether the list has a job with this id, whatever its name; undefined if part of the list could not be read. */
-      readonly isListed: (cronJobId: string) => boolean | undefined;
+      /** Whether the list has a job with this id, whatever its name. */
+      readonly isListed: (cronJobId: string) => boolean;
     }
   | { readonly kind: 'closed' };
 
@@ -88,45 +89,107 @@ export interface JobListOptions {
   readonly list: () => AsyncIterable<JsonObject>;
   /** The jobs to look up; for all others only the ids are kept. */
   readonly wanted: readonly Pick<Wanted, 'name'>[];
-  readonly clock: Pick<Clock, 'now'>;
-  /** Called once if this token cannot read the list. If it throws, every lookup throws the same error. */
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Whether the state file proves that the service has this list. */
+  readonly wasReadBefore: () => Promise<boolean>;
+  /** What a list that cannot be read means for the command. */
+  readonly failureHint: string;
+  /** Called once if the list is unavailable. If it throws, every lookup throws the same error. */
   readonly onUnavailable: (error: PartnerctlError) => Promise<void>;
 }
 
-/** Creates a function that looks up jobs. The first call reads the service's list; later calls reuse it. */
-export function createJobFinder({ list, wanted, clock, onUnavailable }: JobListOptions): FindJob {
-  const names = new Set(wanted.map(({ name }) => normalizeName(name)));
-  const kept = new Map<string, ListedJob>();
-  const ids = new Set<string>();
+/** What one read of the list showed. */
+interface JobList {
+  readonly at: number;
+  readonly ids: ReadonlySet<string>;
+  /** The jobs with a wanted name, or without one. */
+  readonly jobs: readonly ListedJob[];
+}
 
-  async function readList(): Promise<{ readonly at: number; readonly isComplete: boolean }> {
-    const at = clock.now();
-    try {
-      for await (const item of list()) {
-        const listed = toListedJob(item);
-        ids.add(listed.cron_job_id);
-        // A map, because a job may be listed twice: pages shift while the list grows.
-        if (listed.name === undefined || names.has(normalizeName(listed.name))) kept.set(listed.cron_job_id, listed);
-      }
-      return { at, isComplete: true };
-    } catch (error) {
-      // The list exists if a page of it arrived; a request for a later page may succeed next time.
-      if (!isListUnavailable(error) || (ids.size > 0 && !(error instanceof ShapeError))) throw error;
-      await onUnavailable(error);
-      return { at, isComplete: false };
+/**
+ * Reads the service's list once.
+ * @param wasRead whether this process has read it before
+ * @returns undefined if it is unavailable
+ */
+async function readJobList(options: JobListOptions, wasRead: boolean): Promise<JobList | undefined> {
+  const names = new Set(options.wanted.map(({ name }) => normalizeName(name)));
+  const at = options.clock.now();
+  const ids = new Set<string>();
+  // A map, because a job may be listed twice: pages shift while the list grows.
+  const jobs = new Map<string, ListedJob>();
+  try {
+    for await (const item of options.list()) {
+      const listed = toListedJob(item);
+      ids.add(listed.cron_job_id);
+      if (listed.name === undefined || names.has(normalizeName(listed.name))) jobs.set(listed.cron_job_id, listed);
     }
+    return { at, ids, jobs: [...jobs.values()] };
+  } catch (error) {
+    const fail = (known: boolean) =>
+      toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
+    const failure = fail(wasRead);
+    const isLost = failure instanceof ListUnavailable && failure.isAbsent && (await options.wasReadBefore());
+    if (failure instanceof ListUnavailable && !isLost) {
+      await options.onUnavailable(failure.reason);
+      return undefined;
+    }
+    throw nameListFailure(isLost ? fail(true) : failure, JOB_LIST, options.failureHint);
+  }
+}
+
+function findIn(list: JobList | undefined, { agent_id, name }: Wanted): FoundJobs {
+  if (!list) return { kind: 'closed' };
+  const { at, ids, jobs } = list;
+  const matching = (identity: 'yes' | 'maybe') =>
+    jobs.filter((listed) => matchIdentity(listed, agent_id, name) === identity);
+  return { kind: 'read', at, same: matching('yes'), maybe: matching('maybe'), isListed: (id) => ids.has(id) };
+}
+
+/** Creates a function that looks up jobs in one read of the service's list, which the first lookup starts. */
+export function createJobFinder(options: JobListOptions): FindJob {
+  let reading: Promise<JobList | undefined> | undefined;
+  return async (job) => {
+    reading ??= readJobList(options, false);
+    return findIn(await reading, job);
+  };
+}
+
+/** How old a list may be when a job is reserved: another machine may have made the job since. */
+const MAX_AGE_MS = 2_000;
+/** How many times as long as reading it took a list may be old, so that reading takes a bounded share of the time. */
+const MAX_AGE_FACTOR = 5;
+
+/**
+ * Creates a function that looks up jobs in a recent read of the service's list. Lookups at the same time share one read;
+ * an unavailable list is not read again.
+ */
+export function createFreshJobFinder(options: JobListOptions): FindJob {
+  const { clock } = options;
+  let latest: { readonly reading: Promise<JobList | undefined>; isFresh: () => boolean } | undefined;
+  let wasRead = false;
+
+  function read(): Promise<JobList | undefined> {
+    const age = stopwatch(clock);
+    const reading = readJobList(options, wasRead);
+    const entry = { reading, isFresh: () => true };
+    latest = entry;
+    const letAge = (): void => {
+      const maxAgeMs = Math.max(MAX_AGE_MS, MAX_AGE_FACTOR * age());
+      entry.isFresh = () => age() <= maxAgeMs;
+    };
+    reading.then((list) => {
+      if (!list) return;
+      wasRead = true;
+      letAge();
+    }, letAge);
+    return reading;
   }
 
-  let reading: ReturnType<typeof readList> | undefined;
-  return async ({ agent_id, name }) => {
-    reading ??= readList();
-    const { at, isComplete } = await reading;
-    const matching = (identity: 'yes' | 'maybe') =>
-      [...kept.values()].filter((listed) => matchIdentity(listed, agent_id, name) === identity);
-    const same = matching('yes');
-    // Part of a list proves what exists, not what is missing.
-    if (!isComplete && same.length === 0) return { kind: 'closed' };
-    const isListed = (id: string) => ids.has(id) || (isComplete ? false : undefined);
-    return { kind: 'read', at, same, maybe: matching('maybe'), isListed };
-  };
+  return async (job) => findIn(await (latest?.isFresh() ? latest.reading : read()), job);
+}
+
+/** Starts to measure time. The monotonic clock may stand still while the machine sleeps, and the other may be set back. */
+function stopwatch(clock: JobListOptions['clock']): () => number {
+  const [now, monotonic] = [clock.now(), clock.monotonic()];
+  return () => Math.max(clock.now() - now, clock.monotonic() - monotonic);
 }

@@ -104,6 +104,23 @@ export function hasOtherContent(one: JobSnapshot, other: JobSnapshot): boolean {
   return other.schedule !== null && hasSameSchedule(one.schedule ?? undefined, other.schedule) === false;
 }
 
+/** Whether the records prove that the service's list of jobs was read before. A job may also be adopted without the list. */
+export function provesListRead(records: readonly JobRecord[], origin: string): boolean {
+  const recorded = new Set<string>();
+  for (const record of records) {
+    if (!('snapshot' in record) || record.snapshot.origin !== origin) continue;
+    if (record.kind === 'reserved') {
+      if (record.remoteIdsSeen !== null) return true;
+      continue;
+    }
+    // Only the list knows the content of a job that has no other record.
+    const isNew = record.reservation === null && !recorded.has(record.remoteId);
+    if (record.kind === 'adopted' && isNew && record.snapshot.schedule !== null) return true;
+    recorded.add(record.remoteId);
+  }
+  return false;
+}
+
 /** The ids of all jobs ever recorded for one service. Other services may use the same ids. */
 export function recordedIds(records: readonly JobRecord[], origin: string): ReadonlySet<string> {
   const ids = records.flatMap((record) =>

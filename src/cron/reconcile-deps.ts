@@ -1,14 +1,14 @@
 import { listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
+import { nameListFailure } from '../api/list-failure.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
-import { type PartnerctlError, withHint } from '../errors.ts';
 import { fromLogRecord } from '../state/ledger.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { readRecovery, removeRecovery } from '../state/recovery.ts';
-import { createJobFinder } from './job-list.ts';
-import { JOB_RECORDS, type RecordedJob } from './job-records.ts';
+import { createJobFinder, JOB_LIST } from './job-list.ts';
+import { JOB_RECORDS, provesListRead, type RecordedJob } from './job-records.ts';
 import type { JobLedger } from './ledger.ts';
 import type { ReconcileResult } from './reconcile.ts';
 import { type ReconcileAllDeps, replayRecovery } from './reconcile-all.ts';
@@ -23,13 +23,10 @@ export async function replayRecoveryFiles(context: Context, ledger: JobLedger): 
   return await replayRecovery(recovered, ledger, removeRecovery);
 }
 
-async function refuseWithoutList({ flags }: Context, error: PartnerctlError): Promise<never> {
+function hintWithoutList({ flags }: Context): string {
   const adopt = shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
   const forget = shellCommand(['cron', 'forget', '<key>'], flags);
-  throw withHint(error, {
-    hint: `Reconciling needs the service's list. If you know whether the job was created, record that yourself: ${adopt} or ${forget}`,
-    details: {},
-  });
+  return `Reconciling needs the service's list. If you know whether the job was created, record that yourself: ${adopt} or ${forget}`;
 }
 
 async function confirmNotCreated(context: Context, { reservation }: ReconcileResult): Promise<boolean> {
@@ -42,6 +39,7 @@ async function confirmNotCreated(context: Context, { reservation }: ReconcileRes
 /** Creates the dependencies of `reconcileAll`. */
 export function reconcileDeps(context: Context, http: Http, ledger: JobLedger): ReconcileAllDeps {
   const { clock, abortSignal, isInteractive, progress } = context;
+  const failureHint = hintWithoutList(context);
   return {
     origin: http.baseUrl,
     ledger,
@@ -54,7 +52,11 @@ export function reconcileDeps(context: Context, http: Http, ledger: JobLedger): 
         list: () => listCronJobs(http),
         wanted,
         clock,
-        onUnavailable: (error) => refuseWithoutList(context, error),
+        wasReadBefore: async () => provesListRead(await ledger.readAll(), http.baseUrl),
+        failureHint,
+        onUnavailable: async (error) => {
+          throw nameListFailure(error, JOB_LIST, failureHint);
+        },
       }),
     confirm: isInteractive ? (result) => confirmNotCreated(context, result) : undefined,
     onWait: () => progress.update('Waiting, because the service may list new jobs late'),

@@ -34,7 +34,7 @@ async function readSpace(run: Run, { objects }: SpaceState): Promise<PresentSpac
   run.isFirstRead = false;
   // A list that was read before another process provisioned the space does not show it.
   const isCurrent = isFirstRead && objects.at(-1)?.id === listed?.lastRecords.get(key);
-  const spaces = (isCurrent && listed?.spaces) || (run.space ? undefined : await findSpaces(http, [document]));
+  const spaces = (isCurrent && listed?.spaces) || (run.space ? undefined : await findSpaces(http, [document], true));
   run.space ??= spaces?.get(manifest.external_space_id);
   return run.space && withHistory(await fetchRemoteState(http, run.space), history.recall(manifest));
 }

@@ -1,4 +1,5 @@
 import type { Http } from '../api/http.ts';
+import { nameListFailure } from '../api/list-failure.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import type { Context } from '../cli/context.ts';
@@ -148,7 +149,9 @@ async function listSpacesOf(
   try {
     return { spaces: await findSpaces(http, documents), lastRecords };
   } catch (error) {
-    if (!(error instanceof RemoteStateUnavailable)) throw error;
+    if (!(error instanceof RemoteStateUnavailable)) {
+      throw nameListFailure(error, 'the list of spaces', 'Nothing was sent.');
+    }
     await onUnavailable(error);
     return undefined;
   }

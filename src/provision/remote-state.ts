@@ -1,34 +1,41 @@
 import { readItem } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
+import { type DecisiveList, ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { listAgents, listSpaces } from '../api/spaces.ts';
 import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readAgent } from '../contract/provisioning.ts';
-import { CredentialsError, ShapeError } from '../errors.ts';
+import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { PresentAgent, PresentSpace } from './plan.ts';
 
-/** The token may not read the spaces or agents, or the service lists them without the fields that identify them. */
+/** The lists of spaces or agents are unavailable, or without the fields that identify them. */
 export class RemoteStateUnavailable extends Error {
-  /** The 403, or the unusable shape. */
-  readonly reason: CredentialsError | ShapeError;
+  /** The service's refusal, or the unusable shape. */
+  readonly reason: PartnerctlError;
 
-  constructor(reason: CredentialsError | ShapeError) {
+  constructor(reason: PartnerctlError) {
     super(reason.message);
     this.reason = reason;
   }
 }
 
-function toUnavailable(error: unknown): unknown {
-  return error instanceof CredentialsError && error.info.status === 403 ? new RemoteStateUnavailable(error) : error;
+function toUnavailable(error: unknown, list: DecisiveList): unknown {
+  const failure = toListFailure(error, list);
+  return failure instanceof ListUnavailable ? new RemoteStateUnavailable(failure.reason) : failure;
 }
 
 /**
  * The listed spaces with the external ids of the documents, by external id. Reads the whole list once.
- * @throws RemoteStateUnavailable when the token may not list spaces, or the list has no external ids
+ * @param wasRead whether this run has read the list before
+ * @throws RemoteStateUnavailable when the list is unavailable, or has no external ids
  * @throws ShapeError when two spaces have the same external id
  */
-export async function findSpaces(http: Http, documents: readonly ManifestDocument[]): Promise<Map<string, JsonObject>> {
+export async function findSpaces(
+  http: Http,
+  documents: readonly ManifestDocument[],
+  wasRead = false,
+): Promise<Map<string, JsonObject>> {
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
   const found = new Map<string, JsonObject>();
   let isListed = false;
@@ -47,7 +54,7 @@ export async function findSpaces(http: Http, documents: readonly ManifestDocumen
       found.set(id, space);
     }
   } catch (error) {
-    throw toUnavailable(error);
+    throw toUnavailable(error, { name: 'the list of spaces', wasRead, isPartlyRead: isListed });
   }
   if (isListed && !hasExternalIds) {
     const message = 'The listed spaces have no external_space_id.';
@@ -56,13 +63,17 @@ export async function findSpaces(http: Http, documents: readonly ManifestDocumen
   return found;
 }
 
-/** The agents of a space. @throws RemoteStateUnavailable when the token may not list agents, or the list has no names */
+/** The agents of a space. @throws RemoteStateUnavailable when the list is unavailable, or has no names */
 export async function fetchAgents(http: Http, spaceId: string): Promise<readonly PresentAgent[]> {
   const agents: PresentAgent[] = [];
   try {
     for await (const agent of listAgents(http, spaceId)) agents.push(readItem(agent, readAgent));
   } catch (error) {
-    throw toUnavailable(error);
+    // A 404 is about the space, not the list, unless a gateway sent it.
+    const isUnknownSpace = error instanceof NotFoundError && !error.info.fromGateway;
+    throw isUnknownSpace
+      ? error
+      : toUnavailable(error, { name: 'the list of agents', wasRead: false, isPartlyRead: agents.length > 0 });
   }
   if (agents.length > 0 && agents.every(({ name }) => name === undefined)) {
     const message = 'The listed agents have no names.';

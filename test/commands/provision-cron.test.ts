@@ -2,7 +2,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { hasty, run, tempDirectory } from '../helpers/run.ts';
+import { fastClock, hasty, run, tempDirectory } from '../helpers/run.ts';
 import type { JobAnswer } from '../helpers/scheduling.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -67,7 +67,6 @@ describe('agents[].cron', () => {
       expect.objectContaining({ agent_id: support, name: 'hourly' }),
       expect.objectContaining({ agent_id: sales, name: 'daily' }),
     ]);
-    expect(paths(await it.received()).filter((path) => path === LIST_JOBS)).toHaveLength(1);
   });
 
   test('is left unchanged by a repeat, and adopted by a repeat without the state file', async () => {
@@ -105,10 +104,12 @@ describe('agents[].cron', () => {
     expect(paths(await it.posts())).toEqual([POST_JOB]);
   });
 
-  test('requires one read of the job list for many documents, and none without jobs', async () => {
+  test('requires one read of the job list for many documents at a time, and none without jobs', async () => {
     const it = await service();
     const many = Array.from({ length: 20 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
-    const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it);
+    const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it, {
+      clock: fastClock(),
+    });
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 20 });
     expect(await listed(it)).toHaveLength(20);
     const isList = (path: string) => path === LIST_JOBS;

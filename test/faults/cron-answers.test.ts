@@ -329,8 +329,8 @@ describe('a job list', () => {
   });
 
   it.each([
-    [403, 3],
-    [404, 4],
+    [403, 8],
+    [404, 8],
     [400, 1],
   ])('that ends with a %i after its first page, without a state file, creates nothing twice', async (status, code) => {
     const { cron, gateway, path, run } = await place();

@@ -169,32 +169,11 @@ it.each([
   expect(service.made).toHaveLength(1);
 });
 
-describe('a list whose later pages cannot be read', () => {
-  /** Replaces the list only. Jobs are created as usual. */
-  function meetFirst(service: JobService, first: object): void {
-    service.meet(({ method, path }, response) => {
-      if (method === 'POST') return sendJson(response, service.made.at(-1), 201);
-      return sendJson(response, path.includes('page=2') ? {} : { results: [first], next: '?page=2' });
-    });
-  }
-
-  it('is reported once, and only the state file prevents duplicates', async () => {
-    const { run } = stateFile();
-    const service = await jobService();
-    meetFirst(service, { id: 9, agent_id: 'a1', name: 'other' });
-    const created = await run(service, CREATE);
-    expect(created.json()).toMatchObject({ status: 'created', cron_job_id: '1' });
-    expect(created.stderr).toContain('Only the state file prevents duplicates');
-  });
-
-  it('does not prove that a recorded job is gone', async () => {
-    const { run } = stateFile();
-    const service = await jobService();
-    expect((await run(service, CREATE)).code).toBe(0);
-    meetFirst(service, { id: 9, agent_id: 'a1', name: 'daily' });
-    const clock = fastClock(Date.now() + 3_600_000);
-    const later = await run(service, [...CREATE, '--ensure'], { clock });
-    expect(later.json()).toMatchObject({ status: 'exists', cron_job_id: '1' });
-    expect(service.made).toHaveLength(1);
-  });
+it('a list whose later page has no list stops the creation', async () => {
+  const { run } = stateFile();
+  const service = await jobService();
+  const first = { results: [{ id: 9, agent_id: 'a1', name: 'other' }], next: '?page=2' };
+  service.meet(({ path }, response) => sendJson(response, path.includes('page=2') ? {} : first));
+  expect((await run(service, CREATE)).code).toBe(8);
+  expect(service.posts()).toBe(0);
 });

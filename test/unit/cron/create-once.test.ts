@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type CronDeps, createOnce } from '../../../src/cron/create-once.ts';
-import { LocalError, ServiceError } from '../../../src/errors.ts';
+import { LocalError } from '../../../src/errors.ts';
 import { ALL, calmWorld, create, DAILY, LATER, story } from './examples.ts';
 import { keyOf } from './world.ts';
 
@@ -10,7 +10,7 @@ const PLAIN = { ensure: false, dryRun: false };
 describe('a new job', () => {
   it('is not created when reading the list fails temporarily, and nothing is written', async () => {
     const world = calmWorld();
-    await expect(create(world, DAILY, { list: 'failing' })).rejects.toBeInstanceOf(ServiceError);
+    await expect(create(world, DAILY, { list: 'failing' })).rejects.toMatchObject({ exitCode: 8 });
     expect(world).toMatchObject({ file: { text: '' }, posts: 0 });
   });
 });

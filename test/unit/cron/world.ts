@@ -4,7 +4,7 @@ import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
 import type { CronDeps } from '../../../src/cron/create-once.ts';
 import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
-import { createJobFinder } from '../../../src/cron/job-list.ts';
+import { createFreshJobFinder, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
 import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
 import type { ListedJob } from '../../../src/cron/listed-job.ts';
 import type { ReconcileAllDeps } from '../../../src/cron/reconcile-all.ts';
@@ -293,10 +293,17 @@ export class Process {
     for (const { schedule, ...said } of listed) yield { ...said, schedule: schedule && toWireSchedule(schedule) };
   }
 
-  /** Lookups that read the list once, as a command makes them. */
-  finder(wanted: readonly Pick<CronJob, 'name'>[]) {
+  /** What lookups in the list need. */
+  private listOptions(wanted: readonly Pick<CronJob, 'name'>[]): JobListOptions {
     const { clock } = this;
-    return createJobFinder({ list: () => this.list(), wanted, clock, onUnavailable: async () => undefined });
+    return {
+      list: () => this.list(),
+      wanted,
+      clock,
+      wasReadBefore: async () => false,
+      failureHint: '',
+      onUnavailable: async () => undefined,
+    };
   }
 
   private async post(job: CronJob, timeoutMs: number): Promise<string> {
@@ -326,7 +333,7 @@ export class Process {
       owner,
       hasEnded,
       newId: () => this.world.newId(),
-      find: this.finder([job]),
+      find: createFreshJobFinder(this.listOptions([job])),
       post: (wanted, timeoutMs) => this.post(wanted, timeoutMs),
       remainingMs: () => this.fate.remainingMs ?? 20_000,
       abortSignal: new AbortController().signal,
@@ -347,7 +354,7 @@ export class Process {
       clock,
       hasEnded,
       newId: () => this.world.newId(),
-      listJobs: (wanted) => this.finder(wanted),
+      listJobs: (wanted) => createJobFinder(this.listOptions(wanted)),
       confirm: undefined,
       onWait: () => undefined,
       abortSignal: new AbortController().signal,

@@ -1,0 +1,78 @@
+import {
+  EmptyResponseError,
+  InterruptedError,
+  isTokenRejected,
+  PartnerctlError,
+  RunFailure,
+  ServiceError,
+} from '../errors.ts';
+
+/** The service does not let this token read a list, or has no such list. Only the state file can tell what exists. */
+export class ListUnavailable extends Error {
+  readonly reason: PartnerctlError;
+  /** Whether the service says that it has no such list (404, 405, 501). */
+  readonly isAbsent: boolean;
+
+  constructor(reason: PartnerctlError) {
+    super(reason.message);
+    this.reason = reason;
+    this.isAbsent = ABSENT.has(reason.info.status);
+  }
+}
+
+type Statuses = ReadonlySet<number | undefined>;
+
+const NOT_ALLOWED: Statuses = new Set([401, 403]);
+const ABSENT: Statuses = new Set([404, 405, 501]);
+
+/** A list on which a write depends. */
+export interface DecisiveList {
+  /** For messages: `the list of jobs`. */
+  readonly name: string;
+  /** Whether an earlier read succeeded. Then the service has the list, but may forbid it meanwhile. */
+  readonly wasRead: boolean;
+  /** Whether a page arrived before the failure. Then this token may read the list. */
+  readonly isPartlyRead: boolean;
+}
+
+/**
+ * Decides what the failure of a list means (design §6). If the service itself says that the token may not read the list,
+ * that it has no such list, or nothing at all, the list is unavailable. Every other failure may pass or hide something,
+ * so that a write has to wait: above all a gateway's response in place of the service's.
+ * @returns ListUnavailable; a ServiceError if only a failure can explain the response; otherwise the error itself
+ */
+export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: DecisiveList): unknown {
+  if (!(error instanceof PartnerctlError)) return error;
+  const { info } = error;
+  const saysNothing = error instanceof EmptyResponseError;
+  if (!saysNothing && !NOT_ALLOWED.has(info.status) && !ABSENT.has(info.status)) return error;
+  const code = `(${info.status})`;
+  if (info.fromGateway) {
+    return new ServiceError(`Cannot read ${name}: a gateway responded in place of the service ${code}.`, {
+      ...info,
+      hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
+      cause: error,
+    });
+  }
+  // A token that expired or was revoked meanwhile says nothing about the list.
+  if (isTokenRejected(error) && (wasRead || isPartlyRead)) return error;
+  const unavailable = new ListUnavailable(error);
+  if (!isPartlyRead && !(wasRead && unavailable.isAbsent)) return unavailable;
+  return new ServiceError(`Cannot read ${name}, although it was read before ${code}.`, {
+    ...info,
+    hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
+    cause: error,
+  });
+}
+
+/**
+ * Returns the error of a failed list with a message that names the list, and a hint for the command.
+ * @param hint what the failure means for the command
+ */
+export function nameListFailure(error: unknown, name: string, hint: string): unknown {
+  if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
+  const { message, info } = error;
+  const isNamed = message.includes(name);
+  const hints = [info.hint, hint].filter((each) => each !== undefined);
+  return new RunFailure(isNamed ? message : `Cannot read ${name}: ${message}`, error, { hint: hints.join('\n') });
+}

@@ -1,0 +1,280 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import { type CreatedJob, createArgs, readJobLog } from '../helpers/cron.ts';
+import { cut, type Handler, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { fastClock, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { partnerctl } from './client.ts';
+
+interface ListedJob {
+  readonly cron_job_id: string;
+  readonly agent_id: string;
+  readonly name: string;
+}
+
+interface Place {
+  /** The jobs of the service. */
+  readonly jobs: ListedJob[];
+  readonly posts: () => number;
+  readonly reads: () => number;
+  /** Replaces the list of the service. */
+  onList(handler?: Handler): void;
+  /** Called before each job is made. Its response is lost if this returns `lost`. */
+  onPost(act: (count: number) => unknown): void;
+  create(name: string, ...more: string[]): Promise<Ran>;
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>;
+  readonly state: string;
+}
+
+/** A service that makes a job of every POST and lists them all, and an empty state file. */
+async function place(): Promise<Place> {
+  const jobs: ListedJob[] = [];
+  const state = join(tempDirectory(), 'state.jsonl');
+  let list: Handler | undefined;
+  let beforePost: (count: number) => unknown = () => undefined;
+  const service = await startFakeService((request, response, count) => {
+    if (request.method === 'GET') return list ? list(request, response, count) : sendJson(response, jobs);
+    const isLost = beforePost(posts()) === 'lost';
+    const job = { ...request.json<ListedJob>(), cron_job_id: `c${jobs.length + 1}` };
+    jobs.push(job);
+    return isLost ? response.socket?.resetAndDestroy() : sendJson(response, job, 201);
+  });
+  const count = (method: string) => service.requests.filter((request) => request.method === method).length;
+  const posts = () => count('POST');
+  const run = (args: readonly string[], options?: RunOptions) =>
+    partnerctl(service.baseUrl, [...args, '--state', state], options);
+  return {
+    jobs,
+    state,
+    posts,
+    reads: () => count('GET'),
+    onList: (handler) => {
+      list = handler;
+    },
+    onPost: (act) => {
+      beforePost = act;
+    },
+    create: (name, ...more) => run(createArgs('a1', name, ...more)),
+    run,
+  };
+}
+
+const page =
+  (status: number, body = '<html><title>Not Found</title></html>', type = 'text/html'): Handler =>
+  (_, response) =>
+    response.writeHead(status, { 'content-type': type }).end(body);
+
+const REFUSALS = [401, 403, 404, 405, 501];
+
+describe('a list of jobs that the service refuses', () => {
+  it.each<[string, Handler]>([
+    ...REFUSALS.map((status): [string, Handler] => [`${status} in JSON`, json({ message: 'No.' }, status)]),
+    ['404 as problem+json', page(404, '{"title":"Not found","status":404}', 'application/problem+json')],
+    ...REFUSALS.map((status): [string, Handler] => [`${status} without a body`, page(status, '')]),
+    ['204', page(204, '')],
+    ['200 without a body', page(200, '')],
+  ])('leaves the guard to the state file: %s', async (_, handler) => {
+    const at = await place();
+    at.onList(handler);
+    const created = await at.create('daily');
+    expect(created.json()).toMatchObject({ status: 'created' });
+    expect(created.stderr.match(/Only the state file prevents duplicates/g)).toHaveLength(1);
+    expect((await at.create('daily')).code).toBe(5);
+    expect(at.posts()).toBe(1);
+  });
+
+  it.each<[string, number, Handler]>([
+    ...REFUSALS.map((status): [string, number, Handler] => [`${status} as a page`, 8, page(status)]),
+    ['404 as text', 8, page(404, 'no healthy upstream', 'text/plain')],
+    ['404 as a page without a type', 8, page(404, '<html></html>', '')],
+    ['404 that is cut', 8, cut('{"message":', 404)],
+    ['400', 1, json({ message: 'No.' }, 400)],
+    ['406', 1, json({ message: 'No.' }, 406)],
+    ['409', 1, json({ message: 'No.' }, 409)],
+    ['410', 1, json({ message: 'No.' }, 410)],
+    ['422', 1, json({ message: 'No.' }, 422)],
+    ['423', 1, json({ message: 'No.' }, 423)],
+    ['425', 1, json({ message: 'No.' }, 425)],
+    ['402', 6, json({ message: 'No.' }, 402)],
+    ['429', 7, json({ message: 'No.' }, 429)],
+    ['500', 8, json({ message: 'No.' }, 500)],
+    ['an object without a list', 8, json({})],
+    ['two lists', 8, json({ mine: [{ id: 1 }], yours: [{ id: 2 }] })],
+    ['a job without an id', 8, json([{ name: 'daily' }])],
+  ])('stops the creation before anything is written: %s', async (what, code, handler) => {
+    const at = await place();
+    at.onList(handler);
+    const failed = await at.create('daily');
+    expect(failed).toMatchObject({ code, stdout: '' });
+    expect(failed.stderr).toContain('the list of jobs');
+    expect(failed.stderr).toContain(/^\d+/.exec(what)?.[0] ?? '');
+    expect(failed.error().hint).toContain('The job was not sent');
+    expect(at.posts()).toBe(0);
+    expect((await readJobLog(at.state)).records).toEqual([]);
+  });
+});
+
+describe('a list of jobs that was read before', () => {
+  it.each([404, 405, 501])('is not absent with %i', async (status) => {
+    const at = await place();
+    expect((await at.create('daily')).code).toBe(0);
+    at.onList(json({ message: 'No.' }, status));
+    const failed = await at.create('weekly');
+    expect(failed.code).toBe(8);
+    expect(failed.error().message).toBe(`Cannot read the list of jobs, although it was read before (${status}).`);
+    expect(failed.error().hint).toContain('check the base URL');
+    expect((await at.create('daily', '--ensure')).json()).toMatchObject({ status: 'exists' });
+    expect((await at.run(['cron', 'reconcile', '-o', 'json'])).code).toBe(0);
+    expect(at.posts()).toBe(1);
+  });
+
+  it('is not absent either if a job was adopted from it', async () => {
+    const at = await place();
+    at.jobs.push({
+      cron_job_id: 'c9',
+      agent_id: 'a1',
+      name: 'daily',
+      ...{ schedule: { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '1-5' }, timezone: 'UTC' } },
+    });
+    expect((await at.create('daily')).json()).toMatchObject({ cron_job_id: 'c9' });
+    at.onList(json({ message: 'No.' }, 404));
+    expect((await at.create('weekly')).code).toBe(8);
+    expect(at.posts()).toBe(0);
+  });
+
+  it('may be withdrawn with 403', async () => {
+    const at = await place();
+    expect((await at.create('daily')).code).toBe(0);
+    at.onList(json({ message: 'No.' }, 403));
+    const created = await at.create('weekly');
+    expect(created.json()).toMatchObject({ status: 'created' });
+    expect(created.stderr).toContain('Only the state file prevents duplicates');
+  });
+
+  it('is absent if only a person said which job exists', async () => {
+    const at = await place();
+    at.onList(json({ message: 'No.' }, 404));
+    const adopted = await at.run(['cron', 'adopt', 'c7', '--agent', 'a1', '--name', 'daily', '--yes']);
+    expect(adopted.code).toBe(0);
+    expect((await at.create('weekly')).json()).toMatchObject({ status: 'created' });
+  });
+});
+
+describe('a job with an unknown outcome', () => {
+  it.each<[string, number, number, Handler]>([
+    ['a page of a gateway', 8, 8, page(404)],
+    ['of an unknown shape', 8, 0, json({})],
+    ['forbidden', 3, 0, json({ message: 'No.' }, 403)],
+  ])('cannot be reconciled with a list that is %s', async (_, code, adoptCode, handler) => {
+    const at = await place();
+    at.onPost(() => 'lost');
+    const lost = await at.create('daily');
+    expect(lost.code).toBe(9);
+    at.onList(handler);
+    const reconciled = await at.run(['cron', 'reconcile', '-o', 'json']);
+    expect(reconciled.code).toBe(code);
+    expect(reconciled.error().message).toContain('the list of jobs');
+    expect(reconciled.error().hint).toContain('cron adopt');
+    const { key } = lost.json<{ key: string }>();
+    const adopted = await at.run(['cron', 'adopt', 'c1', '--key', key, '--yes']);
+    expect(adopted.code).toBe(adoptCode);
+  });
+});
+
+/** A clock that a test moves forward, and whose waits take no time. */
+function movableClock(): Clock & { move(ms: number): void } {
+  const clock = fastClock();
+  let ahead = 0;
+  return {
+    ...clock,
+    now: () => clock.now() + ahead,
+    monotonic: () => clock.monotonic() + ahead,
+    move: (ms) => {
+      ahead += ms;
+    },
+  };
+}
+
+describe('a file of many jobs', () => {
+  function jobsFile(count: number): string {
+    const path = join(tempDirectory(), 'jobs.yaml');
+    const jobs = Array.from(
+      { length: count },
+      (_, n) => `- { agent: a1, name: n${n}, instructions: x, schedule: '@daily', timezone: UTC }`,
+    );
+    writeFileSync(path, jobs.join('\n'));
+    return path;
+  }
+
+  it('does not make a job again that another machine makes meanwhile', async () => {
+    const at = await place();
+    const clock = movableClock();
+    at.onPost((count) => {
+      if (count === 1) at.jobs.push({ cron_job_id: 'other', agent_id: 'a1', name: 'n9' });
+      clock.move(3_000);
+    });
+    const ran = await at.run(['cron', 'create', '-f', jobsFile(10), '-o', 'json'], { clock });
+    const last = ran.json<CreatedJob[]>().at(-1);
+    expect(last).toMatchObject({ status: 'adopted', cron_job_id: 'other' });
+    expect(at.posts()).toBe(9);
+  });
+
+  it('reads a fast list every two seconds, and a slow one for a fifth of the time at most', async () => {
+    const readsIn = async (readMs: number): Promise<{ reads: number; readMs: number; ms: number }> => {
+      const at = await place();
+      const clock = movableClock();
+      const started = clock.now();
+      at.onPost(() => clock.move(400));
+      at.onList((_, response) => {
+        clock.move(readMs);
+        return sendJson(response, at.jobs);
+      });
+      const ran = await at.run(['cron', 'create', '-f', jobsFile(100), '-o', 'json'], { clock });
+      expect(ran.code).toBe(0);
+      return { reads: at.reads(), readMs: at.reads() * readMs, ms: clock.now() - started };
+    };
+    const fast = await readsIn(10);
+    expect(fast.reads).toBeGreaterThan(15);
+    expect(fast.reads).toBeLessThan(25);
+    const slow = await readsIn(1_000);
+    expect(slow.readMs / slow.ms).toBeLessThan(0.25);
+  });
+});
+
+describe('provisioning', () => {
+  const manifest = 'external_space_id: acme\nspace: { name: Acme }\nagents:\n  - { template_id: t, name: Support }\n';
+
+  async function provision(list: Handler): Promise<Ran & { posts: number }> {
+    const service = await startFakeService((request, response, count) =>
+      request.method === 'GET'
+        ? list(request, response, count)
+        : sendJson(response, { space_id: 's1', agents: [{ agent_id: 'a1', name: 'Support', template_id: 't' }] }, 201),
+    );
+    const ran = await partnerctl(service.baseUrl, ['provision', '-', '-o', 'json'], { stdin: manifest });
+    return { ...ran, posts: service.requests.filter(({ method }) => method === 'POST').length };
+  }
+
+  it.each([...REFUSALS])('goes on with a notice if the service refuses its lists with %i in JSON', async (status) => {
+    const ran = await provision(json({ message: 'No.' }, status));
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain(`(${status})`);
+    expect(ran.posts).toBe(1);
+  });
+
+  it.each(REFUSALS)('sends nothing if a gateway refuses the list of spaces with %i', async (status) => {
+    const ran = await provision(page(status));
+    expect(ran.code).toBe(8);
+    expect(ran.error().message).toContain('the list of spaces');
+    expect(ran.posts).toBe(0);
+  });
+
+  it('sends nothing if a later page is refused', async () => {
+    const first = { results: [{ space_id: 's9', external_space_id: 'other' }], next: '?page=2' };
+    const ran = await provision((request, response) =>
+      request.query.has('page') ? sendJson(response, { message: 'No.' }, 403) : sendJson(response, first),
+    );
+    expect(ran.code).toBe(8);
+    expect(ran.posts).toBe(0);
+  });
+});
