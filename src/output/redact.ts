@@ -1,6 +1,5 @@
 import { type Sink, withWrite } from '../cli/io.ts';
-import { stringifyJson } from './formats/stringify-json.ts';
-import { sanitizeLine } from './sanitize.ts';
+import { SecretPattern, type Span } from './secret-pattern.ts';
 
 const MARK = '[redacted]';
 
@@ -20,63 +19,24 @@ export interface Redactor {
  */
 function base64Cores(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  return [0, 1, 2].flatMap((before) => {
+  return [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    const core = encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
-    return [core, core.replaceAll('+', '-').replaceAll('/', '_')];
+    return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
   });
 }
 
-function percentEncoded(secret: string): string[] {
-  // Replaces lone surrogates, on which encodeURIComponent throws.
-  const wellFormed = Buffer.from(secret).toString();
-  const query = new URLSearchParams([['', secret]]).toString().slice(1);
-  const component = encodeURIComponent(wellFormed);
-  const lower = (text: string) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
-  return [query, lower(query), component, lower(component), encodeURI(wellFormed)];
-}
+/** The characters of base64url in place of those of base64. */
+const BASE64URL: Readonly<Record<string, string>> = { '+': '-', '/': '_' };
 
-function jsonEscaped(text: string): string {
-  return stringifyJson(text).slice(1, -1);
-}
-
-/** Some services also escape HTML special characters, and slashes, in JSON. */
-function jsonEscapedForHtml(json: string): string[] {
-  const lower = json.replace(/[&<>'+]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
-  const upper = json.replace(/[&<>'+]/g, (character) => `\\u00${character.charCodeAt(0).toString(16).toUpperCase()}`);
-  return [lower, upper].flatMap((text) => [text, text.replaceAll('/', '\\/')]);
-}
-
-function encodingsOf(secret: string): Set<string> {
-  const json = jsonEscaped(secret);
+function patternsOf(secret: string): SecretPattern[] {
   const hex = Buffer.from(secret).toString('hex');
-  return new Set([
-    secret,
-    sanitizeLine(secret),
-    json,
-    // Other programs escape fewer characters than `stringifyJson`.
-    JSON.stringify(secret).slice(1, -1),
-    jsonEscaped(json),
-    json.replaceAll('/', '\\/'),
-    ...jsonEscapedForHtml(json),
-    ...percentEncoded(secret),
-    ...base64Cores(secret),
-    hex,
-    hex.toUpperCase(),
-  ]);
-}
-
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-function occurrences(text: string, part: string): Span[] {
-  const found: Span[] = [];
-  for (let start = text.indexOf(part); start !== -1; start = text.indexOf(part, start + 1)) {
-    found.push({ start, end: start + part.length });
-  }
-  return found;
+  return [
+    new SecretPattern(Array.from(secret, (character) => [character])),
+    new SecretPattern(Array.from(hex, (digit) => [digit, ...(/[a-f]/.test(digit) ? [digit.toUpperCase()] : [])])),
+    ...base64Cores(secret).map(
+      (core) => new SecretPattern(Array.from(core, (character) => [character, ...(BASE64URL[character] ?? [])])),
+    ),
+  ];
 }
 
 /** Replaces each span with the mark. Spans that overlap or touch become a single mark. */
@@ -91,20 +51,19 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
 }
 
 /**
- * Creates a redactor. It finds secrets that are raw, JSON-escaped, percent-encoded, or encoded in hexadecimal, base64,
- * or base64url, alone or as part of a longer encoded text.
+ * Creates a redactor. It finds secrets that are raw, escaped (see `SecretPattern`), or encoded in hexadecimal,
+ * base64, or base64url, alone or as part of a longer encoded text. Takes linear time.
  */
 export function createRedactor(secrets: Iterable<string> = []): Redactor {
-  const parts = new Set<string>();
+  const patterns = new Map<string, readonly SecretPattern[]>();
   const add = (secret: string): void => {
-    if (secret.length < MIN_SECRET_LENGTH) return;
-    for (const encoding of encodingsOf(secret)) parts.add(encoding);
+    if (secret.length >= MIN_SECRET_LENGTH && !patterns.has(secret)) patterns.set(secret, patternsOf(secret));
   };
   for (const secret of secrets) add(secret);
   return {
     add,
     redact(text) {
-      const spans = [...parts].flatMap((part) => occurrences(text, part));
+      const spans = [...patterns.values()].flat().flatMap((pattern) => pattern.findAll(text));
       return spans.length === 0 ? text : replaceSpans(text, spans);
     },
   };

@@ -7,6 +7,40 @@ import { memorySink } from './memory-sink.ts';
 
 const TOKEN = 'pt_live_9x+/&"\\é 27';
 
+function percentEncode(character: string): string {
+  return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+}
+
+function unicodeEscape(character: string): string {
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
+/** One of the ways to write a character that services use. */
+function spell(character: string, choice: number): string {
+  const code = character.codePointAt(0) ?? 0;
+  const percent = percentEncode(character);
+  const spellings = [
+    character,
+    character,
+    character,
+    percent,
+    percent.toUpperCase(),
+    percent.replaceAll('%', '%25'),
+    percent.replaceAll('%', '%2525'),
+    `&#${code};`,
+    `&#x${code.toString(16)};`,
+    `&amp;#${code};`,
+    unicodeEscape(character),
+    unicodeEscape(character).replaceAll('\\', '\\\\'),
+    unicodeEscape(character).replaceAll(/[0-9a-f]{4}/g, (digits) => digits.toUpperCase()),
+    `\\u{${code.toString(16)}}`,
+    JSON.stringify(character).slice(1, -1),
+    encodeURIComponent(JSON.stringify(character).slice(1, -1)),
+  ];
+  return spellings[choice % spellings.length] ?? character;
+}
+
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('createRedactor', () => {
@@ -18,8 +52,17 @@ describe('createRedactor', () => {
     ['in JSON made safe for HTML', JSON.stringify(TOKEN).slice(1, -1).replace('+', '\\u002B').replace('&', '\\u0026')],
     ['percent-encoded', encodeURIComponent(TOKEN)],
     ['percent-encoded in lower case', encodeURIComponent(TOKEN).replace(/%../g, (code) => code.toLowerCase())],
+    ['percent-encoded twice', encodeURIComponent(encodeURIComponent(TOKEN))],
+    ['in JSON in a URL', encodeURIComponent(JSON.stringify(TOKEN).slice(1, -1))],
     ['in a query', new URLSearchParams({ t: TOKEN }).toString().slice(2)],
+    ['in HTML', TOKEN.replace('&', '&amp;').replace('"', '&quot;').replace('+', '&plus;')],
+    ['in HTML in JSON', TOKEN.replace('\\', '\\\\').replace('&', '\\u0026amp;').replace('"', '\\u0026#34;')],
+    ['in HTML twice', TOKEN.replace('&', '&amp;amp;').replace('"', '&amp;#x22;')],
+    ['as decimal references', Array.from(TOKEN, (each) => `&#${each.codePointAt(0)};`).join('')],
+    ['as hexadecimal references', Array.from(TOKEN, (each) => `&#X00${each.codePointAt(0)?.toString(16)}`).join('')],
+    ['as \\u escapes', Array.from(TOKEN, (each) => `\\u00${each.charCodeAt(0).toString(16)}`).join('')],
     ['in hexadecimal', Buffer.from(TOKEN).toString('hex')],
+    ['in upper-case hexadecimal', Buffer.from(TOKEN).toString('hex').toUpperCase()],
   ])('finds a secret %s', (_name, encoded) => {
     const { redact } = createRedactor([TOKEN]);
     expect(redact(`before ${encoded} after`)).toBe('before [redacted] after');
@@ -31,6 +74,13 @@ describe('createRedactor', () => {
     expect(shown).toContain('[redacted]');
     expect(Buffer.from(shown.replace('[redacted]', ''), 'base64').toString()).not.toMatch(/\d{2}/);
     expect(redact(Buffer.from(`${before}sk-0123456789`).toString('base64url'))).toContain('[redacted]');
+  });
+
+  it('finds the base64 of a secret, escaped for a URL or JSON', () => {
+    const secret = '>>>???~~~>>>???~~~';
+    const { redact } = createRedactor([secret]);
+    expect(redact(encodeURIComponent(base64(secret)))).toBe('[redacted]');
+    expect(redact(base64(secret).replaceAll('/', '\\/'))).toBe('[redacted]');
   });
 
   it('ignores secrets shorter than 6 characters', () => {
@@ -66,16 +116,33 @@ describe('createRedactor', () => {
     expect(createRedactor(['secret \ud83d text']).redact('a secret \ud83d text')).toBe('a [redacted]');
   });
 
-  it('property: never leaks a secret, wherever and however often it occurs', () => {
-    const secret = fc
-      .string({ unit: anyCharacter, minLength: 8, maxLength: 60 })
-      .filter((text) => !'[redacted]'.includes(text) && text.trim().length >= 8);
+  const anyPlain = fc.string({ unit: anyCharacter, maxLength: 20 });
+  const anyEscapes = fc
+    .array(fc.constantFrom('%', '25', '&', 'amp;', '#', '\\', 'u00', 'x', '4', ';', 'a', '"', '/', '{', '}', '+'))
+    .map((parts) => parts.join(''));
+  const anyAround = fc.oneof(anyPlain, anyEscapes);
+
+  it('property: redacts any mixture of raw and escaped characters', () => {
+    const spelled = fc.array(fc.tuple(anyCharacter, fc.nat()), { minLength: 8, maxLength: 40 }).map((characters) => ({
+      secret: characters.map(([character]) => character).join(''),
+      spelling: characters.map(([character, choice]) => spell(character, choice)).join(''),
+    }));
     fc.assert(
-      fc.property(secret, fc.array(fc.string({ unit: anyCharacter })), (hidden, around) => {
-        const { redact } = createRedactor([hidden]);
-        expect(redact(around.join(hidden))).not.toContain(hidden);
-        expect(redact(JSON.stringify(around.join(hidden)))).not.toContain(JSON.stringify(hidden).slice(1, -1));
-        expect(redact(encodeURIComponent(`${around[0]}${hidden}`))).not.toContain(encodeURIComponent(hidden));
+      fc.property(spelled, anyAround, anyAround, ({ secret, spelling }, before, after) => {
+        const shown = createRedactor([secret]).redact(`${before}${spelling}${after}`);
+        expect(shown).toContain('[redacted]');
+        // A longer text would hold a part of the secret.
+        expect(shown.length).toBeLessThanOrEqual(`${before}[redacted]${after}`.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('property: leaves texts without a secret unchanged', () => {
+    const { redact } = createRedactor(['pt_live_9x+/Zq7', 'a secret with spaces']);
+    fc.assert(
+      fc.property(fc.array(anyAround), (parts) => {
+        expect(redact(parts.join(''))).toBe(parts.join(''));
       }),
     );
   });
