@@ -53,10 +53,9 @@ export class ApiResponse {
    * @throws ShapeError if the body is not JSON; for a `once` call, OutcomeUnknownError with the ShapeError as its cause
    */
   json(): unknown {
-    // The response to a write ends up in the state file, which people share.
-    const text = this.operation.safety === 'safe' ? this.body : this.redact(this.body);
     try {
-      this.parsed ??= { value: parseJson(text) };
+      // What the response says may end up in the state file, which people share.
+      this.parsed ??= { value: parseJson(this.redact(this.body)) };
       return this.parsed.value;
     } catch {
       const message = 'The response is not JSON.';

@@ -32,8 +32,16 @@ async function writeEntries(path: string, entries: readonly string[]): Promise<v
   await rename(temporary, path);
 }
 
-/** Opens the input history in the file at `path`. @param onError called at most once, if it cannot be saved */
-export async function openInputHistory(path: string, onError: (error: unknown) => void): Promise<InputHistory> {
+/**
+ * Opens the input history in the file at `path`.
+ * @param hasSecret whether an entry must not be saved
+ * @param onError called at most once, if it cannot be saved
+ */
+export async function openInputHistory(
+  path: string,
+  hasSecret: (entry: string) => boolean,
+  onError: (error: unknown) => void,
+): Promise<InputHistory> {
   let saving: Promise<void> = Promise.resolve();
   let latest: readonly string[] | undefined;
   let hasFailed = false;
@@ -44,7 +52,10 @@ export async function openInputHistory(path: string, onError: (error: unknown) =
       saving = saving.then(async () => {
         if (latest !== entries || hasFailed) return;
         try {
-          await writeEntries(path, entries);
+          await writeEntries(
+            path,
+            entries.filter((entry) => !hasSecret(entry)),
+          );
         } catch (error) {
           hasFailed = true;
           onError(error);

@@ -62,7 +62,7 @@ async function openCheckpoint(
     void context.warn(`${reason} --resume may not find where this tail ended.`);
   };
   const path = await context.statePath();
-  const deps = { path, clock: context.clock, newId: randomRecordId, onError };
+  const deps = { path, clock: context.clock, newId: randomRecordId, redact: context.redact, onError };
   return new TailCheckpoint(deps, { origin: http.baseUrl, source_id }, checkpoints);
 }
 

@@ -39,6 +39,8 @@ export interface Context {
   warn(text: string): Promise<void>;
   /** Redacts `text` from all later output. */
   addSecret(text: string): void;
+  /** Replaces all secrets that this process knows, in any spelling. */
+  redact(text: string): string;
   /** Asks for a secret and hides the input. Requires `isInteractive`. */
   askSecret(question: string): Promise<string>;
   /** Asks a yes/no question; the default is no. Requires `isInteractive`. */

@@ -210,6 +210,7 @@ export function createContext(
     progress,
     selfCommand,
     addSecret,
+    redact,
     warn,
     notice: async (text) => {
       if (!flags.quiet) await say(text);

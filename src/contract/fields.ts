@@ -14,8 +14,11 @@ const ID_FIELDS = {
 
 export type Resource = keyof typeof ID_FIELDS;
 
+/** What `ApiResponse` puts in place of a secret that the service sends back. It identifies nothing. */
+const REDACTED = '[redacted]';
+
 function asId(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (typeof value === 'string') return value === '' || value.includes(REDACTED) ? undefined : value;
   if (typeof value === 'bigint') return String(value);
   return Number.isInteger(value) ? String(value) : undefined;
 }

@@ -21,7 +21,7 @@ export interface JobLedger extends Ledger<JobSnapshot> {
  */
 export async function openJobLedger(context: Context, warned = new Set<number>()): Promise<JobLedger> {
   const path = await context.statePath();
-  const store = fileStore(path, { containing: JOB_RECORDS.searchTexts });
+  const store = fileStore(path, { redact: context.redact, containing: JOB_RECORDS.searchTexts });
   const ledger = openLedger(store, JOB_RECORDS, {
     onUnusable: lineWarner(path, (text) => context.warn(text), warned),
   });

@@ -185,11 +185,14 @@ export async function openHistory(
   const spaces = recordedSpaces(origin);
   const onUnusable = lineWarner(path, (text) => context.warn(text), reportedLines);
   const externalIds = documents.map(({ manifest }) => manifest.external_space_id);
-  const store = observed(fileStore(path, { containing: searchTexts(origin, externalIds) }), async (entry) => {
-    if (entry.kind === 'restart') spaces.clear();
-    if (entry.kind !== 'record' || spaces.add(entry.record)) return;
-    await onUnusable({ line: entry.line, why: `not a complete record of ${SPACE_RECORDS.noun}` });
-  });
+  const store = observed(
+    fileStore(path, { redact: context.redact, containing: searchTexts(origin, externalIds) }),
+    async (entry) => {
+      if (entry.kind === 'restart') spaces.clear();
+      if (entry.kind !== 'record' || spaces.add(entry.record)) return;
+      await onUnusable({ line: entry.line, why: `not a complete record of ${SPACE_RECORDS.noun}` });
+    },
+  );
   const keys = new Set(externalIds.map((externalId) => spaceKey(origin, externalId)));
   const ledger = openLedger(store, SPACE_RECORDS, { isWanted: ({ key }) => keys.has(key), onUnusable });
   await ledger.readAll();

@@ -1,11 +1,15 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { InputError } from '../errors.ts';
 import { errorCode, explainFileError, notRegularFileError, recordTooLongError, shortWriteError } from './file-error.ts';
 import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
+
+/** Replaces the secrets in a text; a text without any stays the same. */
+export type Redact = (text: string) => string;
 
 /** Syncs a directory, so that new files in it survive a power failure. Ignores systems that cannot sync directories. */
 async function syncDirectory(path: string): Promise<void> {
@@ -90,15 +94,34 @@ async function writeOnce(file: FileHandle, path: string, bytes: Buffer): Promise
   if (bytesWritten !== bytes.length) throw shortWriteError(path, bytesWritten, bytes.length);
 }
 
+/** For logs that can hold no secret. */
+const keep: Redact = (text) => text;
+
+/** Refuses a line with a secret. People share the state file. @throws InputError */
+export function refuseSecret(line: string, redact: Redact): void {
+  if (redact(line) === line) return;
+  throw new InputError('A secret would be written to the state file.', {
+    why: 'A name or an id in this command contains the token, or another secret.',
+    hint: 'Use a name or an id without it.',
+  });
+}
+
 /**
  * Appends one record to the log and resolves once it is on disk. Creates the file (0600) and its directory (0700) if
  * they are missing, follows a symbolic link, and never changes existing content. Several processes may append
  * concurrently.
+ * @throws InputError if the record contains a secret, before anything is written
  * @throws LocalError if the write fails; the file may still contain part or all of the record
  */
-export async function appendRecord<Fields extends NewRecord>(path: string, record: Fields): Promise<void> {
+export async function appendRecord<Fields extends NewRecord>(
+  path: string,
+  record: Fields,
+  redact: Redact = keep,
+): Promise<void> {
+  const line = encodeRecord(record);
+  refuseSecret(line, redact);
   // The leading newline terminates a partial line that a killed writer may have left.
-  const bytes = Buffer.from(`\n${encodeRecord(record)}\n`);
+  const bytes = Buffer.from(`\n${line}\n`);
   if (bytes.length - 2 > MAX_LINE_BYTES) throw recordTooLongError(path, bytes.length - 2, MAX_LINE_BYTES);
   try {
     const file = await openDurably(path);

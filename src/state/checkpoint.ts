@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { appendRecord } from './append.ts';
+import { appendRecord, type Redact, refuseSecret } from './append.ts';
 import { type CheckpointFile, openCheckpointFile, readCheckpointFile } from './checkpoint-file.ts';
 import { readLog } from './log.ts';
 import { encodeRecord, fieldText, isText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
@@ -100,6 +100,8 @@ export interface CheckpointDeps {
   readonly path: string;
   readonly clock: Clock;
   readonly newId: Stamp['newId'];
+  /** Replaces secrets; a record that contains one is refused. */
+  readonly redact: Redact;
   /** Called at most once, if a checkpoint cannot be written. */
   readonly onError: (error: unknown) => void;
 }
@@ -161,24 +163,27 @@ export class TailCheckpoint {
   private async writeFile(sessionId: string): Promise<void> {
     const checkpoint = this.current.get(sessionId);
     if (!checkpoint) return;
-    const { path, newId } = this.deps;
+    const { path, newId, redact } = this.deps;
     const file = this.files.get(sessionId) ?? (await openCheckpointFile(path, fileKey(this.source, sessionId)));
     this.files.set(sessionId, file);
     // If even the shortened record does not fit, only the state file records the checkpoint.
     for (const shortened of [checkpoint, { ...checkpoint, recent: [] }]) {
       const record = createCheckpointRecord(this.source, sessionId, shortened, { now: this.now, newId });
-      if (await file.write(encodeRecord(record))) return;
+      const line = encodeRecord(record);
+      refuseSecret(line, redact);
+      if (await file.write(line)) return;
     }
   }
 
   private async appendToLog(): Promise<void> {
-    const { path, clock, newId } = this.deps;
+    const { path, clock, newId, redact } = this.deps;
     this.loggedAt = clock.now();
     for (const sessionId of [...this.unlogged]) {
       const checkpoint = this.current.get(sessionId);
       this.unlogged.delete(sessionId);
       if (checkpoint) {
-        await appendRecord(path, createCheckpointRecord(this.source, sessionId, checkpoint, { now: this.now, newId }));
+        const record = createCheckpointRecord(this.source, sessionId, checkpoint, { now: this.now, newId });
+        await appendRecord(path, record, redact);
       }
     }
   }

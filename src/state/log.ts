@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { appendRecord } from './append.ts';
+import { appendRecord, type Redact } from './append.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
 import { type FilePosition, type Line, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { decodeLine, type LogRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
@@ -202,7 +202,12 @@ export async function* readLog(path: string, options: ReadOptions = {}): AsyncGe
   for await (const entry of logReader(path, options)()) if (entry.kind !== 'restart') yield entry;
 }
 
+interface FileStoreOptions extends ReadOptions {
+  /** Replaces secrets; a record that contains one is refused. */
+  readonly redact?: Redact;
+}
+
 /** Returns a log that is stored in a local file. */
-export function fileStore(path: string, options: ReadOptions = {}): RecordStore {
-  return { readNew: logReader(path, options), append: (record) => appendRecord(path, record) };
+export function fileStore(path: string, options: FileStoreOptions = {}): RecordStore {
+  return { readNew: logReader(path, options), append: (record) => appendRecord(path, record, options.redact) };
 }

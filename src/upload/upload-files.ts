@@ -37,7 +37,7 @@ async function openDeps(
 ): Promise<UploadDeps> {
   const path = await context.statePath();
   const filenames = new Set(sources.map(({ filename }) => filename));
-  const store = fileStore(path, { containing: UPLOAD_RECORDS.searchTexts });
+  const store = fileStore(path, { redact: context.redact, containing: UPLOAD_RECORDS.searchTexts });
   const ledger = openLedger(store, UPLOAD_RECORDS, {
     isWanted: (record) => !('snapshot' in record) || filenames.has(record.snapshot.filename),
     indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),

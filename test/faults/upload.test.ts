@@ -160,12 +160,22 @@ it('copies of one file do not keep other files waiting', async () => {
   expect(same.sort()).toEqual(['skipped', 'skipped', 'uploaded']);
 });
 
-it('a service that returns the token as an id does not get it into the state file', async () => {
+it('a service that returns the token as an id leaves the file unknown, and the token in no file', async () => {
   const { upload, state } = await startUploads(json({ id: TOKEN }, 201));
-  expect((await upload([smallFile()])).json()).toMatchObject([{ status: 'uploaded', id: '[redacted]' }]);
-  const kept = readFileSync(state, 'utf8');
-  expect(kept).toContain('"upload_id":"[redacted]"');
-  expect(kept).not.toContain(TOKEN);
+  const ran = await upload([smallFile()]);
+  expectUnknown(ran);
+  expect(ran.stderr + readFileSync(state, 'utf8')).not.toContain(TOKEN);
+});
+
+it('a file whose name contains the token is not completed, because the state file would have to hold it', async () => {
+  const { service, upload, state } = await startUploads(accept);
+  const ran = await upload([write(`${TOKEN}.txt`, 'hello')]);
+  expect({ code: ran.code, message: ran.error().message }).toEqual({
+    code: 2,
+    message: 'A secret would be written to the state file.',
+  });
+  expect(completed(service)).toEqual([false]);
+  expect(readFileSync(state, 'utf8')).not.toContain(TOKEN);
 });
 
 it.each([

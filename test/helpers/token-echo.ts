@@ -14,9 +14,25 @@ const PIECES = Array.from({ length: TOKEN.length - PIECE_LENGTH + 1 }, (_, start
   TOKEN.slice(start, start + PIECE_LENGTH),
 );
 
-/** Fails if the text contains any piece of the token. @param where names the text in the failure */
+const NAMED: Readonly<Record<string, string>> = { plus: '+', sol: '/', equals: '=', period: '.', lowbar: '_' };
+
+/** Undoes the escapes of URLs, HTML, and JavaScript, once. */
+function unescapeOnce(text: string): string {
+  const decode = (digits: string, base: number): string => String.fromCodePoint(Number.parseInt(digits, base));
+  return text
+    .replace(/%([0-7][0-9a-f])/gi, (_, digits) => decode(digits, 16))
+    .replace(/&#x0*([0-7]?[0-9a-f]);?/gi, (_, digits) => decode(digits, 16))
+    .replace(/&#0*(\d{1,3});?/g, (_, digits) => decode(digits, 10))
+    .replace(/&(\w+);/g, (reference, name) => (name === 'amp' ? '&' : (NAMED[name] ?? reference)))
+    .replace(/\\u00([0-7][0-9a-f])/gi, (_, digits) => decode(digits, 16))
+    .replace(/\\([\\/])/g, '$1');
+}
+
+/** Fails if the text contains any piece of the token, however it is escaped. @param where names the text in the failure */
 export function expectNoToken(where: string, text: string): void {
-  const found = PIECES.filter((piece) => text.includes(piece));
+  const once = unescapeOnce(text);
+  const readings = [text, once, unescapeOnce(once), unescapeOnce(unescapeOnce(once))];
+  const found = PIECES.filter((piece) => readings.some((reading) => reading.includes(piece)));
   const at =
     found[0] === undefined ? '' : text.slice(Math.max(0, text.indexOf(found[0]) - 80), text.indexOf(found[0]) + 60);
   expect({ where, found, at }).toEqual({ where, found: [], at: '' });
@@ -37,7 +53,7 @@ export async function startEchoService(echo: Echo): Promise<string> {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-export const ECHOES: Readonly<Record<string, Echo>> = {
+const SHAPES: Readonly<Record<string, Echo>> = {
   'in fields of a list': (header, response) => {
     const copies = {
       note: header,
@@ -95,6 +111,60 @@ export const ECHOES: Readonly<Record<string, Echo>> = {
   },
 };
 
+const escapeEach = (text: string, escapeCode: (code: string) => string): string =>
+  Array.from(text, (character) => escapeCode(character.charCodeAt(0).toString(16).padStart(2, '0'))).join('');
+
+/** Ways to write the token that services, gateways, and frameworks have. */
+const SPELLINGS: Readonly<Record<string, (token: string) => string>> = {
+  'as it is': (token) => token,
+  'percent-encoded twice': (token) => encodeURIComponent(escapeEach(token, (code) => `%${code}`)),
+  'with named references': (token) => token.replace('+', '&plus;').replace('/', '&sol;').replace('=', '&equals;'),
+  'as decimal references': (token) => Array.from(token, (character) => `&#${character.charCodeAt(0)};`).join(''),
+  'as hexadecimal references': (token) => escapeEach(token, (code) => `&#x${code.toUpperCase()};`),
+  'as \\u escapes': (token) => escapeEach(token, (code) => `\\u00${code}`),
+  'as a mixture': (token) =>
+    token.slice(0, 9) + escapeEach(token.slice(9, 20), (code) => `%25${code}`) + token.slice(20),
+};
+
+/** Every field and header of a plausible answer holds the token. */
+function everywhere(spell: (token: string) => string): Echo {
+  return (header, response, { method, path }) => {
+    const token = spell(header.slice('Bearer '.length));
+    const agents = [{ agent_id: token, template_id: token, name: token }];
+    const object = {
+      ...{
+        id: token,
+        space_id: token,
+        external_space_id: token,
+        cron_job_id: token,
+        source_id: token,
+        agent_id: token,
+      },
+      ...{ message_id: token, session_id: token, document_id: token, file_attachment_id: token },
+      ...{ name: token, description: token, role: 'assistant', text: token, created_at: token },
+      ...{ schedule: token, timezone: token, instructions: token, agents, [token]: token },
+    };
+    response.setHeader('x-request-id', token);
+    response.setHeader('location', `/v1/automation/${token}`);
+    const isNextPage = path.includes('cursor=');
+    if (!isNextPage && method === 'GET') response.setHeader('link', `<${path}?cursor=${token}>; rel="next"`);
+    response.statusCode = method === 'GET' ? 200 : 201;
+    // A service may escape any character of its JSON, too.
+    response.end(
+      JSON.stringify(method === 'GET' ? [object] : object)
+        .replaceAll('+', '\\u002B')
+        .replaceAll('/', '\\/'),
+    );
+  };
+}
+
+export const ECHOES: Readonly<Record<string, Echo>> = {
+  ...SHAPES,
+  ...Object.fromEntries(
+    Object.entries(SPELLINGS).map(([name, spell]) => [`in every field and header, ${name}`, everywhere(spell)]),
+  ),
+};
+
 const COMMANDS = (file: string): readonly (readonly string[])[] => [
   ['spaces', 'list'],
   ['agents', 'list', 'ext:acme'],
@@ -106,6 +176,11 @@ const COMMANDS = (file: string): readonly (readonly string[])[] => [
   ['cron', 'adopt', 'cron_1', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
   ['cron', 'reconcile'],
   ['cron', 'forget', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
+  ['chat', 'setup', 'ext:acme', 'agt_1'],
+  ['chat', 'send', '--source', 'src_1', '--session', 'one', 'Hello'],
+  ['chat', 'tail', '--source', 'src_1', '--session', 'two', '--from-start', '--no-follow'],
+  ['chat', 'tail', '--source', 'src_1', '--session', 'three', '--resume', '--no-follow'],
+  ['chat', 'wait', '--source', 'src_1', '--session', 'four', '--after', 'msg_1', '--timeout', '1s'],
   ['upload', file],
   ['upload', file, '--as', 'document'],
 ];

@@ -33,7 +33,8 @@ export default command<SessionRef>({
     const http = await context.http();
     const { clock, random, signals, flags } = context;
     const path = join(await context.privateDirectory(), 'chat-history.json');
-    const history = await openInputHistory(path, (error) => {
+    const hasSecret = (entry: string): boolean => context.redact(entry) !== entry;
+    const history = await openInputHistory(path, hasSecret, (error) => {
       void context.warn(`Could not save the input history: ${String(error)}`);
     });
     const formatMessage = await createMessageFormatter(context.hasColor);

@@ -53,7 +53,7 @@ function parts(path: string, changes: Partial<CheckpointDeps> = {}): CheckpointD
   const onError = (error: unknown): void => {
     throw error;
   };
-  return { path, clock: systemClock, newId: randomRecordId, onError, ...changes };
+  return { path, clock: systemClock, newId: randomRecordId, redact: (text) => text, onError, ...changes };
 }
 
 async function messageIds(path: string): Promise<unknown[]> {
