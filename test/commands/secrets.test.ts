@@ -1,4 +1,5 @@
 import { run } from '../helpers/run.ts';
-import { testNoTokenLeak } from '../helpers/token-echo.ts';
+import { SHAPES, testNoTokenLeak } from '../helpers/token-echo.ts';
 
-testNoTokenLeak((args, env) => run(args, { env }));
+// The sweep also tries every spelling of the token.
+testNoTokenLeak((args, env) => run(args, { env }), SHAPES);
