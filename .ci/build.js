@@ -40,7 +40,7 @@ const CORE = [
   /\/src\/contract\/(?!chat-source|messages|provisioning)/,
   /\/src\/config\//,
   /\/src\/commands\/(agents|spaces)\//,
-  /\/src\/output\/(color|command-result|progress|redact|render|sanitize)\.ts$/,
+  /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,
   /\/src\/output\/formats\/(events|json|sequence|stringify-json|tsv)\.ts$/,
 ];
 
