@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { MESSAGE_RECORDS } from '../../src/chat/message-records.ts';
+import { fromLogRecord } from '../../src/state/ledger.ts';
+import { readLog } from '../../src/state/log.ts';
+import { joinRuns, parseLines } from '../helpers/conversation.ts';
+import {
+  CALL_WAYS,
+  canTrace,
+  describeWay,
+  type KilledRun,
+  killEverywhere,
+  type PrepareRun,
+  WIRE_WAYS,
+} from '../helpers/kill.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+import { service } from '../helpers/service.ts';
+import { createChat } from '../sandbox/chat.ts';
+
+const WAYS = [...WIRE_WAYS, ...(canTrace() ? CALL_WAYS : [])].map((way) => [describeWay(way), way] as const);
+
+async function place() {
+  const it = await service();
+  const chat = await createChat(it);
+  return { it, chat, directory: tempDirectory(), baseUrl: it.env.PARTNER_BASE_URL ?? '' };
+}
+
+/** The kinds of the records of messages in a state file. */
+async function recordKinds(path: string): Promise<string[]> {
+  const kinds: string[] = [];
+  for await (const entry of readLog(path)) {
+    const record = entry.kind === 'record' ? fromLogRecord(entry.record, MESSAGE_RECORDS) : undefined;
+    if (record) kinds.push(record.kind);
+  }
+  return kinds;
+}
+
+describe.each([
+  ['chat send', []],
+  ['chat send --wait', ['--wait']],
+])('kill -9 of %s, repeated unless it had told its result', (name, more) => {
+  const seen = new Set<string>();
+
+  test.each(WAYS)('at each %s', async (_, way) => {
+    const { it, chat, directory, baseUrl } = await place();
+    const prepare: PrepareRun<string> = async (session, address) => {
+      const path = join(directory, `${session}.jsonl`);
+      const env = { ...it.env, PARTNER_BASE_URL: address };
+      const ids = ['--source', chat.source_id, '--session', session];
+      const args = ['chat', 'send', ...ids, ...more, 'Hello!', '-o', 'json', '--state', path];
+      const registered = async () =>
+        (await chat.history({ session_id: session })).filter(({ role }) => role === 'user').length;
+      let isTold = false;
+      const stageOf = async ({ stdout }: KilledRun) => {
+        isTold = stdout.endsWith('}\n');
+        const kinds = await recordKinds(path);
+        if (kinds.includes('created')) {
+          expect(isTold).toBe(true);
+          return 'acknowledged';
+        }
+        if (isTold) return 'told';
+        if (kinds.length === 0) return 'nothing yet';
+        return (await registered()) === 0 ? 'recorded' : 'recorded, and registered';
+      };
+      const finish = async () => {
+        const ran = isTold ? undefined : await run(args, { env });
+        expect(ran?.code ?? 0, ran?.stderr).toBe(0);
+        return (await registered()) - 1;
+      };
+      return { args, env, path, stageOf, finish };
+    };
+    const { stages } = await killEverywhere({ name, baseUrl, prepare }, way);
+    for (const stage of stages.keys()) seen.add(stage);
+  });
+
+  test('comes in every stage that sending has', () => {
+    for (const stage of ['nothing yet', 'recorded', 'recorded, and registered']) expect(seen).toContain(stage);
+  });
+});
+
+const MESSAGES = 5;
+
+describe('kill -9 of chat tail --resume, resumed', () => {
+  const seen = new Set<string>();
+
+  test.each(WAYS)('at each %s, loses nothing and repeats at most the last line', async (_, way) => {
+    const { it, chat, directory, baseUrl } = await place();
+    const prepare: PrepareRun<string> = async (session_id, address) => {
+      const path = join(directory, `${session_id}.jsonl`);
+      const env = { ...it.env, PARTNER_BASE_URL: address };
+      const ids = ['--source', chat.source_id, '--session', session_id];
+      const args = ['chat', 'tail', ...ids, '--resume', '--no-follow', '-o', 'json', '--state', path];
+      const body = { source_id: chat.source_id, session_id, role: 'assistant', text: 'm{n}', count: MESSAGES };
+      expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+      let first = '';
+      const stageOf = async ({ stdout }: KilledRun) => {
+        first = stdout;
+        return `${parseLines(stdout).length} of ${MESSAGES} lines`;
+      };
+      const finish = async () => {
+        const rest = await run(args, { env });
+        expect(rest.code, rest.stderr).toBe(0);
+        const runs = [parseLines(first), parseLines(rest.stdout)];
+        const existing = (await chat.history({ session_id })).map(({ message_id }) => message_id);
+        expect(joinRuns(runs).map(({ message_id }) => message_id)).toEqual(existing);
+        return 0;
+      };
+      return { args, env, path, stageOf, finish };
+    };
+    const { stages } = await killEverywhere({ name: 'chat tail --resume', baseUrl, prepare }, way);
+    for (const stage of stages.keys()) seen.add(stage);
+  });
+
+  test('comes before, between, and after the lines', () => {
+    expect([...seen].toSorted()).toEqual(
+      Array.from({ length: MESSAGES + 1 }, (_, count) => `${count} of ${MESSAGES} lines`),
+    );
+  });
+});
