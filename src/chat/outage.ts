@@ -45,8 +45,10 @@ function isTransient(error: PartnerctlError, { wasRead, unreadable }: FailedSess
 /** Decides what a failed poll means for its session. */
 export function classifyFailure(error: PartnerctlError, session: FailedSession): FailureKind {
   const { wasRead, hasCursor, isBetweenPages } = session;
+  const isAnswer = error instanceof NotFoundError || error instanceof RefusedError;
+  if (isAnswer && error.info.fromGateway) return 'transient';
   if (error instanceof NotFoundError && !wasRead && !hasCursor && !isAboutSource(error)) return 'unknown-session';
-  if (error instanceof NotFoundError || error instanceof RefusedError) return isBetweenPages ? 'transient' : 'refused';
+  if (isAnswer) return isBetweenPages ? 'transient' : 'refused';
   return isTransient(error, session) ? 'transient' : 'permanent';
 }
 

@@ -256,6 +256,20 @@ describe('a session that the service does not know yet', () => {
   });
 });
 
+it('a 404 page of a gateway is an outage, not a session that the service does not know', async () => {
+  const server = await historyServer();
+  server.add('s', 1);
+  const page = ({ response }: HistoryRequest) =>
+    response.writeHead(404, { 'content-type': 'text/html' }).end('<html><title>404 Not Found</title></html>');
+  server.behave(page);
+  await expect(readAll(server, { from: 'start' })).rejects.toMatchObject({ exitCode: 8, info: { status: 404 } });
+  server.behave((request, wellBehaved) => {
+    if (server.requests.length % 2 === 0) page(request);
+    else request.json(200, wellBehaved());
+  });
+  expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['+s-0', 'end:caught-up']);
+});
+
 describe('a service that ignores cursors', () => {
   it.each([true, false])('is shown once and not polled without a pause (pages: %s)', async (isPaged) => {
     const server = await historyServer();

@@ -36,6 +36,8 @@ describe('the classification of a failed poll', () => {
       { ...READ, unreadable: 99 },
       'transient',
     ],
+    ['a 404 from a gateway', new NotFoundError('x', { fromGateway: true }), NEW, 'transient'],
+    ['a 400 from a gateway', new RefusedError('x', { fromGateway: true }), READ, 'transient'],
     ['a 503', new ServiceError('x'), NEW, 'transient'],
     ['a redirect', new ServiceError('x', { permanent: true }), NEW, 'permanent'],
     ['a redirect for a session that was read', new ServiceError('x', { permanent: true }), READ, 'transient'],
