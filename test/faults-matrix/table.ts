@@ -1,4 +1,4 @@
-import type { Reporter, TestCase } from 'vitest/node';
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
 import { FAULTS } from './faults.ts';
 
 /** The cells of one command and one fault. */
@@ -9,6 +9,14 @@ interface Tally {
 
 const LEGEND_COLUMNS = 4;
 const WIDTH = 120;
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '    ');
+}
 
 /** Names columns a to z, then A to Z. */
 function letterOf(index: number): string {
@@ -35,8 +43,8 @@ function markOf(tally: Tally | undefined): string {
 }
 
 /**
- * Prints the results as a table: a command a row, a fault a column, and how many requests the fault hit without a
- * problem. Names every failed cell with the command that runs it alone.
+ * Prints each failure as it happens, and at the end the results as a table: a command a row, a fault a column, and how
+ * many requests the fault hit without a problem. Names every failed cell with the command that runs it alone.
  */
 export class MatrixTable implements Reporter {
   readonly #rows = new Map<string, Map<string, Tally>>();
@@ -44,16 +52,21 @@ export class MatrixTable implements Reporter {
   readonly #start = Date.now();
 
   onTestCaseResult(test: TestCase): void {
-    const { state } = test.result();
-    const [command = '', fault = ''] = test.name.split('/');
-    if (fault === '') return;
+    const { state, errors = [] } = test.result();
+    const isFailed = state === 'failed';
+    if (isFailed) print(`✗ ${test.name}\n${indent(errors.map(({ message }) => message).join('\n'))}`);
+    const [command = '', fault] = test.name.split('/');
+    if (fault === undefined) return;
     const row = this.#rows.get(command) ?? new Map<string, Tally>();
     this.#rows.set(command, row);
     const tally = row.get(fault) ?? { passed: 0, failed: 0 };
     row.set(fault, tally);
-    if (state === 'passed') tally.passed += 1;
-    else tally.failed += 1;
-    if (state === 'failed') this.#failed.push(test.name);
+    tally[isFailed ? 'failed' : 'passed'] += 1;
+    if (isFailed) this.#failed.push(test.name);
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    for (const { message } of module.errors()) print(`✗ ${module.relativeModuleId}\n${indent(message)}`);
   }
 
   onTestRunEnd(): void {
@@ -70,6 +83,6 @@ export class MatrixTable implements Reporter {
     const reproduce = this.#failed.map((name) => `  npm run faults -- --only '${name}'`);
     const seconds = Math.round((Date.now() - this.#start) / 1000);
     const summary = `${cells} cells, ${this.#failed.length} failed, ${seconds} s`;
-    process.stdout.write(`\n${[header, ...table, '', legendOf(faults), '', ...reproduce, summary].join('\n')}\n`);
+    print(['', header, ...table, '', legendOf(faults), '', ...reproduce, summary].join('\n'));
   }
 }

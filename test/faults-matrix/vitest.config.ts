@@ -4,7 +4,7 @@ import { MatrixTable } from './table.ts';
 export default defineConfig({
   test: {
     include: ['test/faults-matrix/*.matrix.ts'],
-    reporters: ['dot', new MatrixTable()],
+    reporters: [new MatrixTable()],
     maxConcurrency: 8,
     maxWorkers: 2,
     testTimeout: 120_000,

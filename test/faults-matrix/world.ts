@@ -30,6 +30,8 @@ export interface World extends TestSandbox {
 const PAGE_SIZE = 2;
 
 const SESSION = 'anna';
+/** Spaces without agents. */
+const OTHERS = 'other';
 
 type Service = Pick<TestSandbox, 'partner' | 'admin'>;
 
@@ -45,7 +47,7 @@ export async function startWorld(): Promise<World> {
   const { json } = await partner('POST', PROVISION, { body: provisionBody('acme') });
   const [{ agent_id, integrations }] = json.agents;
   const { source_id } = integrations.api_chat;
-  await admin('POST', '/spaces', { count: 4, prefix: 'other' });
+  await admin('POST', '/spaces', { count: 4, prefix: OTHERS });
   const message = { source_id, session_id: SESSION, text: 'Hello.', external_message_id: 'e1' };
   const sent = await partner('POST', MESSAGE, { body: message });
   await admin('POST', '/messages', { source_id, session_id: SESSION, role: 'user', text: 'Again.' });
@@ -73,6 +75,7 @@ async function listThings({ partner, admin }: Service, source: string): Promise<
   const names = new Map<string, string>();
   for (const { space_id, external_space_id } of await all(SPACES)) {
     things.push(`space ${external_space_id}`);
+    if (external_space_id.startsWith(OTHERS)) continue;
     for (const { agent_id, name } of await all(`${SPACES}${space_id}/agents/`)) {
       names.set(agent_id, `${external_space_id} ${name}`);
       things.push(`agent ${names.get(agent_id)}`);
