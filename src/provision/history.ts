@@ -21,12 +21,17 @@ import {
   spaceKey,
 } from './space-records.ts';
 
+/** How long a service may take to list what it has installed. */
+const LISTED_WITHIN_MS = 60_000;
+
 /** What the state file records about the spaces of a run. */
 export interface ProvisionHistory {
   /** The reservations of the spaces. Reading it also brings `recall` up to date. */
   readonly ledger: Ledger<SpaceSnapshot>;
   /** The space as earlier runs left it, with those of the manifest's agents that they installed. */
   recall(manifest: Manifest): PresentSpace | undefined;
+  /** The same, if that was so short a time ago that a list may not show it yet. */
+  recallRecent(manifest: Manifest): PresentSpace | undefined;
   /**
    * Records an existing space, unless it is recorded already. A state file that cannot be written is a warning.
    * @param settled the reservation of which all agents exist
@@ -46,6 +51,8 @@ interface RecordedSpace {
   readonly space_id: string;
   /** Of the manifest that the space was last provisioned from. */
   readonly content_hash: string;
+  /** When it was last recorded, in ISO 8601. */
+  readonly at: string;
   readonly agents: readonly RecordedAgent[];
 }
 
@@ -89,7 +96,7 @@ export function recordedSpaces(origin: string): RecordedSpaces {
       if (snapshot.origin !== origin) return true;
       const agents = mergeAgents(agentsBySpace.get(space_id) ?? [], snapshot.agents);
       agentsBySpace.set(space_id, agents);
-      spaces.set(snapshot.external_space_id, { space_id, content_hash: snapshot.content_hash, agents });
+      spaces.set(snapshot.external_space_id, { space_id, content_hash: snapshot.content_hash, at: record.at, agents });
       return true;
     },
     clear() {
@@ -198,11 +205,16 @@ export async function openHistory(
   await ledger.readAll();
   let isWritable = true;
 
+  function recall(manifest: Manifest): PresentSpace | undefined {
+    const known = spaces.get(manifest.external_space_id);
+    return known && toPresentSpace(known, manifest);
+  }
   return {
     ledger,
-    recall(manifest) {
-      const known = spaces.get(manifest.external_space_id);
-      return known && toPresentSpace(known, manifest);
+    recall,
+    recallRecent(manifest) {
+      const { at = '' } = spaces.get(manifest.external_space_id) ?? {};
+      return Math.abs(context.clock.now() - Date.parse(at)) < LISTED_WITHIN_MS ? recall(manifest) : undefined;
     },
     async record(found, settled) {
       if (!isWritable) return;

@@ -20,8 +20,8 @@ export interface PostDeps {
   readonly once: OnceDeps<SpaceSnapshot>;
   /** Aborts waiting for another process. */
   readonly abortSignal: AbortSignal;
-  /** Called with the external id of a space while another process provisions it, and with undefined afterwards. */
-  readonly onWait: (externalId: string | undefined) => void;
+  /** Called with what a document waits for, and with an empty text afterwards. */
+  readonly onWait: (why: string) => void;
 }
 
 /** The time limit of a POST, even if the command may take longer: other processes wait for its outcome. */
@@ -45,9 +45,9 @@ export async function waitForOthers(
   for (let isWaiting = false; ; isWaiting = true) {
     const state = await readKey(key, once);
     const isFree = state.open.every(({ reservation, isAbandoned }) => isAbandoned || ownRecords.has(reservation.id));
-    if (isWaiting && isFree) onWait(undefined);
+    if (isWaiting && isFree) onWait('');
     if (isFree) return state;
-    onWait(manifest.external_space_id);
+    onWait(`another process is provisioning ${manifest.external_space_id}`);
     await clock.sleep(POLL_MS, abortSignal);
   }
 }
@@ -76,7 +76,8 @@ export type PostOutcome =
 function toItem({ http, clock }: PostDeps, task: PostTask) {
   const { document, key, plan, before } = task;
   const { manifest } = document;
-  const sendBy = clock.now() + Math.min(http.remainingMs(), MAX_POST_MS);
+  const limitMs = Math.min(http.remainingMs(), MAX_POST_MS);
+  const sendBy = clock.now() + limitMs;
   const missing = plan.agents.filter(({ present }) => !present);
   const snapshot: SpaceSnapshot = {
     origin: http.baseUrl,
@@ -86,7 +87,10 @@ function toItem({ http, clock }: PostDeps, task: PostTask) {
   };
   const remoteIdsSeen = before && [...before].filter((id) => id !== undefined);
   const item = { key, snapshot, deadline: new Date(sendBy + DEADLINE_MARGIN_MS).toISOString(), remoteIdsSeen };
-  return { item, sendBy };
+  // The machine may sleep, which the monotonic clock may not show, and the wall clock may be set back.
+  const startedAt = clock.monotonic();
+  const remainingMs = (): number => Math.min(sendBy - clock.now(), limitMs - (clock.monotonic() - startedAt));
+  return { item, remainingMs };
 }
 
 /**
@@ -94,9 +98,9 @@ function toItem({ http, clock }: PostDeps, task: PostTask) {
  * @throws PartnerctlError that proves that nothing was installed; LocalError if the space cannot be reserved
  */
 export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutcome> {
-  const { http, clock, once } = deps;
+  const { http, once } = deps;
   const { document, plan, lastRecord, ownRecords } = task;
-  const { item, sendBy } = toItem(deps, task);
+  const { item, remainingMs } = toItem(deps, task);
   let applied: AppliedSpace | undefined;
   /** The response has the ids of the agents, which the reservation could not have. */
   function createdSnapshot(): SpaceSnapshot {
@@ -127,7 +131,7 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
   const outcome = await runOnce(onceTask, onceDeps, async (commit) => {
     await commit();
     // If the machine slept in the meantime, another process may have settled the reservation.
-    const timeoutMs = sendBy - clock.now();
+    const timeoutMs = remainingMs();
     if (timeoutMs <= 0) {
       throw new LocalError('The time for the command was up before the space was provisioned.', {
         hint: 'Nothing was sent. Run it again.',

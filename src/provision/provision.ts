@@ -16,8 +16,7 @@ import { runFailure, stopsRun } from './failure.ts';
 import { openHistory } from './history.ts';
 import { type ManifestDocument, readManifests } from './manifest.ts';
 import { previewAll } from './preview.ts';
-import { provisionOnce } from './provision-once.ts';
-import type { ListedSpaces, ProvisionDeps, ProvisionOptions } from './provision-run.ts';
+import { type ListedSpaces, type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
 import { findSpaces, RemoteStateUnavailable } from './remote-state.ts';
 import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
 import { COLUMNS } from './result-table.ts';
@@ -184,8 +183,7 @@ export async function applyManifests(
     listed: await listSpacesOf(http, documents, { history, onUnavailable }),
     once: { ledger: history.ledger, clock, newId: randomRecordId, owner: await describeThisProcess(), hasEnded },
     onUnavailable,
-    onWait: (externalId) =>
-      progress.detail(externalId === undefined ? '' : `another process is provisioning ${externalId}`),
+    onWait: (why) => progress.detail(why),
   };
   return toCommandResult(context, applyAll(deps, documents, options), documents.length);
 }

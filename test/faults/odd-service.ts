@@ -17,6 +17,7 @@ interface OddSpace {
 /** What goes wrong with a request: before it is processed, or after, when the answer is lost. */
 export type Trouble =
   | 307
+  | 404
   | 503
   | 429
   | 'reset'
@@ -42,6 +43,8 @@ export interface Habits {
   readonly trouble?: (request: FakeRequest, count: number) => Trouble;
   /** Requests that the token may not make. */
   readonly forbidden?: (request: FakeRequest) => boolean;
+  /** Whether the lists show nothing yet. */
+  readonly isStale?: () => boolean;
   /** Resolves when the answer to a POST, which has been carried out, is to be sent. */
   readonly beforeAnswer?: () => Promise<unknown>;
 }
@@ -81,7 +84,8 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
   const shownSpace = ({ id, name, external_space_id }: OddSpace): object =>
     item('space', id, { name, ...(!habits.hideExternalIds && { external_space_id }) });
 
-  function page(items: readonly object[], resource: string, path: string): unknown {
+  function page(all: readonly object[], resource: string, path: string): unknown {
+    const items = habits.isStale?.() ? [] : all;
     const url = new URL(path, 'http://here');
     const from = Number(url.searchParams.get('from') ?? 0);
     const next = from + pageSize < items.length ? `${url.pathname}?from=${from + pageSize}` : null;

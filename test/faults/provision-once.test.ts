@@ -107,6 +107,15 @@ describe('a lost answer to a token that may list the agents', () => {
     expectDone(late, await provision(late, '--retries', '0'), ['acme-1']);
   });
 
+  it('is repeated --retries times at most: four POSTs in forty seconds to a service that always fails', async () => {
+    const service = await oddService({ trouble: ({ method }) => (method === 'POST' ? 503 : undefined) });
+    const clock = fastClock();
+    const ran = await machine(manifest('acme-1'), { clock, random: () => 0 })(service);
+    expect(ran.code).toBe(8);
+    expect(service.posts()).toHaveLength(4);
+    expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBe(40_000);
+  });
+
   it('when --timeout leaves no time to wait is looked for by the next run before it posts', async () => {
     const service = await oddService({ trouble: firstPost('late 504') });
     const provision = machine(manifest('acme-1'));
@@ -136,6 +145,47 @@ describe('a lost answer to a token that may list the agents', () => {
     }
     expect((await provision(service, '--retry-unknown')).code).toBe(0);
     expect(service.posts()).toHaveLength(2);
+  });
+});
+
+describe('a list', () => {
+  it('that does not show yet what an earlier run installed is read again before anything is posted', async () => {
+    let staleReads = 0;
+    const service = await oddService({
+      isStale: () => {
+        staleReads -= 1;
+        return staleReads >= 0;
+      },
+    });
+    const provision = machine(manifest('acme-1'));
+    expectDone(service, await provision(service), ['acme-1']);
+    staleReads = 4;
+    const again = await provision(service);
+    expectDone(service, again, ['acme-1']);
+    expect(again.json<Provisioned>().results[0]?.status).toBe('unchanged');
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('that still lacks agents after --settle shows that someone removed them, and they are installed again', async () => {
+    const service = await oddService();
+    const clock = fastClock();
+    const provision = machine(manifest('acme-1'), { clock });
+    await provision(service);
+    service.spaces.get('acme-1')?.agents.splice(0, 2);
+    expectDone(service, await provision(service), ['acme-1']);
+    expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBe(10_000);
+    expect(service.posts()).toHaveLength(2);
+  });
+
+  it('that shows a space before its agents can be listed (404) is read again', async () => {
+    const service = await oddService({
+      trouble: (request, count) => {
+        if (request.method === 'POST') return count === 1 ? 'reset after' : undefined;
+        return request.path.endsWith('/agents/') && count <= 4 ? 404 : undefined;
+      },
+    });
+    expectDone(service, await machine(manifest('acme-1'))(service), ['acme-1']);
+    expect(service.posts()).toHaveLength(1);
   });
 });
 
