@@ -85,7 +85,7 @@ async function openLog(context: Context, origin: string, message: Outgoing): Pro
   const path = await context.statePath();
   const key = messageKey(origin, message);
   const warn = (text: string): Promise<void> => context.warn(text);
-  const store = fileStore(path, { containing: [fieldText('key', key)] });
+  const store = fileStore(path, { redact: context.redact, containing: [fieldText('key', key)] });
   const ledger = openLedger(store, MESSAGE_RECORDS, { onUnusable: lineWarner(path, warn) });
   const owner = await describeThisProcess();
   return { key, ledger, owner, hasEnded, clock: context.clock, newId: randomRecordId, warn };

@@ -172,14 +172,14 @@ describe('a tail writes to stderr', () => {
 });
 
 describe('a tail exits', () => {
-  test('with 0 at Ctrl-C, with 143 at SIGTERM', async () => {
-    for (const exitCode of [130, 143] as const) {
+  test('with 0 at Ctrl-C, with 143 at SIGTERM, with 129 at SIGHUP', async () => {
+    for (const exitCode of [130, 143, 129] as const) {
       const { it, env, of } = await talking(1);
       const signals = handSignals();
       const running = run(of, { env, signals });
       await expect.poll(async () => (await it.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);
       signals.abort(new InterruptedError('Interrupted.', exitCode));
-      expect((await running).code).toBe(exitCode === 130 ? 0 : 143);
+      expect((await running).code).toBe(exitCode === 130 ? 0 : exitCode);
     }
   });
 
