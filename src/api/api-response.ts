@@ -1,6 +1,6 @@
 import { ASSUMPTIONS, ErrorInBody, UnknownShape } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
-import { describeJson, parseJson } from '../contract/json.ts';
+import { describeJson, JsonLimitError, parseJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
 import {
   EmptyResponseError,
@@ -50,14 +50,17 @@ export class ApiResponse {
 
   /**
    * Returns the body as JSON.
-   * @throws ShapeError if the body is not JSON; for a `once` call, OutcomeUnknownError with the ShapeError as its cause
+   * @throws ShapeError if the body is not JSON, or exceeds the limits of `parseJson`; for a `once` call, OutcomeUnknownError with the ShapeError as its cause
    */
   json(): unknown {
     try {
       // What the response says may end up in the state file, which people share.
       this.parsed ??= { value: parseJson(this.redact(this.body)) };
       return this.parsed.value;
-    } catch {
+    } catch (error) {
+      if (error instanceof JsonLimitError) {
+        throw this.unexpected(new ShapeError(`The response ${error.message}.`, this.unexpectedInfo('JSON')));
+      }
       const message = 'The response is not JSON.';
       const info = this.unexpectedInfo(describeBody(this.redact(this.body), this.headers['content-type']));
       const isEmpty = this.body.trim() === '';

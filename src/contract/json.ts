@@ -30,17 +30,42 @@ export function describeJson(value: unknown): string {
 const LONG_NUMBER = /\d{16}/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
+/** Nested more deeply, a value could exceed the stack of whatever reads or prints it. */
+const MAX_DEPTH = 200;
+/** The time to read and print a number grows with the square of its digits. */
+const MAX_DIGITS = 1_000;
+
+/** JSON beyond the limits that keep reading and printing it cheap. */
+export class JsonLimitError extends Error {}
+
 function isTooLong(token: string): boolean {
-  return /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+  if (!/^-?\d{16,}$/.test(token)) return false;
+  if (token.length <= MAX_DIGITS) return !Number.isSafeInteger(Number(token));
+  throw new JsonLimitError(`contains a number of more than ${MAX_DIGITS.toLocaleString('en')} digits`);
+}
+
+/** @throws JsonLimitError if a value is nested too deeply. Does not recurse itself */
+function refuseDeepNesting(root: unknown): void {
+  let level = [root];
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) throw new JsonLimitError(`is nested deeper than ${MAX_DEPTH} levels`);
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).filter((inner) => typeof inner === 'object' && inner !== null)
+        : [],
+    );
+  }
 }
 
 /**
  * Parses JSON and keeps integers exact: an integer that a JavaScript number would round becomes a BigInt. Otherwise, a
  * 17-digit id could turn into the id of another object.
- * @throws SyntaxError if the text is not JSON
+ * @throws SyntaxError if the text is not JSON; JsonLimitError if it is nested deeper than 200 levels, or has an integer of
+ * more than 1,000 digits
  */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);
+  refuseDeepNesting(plain);
   if (!LONG_NUMBER.test(text)) return plain;
   const spelledOut = text.replace(/\\u([0-9a-f]{4})/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),

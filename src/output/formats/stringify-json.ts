@@ -7,17 +7,15 @@ export function escapeUnicode(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-// Marks a bigint, which JSON.stringify does not support.
-const MARK = '\u0000';
-
 /** JSON.stringify for values with integers too large for a JavaScript number. */
 function stringifyBigInts(value: unknown, indent: number): string {
-  const marked = JSON.stringify(
-    value,
-    (_, item: unknown) => (typeof item === 'bigint' ? `${MARK}${item}${MARK}` : item),
-    indent,
-  );
-  return marked.replace(/"\\u0000(-?\d+)\\u0000"/g, '$1');
+  const stringifyWith = (toText: (item: bigint) => string) =>
+    JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? toText(item) : item), indent);
+  // A mark that no key or text of the value contains.
+  const unmarked = stringifyWith(() => '');
+  let mark = 'bigint:';
+  while (unmarked.includes(mark)) mark += ':';
+  return stringifyWith((item) => mark + item).replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
 }
 
 function stringify(value: unknown, indent: number): string {

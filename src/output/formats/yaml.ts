@@ -16,8 +16,7 @@ const FRAME = { open: '', between: '', close: '', empty: '[]\n' };
  * terminal. Quotes strings that YAML 1.1 reads as another type (`no`, `12:30`).
  */
 export function stringifyYaml(value: unknown): string {
-  const plain: unknown = JSON.parse(JSON.stringify(value) ?? 'null');
-  const document = new Document(plain, { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
+  const document = new Document(value ?? null, { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
   visit(document, {
     Scalar(_key, node) {
       if (typeof node.value === 'string' && UNSAFE.test(node.value)) node.type = 'QUOTE_DOUBLE';

@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { cpuMsOf } from '../helpers/cpu.ts';
+import { createArgs } from '../helpers/cron.ts';
+import { startFakeService } from '../helpers/fake-service.ts';
+import { tempDirectory } from '../helpers/run.ts';
+import { partnerctl } from './client.ts';
+
+const LIST = ['spaces', 'list', '--retries', '0'];
+
+/** A service that responds with this text to every GET, or every POST, and with an empty list otherwise. */
+async function saying(text: string, method = 'GET'): Promise<string> {
+  const { baseUrl } = await startFakeService((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(request.method === method ? text : '[]');
+  });
+  return baseUrl;
+}
+
+describe('a whole number beyond the precision of JavaScript', () => {
+  const ID = '12345678901234567890';
+  const BODY = `[{"space_id":${ID},"external_space_id":"\\u0000123\\u0000","\\u00005\\u0000":-${ID},"a\\u009b":["\\u0000${ID}\\u0000"]}]`;
+  const ITEM = {
+    space_id: BigInt(ID),
+    external_space_id: '\u0000123\u0000',
+    '\u00005\u0000': -BigInt(ID),
+    'a\u009b': [`\u0000${ID}\u0000`],
+  };
+
+  it.each(['json', 'ndjson'])('is printed exactly by -o %s, beside controls in keys and texts', async (format) => {
+    const ran = await partnerctl(await saying(BODY), [...LIST, '-o', format]);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const printed = ran.stdout.trim().replace(/^\[\n?|\n?\]$/g, '');
+    expect(printed).toBe(BODY.slice(1, -1));
+  });
+
+  it('is printed exactly by -o yaml, beside controls in keys and texts', async () => {
+    const ran = await partnerctl(await saying(BODY), [...LIST, '-o', 'yaml']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(parseYaml(ran.stdout, { intAsBigInt: true })).toEqual([ITEM]);
+    expect(ran.stdout).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
+  });
+
+  it.each(['tsv', 'table'])('is printed exactly by -o %s, without controls', async (format) => {
+    const ran = await partnerctl(await saying(BODY), [...LIST, '-o', format]);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toContain(ID);
+    expect(ran.stdout).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
+  });
+
+  it.each(['json', 'ndjson', 'yaml', 'tsv', 'table'])('is exact text to --query with -o %s', async (format) => {
+    const ran = await partnerctl(await saying(BODY), [...LIST, '-o', format, '--query', '[0]']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toContain(ID);
+    expect(ran.stdout).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
+    if (format === 'json' || format === 'ndjson') expect(() => ran.json()).not.toThrow();
+  });
+});
+
+const nested = (levels: number): string => `[{"space_id":"s1","x":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
+
+describe('a response that is nested', () => {
+  it.each(['json', 'ndjson', 'yaml', 'tsv', 'table'])('200 levels deep is printed by -o %s', async (format) => {
+    const ran = await partnerctl(await saying(nested(198)), [...LIST, '-o', format]);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect((await partnerctl(await saying(nested(198)), [...LIST, '-o', format, '--query', '[0].x'])).code).toBe(0);
+  });
+
+  it.each([199, 5_000, 1_000_000])('%i levels and two deep is refused with exit 8', async (levels) => {
+    for (const text of [nested(levels), nested(levels).replace('s1', '1').replace('"1"', '12345678901234567890')]) {
+      const ran = await partnerctl(await saying(text), [...LIST, '-o', 'json']);
+      expect(ran).toMatchObject({ code: 8, stdout: '' });
+      expect(ran.error()).toMatchObject({ type: 'unexpected_shape' });
+      expect(ran.error().message).toContain('nested deeper than 200 levels');
+    }
+  });
+});
+
+describe('a response with a number of millions of digits', () => {
+  const text = `[{"space_id":${'7'.repeat(3_000_000)}}]`;
+
+  it('is refused at once with exit 8', async () => {
+    const baseUrl = await saying(text);
+    const listing = async () => {
+      const ran = await partnerctl(baseUrl, [...LIST, '-o', 'json']);
+      expect(ran).toMatchObject({ code: 8, stdout: '' });
+      expect(ran.error().message).toContain('a number of more than 1,000 digits');
+    };
+    expect(await cpuMsOf(listing)).toBeLessThan(3_000);
+  });
+});
+
+describe('the response to a job that is created', () => {
+  it.each([
+    ['is nested too deep', nested(5_000)],
+    ['has a number that is too long', `{"cron_job_id":${'7'.repeat(2_000)}}`],
+    ['is larger than 64 MiB', `{"cron_job_id":"c1","x":"${'x'.repeat(64 * 1024 * 1024)}"}`],
+  ])('and %s leaves the outcome unknown', async (_, text) => {
+    const state = join(tempDirectory(), 'state.jsonl');
+    const lost = await partnerctl(await saying(text, 'POST'), createArgs('a1', 'daily', '--state', state));
+    expect(lost.code).toBe(9);
+    expect(lost.stderr).not.toContain('This is a bug');
+  });
+});
