@@ -52,8 +52,10 @@ function sizeMismatch({ path }: FileFacts): LocalError {
 }
 
 async function refuseChanged(file: FileHandle, inspected: FileFacts): Promise<void> {
-  const { size, mtimeNs, ino } = await file.stat({ bigint: true });
-  if (size !== BigInt(inspected.bytes) || mtimeNs !== inspected.modified || ino !== inspected.inode)
+  const { size, mtimeNs, ctimeNs, ino, nlink } = await file.stat({ bigint: true });
+  // Removing a file also sets the time of its last change, and leaves the content.
+  const wasTouched = ctimeNs !== inspected.changed && nlink > 0n;
+  if (size !== BigInt(inspected.bytes) || mtimeNs !== inspected.modified || wasTouched || ino !== inspected.inode)
     throw changed(inspected);
 }
 

@@ -1,5 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { appendFileSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -263,9 +272,21 @@ describe('a file that the service does not have completely', () => {
     expect(await records()).toEqual([]);
   });
 
-  it('is never completed if it changes while it is being sent', async () => {
+  it.each<[string, (path: string) => void]>([
+    ['grows', (path) => appendFileSync(path, 'more')],
+    [
+      'is written to in place, and its time is set back',
+      (path) => {
+        const file = openSync(path, 'r+');
+        writeSync(file, 'other', LARGE - 100);
+        closeSync(file);
+        utimesSync(path, 1, 1);
+      },
+    ],
+  ])('is never completed if it %s while it is being sent', async (_, change) => {
     const path = largeFile();
-    const { service, upload, records } = await startUploads(onceReceived(MB, () => appendFileSync(path, 'more')));
+    utimesSync(path, 1, 1);
+    const { service, upload, records } = await startUploads(onceReceived(MB, () => change(path)));
     const ran = await upload([path]);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 1, type: 'local' });
     expect(ran.error().message).toContain('changed while it was being uploaded');
