@@ -8,7 +8,8 @@ import { isAbandoned, type OwnerLiveness } from '../state/once.ts';
 import { type Forgotten, keyHistories, liveRecordIds } from '../state/once-records.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import { type CronJob, cronKey } from './job.ts';
+import type { UnreadableLine } from '../state/unreadable.ts';
+import { type CronJob, cronKey, identifyJob, type JobIdentity } from './job.ts';
 import { AgentFinder } from './job-input.ts';
 import { findListedJob } from './job-list.ts';
 import { adoptedSnapshot, type JobSnapshot, type RecordedJob } from './job-records.ts';
@@ -18,7 +19,7 @@ import { type ListedJob, matchIdentity } from './listed-job.ts';
 
 /** What `adoptJob` and `forgetJob` need. */
 export interface ManualDeps extends OwnerLiveness {
-  readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append'>;
+  readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append' | 'resolveKey' | 'linesAbout'>;
   readonly newId: () => string;
   /** Resolves once the user has confirmed. @throws UsageError if the user declines or cannot be asked */
   readonly confirm: (question: string) => Promise<void>;
@@ -92,7 +93,7 @@ async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
     const { agent_id, name } = selector;
     return { selected: selectByKey(records, cronKey(origin, agent_id, name)), agent_id, name };
   }
-  const selected = selectByKey(records, selector.key);
+  const selected = selectByKey(records, ledger.resolveKey(selector.key));
   if (selected.snapshot?.origin !== origin) throw unknownKeyError(selector.key);
   return { selected, agent_id: selected.snapshot.agent_id, name: selected.snapshot.name };
 }
@@ -128,28 +129,42 @@ export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: Job
   return adopted;
 }
 
+function forgetQuestion(job: string, { objects }: SelectedJob['history'], damaged: readonly UnreadableLine[]): string {
+  const ids = objects.map(({ remoteId }) => remoteId).join(', ');
+  const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
+  const lines = damaged.map(({ line }) => line).join(', ');
+  const settled = lines === '' ? '' : ` Damaged lines of the state file (${lines}) then count as not about it.`;
+  return `Forget the record of ${job}? ${remains}; this only lets a job of that name be created again.${settled}`;
+}
+
 /**
- * Removes a job from the state file, so that it can be created again. The job at the service stays.
+ * Removes a job from the state file, so that it can be created again, and settles the damaged lines that may be about it.
+ * The job at the service stays.
+ * @returns the record, and the job if it is known
  * @throws NotFoundError if the state file has no such job; DuplicateError if another process is creating it or changed its
  * records; UsageError if the user does not confirm; LocalError if the state file cannot be written
  */
 export async function forgetJob(
   deps: ManualDeps,
-  key: string,
-): Promise<{ readonly forgotten: Forgotten; readonly snapshot: JobSnapshot }> {
-  const selected = selectByKey(await deps.ledger.readAll(), key);
-  const { snapshot, history, records } = selected;
-  if (!snapshot || history.objects.length + history.open.length === 0) throw unknownKeyError(key);
+  target: { readonly key: string } | JobIdentity,
+): Promise<{ readonly forgotten: Forgotten; readonly job: JobIdentity | undefined }> {
+  const { ledger } = deps;
+  const all = await ledger.readAll();
+  const key = 'key' in target ? ledger.resolveKey(target.key) : cronKey(target.origin, target.agent_id, target.name);
+  const selected = selectByKey(all, key);
+  const { history, records } = selected;
+  const job = selected.snapshot ?? ('key' in target ? undefined : target);
+  const lines = ledger.linesAbout(job ? identifyJob(job) : { keys: [key], texts: [] });
+  const damaged = lines.filter(({ kind }) => kind === 'damaged');
+  if (history.objects.length + history.open.length + damaged.length === 0) throw unknownKeyError(key);
   await refuseWhileInProgress(deps, selected);
-  const ids = history.objects.map(({ remoteId }) => remoteId).join(', ');
-  const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
-  await deps.confirm(
-    `Forget the record of ${JSON.stringify(snapshot.name)} of agent ${snapshot.agent_id}? ${remains}; this only lets a job of that name be created again.`,
-  );
+  const named = job ? `${JSON.stringify(job.name)} of agent ${job.agent_id}` : `the job with the key ${key}`;
+  await deps.confirm(forgetQuestion(named, history, damaged));
   await refuseIfChanged(deps, selected);
-  const forgotten: Forgotten = { kind: 'forgotten', ...newRecord(deps), key, records: liveRecordIds(records) };
-  await deps.ledger.append(forgotten);
-  return { forgotten, snapshot };
+  const settled = { records: liveRecordIds(records), lines: damaged.map(({ digest }) => digest) };
+  const forgotten: Forgotten = { kind: 'forgotten', ...newRecord(deps), key, ...settled };
+  await ledger.append(forgotten);
+  return { forgotten, job };
 }
 
 async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
@@ -202,20 +217,21 @@ export async function adopt(
   return await adoptJob(deps, cronJobId, { agent_id, name: selection.name });
 }
 
-async function keyOf(context: Context, selection: Selection): Promise<string> {
-  if ('key' in selection) return selection.key;
-  if (selection.agent.by === 'name') {
+async function forgetTarget(context: Context, selection: Selection): Promise<Parameters<typeof forgetJob>[1]> {
+  if ('key' in selection) return selection;
+  const { agent, name } = selection;
+  if (agent.by === 'name') {
     const http = await context.http();
-    return cronKey(http.baseUrl, await new AgentFinder(http).find(selection), selection.name);
+    return { origin: http.baseUrl, agent_id: await new AgentFinder(http).find(selection), name };
   }
   const origin = await context.baseUrl();
   if (origin === undefined) {
     throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
   }
-  return cronKey(origin, selection.agent.value, selection.name);
+  return { origin, agent_id: agent.value, name };
 }
 
 /** Runs `forgetJob` for `cron forget`. Calls the service only to look up an agent by name. */
 export async function forget(context: Context, selection: Selection, yes: boolean): ReturnType<typeof forgetJob> {
-  return await forgetJob(await manualDeps(context, yes), await keyOf(context, selection));
+  return await forgetJob(await manualDeps(context, yes), await forgetTarget(context, selection));
 }

@@ -2,17 +2,17 @@ import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
-import { isBalanceTooLow, isTokenRejected } from '../errors.ts';
+import { isBalanceTooLow, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
 import { toLogRecord } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, initialResult } from './cron-result.ts';
-import { type CronJob, cronKey } from './job.ts';
+import { type CronJob, cronKey, hasOneForm } from './job.ts';
 import { createFreshJobFinder } from './job-list.ts';
 import { JOB_RECORDS, provesListRead } from './job-records.ts';
-import { openJobLedger } from './ledger.ts';
+import { type JobLedgerOptions, openJobLedger } from './ledger.ts';
 import { outcomeError } from './outcome-error.ts';
 
 /** A job to create and its position in the input. */
@@ -48,11 +48,11 @@ async function createDeps(
   context: Context,
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
-  reportedLines?: Set<number>,
+  ledgerOptions: JobLedgerOptions,
 ): Promise<CronDeps> {
   const { clock, abortSignal } = context;
   const statePath = await context.statePath();
-  const ledger = await openJobLedger(context, reportedLines);
+  const ledger = await openJobLedger(context, ledgerOptions);
   const find = createFreshJobFinder({
     list: () => listCronJobs(http),
     wanted,
@@ -87,10 +87,7 @@ async function startResult(wanted: WantedJob, http: Http, context: Context): Pro
   return await initialResult({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, context.clock.now());
 }
 
-export interface JobCreatorOptions extends CreateOnceOptions {
-  /** The numbers of the state file's lines that the user was already warned about. */
-  readonly reportedLines?: Set<number>;
-}
+export interface JobCreatorOptions extends CreateOnceOptions, JobLedgerOptions {}
 
 /**
  * Prepares the creation of all jobs of a command. Reads the service's list at most once.
@@ -100,9 +97,9 @@ export async function openJobCreator(
   context: Context,
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
-  { reportedLines, ...options }: JobCreatorOptions,
+  { warned, keys, ...options }: JobCreatorOptions,
 ): Promise<CreateJob> {
-  const deps = await createDeps(context, http, wanted, reportedLines);
+  const deps = await createDeps(context, http, wanted, { warned, keys });
   return async (each) => {
     const { job } = each;
     const initial = await startResult(each, http, context);
@@ -116,9 +113,18 @@ export async function openJobCreator(
         error: outcomeError(outcome, { job, flags: context.flags }),
       };
     } catch (error) {
-      return { ...initial, status: 'failed', error };
+      return { ...initial, status: error instanceof OutcomeUnknownError ? 'unknown' : 'failed', error };
     }
   };
+}
+
+/** More keys than this take longer to compare with each line than decoding them all. */
+const MAX_KEYS = 8;
+
+/** The keys of some jobs; undefined if an earlier version may have written other keys, or if there are many. */
+function keysToRead(origin: string, jobs: readonly CronJob[]): readonly string[] | undefined {
+  if (jobs.length > MAX_KEYS || !jobs.every(({ name }) => hasOneForm(name))) return undefined;
+  return jobs.map(({ agent_id, name }) => cronKey(origin, agent_id, name));
 }
 
 /**
@@ -132,7 +138,7 @@ export async function* createJobs(
   options: CreateOnceOptions,
 ): AsyncGenerator<CronResult> {
   const jobs = wanted.map(({ job }) => job);
-  const create = await openJobCreator(context, http, jobs, options);
+  const create = await openJobCreator(context, http, jobs, { ...options, keys: keysToRead(http.baseUrl, jobs) });
   let stopped = false;
 
   async function createOne(each: WantedJob): Promise<CronResult> {

@@ -1,7 +1,7 @@
 import { LocalError } from '../errors.ts';
 import { type KeyState, type OnceDeps, type OnceResult, readKey, runOnce } from '../state/once.ts';
 import { keyHistories, type OpenReservation } from '../state/once-records.ts';
-import { type CronDifference, type CronJob, cronKey, findDifferences } from './job.ts';
+import { type CronDifference, type CronJob, cronKey, findDifferences, normalizeName } from './job.ts';
 import type { FindJob, FoundJobs } from './job-list.ts';
 import {
   hasOtherContent,
@@ -18,7 +18,7 @@ import { type ListedJob, matchContent } from './listed-job.ts';
 export interface CronDeps extends OnceDeps<JobSnapshot> {
   /** The base URL of the service. */
   readonly origin: string;
-  readonly ledger: Pick<JobLedger, 'read' | 'readAll' | 'append' | 'newer' | 'refuseNewer'>;
+  readonly ledger: JobLedger;
   /** Looks for a job in the service's list. @throws PartnerctlError when reading the list may succeed later */
   readonly find: FindJob;
   /**
@@ -99,9 +99,9 @@ interface Request extends CreateOnceOptions {
   readonly deps: CronDeps;
 }
 
-async function readState({ job, key, deps }: Request): Promise<KeyState<JobSnapshot>> {
+async function readState({ key, snapshot, deps }: Request): Promise<KeyState<JobSnapshot>> {
   const state = await readKey(key, deps);
-  deps.ledger.refuseNewer({ ...job, key });
+  deps.ledger.refuseUnreadable('newer', snapshot);
   return state;
 }
 
@@ -187,7 +187,9 @@ async function ambiguousOutcome(request: Request, maybe: readonly ListedJob[]): 
   const candidates = similar.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
   // A job of another agent whose response was lost exists without a record, and accounts for one candidate.
   const reserved = histories.flatMap(({ open }) => open.map(({ reservation }) => reservation.snapshot));
-  const rivals = reserved.filter((other) => other.origin === origin && other.name === job.name);
+  const rivals = reserved.filter(
+    (other) => other.origin === origin && normalizeName(other.name) === normalizeName(job.name),
+  );
   if (candidates.length <= rivals.length) return undefined;
   return { status: 'blocked', key, why: 'ambiguous', cron_job_id: null, candidates };
 }
@@ -205,7 +207,8 @@ async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceR
   const task = {
     describe: async () => item,
     objection({ objects, open }: KeyState<JobSnapshot>, reservationId: string | undefined) {
-      deps.ledger.refuseNewer({ ...job, key });
+      deps.ledger.refuseUnreadable('newer', snapshot);
+      deps.ledger.refuseUnreadable('damaged', snapshot);
       const isFirst = open[0]?.reservation.id === reservationId;
       return objects.length > 0 || (open.length > 0 && !isFirst) ? ('not_first' as const) : undefined;
     },
@@ -236,7 +239,7 @@ function toOutcome(key: string, result: Exclude<OnceResult<unknown>, { kind: 're
 
 /** @returns undefined if other processes changed the log in the meantime, so that it has to be read again */
 async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
-  const { job, key, deps, dryRun } = request;
+  const { job, key, snapshot, deps, dryRun } = request;
   const found = await deps.find(job);
   const { same, maybe } = found.kind === 'read' ? found : { same: [], maybe: [] };
   // A listed job may be one that another process has reserved and created since the log was read.
@@ -246,6 +249,7 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
   }
   const listed = (await outcomeFromList(request, same)) ?? (await ambiguousOutcome(request, maybe));
   if (listed) return listed;
+  deps.ledger.refuseUnreadable('damaged', snapshot);
   if (dryRun) return { status: 'planned', key };
   const result = await reserveAndPost(request, found);
   if (result.kind !== 'refused') return toOutcome(key, result);

@@ -5,6 +5,7 @@ import { quoted } from '../yaml/quote.ts';
 import type { YamlDocument } from '../yaml/read.ts';
 import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
 import { describeAllowedValues, FIELD_NAMES, parseField } from './cron-field.ts';
+import { normalizeName } from './job.ts';
 import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
 import { ScheduleError, TITLES } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
@@ -153,7 +154,7 @@ export function checkSchedule(document: YamlDocument<unknown>, path: Path): void
   }
 }
 
-/** Reports a second job with the same agent and name. @param places the locations of earlier names, by agent and name */
+/** Reports a second job with the same agent and name, in whatever Unicode form. @param places the locations of earlier names, by agent and name */
 export function checkUniqueName(
   document: YamlDocument<unknown>,
   path: Path,
@@ -163,7 +164,7 @@ export function checkUniqueName(
   const at = [...path, 'name'];
   const name = document.get(at);
   if (typeof name !== 'string' || name === '') return;
-  const key = JSON.stringify([agent, name]);
+  const key = JSON.stringify([normalizeName(agent), normalizeName(name)]);
   const first = places.get(key);
   if (first === undefined) places.set(key, document.location(at));
   else {

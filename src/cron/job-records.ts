@@ -1,17 +1,13 @@
 import { isJsonObject } from '../contract/json.ts';
 import type { RecordFormat } from '../state/ledger.ts';
 import type { OnceRecord, RecordedObject, Reservation } from '../state/once-records.ts';
-import { fieldText, isText, isTextOrNull, type LogRecord } from '../state/record.ts';
-import { type CronJob, contentHash, instructionsHash } from './job.ts';
+import { isText, isTextOrNull, type LogRecord } from '../state/record.ts';
+import { type CronJob, contentHash, cronKey, instructionsHash, type JobIdentity, normalizeName } from './job.ts';
 import { hasSameSchedule, type ListedJob } from './listed-job.ts';
 import type { CronSchedule } from './schedule.ts';
 
 /** What the state file keeps of a job: enough to recognize it and to show differences, but not its instructions. */
-export interface JobSnapshot {
-  /** The base URL of the service. */
-  readonly origin: string;
-  readonly agent_id: string;
-  readonly name: string;
+export interface JobSnapshot extends JobIdentity {
   /** Null if the service did not return it when the job was adopted. */
   readonly schedule: CronSchedule | null;
   readonly instructions_hash: string | null;
@@ -49,7 +45,9 @@ export const JOB_RECORDS: RecordFormat<JobSnapshot> = {
   reservationField: 'reservation',
   remoteIdField: 'cron_job_id',
   noun: 'a scheduled job',
-  searchTexts: [...Object.values(TYPES).map((type) => fieldText('type', type)), '"agent_id":"', '"reservation":"'],
+  family: 'cron.',
+  canonicalKey: ({ origin, agent_id, name }) =>
+    normalizeName(name) === name ? undefined : cronKey(origin, agent_id, name),
   decodeSnapshot,
 };
 
@@ -59,9 +57,6 @@ export function toJobSnapshot(origin: string, job: CronJob): JobSnapshot {
   const hashes = { instructions_hash: instructionsHash(instructions), content_hash: contentHash(job) };
   return { origin, agent_id, name, schedule, ...hashes };
 }
-
-/** What identifies a job. */
-export type JobIdentity = Pick<JobSnapshot, 'origin' | 'agent_id' | 'name'>;
 
 /** The snapshot of a listed job; null for what the service does not return. */
 export function listedSnapshot({ origin, agent_id, name }: JobIdentity, listed: ListedJob): JobSnapshot {

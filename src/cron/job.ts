@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { fieldsText } from '../state/record.ts';
+import type { ObjectIdentity } from '../state/relevance.ts';
 import { FIELD_NAMES } from './cron-field.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
@@ -17,14 +19,45 @@ function sha256(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex');
 }
 
+/** A name as it is compared, in Unicode NFC: a service or an editor may use another form than the one typed. */
+export function normalizeName(name: string): string {
+  return name.normalize('NFC');
+}
+
+function hashKey(origin: string, agentId: string, name: string): string {
+  // JSON separates the parts unambiguously. It escapes lone surrogates, which UTF-8 would all turn into the same character.
+  return sha256(JSON.stringify([origin, agentId, name])).slice(0, KEY_LENGTH);
+}
+
 /**
  * The key of a job: at most one job per key may exist.
  * @param origin the base URL of the service
  * @returns 24 hexadecimal digits
  */
 export function cronKey(origin: string, agentId: string, name: string): string {
-  // JSON separates the parts unambiguously. It escapes lone surrogates, which UTF-8 would all turn into the same character.
-  return sha256(JSON.stringify([origin, agentId, name])).slice(0, KEY_LENGTH);
+  return hashKey(origin, agentId, normalizeName(name));
+}
+
+/** What identifies a job. */
+export interface JobIdentity {
+  /** The base URL of the service. */
+  readonly origin: string;
+  readonly agent_id: string;
+  readonly name: string;
+}
+
+/** Whether a name has one Unicode form only. */
+export function hasOneForm(name: string): boolean {
+  return normalizeName(name) === name && name.normalize('NFD') === name;
+}
+
+/** How lines of the state file name a job. Earlier versions took the key from the name as it was typed. */
+export function identifyJob({ origin, agent_id, name }: JobIdentity): ObjectIdentity {
+  const names = [...new Set([normalizeName(name), name, name.normalize('NFD')])];
+  return {
+    keys: names.map((each) => hashKey(origin, agent_id, each)),
+    texts: names.map((each) => fieldsText({ agent_id, name: each })),
+  };
 }
 
 /** Removes differences that editors and shells introduce: line ends and trailing white space. */

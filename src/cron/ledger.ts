@@ -1,40 +1,77 @@
 import type { Context } from '../cli/context.ts';
+import { shellCommand } from '../cli/shell-command.ts';
+import type { GlobalFlags } from '../config/flags.ts';
 import { OutcomeUnknownError } from '../errors.ts';
-import { type Ledger, openLedger } from '../state/ledger.ts';
+import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
 import { fileStore, lineWarner } from '../state/log.ts';
-import { fieldsText, fieldText } from '../state/record.ts';
-import type { CronJob } from './job.ts';
+import type { UnreadableLine } from '../state/unreadable.ts';
+import { identifyJob, type JobIdentity } from './job.ts';
 import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
 
 /** The state file's records of scheduled jobs. */
 export interface JobLedger extends Ledger<JobSnapshot> {
   /**
-   * Refuses a job if the part of the log that was read has a record of it from a newer version of this program.
+   * Refuses a job if the part of the log that was read has a line that may be about it and cannot be used.
    * @throws OutcomeUnknownError
    */
-  refuseNewer(job: Pick<CronJob, 'agent_id' | 'name'> & { readonly key: string }): void;
+  refuseUnreadable(kind: UnreadableLine['kind'], job: JobIdentity): void;
 }
 
-/**
- * Opens the records of scheduled jobs in a command's state file. Warns once about each unusable line.
- * @param warned the numbers of the lines that the user was already warned about
- */
-export async function openJobLedger(context: Context, warned = new Set<number>()): Promise<JobLedger> {
-  const path = await context.statePath();
-  const store = fileStore(path, { redact: context.redact, containing: JOB_RECORDS.searchTexts });
-  const ledger = openLedger(store, JOB_RECORDS, {
-    onUnusable: lineWarner(path, (text) => context.warn(text), warned),
+function newerError(where: string, { why }: UnreadableLine): OutcomeUnknownError {
+  return new OutcomeUnknownError('The state file has a record of this job that this version cannot read.', {
+    why: `${where} is ${why}.`,
+    hint: 'Nothing was sent. Use that version of partnerctl.',
   });
+}
+
+function damagedError(
+  where: string,
+  { line, why }: UnreadableLine,
+  { agent_id, name }: JobIdentity,
+  flags: GlobalFlags,
+): OutcomeUnknownError {
+  const named = ['--agent', agent_id, '--name', name];
+  const adopt = shellCommand(['cron', 'adopt', '<cron_job_id>', ...named], flags);
+  const forget = shellCommand(['cron', 'forget', ...named], flags);
+  return new OutcomeUnknownError(`Job ${JSON.stringify(name)} of agent ${agent_id} may exist.`, {
+    why: `A damaged line of the state file may be its record: ${where}, ${why}.`,
+    hint: `Nothing was sent. Restore the line from a copy of the file; or, if the service has the job: ${adopt}\nIf the service does not have it: ${forget}`,
+    details: { line },
+  });
+}
+
+/** Adds the refusals to a ledger. @param flags to repeat in the commands that hints show */
+export function withRefusals(ledger: Ledger<JobSnapshot>, path: string, flags: GlobalFlags): JobLedger {
   return {
     ...ledger,
-    refuseNewer({ key, agent_id, name }) {
-      const texts = [fieldText('key', key), fieldsText({ agent_id, name })];
-      const newer = ledger.newer.find(({ text }) => texts.some((each) => text.includes(each)));
-      if (!newer) return;
-      throw new OutcomeUnknownError('The state file has a record of this job that this version cannot read.', {
-        why: `${path}:${newer.line} is ${newer.why}.`,
-        hint: 'Nothing was sent. Use that version of partnerctl.',
-      });
+    refuseUnreadable(kind, job) {
+      const line = ledger.linesAbout(identifyJob(job)).find((each) => each.kind === kind);
+      if (!line) return;
+      const where = `${path}:${line.line}`;
+      throw kind === 'newer' ? newerError(where, line) : damagedError(where, line, job, flags);
     },
   };
+}
+
+export interface JobLedgerOptions {
+  /** The numbers of the lines that the user was already warned about. */
+  readonly warned?: Set<number> | undefined;
+  /** The keys that are going to be read: records of others are decoded only if all records are read. */
+  readonly keys?: readonly string[] | undefined;
+}
+
+/** Opens the records of scheduled jobs in a command's state file. Warns once about each unusable line. */
+export async function openJobLedger(context: Context, { warned, keys }: JobLedgerOptions = {}): Promise<JobLedger> {
+  const path = await context.statePath();
+  const onUnusable = lineWarner(path, (text) => context.warn(text), warned);
+  const open = (of?: readonly string[]): Ledger<JobSnapshot> =>
+    openLedger(fileStore(path, { redact: context.redact, isSkipped: otherLines(JOB_RECORDS, of) }), JOB_RECORDS, { onUnusable });
+  if (!keys) return withRefusals(open(), path, context.flags);
+  let all: Ledger<JobSnapshot> | undefined;
+  const some = open(keys);
+  const readAll = async () => {
+    all ??= open();
+    return await all.readAll();
+  };
+  return withRefusals({ ...some, readAll }, path, context.flags);
 }

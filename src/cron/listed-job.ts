@@ -1,4 +1,4 @@
-import { type CronJob, isSameInstructions } from './job.ts';
+import { type CronJob, isSameInstructions, normalizeName } from './job.ts';
 import { type CronSchedule, isSameSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
@@ -9,11 +9,6 @@ export interface ListedJob {
   readonly name: string | undefined;
   readonly instructions: string | undefined;
   readonly schedule: CronSchedule | undefined;
-}
-
-/** A name in Unicode NFC: a service may return another form than the one sent. */
-export function normalizeName(name: string): string {
-  return name.normalize('NFC');
 }
 
 /** Whether a listed job has this agent and name; `maybe` if the service leaves one of them out. */

@@ -14,7 +14,7 @@ import {
 /** What `reconcileAll` needs. */
 export interface ReconcileAllDeps extends ReconcileDeps {
   readonly origin: string;
-  readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append'>;
+  readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append' | 'resolveKey'>;
   /** Creates a lookup that reads the service's list anew. @throws PartnerctlError when it cannot be read */
   readonly listJobs: (wanted: readonly Pick<CronJob, 'name'>[]) => FindJob;
   /** Asks the user to confirm that an unlisted job was not created; undefined if the user cannot be asked. */
@@ -125,11 +125,12 @@ function isMissing({ status, candidates, settlesAt }: ReconcileResult): boolean 
  */
 export async function reconcileAll(
   deps: ReconcileAllDeps,
-  { key, ...options }: ReconcileOptions & { readonly key: string | undefined },
+  { key: typedKey, ...options }: ReconcileOptions & { readonly key: string | undefined },
 ): Promise<readonly ReconcileResult[]> {
   const { confirm } = deps;
   const { assumeNotCreated } = options;
   const records = await deps.ledger.readAll();
+  const key = typedKey === undefined ? undefined : deps.ledger.resolveKey(typedKey);
   if (key !== undefined && !records.some((record) => record.key === key)) throw unknownKeyError(key);
   const jobs = openJobs(records, deps.origin).filter(({ reservation }) => key === undefined || reservation.key === key);
   if (jobs.length === 0) return [];

@@ -86,7 +86,7 @@ async function openRun(context: Context, documents: readonly ManifestDocument[],
   context.progress.start('Reading the spaces');
   const history = await openHistory(context, http.baseUrl, documents, reportedLines);
   const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
-  const options = { ensure: true, dryRun, reportedLines };
+  const options = { ensure: true, dryRun, warned: reportedLines };
   const createJob = jobs.length === 0 ? undefined : await openJobCreator(context, http, jobs, options);
   const { clock, signals } = context;
   return { http, history, createJob, clock, interrupt: signals.interrupt };

@@ -2,6 +2,8 @@ import { isJsonObject } from '../contract/json.ts';
 import { type RecordStore, type UnusableLine, unusableLine } from './log.ts';
 import type { OnceRecord, Owner } from './once-records.ts';
 import { isText, isTextOrNull, isTexts, type LogRecord, type NewRecord } from './record.ts';
+import { isAboutOther, type ObjectIdentity, type RecordFamily } from './relevance.ts';
+import { type UnreadableLine, UnreadableLines } from './unreadable.ts';
 
 type Kind = OnceRecord<unknown>['kind'];
 
@@ -14,11 +16,10 @@ export interface RecordFormat<Snapshot> {
   readonly remoteIdField: string;
   /** What a record describes, for warnings: `a scheduled job`. */
   readonly noun: string;
-  /**
-   * Every record of the feature contains at least one of these texts. Several texts make it likely that a damaged line
-   * still contains one, and is therefore read and reported.
-   */
-  readonly searchTexts: readonly string[];
+  /** The beginning of all of its types: `cron.` */
+  readonly family: string;
+  /** The key of an object; undefined if its records have no other. Earlier versions may have written other keys. */
+  readonly canonicalKey?: (snapshot: Snapshot) => string | undefined;
   /** Reads the snapshot from a record's top-level fields; undefined if it is incomplete. */
   readonly decodeSnapshot: (record: LogRecord) => Snapshot | undefined;
 }
@@ -47,7 +48,7 @@ export function toLogRecord<Snapshot extends object>(
     case 'unknown':
       return withFields({ [reservationField]: record.reservation, why: record.reason });
     case 'forgotten':
-      return withFields({ records: record.records });
+      return withFields({ records: record.records, ...(record.lines.length > 0 && { lines: record.lines }) });
   }
 }
 
@@ -63,13 +64,13 @@ export function fromLogRecord<Snapshot>(
   record: LogRecord,
   { types, reservationField, remoteIdField, decodeSnapshot }: RecordFormat<Snapshot>,
 ): OnceRecord<Snapshot> | undefined {
-  const { id, at, key, type, why, owner, until = null, seen = null, records } = record;
+  const { id, at, key, type, why, owner, until = null, seen = null, records, lines = [] } = record;
   const reservation = record[reservationField];
   const remoteId = record[remoteIdField];
   if (!isText(key)) return undefined;
   switch (type) {
     case types.forgotten:
-      return isTexts(records) ? { kind: 'forgotten', id, at, key, records } : undefined;
+      return isTexts(records) && isTexts(lines) ? { kind: 'forgotten', id, at, key, records, lines } : undefined;
     case types.released:
     case types.unknown: {
       if (!isText(reservation) || !isText(why)) return undefined;
@@ -99,8 +100,13 @@ export interface Ledger<Snapshot> {
   readAll(): Promise<readonly OnceRecord<Snapshot>[]>;
   /** Resolves once the record is durable. @throws LocalError; the log may still contain the record */
   append(record: OnceRecord<Snapshot>): Promise<void>;
-  /** Lines read so far that a newer version of this program wrote. They may belong to any key. */
-  readonly newer: readonly (UnusableLine & { readonly text: string })[];
+  /** Returns the key that a key of an earlier version stands for, as far as the log was read; any other key unchanged. */
+  resolveKey(key: string): string;
+  /**
+   * Returns the lines read so far that cannot be used and may be about an object, except damaged lines that `forgotten`
+   * records of its keys settle, and damaged reservations that ended.
+   */
+  linesAbout(identity: ObjectIdentity): readonly UnreadableLine[];
 }
 
 export interface LedgerOptions<Snapshot> {
@@ -112,6 +118,76 @@ export interface LedgerOptions<Snapshot> {
   readonly onUnusable: (line: UnusableLine) => Promise<void>;
 }
 
+function recordFamily({ family, types }: Pick<RecordFormat<unknown>, 'family' | 'types'>): RecordFamily {
+  return { family, endingTypes: [types.released, types.unknown, types.forgotten] };
+}
+
+/**
+ * Returns a check for the raw lines of a log that a ledger of these keys need not decode.
+ * @param keys undefined for all keys
+ */
+export function otherLines(
+  format: Pick<RecordFormat<unknown>, 'family' | 'types'>,
+  keys?: readonly string[],
+): (line: Buffer) => boolean {
+  const family = recordFamily(format);
+  return (line) => isAboutOther(line, family, keys);
+}
+
+/** Records in log order, by key and by index name. */
+class RecordIndex<Snapshot> {
+  all: OnceRecord<Snapshot>[] = [];
+  private readonly byName = new Map<string, OnceRecord<Snapshot>[]>();
+  /** The keys that earlier versions wrote, and the keys that they stand for. */
+  private readonly aliases = new Map<string, string>();
+  private readonly canonicalKey: NonNullable<RecordFormat<Snapshot>['canonicalKey']>;
+  private readonly indexName: NonNullable<LedgerOptions<Snapshot>['indexName']>;
+
+  constructor(
+    { canonicalKey = () => undefined }: RecordFormat<Snapshot>,
+    indexName: RecordIndex<Snapshot>['indexName'],
+  ) {
+    this.canonicalKey = canonicalKey;
+    this.indexName = indexName;
+  }
+
+  clear(): void {
+    this.all = [];
+    this.byName.clear();
+  }
+
+  read(name: string): readonly OnceRecord<Snapshot>[] {
+    return this.byName.get(name) ?? [];
+  }
+
+  resolveKey(key: string): string {
+    return this.aliases.get(key) ?? key;
+  }
+
+  add(record: OnceRecord<Snapshot>): void {
+    const key = 'snapshot' in record ? this.canonicalKey(record.snapshot) : undefined;
+    if (key !== undefined && this.resolveKey(record.key) !== key) {
+      this.aliases.set(record.key, key);
+      const known = this.all;
+      this.clear();
+      for (const each of known) this.insert(each);
+    }
+    this.insert(record);
+  }
+
+  private insert(record: OnceRecord<Snapshot>): void {
+    const key = this.resolveKey(record.key);
+    const inserted = key === record.key ? record : { ...record, key };
+    this.all.push(inserted);
+    for (const name of [key, this.indexName(inserted)]) {
+      if (name === undefined) continue;
+      const own = this.byName.get(name);
+      if (own) own.push(inserted);
+      else this.byName.set(name, [inserted]);
+    }
+  }
+}
+
 /** Opens the records of one feature in a log. Repeated reads decode only new lines. */
 export function openLedger<Snapshot extends object>(
   store: RecordStore,
@@ -119,37 +195,27 @@ export function openLedger<Snapshot extends object>(
   { isWanted = () => true, indexName = () => undefined, onUnusable }: LedgerOptions<Snapshot>,
 ): Ledger<Snapshot> {
   const types = new Set<string>(Object.values(format.types));
-  const newer: (UnusableLine & { readonly text: string })[] = [];
-  const byName = new Map<string, OnceRecord<Snapshot>[]>();
-  let all: OnceRecord<Snapshot>[] = [];
+  const unreadable = new UnreadableLines(recordFamily(format));
+  const index = new RecordIndex(format, indexName);
   let reading: Promise<unknown> = Promise.resolve();
-
-  function add(record: OnceRecord<Snapshot>): void {
-    if (!isWanted(record)) return;
-    all.push(record);
-    for (const name of [record.key, indexName(record)]) {
-      if (name === undefined) continue;
-      const own = byName.get(name);
-      if (own) own.push(record);
-      else byName.set(name, [record]);
-    }
-  }
 
   async function readNew(): Promise<void> {
     for await (const entry of store.readNew()) {
       if (entry.kind === 'restart') {
-        all = [];
-        byName.clear();
-        newer.length = 0;
+        index.clear();
+        unreadable.clear();
         continue;
       }
       const unusable = unusableLine(entry);
       if (unusable) await onUnusable(unusable);
-      if (unusable && entry.kind === 'newer') newer.push({ ...unusable, text: entry.text });
+      unreadable.add(entry);
       if (entry.kind !== 'record' || !types.has(entry.record.type)) continue;
       const record = fromLogRecord(entry.record, format);
-      if (record) add(record);
-      else await onUnusable({ line: entry.line, why: `not a complete record of ${format.noun}` });
+      if (record && isWanted(record)) index.add(record);
+      if (record) continue;
+      const why = `not a complete record of ${format.noun}`;
+      await onUnusable({ line: entry.line, why });
+      unreadable.addIncomplete(entry.line, why, entry.record);
     }
   }
 
@@ -161,14 +227,19 @@ export function openLedger<Snapshot extends object>(
   }
 
   return {
-    newer,
+    resolveKey: (key) => index.resolveKey(key),
+    linesAbout: (identity) =>
+      unreadable.about(
+        identity,
+        identity.keys.flatMap((key) => index.read(key)),
+      ),
     async read(name) {
       await catchUp();
-      return [...(byName.get(name) ?? [])];
+      return [...index.read(name)];
     },
     async readAll() {
       await catchUp();
-      return [...all];
+      return [...index.all];
     },
     append: (record) => store.append(toLogRecord(record, format)),
   };

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 
 const NEWLINE = 0x0a;
@@ -19,6 +20,8 @@ export interface Block {
 export interface TooLong {
   readonly kind: 'tooLong';
   readonly line: number;
+  /** SHA-256 of its bytes, in hexadecimal. */
+  readonly sha256: string;
 }
 
 export interface Line {
@@ -57,7 +60,7 @@ export async function* readBlocks(
   const buffer = Buffer.allocUnsafe(maxLine + '\n'.length);
   let held = 0;
   let { line, offset } = place;
-  let skipping = false;
+  let skipping: Hash | undefined;
   for (;;) {
     const { bytesRead } = await file.read(buffer, held, buffer.length - held, offset + held);
     if (bytesRead === 0) break;
@@ -65,11 +68,13 @@ export async function* readBlocks(
     let start = 0;
     if (skipping) {
       const lineEnd = buffer.subarray(0, filled).indexOf(NEWLINE);
+      skipping.update(buffer.subarray(0, lineEnd === -1 ? filled : lineEnd));
       if (lineEnd === -1) {
         offset += filled;
         continue;
       }
-      skipping = false;
+      yield { kind: 'tooLong', line, sha256: skipping.digest('hex') };
+      skipping = undefined;
       line += 1;
       start = lineEnd + 1;
     }
@@ -83,13 +88,13 @@ export async function* readBlocks(
     held = filled - end;
     offset += end;
     if (held === buffer.length) {
-      yield { kind: 'tooLong', line };
-      skipping = true;
+      skipping = createHash('sha256').update(buffer);
       offset += held;
       held = 0;
     }
     if (!skipping) Object.assign(place, { offset, line });
   }
+  if (skipping) yield { kind: 'tooLong', line, sha256: skipping.digest('hex') };
   if (held > 0) yield { kind: 'lines', line, bytes: buffer.subarray(0, held), isOpen: true };
 }
 

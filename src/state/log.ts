@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { appendRecord, type Redact } from './append.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
 import { type FilePosition, type Line, readBlocks, splitLines, startOfFile } from './lines.ts';
-import { decodeLine, type LogRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
+import { decodeLine, type LogRecord, lineDigest, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
 /** The content of one log line. Line numbers start at 1, as in editors. */
 export type LogEntry =
@@ -12,8 +12,15 @@ export type LogEntry =
   /** A repeat of an earlier record, left by merging two copies of the file. Readers ignore it. */
   | { readonly kind: 'duplicate'; readonly line: number }
   /** An intact record in the format of a newer version of this program. */
-  | { readonly kind: 'newer'; readonly line: number; readonly version: number; readonly text: string }
-  | { readonly kind: 'damaged'; readonly line: number; readonly why: string };
+  | { readonly kind: 'newer'; readonly line: number; readonly version: number; readonly bytes: Buffer }
+  /** `bytes` is undefined if the line is too long to keep. */
+  | {
+      readonly kind: 'damaged';
+      readonly line: number;
+      readonly why: string;
+      readonly bytes: Buffer | undefined;
+      readonly digest: string;
+    };
 
 /** `restart`: another file has replaced the log, and is read from its beginning. */
 export type StoreEntry = LogEntry | { readonly kind: 'restart' };
@@ -54,7 +61,7 @@ export function lineWarner(
   return async ({ line, why }) => {
     if (warned.has(line)) return;
     warned.add(line);
-    await warn(`${path}:${line} is ignored: ${why}`);
+    await warn(`${path}:${line} cannot be used: ${why}`);
   };
 }
 
@@ -65,6 +72,8 @@ export interface ReadOptions {
    * unnoticed.
    */
   readonly containing?: readonly string[] | undefined;
+  /** Whether a raw line need not be decoded. */
+  readonly isSkipped?: (line: Buffer) => boolean;
   /** Waits for another process to finish writing a record; 2 ms by default. */
   readonly written?: () => Promise<void>;
 }
@@ -112,10 +121,12 @@ async function isSameFile(file: FileHandle, { ino }: { readonly ino: number }, c
 
 function entryOf({ line, bytes }: Line, sums: Set<string>): LogEntry {
   const decoded = decodeLine(bytes);
-  if (decoded.kind === 'damaged') return { kind: 'damaged', line, why: decoded.why };
+  if (decoded.kind === 'damaged') {
+    return { kind: 'damaged', line, why: decoded.why, bytes: Buffer.from(bytes), digest: lineDigest(bytes) };
+  }
   if (sums.has(decoded.sum)) return { kind: 'duplicate', line };
   sums.add(decoded.sum);
-  if (decoded.kind === 'newer') return { kind: 'newer', line, version: decoded.version, text: bytes.toString() };
+  if (decoded.kind === 'newer') return { kind: 'newer', line, version: decoded.version, bytes: Buffer.from(bytes) };
   return { kind: 'record', line, record: decoded.record };
 }
 
@@ -126,16 +137,18 @@ function entryOf({ line, bytes }: Line, sums: Set<string>): LogEntry {
  */
 async function* entriesOf(
   file: FileHandle,
-  containing: readonly string[] | undefined,
+  { containing, isSkipped = () => false }: ReadOptions,
   cursor: Cursor,
   isPatient: boolean,
 ): AsyncGenerator<LogEntry, boolean> {
   for await (const block of readBlocks(file, MAX_LINE_BYTES + '\r'.length, cursor.place)) {
     if (block.kind === 'tooLong') {
-      yield { kind: 'damaged', line: block.line, why: `longer than ${MAX_LINE_BYTES} bytes` };
+      const { line, sha256 } = block;
+      yield { kind: 'damaged', line, why: `longer than ${MAX_LINE_BYTES} bytes`, bytes: undefined, digest: sha256 };
       continue;
     }
     for (const line of splitLines(block, containing)) {
+      if (isSkipped(line.bytes)) continue;
       const entry = entryOf(line, cursor.sums);
       if (entry.kind === 'damaged' && block.isOpen && isPatient) return true;
       yield entry;
@@ -146,7 +159,7 @@ async function* entriesOf(
 
 async function* readFromCursor(
   path: string,
-  { containing }: ReadOptions,
+  options: ReadOptions,
   cursor: Cursor,
   isPatient: boolean,
 ): AsyncGenerator<StoreEntry, boolean> {
@@ -161,7 +174,7 @@ async function* readFromCursor(
         Object.assign(cursor, newCursor(status.ino));
       }
       if (status.isFile() && status.size === cursor.place.offset) return false;
-      const skippedLastLine = yield* entriesOf(file, containing, cursor, isPatient);
+      const skippedLastLine = yield* entriesOf(file, options, cursor, isPatient);
       cursor.before = await bytesBefore(file, cursor.place.offset);
       return skippedLastLine;
     } finally {

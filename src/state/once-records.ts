@@ -53,6 +53,8 @@ export interface Ending extends RecordBase {
 export interface Forgotten extends RecordBase {
   readonly kind: 'forgotten';
   readonly records: readonly string[];
+  /** The digests of damaged lines that are not about an object of this key, or whose object does not exist. */
+  readonly lines: readonly string[];
 }
 
 /** A record about an operation that must happen at most once. `Snapshot` holds the feature's own data about it. */

@@ -26,6 +26,11 @@ export type DecodedLine =
   | { readonly kind: 'newer'; readonly version: number; readonly sum: string }
   | { readonly kind: 'damaged'; readonly why: string };
 
+/** The digest that identifies a line: records of the user's decisions about damaged lines contain it. */
+export function lineDigest(line: Uint8Array): string {
+  return hash('sha256', line, 'hex').slice(0, SUM_DIGITS);
+}
+
 /** Supplies the time and the random id of a new record. */
 export interface Stamp {
   /** Milliseconds since the epoch. */

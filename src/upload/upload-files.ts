@@ -5,7 +5,7 @@ import type { Context } from '../cli/context.ts';
 import type { UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
 import { ensureWritable } from '../state/append.ts';
-import { openLedger } from '../state/ledger.ts';
+import { openLedger, otherLines } from '../state/ledger.ts';
 import { fileStore, lineWarner } from '../state/log.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
@@ -37,7 +37,7 @@ async function openDeps(
 ): Promise<UploadDeps> {
   const path = await context.statePath();
   const filenames = new Set(sources.map(({ filename }) => filename));
-  const store = fileStore(path, { redact: context.redact, containing: UPLOAD_RECORDS.searchTexts });
+  const store = fileStore(path, { redact: context.redact, isSkipped: otherLines(UPLOAD_RECORDS) });
   const ledger = openLedger(store, UPLOAD_RECORDS, {
     isWanted: (record) => !('snapshot' in record) || filenames.has(record.snapshot.filename),
     indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RecordFormat } from '../state/ledger.ts';
 import type { OnceRecord } from '../state/once-records.ts';
-import { fieldText, isText, isTextOrNull, type LogRecord } from '../state/record.ts';
+import { isText, isTextOrNull, type LogRecord } from '../state/record.ts';
 
 /** What identifies an upload. */
 export interface UploadIdentity {
@@ -41,7 +41,7 @@ export const UPLOAD_RECORDS: RecordFormat<UploadSnapshot> = {
   reservationField: 'sent',
   remoteIdField: 'upload_id',
   noun: 'an upload',
-  searchTexts: [...Object.values(TYPES).map((type) => fieldText('type', type)), '"sha256":"', '"sent":"'],
+  family: 'upload.',
   decodeSnapshot,
 };
 

@@ -127,6 +127,6 @@ describe('cron list', () => {
     appendFileSync(it.state, '<<<<<<< ours\n{"type":"cron.created","torn');
     const ran = await it.cron(['list', '--local', '-o', 'json']);
     expect(ran.json()).toHaveLength(3);
-    expect(ran.stderr).toMatch(/state\.jsonl:\d+ is ignored: /);
+    expect(ran.stderr).toMatch(/state\.jsonl:\d+ cannot be used: /);
   });
 });

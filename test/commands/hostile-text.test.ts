@@ -113,6 +113,6 @@ test('a warning is one line, even if the path contains line feeds', async () => 
   const state = write('state\nerror: forged.jsonl', 'broken\n', tempDirectory());
   const shown = await run(['state', 'show', '--state', state], { env: {} });
   expect(shown.stderr).toContain('warning: ');
-  expect(shown.stderr).toContain('state\\nerror: forged.jsonl:1 is ignored');
+  expect(shown.stderr).toContain('state\\nerror: forged.jsonl:1 cannot be used');
   expect(shown.stderr).not.toMatch(/^error: /m);
 });

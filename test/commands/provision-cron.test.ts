@@ -322,7 +322,7 @@ describe('a job that cannot be created', () => {
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
     const ran = await provision([path, '--state', state], it);
     expect(ran.code).toBe(0);
-    expect(ran.stderr.match(/state\.jsonl:1 is ignored/g)).toHaveLength(1);
+    expect(ran.stderr.match(/state\.jsonl:1 cannot be used/g)).toHaveLength(1);
   });
 
   test('is skipped after a failed installation or chat', async () => {

@@ -170,7 +170,7 @@ describe('state show', () => {
       [12, '3'],
     ]);
     const warnings = LINES.flatMap(([, why], index) =>
-      why === undefined || why.startsWith('the same') ? [] : [`warning: ${path}:${index + 1} is ignored: ${why}\n`],
+      why === undefined || why.startsWith('the same') ? [] : [`warning: ${path}:${index + 1} cannot be used: ${why}\n`],
     );
     expect(warnings).toHaveLength(9);
     expect(ran.stderr).toBe(warnings.join(''));

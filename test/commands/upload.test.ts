@@ -575,7 +575,7 @@ describe('failures', () => {
     );
     const ran = await it.upload([...files, '-o', 'json']);
     expect(ran.code).toBe(0);
-    expect(ran.stderr.match(/is ignored/g)).toHaveLength(1);
+    expect(ran.stderr.match(/cannot be used/g)).toHaveLength(1);
     expect(statuses(ran)).toEqual(['skipped', 'uploaded']);
   });
 

@@ -351,7 +351,7 @@ describe('a damaged state file', () => {
         at.ids.filter((_, index) => !(isLost && index === 1)).sort(),
       );
       if (line === undefined) expect(stderr).toBe('');
-      else expect(stderr).toMatch(new RegExp(`${at.path}:${line} is ignored: .*${why}`));
+      else expect(stderr).toMatch(new RegExp(`${at.path}:${line} cannot be used: .*${why}`));
 
       expect((await at.create('j0')).code).toBe(5);
       // Of a job whose end cannot be read it is not known whether it is there; the list tells.
@@ -379,7 +379,7 @@ describe('a damaged state file', () => {
       const found = await at.create('j1');
       expect(found.code).toBe(0);
       expect(found.json()).toMatchObject({ cron_job_id: at.ids[1], status: 'adopted' });
-      expect(found.stderr.match(/is ignored: changed/g)).toHaveLength(2);
+      expect(found.stderr.match(/cannot be used: changed/g)).toHaveLength(2);
       expect(await at.cron.posted()).toBe(0);
     },
   );

@@ -19,8 +19,8 @@ export default command<Input>({
   parse: (args) => ({ selection: parseSelection(args, args.positionals[0]), yes: args.isSet('yes') }),
   async run(context, { selection, yes }) {
     const { forget } = await import('../../cron/adopt-forget.ts');
-    const { forgotten, snapshot } = await forget(context, selection, yes);
-    const json = { status: 'forgotten', key: forgotten.key, agent_id: snapshot.agent_id, name: snapshot.name };
+    const { forgotten, job } = await forget(context, selection, yes);
+    const json = { status: 'forgotten', key: forgotten.key, agent_id: job?.agent_id ?? null, name: job?.name ?? null };
     return objectResult(json, [
       { header: 'KEY', value: ({ key }) => key, noTruncate: true },
       { header: 'STATUS', value: ({ status }) => status },

@@ -75,7 +75,7 @@ describe('when the service does not say whose a job is', () => {
     await create(world, OF_ANOTHER);
     await forgetJob(
       world.process().byHand(() => true),
-      keyOf(OF_ANOTHER),
+      { key: keyOf(OF_ANOTHER) },
     );
     world.now += 60_000;
     expect(await reconcile(world)).toMatchObject([{ status: 'unknown', candidates: [] }]);

@@ -6,6 +6,7 @@ import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
 import { createFreshJobFinder, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
 import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
+import { withRefusals } from '../../../src/cron/ledger.ts';
 import type { ListedJob } from '../../../src/cron/listed-job.ts';
 import type { ReconcileAllDeps } from '../../../src/cron/reconcile-all.ts';
 import {
@@ -19,8 +20,9 @@ import {
 import { fromLogRecord, openLedger } from '../../../src/state/ledger.ts';
 import type { RecordStore, StoreEntry } from '../../../src/state/log.ts';
 import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once-records.ts';
-import { type DecodedLine, decodeLine, encodeRecord, type NewRecord } from '../../../src/state/record.ts';
+import { type DecodedLine, decodeLine, encodeRecord, lineDigest, type NewRecord } from '../../../src/state/record.ts';
 
+const FLAGS = { quiet: false, verbose: false, debug: false, color: 'never', input: false } as const;
 const ORIGIN = 'https://partner.test/v1';
 /** The longest time a request is in transit, and a new job is missing from the list; together less than the grace period. */
 const TRANSIT_MS = 4_000;
@@ -204,7 +206,7 @@ export class Process {
       this.die = resolve;
     });
     const ledger = openLedger(this.makeStore(), JOB_RECORDS, { onUnusable: async () => undefined });
-    this.ledger = { ...ledger, refuseNewer: () => undefined };
+    this.ledger = withRefusals(ledger, 'state.jsonl', FLAGS);
   }
 
   /** A point at which other processes may run or this one may be killed. */
@@ -254,13 +256,19 @@ export class Process {
           sums.clear();
           read = '';
         }
+        const firstLine = read.split('\n').length;
         const lines = text.slice(read.length).split('\n');
         read = text.slice(0, text.lastIndexOf('\n') + 1);
-        for (const line of lines) {
+        for (const [index, line] of lines.entries()) {
+          const number = firstLine + index;
           const decoded = line === '' ? undefined : world.decode(line);
+          if (decoded?.kind === 'damaged') {
+            const bytes = Buffer.from(line);
+            yield { kind: 'damaged', line: number, why: decoded.why, bytes, digest: lineDigest(bytes) };
+          }
           if (decoded?.kind !== 'record' || sums.has(decoded.sum)) continue;
           sums.add(decoded.sum);
-          yield { kind: 'record', line: 1, record: decoded.record };
+          yield { kind: 'record', line: number, record: decoded.record };
         }
       },
     };
@@ -378,7 +386,7 @@ export class Process {
         await this.step('confirm');
         if (!knows()) throw new UsageError('Nothing was changed.');
       },
-      flags: { quiet: false, verbose: false, debug: false, color: 'never', input: false },
+      flags: FLAGS,
     };
   }
 }

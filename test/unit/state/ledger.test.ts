@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { JOB_RECORDS } from '../../../src/cron/job-records.ts';
-import { fromLogRecord, openLedger, toLogRecord } from '../../../src/state/ledger.ts';
+import { fromLogRecord, openLedger, otherLines, toLogRecord } from '../../../src/state/ledger.ts';
 import { fileStore, type UnusableLine } from '../../../src/state/log.ts';
 import { encodeRecord, type NewRecord } from '../../../src/state/record.ts';
 import { UPLOAD_RECORDS } from '../../../src/upload/upload-records.ts';
@@ -112,7 +112,7 @@ describe('the ledger of a feature', () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     writeFileSync(path, lines.map((line) => `${encodeRecord(line)}\n`).join(''));
     const unusable: UnusableLine[] = [];
-    const ledger = openLedger(fileStore(path, { containing: UPLOAD_RECORDS.searchTexts }), UPLOAD_RECORDS, {
+    const ledger = openLedger(fileStore(path, { isSkipped: otherLines(UPLOAD_RECORDS) }), UPLOAD_RECORDS, {
       indexName: (record) => ('snapshot' in record ? record.snapshot.filename : undefined),
       onUnusable: async (line) => void unusable.push(line),
     });

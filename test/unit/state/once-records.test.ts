@@ -21,7 +21,7 @@ function ended(kind: 'released' | 'unknown', id: string, reservation: string): R
 }
 
 function forgotten(id: string, records: readonly string[]): Record {
-  return { kind: 'forgotten', id, at, key: 'k', records };
+  return { kind: 'forgotten', id, at, key: 'k', records, lines: [] };
 }
 
 function read(...records: Record[]) {

@@ -1,0 +1,90 @@
+import { type LogEntry, type UnusableLine, unusableLine } from './log.ts';
+import type { OnceRecord } from './once-records.ts';
+import { fieldText, type LogRecord, lineDigest } from './record.ts';
+import { mayBeAbout, type ObjectIdentity, type RecordFamily } from './relevance.ts';
+
+/** A line that cannot be used. */
+export interface UnreadableLine extends UnusableLine {
+  readonly kind: 'newer' | 'damaged';
+  /** See `lineDigest`. */
+  readonly digest: string;
+}
+
+/** An unreadable line with its content: undefined if the line is too long to keep. */
+type KeptLine = UnreadableLine & { readonly bytes: Buffer | undefined };
+
+const OPENING_BRACE = 0x7b;
+
+/** The id of a record in a damaged line. */
+const RECORD_ID = /"id":"([^"]+)"/;
+
+function isAbout({ kind, bytes }: KeptLine, identity: ObjectIdentity, family: RecordFamily): boolean {
+  // Nothing can be told about a line that is too long.
+  if (bytes === undefined) return true;
+  if (kind === 'damaged') return mayBeAbout(bytes, identity, family);
+  return [...identity.keys.map((key) => fieldText('key', key)), ...identity.texts].some((text) => bytes.includes(text));
+}
+
+/** The ids of reservations that ended, and of records that were voided. */
+function endedIds(records: readonly OnceRecord<unknown>[]): ReadonlySet<string> {
+  return new Set(
+    records.flatMap((record) => {
+      if (record.kind === 'forgotten') return record.records;
+      return record.kind === 'reserved' || record.kind === 'unknown' ? [] : (record.reservation ?? []);
+    }),
+  );
+}
+
+/** The lines of a log that cannot be used. */
+export class UnreadableLines {
+  private readonly family: RecordFamily;
+  /** By line: a line that was incomplete when it was read first is read again. */
+  private readonly lines = new Map<number, KeptLine>();
+
+  constructor(family: RecordFamily) {
+    this.family = family;
+  }
+
+  clear(): void {
+    this.lines.clear();
+  }
+
+  /** Keeps the line if it cannot be used. */
+  add(entry: LogEntry): void {
+    this.lines.delete(entry.line);
+    const unusable = unusableLine(entry);
+    if (!unusable) return;
+    if (entry.kind === 'newer')
+      this.lines.set(entry.line, { ...unusable, kind: 'newer', digest: '', bytes: entry.bytes });
+    if (entry.kind !== 'damaged') return;
+    const bytes = this.joined(entry.line, entry.bytes);
+    this.lines.set(entry.line, { ...unusable, kind: 'damaged', digest: entry.digest, bytes });
+  }
+
+  /** Keeps a line that is intact, but not a record that its feature can use. */
+  addIncomplete(line: number, why: string, record: LogRecord): void {
+    const bytes = Buffer.from(JSON.stringify(record));
+    this.lines.set(line, { line, why, kind: 'damaged', digest: lineDigest(bytes), bytes });
+  }
+
+  /**
+   * Returns the lines that may be about an object, except damaged lines that a `forgotten` record settles, and damaged
+   * reservations that ended.
+   * @param records those of the object
+   */
+  about(identity: ObjectIdentity, records: readonly OnceRecord<unknown>[]): readonly UnreadableLine[] {
+    if (this.lines.size === 0) return [];
+    const settled = new Set(records.flatMap((record) => (record.kind === 'forgotten' ? record.lines : [])));
+    const ended = endedIds(records);
+    const isSettled = ({ kind, digest, bytes }: KeptLine): boolean =>
+      kind === 'damaged' && (settled.has(digest) || ended.has(RECORD_ID.exec(bytes?.toString() ?? '')?.[1] ?? ''));
+    return [...this.lines.values()].filter((line) => !isSettled(line) && isAbout(line, identity, this.family));
+  }
+
+  /** Joins a line without a beginning to the damaged one before it: a flipped bit can become a line feed. */
+  private joined(line: number, bytes: Buffer | undefined): Buffer | undefined {
+    const before = this.lines.get(line - 1);
+    if (bytes === undefined || bytes[0] === OPENING_BRACE || before?.bytes === undefined) return bytes;
+    return Buffer.concat([before.bytes, bytes]);
+  }
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { encodeRecord } from '../../src/state/record.ts';
+import { createArgs } from '../helpers/cron.ts';
+import { type FakeService, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+
+const NFC = 'café';
+const NFD = NFC.normalize('NFD');
+
+async function place() {
+  const service = await startFakeService({
+    'GET *': json({ code: 'forbidden' }, 403),
+    'POST *': (_, response, count) => sendJson(response, { id: `c${count}` }, 201),
+  });
+  const path = join(tempDirectory(), 'state.jsonl');
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'token' };
+  const act = (...args: string[]) => run([...args, '--state', path], { env });
+  return {
+    service,
+    path,
+    run: act,
+    create: (name: string, ...more: string[]) => act(...createArgs('a1', name), ...more),
+  };
+}
+
+function posts({ requests }: FakeService): string[] {
+  return requests.filter(({ method }) => method === 'POST').map((request) => request.json<{ name: string }>().name);
+}
+
+/** The records as the first version of the program wrote them: it took the key from the name as it was typed. */
+function asFirstVersion(text: string, baseUrl: string): { text: string; key: string } {
+  const hash = (...parts: string[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24);
+  const key = hash(baseUrl, 'a1', NFD);
+  const lines = text.split('\n').map((line) => {
+    if (line === '') return line;
+    const { v: _, sum: __, ...record } = JSON.parse(line);
+    return encodeRecord({ ...record, key });
+  });
+  return { text: lines.join('\n'), key };
+}
+
+describe.each([
+  [NFC, NFD, 'decomposed'],
+  [NFD, NFC, 'composed'],
+])('a job that was created as %j', (first, second, form) => {
+  it(`exists when its name is ${form}, and the name was sent as it was typed`, async () => {
+    const it = await place();
+    const created = await it.create(first);
+    expect(created.json()).toMatchObject({ status: 'created', name: first });
+    const again = await it.create(second);
+    expect({ code: again.code, json: again.json() }).toMatchObject({
+      code: 5,
+      json: { status: 'blocked', cron_job_id: 'c1', key: created.json<{ key: string }>().key },
+    });
+    expect(posts(it.service)).toEqual([first]);
+    const forgotten = await it.run('cron', 'forget', '--agent', 'a1', '--name', second, '--yes');
+    expect(forgotten.code).toBe(0);
+    expect((await it.create(second)).code).toBe(0);
+    expect(posts(it.service)).toEqual([first, second]);
+  });
+});
+
+describe('records with the key of a decomposed name, as the first version wrote them', () => {
+  it.each([NFC, NFD])('block the job %j', async (name) => {
+    const it = await place();
+    await it.create(NFD);
+    writeFileSync(it.path, asFirstVersion(readFileSync(it.path, 'utf8'), it.service.baseUrl).text);
+    expect((await it.create(name)).json()).toMatchObject({ status: 'blocked', cron_job_id: 'c1' });
+    expect((await it.create(name, '--ensure')).json()).toMatchObject({ status: 'exists', cron_job_id: 'c1' });
+    expect(posts(it.service)).toHaveLength(1);
+  });
+
+  it('are found and forgotten by their old key and by the new one', async () => {
+    const it = await place();
+    const created = (await it.create(NFD)).json<{ key: string }>();
+    const old = asFirstVersion(readFileSync(it.path, 'utf8'), it.service.baseUrl);
+    expect(old.key).not.toBe(created.key);
+    for (const key of [old.key, created.key]) {
+      writeFileSync(it.path, old.text);
+      expect((await it.run('cron', 'adopt', 'c1', '--key', key, '--yes', '-o', 'json')).json()).toMatchObject({
+        cron_job_id: 'c1',
+        key: created.key,
+      });
+      writeFileSync(it.path, old.text);
+      expect((await it.run('cron', 'forget', key, '--yes')).code).toBe(0);
+      expect((await it.create(NFC)).code).toBe(0);
+    }
+  });
+});
+
+it('two names in one file that are one in NFC are a mistake with file, line, and column', async () => {
+  const it = await place();
+  const file = join(tempDirectory(), 'jobs.yaml');
+  const job = (name: string) => `  - { name: ${name}, instructions: Say hello., schedule: '0 9 * * *' }\n`;
+  writeFileSync(file, `agent: a1\njobs:\n${job(NFC)}${job(NFD)}`);
+  const ran = await it.run('cron', 'create', '-f', file);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain(`${file}:4:13`);
+  expect(ran.stderr).toContain('this agent already has a job');
+  expect(it.service.requests).toEqual([]);
+});

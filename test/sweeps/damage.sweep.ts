@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { expectBlocked, onlyRecord } from '../helpers/damage.ts';
+
+test.each(['created', 'reserved'] as const)(
+  'each single bit flipped in the only record of a job, a %s one: nothing is sent',
+  async (kind) => {
+    const record = await onlyRecord(kind);
+    const bits = record.bytes.length * 8;
+    for (let bit = 0; bit < bits; bit += 1) await expectBlocked(record, bit);
+    process.stdout.write(`${bits} bits of a ${kind} record flipped, ${record.posts()} jobs created twice\n`);
+    expect(record.posts()).toBe(0);
+  },
+);
