@@ -3,7 +3,7 @@ import type { NewMessage } from '../api/chat.ts';
 import type { RecordFormat } from '../state/ledger.ts';
 import type { KeyState } from '../state/once.ts';
 import type { OpenReservation, Reservation } from '../state/once-records.ts';
-import { fieldText, isText, type LogRecord } from '../state/record.ts';
+import { isText, type LogRecord } from '../state/record.ts';
 
 /** What the state file keeps of a message: ids, never its text. */
 export interface MessageSnapshot {
@@ -35,7 +35,7 @@ export const MESSAGE_RECORDS: RecordFormat<MessageSnapshot> = {
   reservationField: 'sending',
   remoteIdField: 'message_id',
   noun: 'a message',
-  searchTexts: Object.values(TYPES).map((type) => fieldText('type', type)),
+  family: 'message.',
   decodeSnapshot,
 };
 

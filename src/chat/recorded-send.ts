@@ -121,7 +121,7 @@ async function record(log: SendLog, origin: string, message: Outgoing): Promise<
   }
   if (isAnother && unacknowledged.length > 0) {
     const records = unacknowledged.map(({ reservation }) => reservation.id);
-    await log.ledger.append({ kind: 'forgotten', ...newHead(log), key: log.key, records });
+    await log.ledger.append({ kind: 'forgotten', ...newHead(log), key: log.key, records, lines: [] });
   }
   for (const { reservation: earlier } of isAnother ? [] : unacknowledged) {
     const repeat = await reserve(log, earlier.snapshot, earlier.at);

@@ -65,7 +65,9 @@ export async function openJobLedger(context: Context, { warned, keys }: JobLedge
   const path = await context.statePath();
   const onUnusable = lineWarner(path, (text) => context.warn(text), warned);
   const open = (of?: readonly string[]): Ledger<JobSnapshot> =>
-    openLedger(fileStore(path, { redact: context.redact, isSkipped: otherLines(JOB_RECORDS, of) }), JOB_RECORDS, { onUnusable });
+    openLedger(fileStore(path, { redact: context.redact, isSkipped: otherLines(JOB_RECORDS, of) }), JOB_RECORDS, {
+      onUnusable,
+    });
   if (!keys) return withRefusals(open(), path, context.flags);
   let all: Ledger<JobSnapshot> | undefined;
   const some = open(keys);

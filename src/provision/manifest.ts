@@ -1,6 +1,6 @@
 import type { CronJob } from '../cron/job.ts';
+import { normalizeName } from '../cron/job.ts';
 import { checkSchedule, checkUniqueName, toSchedule } from '../cron/job-document.ts';
-import { normalizeName } from '../cron/listed-job.ts';
 import type { Problem } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
 import { readYaml, type YamlDocument } from '../yaml/read.ts';

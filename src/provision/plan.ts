@@ -1,5 +1,5 @@
 import type { ListedAgent } from '../contract/provisioning.ts';
-import { normalizeName } from '../cron/listed-job.ts';
+import { normalizeName } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 
 /** An agent that exists; its id is undefined if the service installed it without returning the id. */

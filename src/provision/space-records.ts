@@ -64,7 +64,7 @@ export const SPACE_RECORDS: RecordFormat<SpaceSnapshot> = {
   reservationField: 'reservation',
   remoteIdField: 'space_id',
   noun: 'a space',
-  searchTexts: ['"type":"space', '"external_space_id":"'],
+  family: SPACE_TYPE,
   decodeSnapshot,
 };
 
@@ -73,7 +73,7 @@ const MAX_SEARCHED_IDS = 8;
 
 /** The texts of which every record of these spaces contains at least one. */
 export function searchTexts(origin: string, externalIds: readonly string[]): readonly string[] {
-  if (externalIds.length > MAX_SEARCHED_IDS) return SPACE_RECORDS.searchTexts;
+  if (externalIds.length > MAX_SEARCHED_IDS) return ['"type":"space', '"external_space_id":"'];
   return externalIds.flatMap((id) => [fieldText('external_space_id', id), fieldText('key', spaceKey(origin, id))]);
 }
 
