@@ -10,30 +10,36 @@ function startFailure(file: string, error: Error): Error {
 }
 
 /**
- * Runs a child process that shares our stdin, stdout, and stderr, and forwards our signals to it.
+ * Runs a child process that shares our stdin, stdout, and stderr, and forwards our signals to it. Ends it at --timeout.
  * @returns its exit code, or 128 plus the number of the signal that ended it, as in a shell
- * @throws UsageError if the command does not exist; InterruptedError if a signal arrives before the child starts
+ * @throws UsageError if the command does not exist; LocalError at --timeout; InterruptedError if a signal arrives before
+ * the child starts
  */
 export async function runChild(
-  { io, signals }: Pick<Context, 'io' | 'signals'>,
+  { io, signals, abortSignal }: Pick<Context, 'io' | 'signals' | 'abortSignal'>,
   file: string,
   args: readonly string[],
   env: Environment,
 ): Promise<number> {
   const { spawn } = await import('node:child_process');
   // Do not start the child if a signal arrived during the setup.
-  signals.interrupt.throwIfAborted();
+  abortSignal.throwIfAborted();
   const child = spawn(file, args, { stdio: 'inherit', env });
   const release = signals.takeOver((signal) => {
     // The terminal also sends Ctrl-C to the child. Many programs treat a second one as "quit immediately".
     if (signal !== 'SIGINT' || io.stdin.isTTY !== true) child.kill(signal);
   });
+  const end = (): unknown => child.kill();
+  abortSignal.addEventListener('abort', end);
   try {
-    return await new Promise<number>((resolve, reject) => {
+    const exitCode = await new Promise<number>((resolve, reject) => {
       child.once('error', (error) => reject(startFailure(file, error)));
       child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
     });
+    abortSignal.throwIfAborted();
+    return exitCode;
   } finally {
+    abortSignal.removeEventListener('abort', end);
     release();
   }
 }

@@ -134,14 +134,17 @@ const CONCURRENCY = 32;
 async function findBelow(
   directory: string,
   { hasPatterns, isIncluded, isExcluded }: Filter,
+  signal: AbortSignal,
 ): Promise<(FoundFile | Problem)[]> {
   const entries: (Entry | Problem)[] = [];
   const relativePath = (path: string): string => relative(directory, path).split(sep).join('/');
   for await (const entry of walk(directory, (path) => isExcluded(relativePath(path)))) {
+    signal.throwIfAborted();
     if ('why' in entry || isIncluded(relativePath(entry.path))) entries.push(entry);
   }
   const found: (FoundFile | Problem)[] = [];
   for (let at = 0; at < entries.length; at += CONCURRENCY) {
+    signal.throwIfAborted();
     const batch = entries.slice(at, at + CONCURRENCY);
     found.push(...(await Promise.all(batch.map((entry) => ('why' in entry ? entry : inspectEntry(entry))))));
   }
@@ -161,15 +164,19 @@ async function isDirectory(path: string): Promise<boolean> {
 /**
  * Finds the files to upload, each once, and checks that all of them can be read.
  * @param paths as typed
- * @throws InputError that names every file that cannot be uploaded
+ * @throws InputError that names every file that cannot be uploaded; the signal's reason when the signal aborts
  */
-export async function findFiles(paths: readonly string[], options: FindOptions): Promise<readonly FoundFile[]> {
+export async function findFiles(
+  paths: readonly string[],
+  options: FindOptions,
+  signal: AbortSignal,
+): Promise<readonly FoundFile[]> {
   const filter = await createFilter(options);
   const files = new Map<string, FoundFile>();
   const problems: Problem[] = [];
   for (const path of paths) {
     const isSearched = options.recursive && (await isDirectory(path));
-    for (const found of isSearched ? await findBelow(path, filter) : [await inspect(path, false)]) {
+    for (const found of isSearched ? await findBelow(path, filter, signal) : [await inspect(path, false)]) {
       if ('why' in found) problems.push(found);
       else {
         // The same file under another name is another upload.

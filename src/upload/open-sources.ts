@@ -65,7 +65,7 @@ export async function openSources(context: Context, input: SourceInput): Promise
     return { sources: [source], close: remove };
   }
   context.progress.start('Checking the files');
-  const found = await findFiles(input.paths, input);
+  const found = await findFiles(input.paths, input, context.abortSignal);
   const withForm = await createFormBuilder(input);
   const sources = found.map((file) => {
     const content: UploadSource['content'] = (signal) => readFileContent(file, signal);

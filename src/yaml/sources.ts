@@ -8,6 +8,8 @@ import { LIMITS, type YamlSource } from './source-text.ts';
 const YAML_FILE = /\.ya?ml$/i;
 /** UTF-8 takes at most three bytes for one UTF-16 unit. */
 const MAX_MIB = (LIMITS.sourceLength * 3) / 1024 / 1024;
+/** Far below the usual limit of a process, 1,024. */
+const MAX_OPEN_FILES = 64;
 
 /** Why a source cannot be read. */
 interface Unreadable {
@@ -78,10 +80,12 @@ export async function readSources(
   stdin: Readable,
   signal: AbortSignal,
 ): Promise<YamlSource[]> {
+  const { default: pLimit } = await import('p-limit');
+  const limit = pLimit(MAX_OPEN_FILES);
   const results: (YamlSource | Unreadable)[] = [];
   for (const path of paths) {
     const files = path === '-' ? [] : await listFiles(path);
-    const readFile = (file: string) => readSource(file, readFileChunks(file, signal), signal);
+    const readFile = (file: string) => limit(() => readSource(file, readFileChunks(file, signal), signal));
     if (path === '-') results.push(await readSource('<stdin>', readStdin(stdin, signal), signal));
     else if (Array.isArray(files)) results.push(...(await Promise.all(files.map(readFile))));
     else results.push(files);

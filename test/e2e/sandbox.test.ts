@@ -37,6 +37,12 @@ describe('sandbox start', () => {
     },
   );
 
+  test('stops at --timeout', async () => {
+    const ran = await start(['sandbox', 'start', '-o', 'json', '--timeout', '1s']);
+    expect(ran).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('base_url') });
+    expect(JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '').error.message).toContain('--timeout');
+  });
+
   test('prints export lines that a shell can run', async () => {
     const child = start(['sandbox', 'start', '-o', 'table']);
     const lines = await until(child.stdout, /PARTNER_SANDBOX_KEY=.*\n/);
@@ -146,6 +152,14 @@ describe('sandbox run', () => {
     // The shell runs its trap when the read returns.
     child.stdin?.write('\n');
     expect(await child).toMatchObject({ exitCode: 9, stdout: `ready\ncaught ${number}\n` });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('--timeout ends the command, and removes the files', async () => {
+    const temporary = tempDirectory();
+    const args = ['sandbox', 'run', '--timeout', '1s', '--', 'sh', '-c', 'exec sleep 600'];
+    const ran = await start(args, { env: { TMPDIR: temporary } });
+    expect(ran).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--timeout') });
     expect(readdirSync(temporary)).toEqual([]);
   });
 

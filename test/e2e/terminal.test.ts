@@ -134,6 +134,12 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(() => readFileSync(join(home, '.config', 'partnerctl', 'config.json'))).toThrow();
   });
 
+  test('--timeout ends a question', async () => {
+    const login = ['login', '--base-url', 'https://api.example.com/v1', '--timeout', '1s'];
+    const ran = await inTerminal(login, { env: { HOME: tempDirectory() } });
+    expect(ran).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('did not finish within --timeout') });
+  });
+
   test.each([
     [['--no-input'], {}],
     [[], { CI: '1' }],

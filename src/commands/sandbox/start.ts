@@ -32,8 +32,9 @@ export default command<SandboxInput>({
           ].join('\n'),
         };
         await context.notice('The sandbox is listening. Stop it with Ctrl-C.');
-        const { interrupt } = context.signals;
-        if (!interrupt.aborted) await once(interrupt, 'abort');
+        const { abortSignal, signals } = context;
+        if (!abortSignal.aborted) await once(abortSignal, 'abort');
+        if (!signals.interrupt.aborted) throw abortSignal.reason;
       } finally {
         await sandbox.close();
       }

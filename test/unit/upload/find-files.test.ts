@@ -5,12 +5,16 @@ import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InputError } from '../../../src/errors.ts';
-import { type FindOptions, findFiles } from '../../../src/upload/find-files.ts';
+import { type FindOptions, findFiles as find } from '../../../src/upload/find-files.ts';
 import { PROGRAM, startFile } from '../../e2e/program.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
 const PLAIN: FindOptions = { recursive: false, include: [], exclude: [] };
 const RECURSIVE: FindOptions = { ...PLAIN, recursive: true };
+
+function findFiles(paths: readonly string[], options: FindOptions, signal = new AbortController().signal) {
+  return find(paths, options, signal);
+}
 
 /** A directory with these files in it, each with its own path as its content. */
 function tree(...paths: string[]): string {
@@ -144,6 +148,11 @@ it('excluded directories are skipped with all their content, readable or not', a
   const exclude = ['.git', 'node_modules/', 'build/out'];
   const found = await findFiles([directory], { recursive: true, include: [], exclude });
   expect(found.map(({ label }) => label)).toEqual([join(directory, 'a/b.txt'), join(directory, 'c.txt')]);
+});
+
+it('the search of a directory ends when the signal aborts', async () => {
+  const reason = new Error('the time is up');
+  await expect(findFiles([tree('a', 'b')], RECURSIVE, AbortSignal.abort(reason))).rejects.toBe(reason);
 });
 
 describe('files', () => {

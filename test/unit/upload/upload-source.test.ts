@@ -32,7 +32,11 @@ const PART = 512 * 1024;
 
 /** A file as `upload` would open it. */
 async function fileSource(path: string): Promise<UploadSource> {
-  const [looked] = await findFiles([path], { recursive: false, include: [], exclude: [] });
+  const [looked] = await findFiles(
+    [path],
+    { recursive: false, include: [], exclude: [] },
+    new AbortController().signal,
+  );
   if (!looked) throw new Error('It is not there.');
   return {
     label: path,

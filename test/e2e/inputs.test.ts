@@ -61,6 +61,17 @@ test.each(['<(cat "$FILE")', '/dev/stdin < "$FILE"', '/dev/stdin < <(cat "$FILE"
   },
 );
 
+test('a directory may hold more manifests than a process may open files', async () => {
+  const directory = tempDirectory();
+  for (let index = 0; index < 400; index += 1) {
+    await writeFile(join(directory, `${index}.yaml`), manifest(`space-${index}`));
+  }
+  const ran = await shell('ulimit -n 128; partnerctl provision "$DIRECTORY" --check -o json', {
+    env: { ...env, DIRECTORY: directory },
+  });
+  expect(JSON.parse(ran.stdout).results).toHaveLength(400);
+});
+
 test('a profiles file that is a pipe is refused', async () => {
   const directory = tempDirectory();
   await execa('mkfifo', [join(directory, 'config.json')]);
