@@ -124,6 +124,7 @@ test('only commands that need a person, the network, or the checkout are not run
     'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: needs a terminal',
     'src/help/profiles.md: asks for a token and calls a service on the Internet',
+    'src/help/reliability.md: runs the sweeps and the fault matrix of the checkout',
     'src/help/sandbox.md: runs until Ctrl-C',
     'src/help/development.md: builds, checks, and tests the checkout itself',
   ]);
