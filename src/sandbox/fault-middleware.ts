@@ -70,10 +70,12 @@ async function receiveBytes({ incoming }: ServiceContext['env'], count: number):
 }
 
 async function resetConnection(c: ServiceContext, atBytes: number | undefined): Promise<Response> {
-  // A client that has left in the meantime needs no reset.
   const { incoming } = c.env;
-  incoming.setTimeout(c.get('clientTimeoutMs'), () => incoming.socket.resetAndDestroy());
-  if (atBytes) await receiveBytes(c.env, atBytes).catch(() => undefined);
+  if (atBytes) {
+    incoming.setTimeout(c.get('clientTimeoutMs'), () => incoming.socket.resetAndDestroy());
+    // A client that has left in the meantime needs no reset.
+    await receiveBytes(c.env, atBytes).catch(() => undefined);
+  }
   incoming.socket.resetAndDestroy();
   return alreadySent();
 }

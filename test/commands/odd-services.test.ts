@@ -50,7 +50,8 @@ test('a list without external ids cannot be matched: the space is posted with a 
 
 test('a POST with a response of unknown shape is not repeated', async () => {
   const { env, lines } = await answering((line) => (line === POST ? ['what is this'] : []));
-  const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env, random: hasty });
+  const args = ['provision', write('a.yaml', manifest('acme')), '-o', 'json', '--settle', '10ms'];
+  const ran = await run(args, { env, random: hasty });
   expect(ran.code).toBe(8);
   expect(ran.error().type).toBe('unexpected_shape');
   expect(lines.filter((line) => line === POST)).toHaveLength(1);
