@@ -26,17 +26,25 @@ test.each<[string, (pipe: string) => string[]]>([
   ['upload --text', (pipe) => ['upload', '--as', 'document', '--name', 'n', '--text', `@${pipe}`]],
   ['sandbox start --script', (pipe) => ['sandbox', 'start', '--script', pipe]],
   ['sandbox start --faults', (pipe) => ['sandbox', 'start', '--faults', pipe]],
-])('%s: a pipe without a writer is left at --timeout, one with a silent writer on a signal', async (_, args) => {
-  const [unopened, silent] = await Promise.all([namedPipe(), namedPipe()]);
-  const late = start([...args(unopened), '--timeout', '300ms'], { env });
-  const interrupted = start([...args(silent), '-o', 'json'], { env });
+])('%s: a pipe without a writer is left at --timeout', async (_, args) => {
+  const ran = await start([...args(await namedPipe()), '--timeout', '300ms'], { env });
+  expect(ran).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('--timeout') });
+});
+
+test.each([
+  ['SIGINT', 130, 'provision'],
+  ['SIGTERM', 143, '--token-file'],
+] as const)('%s ends the reading of a pipe with a silent writer: exit %i (%s)', async (signal, exitCode, use) => {
+  const pipe = await namedPipe();
+  const args = use === 'provision' ? ['provision', pipe] : ['spaces', 'list', '--token-file', pipe];
+  const child = start([...args, '-o', 'json'], { env });
   // Opens as soon as the program reads the pipe.
-  const writer = await open(silent, 'w');
-  interrupted.kill('SIGTERM');
-  expect(await interrupted).toMatchObject({ exitCode: 143, stdout: '' });
-  expect(JSON.parse((await interrupted).stderr).error).toMatchObject({ type: 'interrupted' });
+  const writer = await open(pipe, 'w');
+  child.kill(signal);
+  const ran = await child;
+  expect(ran).toMatchObject({ exitCode, stdout: '' });
+  expect(JSON.parse(ran.stderr).error).toMatchObject({ type: 'interrupted' });
   await writer.close();
-  expect(await late).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('--timeout') });
 });
 
 test('a pipe is read to its end, from a slow writer too', async () => {
