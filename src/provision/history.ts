@@ -1,8 +1,9 @@
 import type { Context } from '../cli/context.ts';
 import { LocalError } from '../errors.ts';
-import { type Ledger, openLedger } from '../state/ledger.ts';
+import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
 import { fileStore, lineWarner, type RecordStore, type StoreEntry } from '../state/log.ts';
-import { isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
+import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
+import type { UnreadableLine } from '../state/unreadable.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
 import type { PresentSpace } from './plan.ts';
 import type { AgentResult } from './result.ts';
@@ -17,9 +18,11 @@ import {
   SPACE_TYPE,
   type SpaceReservation,
   type SpaceSnapshot,
-  searchTexts,
   spaceKey,
 } from './space-records.ts';
+
+/** To compare each line with the keys of a few spaces is faster than to decode it. For many, it is not. */
+const MAX_COMPARED_KEYS = 8;
 
 /** How long a service may take to list what it has installed. */
 const LISTED_WITHIN_MS = 60_000;
@@ -28,6 +31,10 @@ const LISTED_WITHIN_MS = 60_000;
 export interface ProvisionHistory {
   /** The reservations of the spaces. Reading it also brings `recall` up to date. */
   readonly ledger: Ledger<SpaceSnapshot>;
+  /** Where the state file is. */
+  readonly path: string;
+  /** The lines that cannot be used and may be about the space, as far as the file was read. */
+  unreadableLines(manifest: Manifest): readonly UnreadableLine[];
   /** The space as earlier runs left it, with those of the manifest's agents that they installed. */
   recall(manifest: Manifest): PresentSpace | undefined;
   /** The same, if that was so short a time ago that a list may not show it yet. */
@@ -192,15 +199,13 @@ export async function openHistory(
   const spaces = recordedSpaces(origin);
   const onUnusable = lineWarner(path, (text) => context.warn(text), reportedLines);
   const externalIds = documents.map(({ manifest }) => manifest.external_space_id);
-  const store = observed(
-    fileStore(path, { redact: context.redact, containing: searchTexts(origin, externalIds) }),
-    async (entry) => {
-      if (entry.kind === 'restart') spaces.clear();
-      if (entry.kind !== 'record' || spaces.add(entry.record)) return;
-      await onUnusable({ line: entry.line, why: `not a complete record of ${SPACE_RECORDS.noun}` });
-    },
-  );
   const keys = new Set(externalIds.map((externalId) => spaceKey(origin, externalId)));
+  const isSkipped = otherLines(SPACE_RECORDS, keys.size > MAX_COMPARED_KEYS ? undefined : [...keys]);
+  const store = observed(fileStore(path, { redact: context.redact, isSkipped }), async (entry) => {
+    if (entry.kind === 'restart') spaces.clear();
+    if (entry.kind !== 'record' || spaces.add(entry.record)) return;
+    await onUnusable({ line: entry.line, why: `not a complete record of ${SPACE_RECORDS.noun}` });
+  });
   const ledger = openLedger(store, SPACE_RECORDS, { isWanted: ({ key }) => keys.has(key), onUnusable });
   await ledger.readAll();
   let isWritable = true;
@@ -211,7 +216,12 @@ export async function openHistory(
   }
   return {
     ledger,
+    path,
     recall,
+    unreadableLines({ external_space_id }) {
+      const texts = [fieldText('external_space_id', external_space_id)];
+      return ledger.linesAbout({ keys: [spaceKey(origin, external_space_id)], texts });
+    },
     recallRecent(manifest) {
       const { at = '' } = spaces.get(manifest.external_space_id) ?? {};
       return Math.abs(context.clock.now() - Date.parse(at)) < LISTED_WITHIN_MS ? recall(manifest) : undefined;
@@ -222,9 +232,9 @@ export async function openHistory(
       const head = recordHead(SPACE_TYPE, { now: context.clock.now, newId: randomRecordId });
       const snapshot = foundSnapshot(origin, found);
       const { spaceId: remoteId } = found;
-      const record = { ...head, ...snapshot, space_id: remoteId };
+      const record = { ...head, key: spaceKey(origin, externalId), ...snapshot, space_id: remoteId };
       try {
-        await ledger.read(spaceKey(origin, externalId));
+        await ledger.read(record.key);
         if (!settled && isRecorded(spaces.get(externalId), found)) return;
         if (settled) {
           const { id: reservation, key } = settled;

@@ -1,24 +1,23 @@
 import { backoffMs } from '../api/retry.ts';
 import type { JsonObject } from '../contract/json.ts';
-import {
-  InterruptedError,
-  LocalError,
-  NotFoundError,
-  OutcomeUnknownError,
-  PartnerctlError,
-  RateLimitError,
-  ServiceError,
-  ShapeError,
-  withHint,
-} from '../errors.ts';
+import { NotFoundError, type OutcomeUnknownError, PartnerctlError, RateLimitError, ServiceError } from '../errors.ts';
 import type { CronDeps } from './create-cron-jobs.ts';
 import { type ProvisionHistory, withHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from './plan.ts';
 import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-once.ts';
+import {
+  ambiguousError,
+  blockedError,
+  finalError,
+  outOfTime,
+  unreadableError,
+  unrecordedError,
+  unusableResponse,
+} from './provision-errors.ts';
 import { fetchRemoteState, findSpaces, RemoteStateUnavailable } from './remote-state.ts';
 import { appliedResult, type DocumentResult } from './result.ts';
-import { ambiguousError, blockedError, findSuspects, lacksRecorded, releaseAll, SettleWindow } from './settle.ts';
+import { findSuspects, lacksRecorded, releaseAll, SettleWindow } from './settle.ts';
 import { agentKeys, spaceKey } from './space-records.ts';
 
 export interface ProvisionOptions {
@@ -49,8 +48,6 @@ export interface ProvisionDeps extends CronDeps, PostDeps, ProvisionOptions {
 const MAX_BACKOFF_MS = 4_000;
 /** How many times a read is repeated after its own retries failed. */
 const MAX_FAILED_READS = 2;
-
-const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 
 /** What the attempts to apply one document share. */
 interface Run {
@@ -94,14 +91,6 @@ async function readSpace(run: Run, { objects }: SpaceState): Promise<PresentSpac
   return run.space && withHistory(await fetchRemoteState(http, run.space), history.recall(manifest));
 }
 
-/** The failure of a lost POST whose response was unusable: repeating it would get the same response. */
-function unusableResponse({ info: { cause } }: PartnerctlError): PartnerctlError | undefined {
-  if (cause instanceof ShapeError) return cause;
-  if (!(cause instanceof ServiceError)) return undefined;
-  const { status = 0 } = cause.info;
-  return status >= 300 && status < 400 ? cause : undefined;
-}
-
 /** The result of a space in which everything exists. Settles the reservations whose agents are all among them. */
 async function finish(run: Run, { open }: SpaceState, plan: ProvisionPlan, spaceId: string): Promise<DocumentResult> {
   const { deps, document } = run;
@@ -129,14 +118,18 @@ async function settle(run: Run, { open }: SpaceState, plan: ProvisionPlan, prese
   const unsettled = open.filter(({ reservation }) => !retryUnknown || run.ownRecords.has(reservation.id));
   const [first] = unsettled;
   if (first && !run.canRead) throw blockedError(first, run.lostPost);
+  const lines = history.unreadableLines(manifest);
+  const decisive = lines.find(({ kind }) => kind === 'newer' || !(run.canRead || retryUnknown));
+  if (decisive) throw unreadableError(decisive, history.path, manifest.external_space_id);
   const missing = unsettled.map(({ reservation }) => reservation.id);
+  if (!retryUnknown) missing.push(...lines.map(({ digest }) => digest));
   const missingAgents = plan.agents.filter((agent) => !agent.present);
   if (run.canRead && lacksRecorded(missingAgents, history.recallRecent(manifest))) missing.push('recorded');
   const waitMs = run.window.nextLookMs(missing);
   if (waitMs > 0) return waitMs;
   const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : history.recall(manifest));
   if (suspects.length > 0) throw ambiguousError(suspects);
-  await releaseAll(open, once, retryUnknown ? 'retry_unknown' : 'not_found');
+  await releaseAll({ key: run.key, open, lines }, once, retryUnknown ? 'retry_unknown' : 'not_found');
   const { lostPost } = run;
   if (!lostPost) return 0;
   run.lostPost = undefined;
@@ -163,7 +156,7 @@ async function post(
   if (outcome.kind !== 'applied') return undefined;
   const result = appliedResult(document, run.firstPlan, outcome.applied);
   if (outcome.unrecorded === undefined) return result;
-  return { ...result, status: 'failed', error: unrecordedError(result, outcome.unrecorded) };
+  return { ...result, status: 'failed', error: unrecordedError(outcome.applied.spaceId, outcome.unrecorded) };
 }
 
 /** Reads the remote state, or else what is recorded, and sends one POST if something is missing. */
@@ -179,14 +172,6 @@ async function attempt(run: Run): Promise<Step> {
   if (waitMs > 0) return { waitMs, why };
   const result = await post(run, state, plan, present);
   return result ? { result } : { waitMs: 0 };
-}
-
-function unrecordedError({ space_id }: DocumentResult, error: unknown): LocalError {
-  return new LocalError(`The space was provisioned as ${space_id}, but this could not be recorded.`, {
-    why: error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error),
-    hint: 'Run it again when the state file can be written: a token that may list agents finds them, and then nothing is installed again.',
-    cause: error,
-  });
 }
 
 /** Whether another attempt may succeed. */
@@ -213,32 +198,6 @@ function pauseMs(error: unknown, { deps, failures }: Run): number {
   const retryAt = error instanceof PartnerctlError ? error.info.retryAt : undefined;
   const requestedMs = retryAt === undefined ? 0 : Math.max(0, Date.parse(retryAt) - clock.now());
   return requestedMs + Math.min(MAX_BACKOFF_MS, backoffMs(failures, random()));
-}
-
-/** The error of the last attempt as one about the document. Exit 8 (safe to retry) holds: a rerun reads before it writes. */
-function finalError(error: unknown, { lostPost, settledPost }: Run): unknown {
-  if (settledPost && error === settledPost) {
-    const message = 'The service failed, and the missing agents were not installed.';
-    return unusableResponse(settledPost) ?? new ServiceError(message, { ...settledPost.info, hint: RERUN_HINT });
-  }
-  if (!lostPost || !(error instanceof PartnerctlError)) return error;
-  if (error instanceof InterruptedError || error instanceof OutcomeUnknownError) return error;
-  // The failure of a read alone would look as if nothing had been sent.
-  const hint = `The response to an earlier request was lost: the space may or may not have been provisioned. ${RERUN_HINT}`;
-  return withHint(error, { hint, details: {} });
-}
-
-/** The error for a command that may not wait until it is certain what a POST did. */
-function outOfTime({ lostPost, document }: Run): PartnerctlError {
-  if (lostPost) {
-    const message = 'The service failed, and the space may or may not have been provisioned.';
-    return unusableResponse(lostPost) ?? new ServiceError(message, { ...lostPost.info, hint: RERUN_HINT });
-  }
-  const id = JSON.stringify(document.manifest.external_space_id);
-  return new OutcomeUnknownError(`An earlier run may have provisioned the space ${id}.`, {
-    why: 'The time for the command does not allow waiting until nothing more can appear.',
-    hint: 'Allow more time with --timeout, or less with --settle.',
-  });
 }
 
 /** What follows a failed attempt. @returns how many milliseconds to wait before the next one @throws the final error */
@@ -284,7 +243,7 @@ export async function provisionOnce(deps: ProvisionDeps, document: ManifestDocum
       waitMs: await afterFailure(run, error),
     }));
     if ('result' in step) return step.result;
-    if (step.waitMs > deps.http.remainingMs()) throw outOfTime(run);
+    if (step.waitMs > deps.http.remainingMs()) throw outOfTime(document.manifest.external_space_id, run.lostPost);
     if (step.why !== undefined) deps.onWait(step.why);
     if (step.waitMs > 0) await deps.clock.sleep(step.waitMs, deps.interrupt);
     if (step.why !== undefined) deps.onWait('');

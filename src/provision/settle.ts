@@ -1,5 +1,5 @@
-import { OutcomeUnknownError } from '../errors.ts';
 import type { OnceDeps } from '../state/once.ts';
+import type { UnreadableLine } from '../state/unreadable.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { SpaceSnapshot } from './space-records.ts';
@@ -72,49 +72,28 @@ export function findSuspects(
   });
 }
 
-/** The error for a space with such agents: only a person can decide. */
-export function ambiguousError(suspects: readonly PresentAgent[]): OutcomeUnknownError {
-  return new OutcomeUnknownError('Some agents of the space may be the ones that an earlier request installed.', {
-    why: suspects.map(({ agent_id, name }) => `${agent_id} ${name ?? ''}`.trim()).join('\n'),
-    hint: 'Compare the agents of the space with the manifest. Nothing more is installed, so that no agent is installed twice.\nIf none of them is the missing one, run it again with --retry-unknown.',
-    details: { agents: suspects.map(({ agent_id, name }) => ({ agent_id, name })) },
-  });
+/** What may have installed agents in a space. */
+export interface Unsettled {
+  readonly key: string;
+  readonly open: readonly OpenSpace[];
+  /** Damaged lines of the state file that may be about the space. */
+  readonly lines: readonly UnreadableLine[];
 }
 
 /**
- * The error for a space that may have been provisioned, and whose agents cannot be listed.
- * @param lostPost the failure of this run's own POST, if that is what may have been carried out
- */
-export function blockedError(
-  { reservation }: OpenSpace,
-  lostPost: OutcomeUnknownError | undefined,
-): OutcomeUnknownError {
-  const space = `the space ${JSON.stringify(reservation.snapshot.external_space_id)}`;
-  return new OutcomeUnknownError(
-    lostPost ? `The outcome of provisioning ${space} is unknown.` : `An earlier run may have provisioned ${space}.`,
-    {
-      ...lostPost?.info,
-      why:
-        lostPost?.info.why ??
-        `It reserved the space at ${reservation.at}, its outcome is unknown, and the agents cannot be listed.`,
-      hint: 'Nothing more is sent, so that no agent is installed twice. Check the agents of the space. If they are missing, run it again with --retry-unknown. With a token that may list spaces and agents, it finds out itself.',
-      details: { key: reservation.key, reserved_at: reservation.at },
-    },
-  );
-}
-
-/**
- * Records that the POSTs behind reservations were not carried out.
+ * Records that nothing of it was carried out.
  * @param reason how that is known, for the record
  * @throws LocalError if the state file cannot be written
  */
 export async function releaseAll(
-  open: readonly OpenSpace[],
+  { key, open, lines }: Unsettled,
   { ledger, newId, clock }: Pick<OnceDeps<SpaceSnapshot>, 'ledger' | 'newId' | 'clock'>,
   reason: 'not_found' | 'retry_unknown',
 ): Promise<void> {
+  const head = () => ({ id: newId(), at: new Date(clock.now()).toISOString(), key });
   for (const { reservation } of open) {
-    const head = { id: newId(), at: new Date(clock.now()).toISOString(), key: reservation.key };
-    await ledger.append({ kind: 'released', ...head, reservation: reservation.id, reason });
+    await ledger.append({ kind: 'released', ...head(), reservation: reservation.id, reason });
   }
+  if (lines.length === 0) return;
+  await ledger.append({ kind: 'forgotten', ...head(), records: [], lines: lines.map(({ digest }) => digest) });
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { isJsonObject } from '../contract/json.ts';
 import type { RecordFormat } from '../state/ledger.ts';
-import type { OnceRecord, Reservation } from '../state/once-records.ts';
-import { fieldText, isText, type LogRecord } from '../state/record.ts';
+import type { Reservation } from '../state/once-records.ts';
+import { isText, type LogRecord } from '../state/record.ts';
 import type { Manifest } from './manifest-schema.ts';
 
 /** An agent as the state file records it. */
@@ -27,7 +27,6 @@ export interface SpaceSnapshot {
 }
 
 export type SpaceReservation = Reservation<SpaceSnapshot>;
-export type SpaceRecord = OnceRecord<SpaceSnapshot>;
 
 /** The type of a record of a space that was found complete, and of all such records of earlier versions. */
 export const SPACE_TYPE = 'space';
@@ -67,15 +66,6 @@ export const SPACE_RECORDS: RecordFormat<SpaceSnapshot> = {
   family: SPACE_TYPE,
   decodeSnapshot,
 };
-
-/** Searching the file for a few ids is much faster than decoding every record. For many ids, it is not. */
-const MAX_SEARCHED_IDS = 8;
-
-/** The texts of which every record of these spaces contains at least one. */
-export function searchTexts(origin: string, externalIds: readonly string[]): readonly string[] {
-  if (externalIds.length > MAX_SEARCHED_IDS) return ['"type":"space', '"external_space_id":"'];
-  return externalIds.flatMap((id) => [fieldText('external_space_id', id), fieldText('key', spaceKey(origin, id))]);
-}
 
 const KEY_LENGTH = 24;
 

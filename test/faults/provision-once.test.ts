@@ -1,5 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fastClock, fasterClock } from '../helpers/run.ts';
+import { fastClock, fasterClock, tempDirectory } from '../helpers/run.ts';
 import { type Habits, oddService, type Trouble } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 
@@ -74,6 +76,34 @@ describe('an answer lost to a token that may not list the agents', () => {
     const service = await oddService({ forbidden: unreadable, trouble: firstPost(429) });
     expectDone(service, await machine(manifest('acme-1'))(service), ['acme-1']);
     expect(service.posts()).toHaveLength(2);
+  });
+});
+
+describe('a damaged state file', () => {
+  it('whose lines may be about the space blocks a token that may not list (exit 9), until --retry-unknown', async () => {
+    let mayRead = false;
+    const service = await oddService({ forbidden: (request) => !mayRead && request.method === 'GET' });
+    const state = join(tempDirectory(), 'state.jsonl');
+    const provision = machine([manifest('acme-1'), manifest('acme-2')].join('---\n'));
+    expect((await provision(service, '--state', state)).code).toBe(0);
+    const lines = readFileSync(state, 'utf8').split('\n');
+    const damaged = lines.map((line) => (line.includes('acme-1') ? line.replace('"content_hash":"', '$&x') : line));
+    writeFileSync(state, damaged.join('\n'));
+    const ran = await provision(service, '--state', state);
+    expect(ran.code).toBe(10);
+    expect(ran.json<Provisioned>().results).toMatchObject([
+      { status: 'failed', error: { type: 'outcome_unknown', hint: expect.stringContaining('--retry-unknown') } },
+      { status: 'unchanged' },
+    ]);
+    expect(service.posts()).toHaveLength(2);
+    mayRead = true;
+    expect((await provision(service, '--state', state)).code).toBe(0);
+    expect(service.posts()).toHaveLength(2);
+    mayRead = false;
+    writeFileSync(state, damaged.join('\n'));
+    expect((await provision(service, '--state', state, '--retry-unknown')).code).toBe(0);
+    expect((await provision(service, '--state', state)).code).toBe(0);
+    expect(service.posts()).toHaveLength(3);
   });
 });
 

@@ -1,0 +1,117 @@
+import {
+  InterruptedError,
+  LocalError,
+  OutcomeUnknownError,
+  PartnerctlError,
+  ServiceError,
+  ShapeError,
+  withHint,
+} from '../errors.ts';
+import type { UnreadableLine } from '../state/unreadable.ts';
+import type { PresentAgent } from './plan.ts';
+import type { OpenSpace } from './post-once.ts';
+
+const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
+
+/** The failures of this run's POSTs whose outcome was unknown. */
+export interface LostPosts {
+  /** The failure of the last POST that may have been carried out. */
+  readonly lostPost?: OutcomeUnknownError | undefined;
+  /** The failure of the last lost POST that turned out not to have been carried out. */
+  readonly settledPost?: OutcomeUnknownError | undefined;
+}
+
+/** The failure of a lost POST whose response was unusable: repeating it would get the same response. */
+export function unusableResponse({ info: { cause } }: PartnerctlError): PartnerctlError | undefined {
+  if (cause instanceof ShapeError) return cause;
+  if (!(cause instanceof ServiceError)) return undefined;
+  const { status = 0 } = cause.info;
+  return status >= 300 && status < 400 ? cause : undefined;
+}
+
+/** The error of the last attempt as one about the document. Exit 8 (safe to retry) holds: a rerun reads before it writes. */
+export function finalError(error: unknown, { lostPost, settledPost }: LostPosts): unknown {
+  if (settledPost && error === settledPost) {
+    const message = 'The service failed, and the missing agents were not installed.';
+    return unusableResponse(settledPost) ?? new ServiceError(message, { ...settledPost.info, hint: RERUN_HINT });
+  }
+  if (!lostPost || !(error instanceof PartnerctlError)) return error;
+  if (error instanceof InterruptedError || error instanceof OutcomeUnknownError) return error;
+  // The failure of a read alone would look as if nothing had been sent.
+  const hint = `The response to an earlier request was lost: the space may or may not have been provisioned. ${RERUN_HINT}`;
+  return withHint(error, { hint, details: {} });
+}
+
+/** The error for a command that may not wait until it is certain what a POST did. */
+export function outOfTime(externalId: string, lostPost: OutcomeUnknownError | undefined): PartnerctlError {
+  if (lostPost) {
+    const message = 'The service failed, and the space may or may not have been provisioned.';
+    return unusableResponse(lostPost) ?? new ServiceError(message, { ...lostPost.info, hint: RERUN_HINT });
+  }
+  const id = JSON.stringify(externalId);
+  return new OutcomeUnknownError(`An earlier run may have provisioned the space ${id}.`, {
+    why: 'The time for the command does not allow waiting until nothing more can appear.',
+    hint: 'Allow more time with --timeout, or less with --settle.',
+  });
+}
+
+/** The error for a space that was provisioned without a record of it. */
+export function unrecordedError(spaceId: string, error: unknown): LocalError {
+  return new LocalError(`The space was provisioned as ${spaceId}, but this could not be recorded.`, {
+    why: error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error),
+    hint: 'Run it again when the state file can be written: a token that may list agents finds them, and then nothing is installed again.',
+    cause: error,
+  });
+}
+
+/** The error for a space with such agents: only a person can decide. */
+export function ambiguousError(suspects: readonly PresentAgent[]): OutcomeUnknownError {
+  return new OutcomeUnknownError('Some agents of the space may be the ones that an earlier request installed.', {
+    why: suspects.map(({ agent_id, name }) => `${agent_id} ${name ?? ''}`.trim()).join('\n'),
+    hint: 'Compare the agents of the space with the manifest. Nothing more is installed, so that no agent is installed twice.\nIf none of them is the missing one, run it again with --retry-unknown.',
+    details: { agents: suspects.map(({ agent_id, name }) => ({ agent_id, name })) },
+  });
+}
+
+/**
+ * The error for a space that may have been provisioned, and whose agents cannot be listed.
+ * @param lostPost the failure of this run's own POST, if that is what may have been carried out
+ */
+export function blockedError(
+  { reservation }: OpenSpace,
+  lostPost: OutcomeUnknownError | undefined,
+): OutcomeUnknownError {
+  const space = `the space ${JSON.stringify(reservation.snapshot.external_space_id)}`;
+  return new OutcomeUnknownError(
+    lostPost ? `The outcome of provisioning ${space} is unknown.` : `An earlier run may have provisioned ${space}.`,
+    {
+      ...lostPost?.info,
+      why:
+        lostPost?.info.why ??
+        `It reserved the space at ${reservation.at}, its outcome is unknown, and the agents cannot be listed.`,
+      hint: 'Nothing more is sent, so that no agent is installed twice. Check the agents of the space. If they are missing, run it again with --retry-unknown. With a token that may list spaces and agents, it finds out itself.',
+      details: { key: reservation.key, reserved_at: reservation.at },
+    },
+  );
+}
+
+/** The error for a line of the state file that may be about a space, and cannot be used. */
+export function unreadableError(
+  { line, why, kind }: UnreadableLine,
+  path: string,
+  externalId: string,
+): OutcomeUnknownError {
+  const where = `${path}:${line}`;
+  const space = `the space ${JSON.stringify(externalId)}`;
+  if (kind === 'newer') {
+    return new OutcomeUnknownError(`The state file has a record of ${space} that this version cannot read.`, {
+      why: `${where} is ${why}.`,
+      hint: 'Nothing was sent. Use that version of partnerctl.',
+    });
+  }
+  return new OutcomeUnknownError(`An earlier run may have provisioned ${space}.`, {
+    why: `A damaged line of the state file may be its record: ${where}, ${why}. The agents cannot be listed.`,
+    hint: 'Nothing was sent. Restore the line from a copy of the file, use a token that may list spaces and agents, or check the agents yourself: if they are missing, run it again with --retry-unknown.',
+    details: { line },
+  });
+}
