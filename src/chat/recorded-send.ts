@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NewMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
-import { LocalError, PartnerctlError, UsageError } from '../errors.ts';
+import { LocalError, type PartnerctlError, UsageError } from '../errors.ts';
 import { openLedger } from '../state/ledger.ts';
 import { fileStore, lineWarner } from '../state/log.ts';
 import { type OnceDeps, readKey } from '../state/once.ts';
@@ -136,14 +136,14 @@ async function record(log: SendLog, origin: string, message: Outgoing): Promise<
  * Records the external id of a message before it is sent. If an earlier run sent the same text to the session and got no
  * acknowledgement, its id is used again: the service registers a message once per id. A living process that is sending
  * the same text is not such a run. Without a usable state file, warns and lets the message be sent.
- * @throws UsageError if --state is not usable
+ * @throws UsageError if --state is empty, InputError if an id contains the token
  */
 export async function recordSend(context: Context, http: Http, message: Outgoing): Promise<RecordedSend> {
   try {
     return await record(await openLog(context, http.baseUrl, message), http.baseUrl, message);
   } catch (error) {
-    const isAvoidable = error instanceof UsageError && context.flags.state !== undefined;
-    if (!(error instanceof PartnerctlError) || isAvoidable) throw error;
+    const isWithoutHome = error instanceof UsageError && context.flags.state === undefined;
+    if (!(error instanceof LocalError) && !isWithoutHome) throw error;
     // With the user's own id, a repeat is safe without a record.
     if (message.external_message_id !== undefined) return new RecordedSend(message.external_message_id);
     await warnUnrecorded(context, error);

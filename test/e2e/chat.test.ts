@@ -103,6 +103,19 @@ test('a tail killed with SIGKILL and resumed loses nothing and repeats at most t
   expect(shownIds(chats, joinRuns(runs))).toEqual(await messageIds(chats));
 });
 
+test('a message whose result nobody could read exists once when the command is repeated', async () => {
+  const { it, chat } = await startConversations(await service(), 1);
+  const line = `partnerctl chat send --source ${chat.source_id} --session s1 'Hi!'`;
+  expect((await shell(`${line} > /dev/full`, { env: it.env })).exitCode).toBe(1);
+  expect(await shell(line, { env: it.env })).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining('never acknowledged'),
+  });
+  expect((await shell(`${line} | true`, { env: it.env })).exitCode).toBe(0);
+  expect(await shell(line, { env: it.env })).toMatchObject({ exitCode: 0, stderr: '' });
+  expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(3);
+});
+
 test('a message whose sending was killed and repeated exists once', async () => {
   const chats = await startConversations(await service(), 2);
   const on = 'POST /integrations/api-chat/message/';
