@@ -28,8 +28,8 @@ const things = (id: string, agents: readonly string[]): string[] => [
 const AGENTS = ['Support', 'Sales', 'Billing'];
 const JOBS = ", cron: [{ name: morning, instructions: Look., schedule: '0 8 * * *' }]";
 
-/** A token that may not list still provisions, by what the state file knows. */
-const LISTS: CodesByMeaning = { forbidden: [0, 3] };
+/** Without a list, what the state file knows is enough. But a list that was read before, or a page of it, is not absent. */
+const LISTS: CodesByMeaning = { forbidden: [0, 3, 8], denied: [0, 3, 8], 'not-found': [0, 4, 8] };
 
 export const PROVISION: readonly MatrixCommand[] = [
   {
