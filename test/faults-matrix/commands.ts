@@ -137,7 +137,7 @@ export const CHAT: readonly MatrixCommand[] = [
     argv: (world) => ['chat', 'tail', ...inSession(world), '--from-start', '--no-follow', '--max-outage', '20s'],
     reads: TAIL,
     shows: MESSAGES,
-    showsLess: ['not-found'],
+    showsLess: ['not-found', 'stale'],
   },
   {
     name: 'chat tail',

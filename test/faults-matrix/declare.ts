@@ -42,16 +42,12 @@ export async function declareCells(commands: readonly MatrixCommand[]): Promise<
     if (!ONLY.startsWith(`${command.name}/`) && !command.name.startsWith(ONLY)) continue;
     const requests = await recordRequests(command);
     for (const fault of FAULTS) {
-      for (const [position, at] of positions(requests.length)) {
-        const request = requests[at - 1];
+      const eligible = requests.filter((request) => canHave(fault, request));
+      for (const [position, at] of positions(eligible.length)) {
         const name = `${command.name}/${fault.name}/${position}`;
-        if (
-          !name.startsWith(ONLY) ||
-          !request ||
-          !canHave(fault, request.method) ||
-          (fault.closesKeptAlive && at === 1)
-        )
-          continue;
+        const request = eligible[at - 1];
+        const hasConnectionBefore = at > 1 || !fault.closesKeptAlive;
+        if (!request || !hasConnectionBefore || !name.startsWith(ONLY)) continue;
         test.concurrent(name, async () => {
           const problems = await runCell({ command, fault, at, request }, elsewhere.origin);
           if (problems.length > 0) throw new Error(problems.join('\n'));

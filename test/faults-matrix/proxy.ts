@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestLine } from './exit-codes.ts';
 import type { Fault, Step } from './fault.ts';
 import { bytesOf, type ReceivedRequest, readHead, readRequest, type ServiceResponse } from './http-message.ts';
 
@@ -21,17 +22,20 @@ export interface ProxyOptions {
 /** A fault that is to happen. */
 export interface ArmedFault {
   readonly fault: Fault;
-  /** The number of the faulty request, from 1. */
+  /** The number of the faulty request among those that can have the fault, from 1. */
   readonly at: number;
   /** What reads got before the command began. */
   readonly stale: (path: string) => ServiceResponse;
 }
 
+/** A request of which nothing was read. */
+const UNREAD: RequestLine = { method: '', path: '' };
+
 const NO_RESPONSE: ServiceResponse = { status: 0, headers: {}, body: Buffer.alloc(0) };
 
-/** Whether a request of this method can have the fault; true while the method is not known. */
-export function canHave({ only }: Fault, method: string | undefined): boolean {
-  return only === undefined || method === undefined || (only === 'reads') === (method === 'GET');
+/** Whether a request of this method can have the fault. */
+export function canHave({ only }: Fault, { method }: RequestLine): boolean {
+  return only === undefined || (only === 'reads') === (method === 'GET');
 }
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host']);
@@ -46,9 +50,9 @@ function withoutHopByHop(headers: Readonly<Record<string, string>>): Record<stri
  */
 export class FaultProxy {
   /** The requests whose head arrived, in order. */
-  requests: Pick<ReceivedRequest, 'method' | 'path'>[] = [];
-  /** How often the fault happened. */
-  hits = 0;
+  requests: RequestLine[] = [];
+  /** The requests that had the fault; those of which nothing was read have no method. */
+  faulty: RequestLine[] = [];
   private readonly options: ProxyOptions;
   /** Until when reads are old, in milliseconds since the epoch; undefined before the first one. */
   private staleUntil: number | undefined;
@@ -75,7 +79,7 @@ export class FaultProxy {
   /** Makes a fault happen, and counts requests anew. */
   arm(armed: ArmedFault): void {
     this.requests = [];
-    this.hits = 0;
+    this.faulty = [];
     this.staleUntil = undefined;
     this.armed = armed;
     if (this.refusesNext()) this.refuse();
@@ -104,30 +108,28 @@ export class FaultProxy {
   }
 
   private refuse(): void {
-    this.hits += 1;
+    this.faulty.push(UNREAD);
     this.server?.close();
     this.server = undefined;
   }
 
-  private get next(): number {
-    return this.requests.length + 1;
-  }
-
-  private isFaulty(number: number, method?: string): boolean {
+  /** Whether a request has the fault. @param number its number among those that can have it */
+  private isFaulty(number: number, request = UNREAD): boolean {
     if (!this.armed) return false;
     const { fault, at } = this.armed;
-    if (!canHave(fault, method)) return false;
+    if (request !== UNREAD && !canHave(fault, request)) return false;
     return fault.lasting ? number >= at : number === at;
   }
 
   private isStaleAt(number: number): boolean {
-    if (!this.armed?.fault.stale || number < this.armed.at) return false;
-    this.staleUntil ??= Date.now() + STALE_MS;
-    return Date.now() < this.staleUntil;
+    const { armed } = this;
+    if (!armed?.fault.stale) return false;
+    if (armed.fault.only !== 'writes' && number >= armed.at) this.staleUntil ??= Date.now() + STALE_MS;
+    return this.staleUntil !== undefined && Date.now() < this.staleUntil;
   }
 
   private refusesNext(): boolean {
-    return this.armed?.fault.connection === 'refuse' && this.isFaulty(this.next);
+    return this.armed?.fault.connection === 'refuse' && this.isFaulty(this.requests.length + 1);
   }
 
   private accept(socket: Socket): void {
@@ -135,10 +137,9 @@ export class FaultProxy {
     socket.on('close', () => this.sockets.delete(socket));
     socket.on('error', () => undefined);
     const broken = this.armed?.fault.connection;
-    if (broken !== undefined && this.isFaulty(this.next)) {
-      this.hits += 1;
-      // The request on this connection is the faulty one, although nothing of it is read.
-      this.requests.push({ method: '', path: '' });
+    if (broken !== undefined && this.isFaulty(this.requests.length + 1)) {
+      this.faulty.push(UNREAD);
+      this.requests.push(UNREAD);
       if (broken === 'reset') socket.resetAndDestroy();
       return;
     }
@@ -153,17 +154,17 @@ export class FaultProxy {
     for await (const chunk of readable(socket)) {
       bytes = Buffer.concat([bytes, chunk]);
       if (closesUnderNext) {
-        this.hits += 1;
+        this.faulty.push(UNREAD);
         socket.resetAndDestroy();
         return;
       }
       const head = readHead(bytes);
       if (head && number === undefined) {
         this.requests.push({ method: head.method, path: head.path });
-        number = this.requests.length;
+        number = this.countOfEligible();
       }
-      if (head && number !== undefined && this.armed?.fault.resetsInRequest && this.isFaulty(number, head.method)) {
-        this.hits += 1;
+      if (head && number !== undefined && this.armed?.fault.resetsInRequest && this.isFaulty(number, head)) {
+        this.faulty.push(head);
         socket.resetAndDestroy();
         return;
       }
@@ -176,19 +177,25 @@ export class FaultProxy {
     }
   }
 
+  /** How many requests so far can have the fault. */
+  private countOfEligible(): number {
+    const fault = this.armed?.fault;
+    return fault ? this.requests.filter((request) => canHave(fault, request)).length : this.requests.length;
+  }
+
   private async answer(socket: Socket, request: ReceivedRequest, number: number): Promise<void> {
     const { armed } = this;
     const fault = armed?.fault;
     const isStale = request.method === 'GET' && this.isStaleAt(number);
-    if (fault?.steps && this.isFaulty(number, request.method)) {
-      this.hits += 1;
+    if (fault?.steps && this.isFaulty(number, request)) {
+      this.faulty.push(request);
       if (fault.stale) this.staleUntil = Date.now() + STALE_MS;
       if (fault.carriedOut === 'late') this.late.add(this.forwardLater(request));
       const response = fault.carriedOut === 'first' ? await this.forward(request) : NO_RESPONSE;
       await perform(socket, fault.steps({ request, response, elsewhere: this.options.elsewhere }));
       return;
     }
-    if (isStale) this.hits += 1;
+    if (isStale) this.faulty.push(request);
     const response = isStale && armed ? armed.stale(request.path) : await this.forward(request);
     const needsOwnConnection = fault?.connection !== undefined;
     if (this.refusesNext()) this.refuse();
