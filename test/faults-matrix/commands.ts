@@ -29,7 +29,12 @@ const AGENTS = ['Support', 'Sales', 'Billing'];
 const JOBS = ", cron: [{ name: morning, instructions: Look., schedule: '0 8 * * *' }]";
 
 /** Without a list, what the state file knows is enough. But a list that was read before, or a page of it, is not absent. */
-const LISTS: CodesByMeaning = { forbidden: [0, 3, 8], denied: [0, 3, 8], 'not-found': [0, 4, 8] };
+const LISTS: CodesByMeaning = {
+  forbidden: [0, 3, 8],
+  denied: [0, 3, 8],
+  'not-found': [0, 4, 8],
+  'gateway-404': [0, 8],
+};
 
 export const PROVISION: readonly MatrixCommand[] = [
   {
@@ -241,6 +246,8 @@ export const CRON: readonly MatrixCommand[] = [
     argv: ({ home }) => ['cron', 'create', '-f', `${home}/jobs.yaml`, '--ensure'],
     files: { 'jobs.yaml': JOBS_FILE },
     hasItems: true,
+    // Its first reads find the agent, and the last one is that of the jobs.
+    reads: { forbidden: [0, 3], denied: [0, 3], 'not-found': [0, 4] },
     adds: ['one', 'two', 'three'].map((name) => `job acme Support ${name}`),
     settle: SETTLE,
   },
@@ -250,7 +257,7 @@ export const CRON: readonly MatrixCommand[] = [
     argv: () => ['cron', 'reconcile'],
     after: { argv: ({ agent }) => createJob(agent), loses: true },
     adds: [DAILY],
-    reads: { stale: [9] },
+    reads: { stale: [9], 'not-found': [4, 8] },
     settle: SETTLE,
   },
   {
