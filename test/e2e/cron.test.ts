@@ -13,7 +13,7 @@ async function opened(): Promise<{ it: Service; cron: Cron; path: string }> {
 }
 
 async function posted(cron: Cron): Promise<void> {
-  while ((await cron.posted()) === 0) await new Promise(setImmediate);
+  await expect.poll(() => cron.posted(), { interval: 5 }).toBeGreaterThan(0);
 }
 
 const said = (stdout: string): CreatedJob => JSON.parse(stdout);

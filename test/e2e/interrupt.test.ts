@@ -15,7 +15,7 @@ interface Output {
 
 /** Resolves when the service has received this many writes. */
 async function untilReceived(it: Service, count: number): Promise<void> {
-  while ((await it.posts()).length < count) await new Promise(setImmediate);
+  await expect.poll(async () => (await it.posts()).length, { interval: 5 }).toBeGreaterThanOrEqual(count);
 }
 
 test.each([
@@ -102,7 +102,7 @@ test('Ctrl-C ends a read without a response', async () => {
   const it = await service();
   await it.faults({ kind: 'stall' });
   const child = start(['spaces', 'list'], { env: it.env });
-  while ((await it.received()).length === 0) await new Promise(setImmediate);
+  await expect.poll(async () => (await it.received()).length, { interval: 5 }).toBeGreaterThan(0);
   child.kill('SIGINT');
   expect(await child).toMatchObject({ exitCode: 130, stdout: '', stderr: expect.stringContaining('Interrupted') });
 });

@@ -150,7 +150,7 @@ export async function sendKilledAndRepeated(
       .some(({ body, fault }) => fault === 'stall/before' || JSON.stringify(body).includes(session));
   const child = start(words, { env: it.env });
   if ('afterMs' in kill) await new Promise((resolve) => setTimeout(resolve, kill.afterMs));
-  else while (!(await hasArrived())) await new Promise(setImmediate);
+  else await expect.poll(hasArrived, { interval: 5 }).toBe(true);
   child.kill('SIGKILL');
   const killed = (await child).signal === 'SIGKILL';
   const again = await start(words, { env: it.env });

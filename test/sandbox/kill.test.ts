@@ -205,7 +205,7 @@ test('kill -9 during uploads keeps every acknowledged one whole, and no file of 
   const uploading = ['a', 'b', 'c', 'd'].map(upload);
   const broken = streamForm(on, ATTACHMENTS, endless()).catch(() => 'broken');
   while (acknowledged.size < 40 || (await uploadedFiles(dataDir)).length <= acknowledged.size) {
-    await new Promise(setImmediate);
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await child.kill();
   expect(await broken).toBe('broken');
