@@ -29,12 +29,23 @@ function base64Cores(secret: string): string[] {
 const BASE64URL: Readonly<Record<string, string>> = { '+': '-', '/': '_' };
 
 function patternsOf(secret: string): SecretPattern[] {
-  const hex = Buffer.from(secret).toString('hex');
+  const hex = Array.from(Buffer.from(secret).toString('hex'));
+  const base64 = base64Cores(secret).map((core) => Array.from(core));
   return [
-    new SecretPattern(Array.from(secret, (character) => [character])),
-    new SecretPattern(Array.from(hex, (digit) => [digit, ...(/[a-f]/.test(digit) ? [digit.toUpperCase()] : [])])),
-    ...base64Cores(secret).map(
-      (core) => new SecretPattern(Array.from(core, (character) => [character, ...(BASE64URL[character] ?? [])])),
+    new SecretPattern(
+      Array.from(secret, (character) => [character]),
+      false,
+    ),
+    new SecretPattern(
+      hex.map((digit) => [...new Set([digit, digit.toUpperCase()])]),
+      true,
+    ),
+    ...base64.map(
+      (core) =>
+        new SecretPattern(
+          core.map((each) => [each, ...(BASE64URL[each] ?? [])]),
+          true,
+        ),
     ),
   ];
 }

@@ -99,18 +99,21 @@ export interface Span {
 
 /** How many characters to search for at once; `endAt` compares the others. Longer expressions take long to compile. */
 const RAW_LENGTH = 12;
-const ESCAPED_LENGTH = 2;
+const ESCAPED_LENGTH = 3;
 
 /** Finds the spellings of a secret in a text. */
 export class SecretPattern {
   private readonly positions: readonly Alternatives[];
+  private readonly isEncoded: boolean;
   private readonly raw: RegExp;
   /** Created only if a text contains an escape, because that takes milliseconds. */
   private head: RegExp | undefined;
   private readonly escapes = new Map<number, readonly RegExp[]>();
 
-  constructor(positions: readonly Alternatives[]) {
+  /** @param isEncoded whether it is base64 or hexadecimal, of which nobody escapes letters and digits */
+  constructor(positions: readonly Alternatives[], isEncoded: boolean) {
     this.positions = positions;
+    this.isEncoded = isEncoded;
     this.raw = new RegExp(positions.slice(0, RAW_LENGTH).map(rawSource).join(''), 'g');
   }
 
@@ -133,10 +136,14 @@ export class SecretPattern {
   private headPattern(): RegExp {
     const head = this.positions.slice(0, ESCAPED_LENGTH);
     this.head ??= new RegExp(
-      head.map((each) => `(?:${[rawSource(each), ...each.flatMap(escapesOf)].join('|')})`).join(''),
+      head.map((each) => `(?:${[rawSource(each), ...this.escapeSources(each)].join('|')})`).join(''),
       'g',
     );
     return this.head;
+  }
+
+  private escapeSources(characters: Alternatives): string[] {
+    return characters.filter((each) => !this.isEncoded || !/[\dA-Za-z]/.test(each)).flatMap(escapesOf);
   }
 
   private endAt(text: string, start: number): number | undefined {
@@ -155,7 +162,7 @@ export class SecretPattern {
     const ends = characters.filter((each) => text.startsWith(each, at)).map((each) => at + each.length);
     if (!'%&\\+'.includes(text.charAt(at))) return ends;
     const escapes =
-      this.escapes.get(position) ?? characters.flatMap(escapesOf).map((source) => new RegExp(source, 'y'));
+      this.escapes.get(position) ?? this.escapeSources(characters).map((source) => new RegExp(source, 'y'));
     this.escapes.set(position, escapes);
     for (const spelling of escapes) {
       spelling.lastIndex = at;
