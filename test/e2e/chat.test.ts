@@ -120,9 +120,9 @@ test('a message whose sending was killed and repeated exists once', async () => 
   const chats = await startConversations(await service(), 2);
   const on = 'POST /integrations/api-chat/message/';
   await chats.it.faults({ kind: 'stall', on, stage: 'after', times: 1 });
-  const late = await sendKilledAndRepeated(chats, 's1', { onceReceived: true });
+  const late = await sendKilledAndRepeated(chats, 's1');
   expect(late).toEqual({ texts: ['text of s1'], created: false, killed: true });
   await chats.it.faults({ kind: 'stall', on, stage: 'before', times: 1 });
-  const early = await sendKilledAndRepeated(chats, 's2', { onceReceived: true });
+  const early = await sendKilledAndRepeated(chats, 's2');
   expect(early).toEqual({ texts: ['text of s2'], created: true, killed: true });
 });

@@ -133,13 +133,12 @@ export function joinRuns(runs: readonly (readonly Line[])[]): Line[] {
 }
 
 /**
- * Sends a message, kills the program meanwhile, and runs the same command again.
+ * Sends a message, kills the program once the service has received it, and runs the same command again.
  * @returns the user's texts in the session, and whether the second run created the message
  */
 export async function sendKilledAndRepeated(
   { it, chat }: Conversations,
   session: string,
-  kill: { readonly afterMs: number } | { readonly onceReceived: true },
 ): Promise<{ texts: string[]; created: boolean; killed: boolean }> {
   const words = ['chat', 'send', '--source', chat.source_id, '--session', session, `text of ${session}`, '-o', 'json'];
   const before = (await it.posts()).length;
@@ -149,8 +148,7 @@ export async function sendKilledAndRepeated(
       .slice(before)
       .some(({ body, fault }) => fault === 'stall/before' || JSON.stringify(body).includes(session));
   const child = start(words, { env: it.env });
-  if ('afterMs' in kill) await new Promise((resolve) => setTimeout(resolve, kill.afterMs));
-  else await expect.poll(hasArrived, { interval: 5 }).toBe(true);
+  await expect.poll(hasArrived, { interval: 5 }).toBe(true);
   child.kill('SIGKILL');
   const killed = (await child).signal === 'SIGKILL';
   const again = await start(words, { env: it.env });

@@ -8,7 +8,6 @@ import {
   type Line,
   messageIds,
   parseLines,
-  sendKilledAndRepeated,
   shownIds,
   startConversations,
 } from '../helpers/conversation.ts';
@@ -48,22 +47,4 @@ test.each([4, 5])('seed %i: a tail that is killed again and again and resumed sh
   expect(rest.exitCode).toBe(0);
   runs.push(parseLines(rest.stdout));
   expect(shownIds(chats, joinRuns(runs))).toEqual(await messageIds(chats));
-});
-
-test('a message whose sending was killed at any moment and repeated exists once', async () => {
-  const chats = await startConversations(await service(), 1);
-  await chats.it.faults(
-    { kind: 'delay', ms: 60, on: 'POST /integrations/api-chat/message/', rate: 0.5 },
-    { kind: 'delay', ms: 60, on: 'POST /integrations/api-chat/message/', stage: 'after' },
-  );
-  // Until some were killed before the message was registered and some after: on a slow machine, later rounds wait longer.
-  const created = new Set<boolean>();
-  for (let round = 0; round < 24 || (created.size < 2 && round < 96); round += 1) {
-    const session = `k${round}`;
-    const afterMs = (60 + round * 15) * Math.max(1, 1.1 ** (round - 24));
-    const sent = await sendKilledAndRepeated(chats, session, { afterMs });
-    expect(sent.texts).toEqual([`text of ${session}`]);
-    created.add(sent.created);
-  }
-  expect(created).toEqual(new Set([true, false]));
 });
