@@ -8,6 +8,15 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/**
+ * Starts to measure time, in milliseconds. The monotonic clock may stand still while the machine sleeps, and the other one
+ * may be set back: the one that says more counts.
+ */
+export function startStopwatch(clock: Pick<Clock, 'now' | 'monotonic'>): () => number {
+  const [now, monotonic] = [clock.now(), clock.monotonic()];
+  return () => Math.max(clock.now() - now, clock.monotonic() - monotonic);
+}
+
 /** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),

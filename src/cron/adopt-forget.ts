@@ -4,7 +4,7 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import type { Ledger } from '../state/ledger.ts';
-import { isAbandoned, type OwnerLiveness } from '../state/once.ts';
+import { type OwnerLiveness, OwnerWatch } from '../state/once.ts';
 import { type Forgotten, keyHistories, liveRecordIds } from '../state/once-records.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
@@ -23,6 +23,8 @@ export interface ManualDeps extends OwnerLiveness {
   readonly newId: () => string;
   /** Resolves once the user has confirmed. @throws UsageError if the user declines or cannot be asked */
   readonly confirm: (question: string) => Promise<void>;
+  /** Resolves at a time of the monotonic clock. Rejects if the command is interrupted. */
+  readonly waitUntil: (monotonic: number) => Promise<void>;
 }
 
 /** The additional dependencies of `adoptJob`. */
@@ -41,16 +43,23 @@ export interface AdoptDeps extends ManualDeps {
 /** Selects the job whose record is changed: by its key, or by agent and name. */
 export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 'name'>;
 
-/** Refuses to change a job that is being created: its process would not notice the change. */
-async function refuseWhileInProgress(deps: ManualDeps, { history, key }: SelectedJob): Promise<void> {
+/**
+ * Refuses to change a job that is being created: its process would not notice the change.
+ * @returns the monotonic time from which on no process on another machine can create it either
+ */
+async function refuseWhileInProgress(deps: ManualDeps, { history, key }: SelectedJob): Promise<number> {
+  const watch = new OwnerWatch(deps);
+  let actsUntil = deps.clock.monotonic();
   for (const open of history.open) {
-    if (await isAbandoned(open, deps)) continue;
+    actsUntil = Math.max(actsUntil, await watch.look(open));
+    if (actsUntil < Number.POSITIVE_INFINITY) continue;
     throw new DuplicateError('Another process is creating this job.', {
       why: `It reserved the job at ${open.reservation.at}.`,
       hint: 'Wait until it is done.',
       details: { key },
     });
   }
+  return actsUntil;
 }
 
 /** The file may have changed while the prompt was open. */
@@ -157,9 +166,10 @@ export async function forgetJob(
   const lines = ledger.linesAbout(job ? identifyJob(job) : { keys: [key], texts: [] });
   const damaged = lines.filter(({ kind }) => kind === 'damaged');
   if (history.objects.length + history.open.length + damaged.length === 0) throw unknownKeyError(key);
-  await refuseWhileInProgress(deps, selected);
+  const actsUntil = await refuseWhileInProgress(deps, selected);
   const named = job ? `${JSON.stringify(job.name)} of agent ${job.agent_id}` : `the job with the key ${key}`;
   await deps.confirm(forgetQuestion(named, history, damaged));
+  await deps.waitUntil(actsUntil);
   await refuseIfChanged(deps, selected);
   const settled = { records: liveRecordIds(records), lines: damaged.map(({ digest }) => digest) };
   const forgotten: Forgotten = { kind: 'forgotten', ...newRecord(deps), key, ...settled };
@@ -173,6 +183,12 @@ async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
     clock: context.clock,
     newId: randomRecordId,
     hasEnded,
+    async waitUntil(monotonic) {
+      const { clock, abortSignal, progress } = context;
+      if (clock.monotonic() < monotonic)
+        progress.start('Waiting, because another machine may still be creating the job');
+      while (clock.monotonic() < monotonic) await clock.sleep(monotonic - clock.monotonic(), abortSignal);
+    },
     async confirm(question) {
       if (yes) return;
       if (!context.isInteractive) {

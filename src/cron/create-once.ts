@@ -1,6 +1,14 @@
+import { startStopwatch } from '../clock.ts';
 import { LocalError } from '../errors.ts';
-import { type KeyState, type OnceDeps, type OnceResult, readKey, runOnce } from '../state/once.ts';
-import { keyHistories, type OpenReservation } from '../state/once-records.ts';
+import {
+  type KeyState,
+  LONGEST_RESERVATION_MS,
+  type OnceDeps,
+  type OnceResult,
+  readKey,
+  runOnce,
+} from '../state/once.ts';
+import { keyHistories } from '../state/once-records.ts';
 import { type CronDifference, type CronJob, cronKey, findDifferences, normalizeName } from './job.ts';
 import type { FindJob, FoundJobs } from './job-list.ts';
 import {
@@ -70,20 +78,16 @@ export interface Blocked {
   readonly candidates?: readonly string[];
 }
 
-/** The time limit of a POST, even if the command may take longer: other processes wait for its outcome. */
-const MAX_POST_MS = 120_000;
 /** How much longer a reservation lasts than its POST may take: an interrupted call takes some seconds to end. */
 const DEADLINE_MARGIN_MS = 10_000;
+/** The time limit of a POST, even if the command may take longer: other processes wait for its outcome. */
+const MAX_POST_MS = LONGEST_RESERVATION_MS - DEADLINE_MARGIN_MS;
 const POLL_MS = 200;
 /** How long a service may take to list a new job. */
 export const LISTED_WITHIN_MS = 60_000;
 
-/** The latest time, in milliseconds since the epoch, at which the process of an abandoned reservation can have sent the job. */
-export function lastSentBy({ reservation, unknown }: OpenReservation<JobSnapshot>, now: number): number {
-  if (unknown !== undefined) return Math.min(now, Date.parse(unknown.at));
-  const latest = Date.parse(reservation.deadline ?? '') - DEADLINE_MARGIN_MS;
-  return Number.isNaN(latest) ? now : Math.min(now, latest);
-}
+/** How long a job must be missing from the list before this process itself to count as gone. */
+const MISSING_FOR_MS = 10_000;
 
 export interface CreateOnceOptions {
   /** Whether an existing job counts as success. If so, waits for a job that another process is creating. */
@@ -105,15 +109,20 @@ async function readState({ key, snapshot, deps }: Request): Promise<KeyState<Job
   return state;
 }
 
-/** Whether the service no longer lists a recorded job; false if the list cannot be read. */
+/**
+ * Whether the service no longer lists a recorded job; false if the list cannot be read. The time of its record may be
+ * wrong, so the job has to be missing for a while before the eyes of this process, too.
+ */
 async function isGone({ job, deps }: Request, { remoteId, at }: RecordedJob): Promise<boolean> {
-  const listedBy = Date.parse(at) + LISTED_WITHIN_MS;
-  if (deps.clock.now() < listedBy) return false;
-  const found = await deps.find(job);
-  // The list may have been read long ago, for another job of the same command.
-  if (found.kind === 'closed' || found.at < listedBy) return false;
+  const { clock, find, abortSignal } = deps;
+  if (clock.now() < Date.parse(at) + LISTED_WITHIN_MS) return false;
+  const first = await find(job);
   // By id: the job still exists if it was renamed.
-  return found.isListed(remoteId) === false;
+  if (first.kind === 'closed' || first.isListed(remoteId)) return false;
+  const until = first.at + MISSING_FOR_MS;
+  while (clock.monotonic() < until) await clock.sleep(until - clock.monotonic(), abortSignal);
+  const second = await find(job);
+  return second.kind === 'read' && second.at >= until && !second.isListed(remoteId);
 }
 
 async function outcomeOfExisting(
@@ -197,11 +206,12 @@ async function ambiguousOutcome(request: Request, maybe: readonly ListedJob[]): 
 async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceResult<'not_first'>> {
   const { job, key, snapshot, deps } = request;
   const { clock } = deps;
-  const sendBy = clock.now() + Math.min(deps.remainingMs(), MAX_POST_MS);
+  const elapsed = startStopwatch(clock);
+  const limitMs = Math.min(deps.remainingMs(), MAX_POST_MS);
   const item = {
     key,
     snapshot,
-    deadline: new Date(sendBy + DEADLINE_MARGIN_MS).toISOString(),
+    deadline: new Date(clock.now() + limitMs + DEADLINE_MARGIN_MS).toISOString(),
     remoteIdsSeen: found.kind === 'read' ? found.maybe.map(({ cron_job_id }) => cron_job_id) : null,
   };
   const task = {
@@ -216,7 +226,7 @@ async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceR
   return await runOnce(task, deps, async (commit) => {
     await commit();
     // If the machine slept in the meantime, another process may have settled the reservation.
-    const timeLeft = sendBy - clock.now();
+    const timeLeft = limitMs - elapsed();
     if (timeLeft > 0) return await deps.post(job, timeLeft);
     throw new LocalError('The time for the command was up before the job was sent.', {
       hint: 'Nothing was sent. Run it again.',

@@ -2,7 +2,7 @@ import { readItem } from '../api/api-response.ts';
 import { listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, startStopwatch } from '../clock.ts';
 import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { ErrorInSuccessBody, isTokenRejected, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
@@ -70,7 +70,7 @@ export async function findListedJob(
 export type FoundJobs =
   | {
       readonly kind: 'read';
-      /** When reading it began, in milliseconds. */
+      /** When reading it began, by the monotonic clock. */
       readonly at: number;
       /** The listed jobs of this agent and name. */
       readonly same: readonly ListedJob[];
@@ -113,7 +113,7 @@ interface JobList {
  */
 async function readJobList(options: JobListOptions, wasRead: boolean): Promise<JobList | undefined> {
   const names = new Set(options.wanted.map(({ name }) => normalizeName(name)));
-  const at = options.clock.now();
+  const at = options.clock.monotonic();
   const ids = new Set<string>();
   // A map, because a job may be listed twice: pages shift while the list grows.
   const jobs = new Map<string, ListedJob>();
@@ -169,7 +169,7 @@ export function createFreshJobFinder(options: JobListOptions): FindJob {
   let wasRead = false;
 
   function read(): Promise<JobList | undefined> {
-    const age = stopwatch(clock);
+    const age = startStopwatch(clock);
     const reading = readJobList(options, wasRead);
     const entry = { reading, isFresh: () => true };
     latest = entry;
@@ -186,10 +186,4 @@ export function createFreshJobFinder(options: JobListOptions): FindJob {
   }
 
   return async (job) => findIn(await (latest?.isFresh() ? latest.reading : read()), job);
-}
-
-/** Starts to measure time. The monotonic clock may stand still while the machine sleeps, and the other may be set back. */
-function stopwatch(clock: JobListOptions['clock']): () => number {
-  const [now, monotonic] = [clock.now(), clock.monotonic()];
-  return () => Math.max(clock.now() - now, clock.monotonic() - monotonic);
 }

@@ -1,4 +1,5 @@
 import type { Ledger } from '../state/ledger.ts';
+import { type OwnerLiveness, OwnerWatch } from '../state/once.ts';
 import type { CronJob } from './job.ts';
 import type { FindJob } from './job-list.ts';
 import { type JobRecord, type JobReservation, type JobSnapshot, type RecordedJob, recordedIds } from './job-records.ts';
@@ -12,7 +13,7 @@ import {
 } from './reconcile.ts';
 
 /** What `reconcileAll` needs. */
-export interface ReconcileAllDeps extends ReconcileDeps {
+export interface ReconcileAllDeps extends ReconcileDeps, OwnerLiveness {
   readonly origin: string;
   readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append' | 'resolveKey'>;
   /** Creates a lookup that reads the service's list anew. @throws PartnerctlError when it cannot be read */
@@ -58,28 +59,31 @@ export async function replayRecovery<Each extends RecoveryRecord>(
 interface Run {
   readonly deps: ReconcileAllDeps;
   readonly options: ReconcileOptions;
-  /** By reservation id: the time until which its job may still appear in the list, in milliseconds since the epoch. */
-  readonly settlesAt: Map<string, number>;
+  readonly watch: OwnerWatch;
 }
 
 /** Reconciles some reservations with one read of the list. Skips those that other processes settled in the meantime. */
 async function reconcileRound(
   reservations: readonly JobReservation[],
-  { deps, options, settlesAt }: Run,
+  { deps, options, watch }: Run,
 ): Promise<ReconcileResult[]> {
+  const ids = new Set(reservations.map(({ id }) => id));
+  const read = async () =>
+    openJobs(await deps.ledger.readAll(), deps.origin).filter(({ reservation }) => ids.has(reservation.id));
+  // Look at the owners before the list: what one of them sends later may be missing from it.
+  for (const job of await read()) await watch.look(job);
   const find = deps.listJobs(reservations.map(({ snapshot }) => snapshot));
   for (const { snapshot } of reservations) await find(snapshot);
   // Read the log after the list: every listed job was reserved in the log before it was created.
-  const ids = new Set(reservations.map(({ id }) => id));
-  const jobs = openJobs(await deps.ledger.readAll(), deps.origin).filter(({ reservation }) => ids.has(reservation.id));
+  const jobs = await read();
   const adopted = new Set<string>();
   const results: ReconcileResult[] = [];
   for (const job of jobs) {
-    const { id, snapshot } = job.reservation;
-    const open = { ...job, recordedIds: new Set([...job.recordedIds, ...adopted]), settlesAt: settlesAt.get(id) };
+    const { snapshot } = job.reservation;
+    const recordedIds = new Set([...job.recordedIds, ...adopted]);
+    const open = { ...job, recordedIds, actsUntil: await watch.look(job) };
     const result = await reconcileOnce(open, await find(snapshot), deps, options);
     if (result.cron_job_id !== null) adopted.add(result.cron_job_id);
-    if (result.settlesAt !== null) settlesAt.set(id, Date.parse(result.settlesAt));
     results.push(result);
   }
   return results;
@@ -105,10 +109,10 @@ async function waitForGrace(
   results: readonly ReconcileResult[],
   { clock, abortSignal, onWait }: ReconcileAllDeps,
 ): Promise<void> {
-  const until = Math.max(0, ...results.map(({ settlesAt }) => (settlesAt === null ? 0 : Date.parse(settlesAt))));
-  if (clock.now() < until) onWait();
+  const until = Math.max(...results.map(({ waitUntil }) => waitUntil ?? Number.NEGATIVE_INFINITY));
+  if (clock.monotonic() < until) onWait();
   // Timers may fire slightly early.
-  while (clock.now() < until) await clock.sleep(until - clock.now(), abortSignal);
+  while (clock.monotonic() < until) await clock.sleep(until - clock.monotonic(), abortSignal);
 }
 
 /** Whether the user may decide that the job was not created: no candidate is listed, and none can still appear. */
@@ -134,12 +138,14 @@ export async function reconcileAll(
   if (key !== undefined && !records.some((record) => record.key === key)) throw unknownKeyError(key);
   const jobs = openJobs(records, deps.origin).filter(({ reservation }) => key === undefined || reservation.key === key);
   if (jobs.length === 0) return [];
-  const run = { deps, options, settlesAt: new Map<string, number>() };
+  const run = { deps, options, watch: new OwnerWatch(deps) };
   let results = await reconcileRound(
     jobs.map(({ reservation }) => reservation),
     run,
   );
-  if ((assumeNotCreated || confirm) && results.some(({ settlesAt }) => settlesAt !== null)) {
+  // What is guarded needs no decision to be released.
+  const mayRelease = assumeNotCreated || confirm !== undefined || jobs.some(({ isGuarded }) => isGuarded);
+  if (mayRelease && results.some(({ waitUntil }) => waitUntil !== null)) {
     await waitForGrace(results, deps);
     const open = results.filter(({ status }) => status === 'unknown' || status === 'in_progress');
     results = await reconcileAgain(results, open, run);

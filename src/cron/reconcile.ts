@@ -1,6 +1,5 @@
-import { isAbandoned, type OnceDeps } from '../state/once.ts';
+import type { OnceDeps } from '../state/once.ts';
 import { keyHistories, type OpenReservation } from '../state/once-records.ts';
-import { lastSentBy } from './create-once.ts';
 import type { FoundJobs } from './job-list.ts';
 import {
   adoptedSnapshot,
@@ -23,8 +22,6 @@ export interface OpenJob extends OpenReservation<JobSnapshot> {
   readonly rivals: readonly JobReservation[];
   /** The open reservations of the same key that precede it in the log. */
   readonly earlier: readonly JobReservation[];
-  /** The time until which the job may still appear in the list, in milliseconds since the epoch, if already determined. */
-  readonly settlesAt?: number | undefined;
 }
 
 /** The result of reconciling one reservation. */
@@ -35,12 +32,13 @@ export interface ReconcileResult {
   readonly cron_job_id: string | null;
   /** Listed jobs that may be the reserved one. */
   readonly candidates: readonly string[];
-  /** The time (ISO 8601) until which its job may still appear in the list. */
+  /** The time (ISO 8601) until which its job may still appear in the list, and the same by the monotonic clock. */
   readonly settlesAt: string | null;
+  readonly waitUntil: number | null;
 }
 
 /** What `reconcileOnce` needs. */
-export interface ReconcileDeps extends Pick<OnceDeps<JobSnapshot>, 'clock' | 'newId' | 'hasEnded'> {
+export interface ReconcileDeps extends Pick<OnceDeps<JobSnapshot>, 'clock' | 'newId'> {
   readonly ledger: Pick<OnceDeps<JobSnapshot>['ledger'], 'append'>;
 }
 
@@ -102,20 +100,20 @@ function findOnlyMatch(job: OpenJob, { same, maybe }: ReturnType<typeof newlyLis
 /**
  * Settles one reservation by looking for its job in the service's list: adopts a new job if it is the only match, and never guesses among
  * several.
- * @param job read from the log after `found`, because every listed job was reserved before it was created
+ * @param job read from the log after `found`, because every listed job was reserved before it was created; `actsUntil` is
+ *   what `OwnerWatch` said before `found` was read
  * @param found the matching jobs that the service lists now
  * @throws LocalError when the state file cannot be written
  */
 export async function reconcileOnce(
-  job: OpenJob,
+  job: OpenJob & { readonly actsUntil: number },
   found: FoundJobs,
-  deps: ReconcileDeps,
+  { ledger, clock, newId }: ReconcileDeps,
   { assumeNotCreated, graceMs }: ReconcileOptions,
 ): Promise<ReconcileResult> {
-  const { ledger, clock, newId } = deps;
-  const { reservation } = job;
-  const unsettled = { reservation, cron_job_id: null, candidates: [], settlesAt: null };
-  if (!(await isAbandoned(job, deps))) return { ...unsettled, status: 'in_progress' };
+  const { reservation, actsUntil } = job;
+  const unsettled = { reservation, cron_job_id: null, candidates: [], settlesAt: null, waitUntil: null };
+  if (actsUntil === Number.POSITIVE_INFINITY) return { ...unsettled, status: 'in_progress' };
   const head = { id: newId(), at: new Date(clock.now()).toISOString(), key: reservation.key };
   const listed = newlyListed(job, found);
   const match = findOnlyMatch(job, listed);
@@ -127,9 +125,10 @@ export async function reconcileOnce(
   }
   const candidates = [...listed.same, ...listed.maybe].map(({ cron_job_id }) => cron_job_id);
   if (candidates.length > 0 || found.kind === 'closed') return { ...unsettled, status: 'unknown', candidates };
-  const settlesAt = job.settlesAt ?? lastSentBy(job, clock.now()) + graceMs;
-  if (found.at < settlesAt) {
-    return { ...unsettled, status: 'unknown', settlesAt: new Date(settlesAt).toISOString() };
+  const waitUntil = actsUntil + graceMs;
+  if (found.at < waitUntil) {
+    const settlesAt = new Date(clock.now() + waitUntil - clock.monotonic()).toISOString();
+    return { ...unsettled, status: found.at < actsUntil ? 'in_progress' : 'unknown', settlesAt, waitUntil };
   }
   if (!assumeNotCreated && !job.isGuarded) return { ...unsettled, status: 'unknown' };
   const reason = job.isGuarded ? 'another_is_known' : 'assumed_not_created';

@@ -23,23 +23,61 @@ export interface OwnerLiveness {
   readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
 }
 
-/** A deadline further in the future than this comes from a wrong clock. */
-const LONGEST_RESERVATION_MS = 3_600_000;
+/** No owner acts longer on a reservation with a deadline than this. */
+export const LONGEST_RESERVATION_MS = 130_000;
 
 /**
- * Whether the owner of a reservation can no longer act on it. An owner on another machine counts as alive until the
- * deadline, or as gone if the reservation has no deadline.
+ * Whether the owner of a reservation can no longer act on it. A process that this machine sees running is never gone,
+ * whatever the clocks say. An owner that this machine cannot see counts as alive until the deadline, or as gone if the
+ * reservation has no deadline: two machines' clocks may differ, so this may only decide how a key is blocked, not whether.
+ * What releases a key asks `OwnerWatch`.
  */
 export async function isAbandoned<Snapshot>(
   { reservation, unknown }: OpenReservation<Snapshot>,
   { clock, hasEnded }: OwnerLiveness,
 ): Promise<boolean> {
   if (unknown !== undefined) return true;
-  if (reservation.deadline === null) return (await hasEnded(reservation.owner)) !== false;
+  const ended = await hasEnded(reservation.owner);
+  if (ended !== undefined || reservation.deadline === null) return ended ?? true;
   const timeLeft = Date.parse(reservation.deadline) - clock.now();
   // NaN counts as expired.
-  if (!(timeLeft >= 0 && timeLeft <= LONGEST_RESERVATION_MS)) return true;
-  return (await hasEnded(reservation.owner)) === true;
+  return !(timeLeft >= 0 && timeLeft <= LONGEST_RESERVATION_MS);
+}
+
+/** How long an owner may act on a reservation, in milliseconds. One clock gave both times. */
+function lengthOf({ at, deadline }: Reservation<unknown>): number {
+  const length = Date.parse(deadline ?? '') - Date.parse(at);
+  return length >= 0 && length <= LONGEST_RESERVATION_MS ? length : LONGEST_RESERVATION_MS;
+}
+
+/**
+ * Watches the owners of reservations from this process, by its monotonic clock: the clock of another machine, or of an
+ * earlier moment, may be wrong by any amount.
+ */
+export class OwnerWatch {
+  private readonly deps: OwnerLiveness;
+  private readonly firstSeen = new Map<string, number>();
+  private readonly gone = new Map<string, number>();
+
+  constructor(deps: OwnerLiveness) {
+    this.deps = deps;
+  }
+
+  /**
+   * Looks at an owner.
+   * @returns the monotonic time from which on it cannot act: when it was first seen to have ended; if this machine cannot
+   *   see it, when the reservation's length has passed since the first look; Infinity if it runs
+   */
+  async look({ reservation, unknown }: OpenReservation<unknown>): Promise<number> {
+    const { clock, hasEnded } = this.deps;
+    const { id, owner } = reservation;
+    const firstSeen = this.firstSeen.get(id) ?? clock.monotonic();
+    this.firstSeen.set(id, firstSeen);
+    const ended = unknown !== undefined || (await hasEnded(owner));
+    if (ended === false) return Number.POSITIVE_INFINITY;
+    if (ended) this.gone.set(id, this.gone.get(id) ?? clock.monotonic());
+    return this.gone.get(id) ?? firstSeen + lengthOf(reservation);
+  }
 }
 
 /** The history of a key, and whether each of its open reservations is abandoned. */

@@ -40,7 +40,7 @@ function processExists(pid: number): boolean {
 /**
  * Whether the process that made a reservation has ended.
  * @returns undefined if this machine cannot tell: the process ran on another machine, in another container, or before a
- *   reboot
+ *   reboot, or the system does not say when processes started
  */
 export async function hasEnded(owner: Owner): Promise<boolean | undefined> {
   const self = await describeThisProcess();
@@ -49,5 +49,7 @@ export async function hasEnded(owner: Owner): Promise<boolean | undefined> {
   const { state, started } = await readProcess(owner.pid);
   // A zombie has ended, although its pid is still in use.
   if (state === 'Z' || state === 'X') return true;
-  return owner.started !== null && started !== undefined && started !== owner.started;
+  // Without start times, another process may have taken over the id.
+  if (owner.started === null || started === undefined) return undefined;
+  return started !== owner.started;
 }

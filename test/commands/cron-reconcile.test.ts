@@ -52,10 +52,7 @@ describe('cron reconcile', () => {
       { status: 'unknown', note: expect.stringContaining('it may still appear until') },
     ]);
     expect(open.error()).toMatchObject({ hint: expect.stringContaining('--assume-not-created') });
-    const later = await it.cron(['reconcile', ...NOW, '-o', 'json']);
-    expect(later.code).toBe(9);
-    expect(later.json()).toMatchObject([{ status: 'unknown', note: 'not listed' }]);
-    // All of the grace is still to come, however long the two before have taken.
+    // All of the grace is still to come, however long the first one has taken.
     const [{ reserved_at = '' } = {}] = open.json<{ reserved_at?: string }[]>();
     const clock = fastClock(Date.parse(reserved_at));
     const released = await it.cron(['reconcile', '--assume-not-created', '-o', 'json'], { clock });

@@ -14,6 +14,8 @@ const TONES = { adopted: 'good', released: 'warn', unknown: 'bad', in_progress: 
 function describeResult({ status, candidates, settlesAt }: ReconcileResult): string {
   if (status === 'adopted') return 'created';
   if (status === 'released') return 'treated as not created';
+  if (status === 'in_progress' && settlesAt !== null)
+    return `another machine may still be creating it; settled at ${settlesAt}`;
   if (status === 'in_progress') return 'another process is creating it';
   if (candidates.length > 0) return `could be ${candidates.join(' or ')}`;
   return settlesAt === null ? 'not listed' : `not listed; it may still appear until ${settlesAt}`;
@@ -89,7 +91,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     {
       usage: '--grace <duration>',
       description:
-        'how long a job may still appear in the list after its response was lost, or its process was found to be gone',
+        'how long a job may still appear in the list, counted from when this command first sees that its process is done',
       default: '10s',
     },
   ],

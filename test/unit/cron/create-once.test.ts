@@ -38,6 +38,17 @@ describe('a job in the state file', () => {
   });
 });
 
+describe('a job that was created just now', () => {
+  it('is not gone when its record looks old because a clock was wrong, and the list does not have it yet', async () => {
+    const world = calmWorld();
+    await create(world, DAILY, { clockMs: -3_600_000 });
+    expect(world.listed()).toEqual([]);
+    const before = world.now;
+    expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'exists', cron_job_id: 'cron_1' });
+    expect(world.now - before).toBeGreaterThan(4_000);
+  });
+});
+
 describe('a job that only the service has', () => {
   it('is recorded, and blocked when its content differs', async () => {
     const world = calmWorld();

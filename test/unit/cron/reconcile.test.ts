@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
+import { createOnce } from '../../../src/cron/create-once.ts';
 import { replayRecovery } from '../../../src/cron/reconcile-all.ts';
 import { ALL, calmWorld, create, DAILY, LATER, reconcile, story } from './examples.ts';
-import { keyOf } from './world.ts';
+import { GRACE_MS, keyOf } from './world.ts';
 
 const NO_AGENTS = { ...ALL, agents: false };
 const OF_ANOTHER = { ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' };
@@ -123,20 +124,70 @@ describe('when the service does not say whose a job is', () => {
 });
 
 describe('a process that reserved a job', () => {
-  it('and may still be running on another machine is left alone', async () => {
+  it.each([0, 200_000, -3_600_000, 90_000_000])(
+    'and may still be running on another machine is waited for, with a clock that is %i ms ahead',
+    async (clockMs) => {
+      const world = calmWorld();
+      await create(world, DAILY, { diesAt: 6, machine: 1, remainingMs: 60_000 });
+      const before = world.now;
+      expect(await reconcile(world, { clockMs })).toMatchObject([{ status: 'in_progress' }]);
+      expect(story(world)).toEqual(['reserved']);
+      expect(await reconcile(world, { clockMs, assume: true })).toMatchObject([{ status: 'released' }]);
+      // As long as it may post, and the grace period.
+      expect(world.now - before).toBeGreaterThan(80_000);
+    },
+  );
+
+  it('on another machine has its job adopted at once', async () => {
     const world = calmWorld();
-    await create(world, DAILY, { diesAt: 6, machine: 1 });
-    expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'in_progress' }]);
-    expect(story(world)).toEqual(['reserved']);
+    await create(world, DAILY, { diesAt: 10, machine: 1 });
+    world.now += 5_000;
+    expect(await reconcile(world)).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_1' }]);
   });
 
-  it('and was killed long ago is not waited for', async () => {
+  it.each([0, 200_000, 90_000_000])(
+    'and still runs is left alone, with a clock that is %i ms ahead',
+    async (clockMs) => {
+      const world = calmWorld();
+      const living = world.process();
+      const deps = living.createDeps();
+      const post = async (...args: Parameters<typeof deps.post>) => {
+        expect(await reconcile(world, { clockMs, assume: true })).toMatchObject([{ status: 'in_progress' }]);
+        expect(await create(world, DAILY, { clockMs })).toMatchObject({ status: 'blocked', why: 'in_progress' });
+        const byHand = world.process({ clockMs }).byHand(() => true);
+        await expect(forgetJob(byHand, { key: keyOf(DAILY) })).rejects.toThrow('Another process is creating this job');
+        return await deps.post(...args);
+      };
+      const outcome = await living.run(() => createOnce(DAILY, { ...deps, post }, { ensure: false, dryRun: false }));
+      expect(outcome).toMatchObject({ status: 'created' });
+      expect(world.posts).toBe(1);
+    },
+  );
+
+  it('and was killed long ago is waited for the grace period only', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, remainingMs: 60_000 });
     world.now += 3_600_000;
     const before = world.now;
     expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'released' }]);
-    expect(world.now - before).toBeLessThan(1_000);
+    expect(world.now - before).toBeLessThan(GRACE_MS + 1_000);
+  });
+
+  it.each([-3_600_000, 200_000])('with a clock that was %i ms ahead still has the grace period', async (clockMs) => {
+    const world = calmWorld();
+    await create(world, DAILY, { post: 'lost', clockMs });
+    const before = world.now;
+    expect(await reconcile(world, { assume: true })).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_1' }]);
+    expect(world.now - before).toBeGreaterThan(GRACE_MS);
+  });
+
+  it('on another machine is waited for before its job is forgotten', async () => {
+    const world = calmWorld();
+    await create(world, DAILY, { diesAt: 6, machine: 1, remainingMs: 60_000 });
+    const before = world.now;
+    const byHand = world.process({ clockMs: 90_000_000 }).byHand(() => true);
+    await forgetJob(byHand, { key: keyOf(DAILY) });
+    expect(world.now - before).toBeGreaterThan(60_000);
   });
 });
 

@@ -244,6 +244,7 @@ const fate = {
   appends: fc.array(mostly<AppendFate>('ok', 'out', 'in', 0.5, 0.999), { maxLength: 3 }),
   isRecovered: mostly<boolean>(true, false),
   machine: mostly<number>(0, 1),
+  clockMs: mostly<number>(0, -3_600_000, 200_000, 90_000_000),
 };
 
 const create_ = (list: Fate['list'][]) =>

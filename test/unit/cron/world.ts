@@ -50,6 +50,8 @@ export interface Fate {
   readonly isRecovered?: boolean | undefined;
   readonly machine?: number | undefined;
   readonly remainingMs?: number | undefined;
+  /** How far its machine's clock is ahead. */
+  readonly clockMs?: number | undefined;
 }
 
 /** What the service's list shows of a job besides its id. */
@@ -277,7 +279,7 @@ export class Process {
   readonly ledger: CronDeps['ledger'];
 
   readonly clock = {
-    now: () => this.world.now,
+    now: () => this.world.now + (this.fate.clockMs ?? 0),
     monotonic: () => this.world.now,
     sleep: async (ms: number) => {
       await this.step('sleep');
@@ -381,6 +383,9 @@ export class Process {
       clock,
       hasEnded,
       newId: () => this.world.newId(),
+      waitUntil: async (monotonic) => {
+        while (this.clock.monotonic() < monotonic) await this.clock.sleep(monotonic - this.clock.monotonic());
+      },
       fetchListed: async (id) => this.world.listed().find(({ cron_job_id }) => cron_job_id === id),
       confirm: async () => {
         await this.step('confirm');
