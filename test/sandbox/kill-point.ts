@@ -7,11 +7,6 @@ const PATH_CALLS = ['open', 'writeFile', 'rename', 'link', 'rm', 'mkdir', 'chmod
 
 type AnyFunction = (this: unknown, ...args: unknown[]) => Promise<unknown>;
 
-/** `half`: a call that writes is killed when half of its bytes are written. */
-const MOMENTS = ['before', 'half', 'after'] as const;
-
-export type KillMoment = (typeof MOMENTS)[number];
-
 function killThisProcess(): Promise<never> {
   process.kill(process.pid, 'SIGKILL');
   return new Promise(() => undefined);
@@ -23,7 +18,8 @@ function halfOf(data: unknown): unknown {
 
 /**
  * Lets this process kill itself at one of its calls to the file system.
- * @param point the number of the call, from 1, and the moment: `7 before`
+ * @param point the number of the call, from 1, and the moment: `7 before`, `7 after`, or `7 half`, when half of the bytes
+ * of a write are written
  */
 export async function killAt(point: string): Promise<void> {
   const [number = '', moment = ''] = point.split(' ');
