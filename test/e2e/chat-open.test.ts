@@ -190,7 +190,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await keys('C-d');
     await screen(/ended with 0/);
     const history = join(home, '.local', 'state', 'partnerctl', 'chat-history.json');
-    expect(JSON.parse(readFileSync(history, 'utf8'))).toContain(`one${LINE_BREAK}two${LINE_BREAK}three`);
+    expect(JSON.parse(readFileSync(history, 'utf8')).entries).toContain(`one${LINE_BREAK}two${LINE_BREAK}three`);
     expect(statSync(history).mode & 0o777).toBe(0o600);
   });
 });

@@ -56,11 +56,7 @@ export default command<SessionRef>({
       formatMessage,
       resendCommand: (message: NewMessage) => resendCommand(message, flags),
     };
-    try {
-      await new Conversation(deps, session).run();
-    } finally {
-      await history.flush();
-    }
+    await new Conversation(deps, session).run();
     return { kind: 'none' };
   },
 });

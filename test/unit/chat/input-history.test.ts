@@ -12,11 +12,10 @@ const noSecrets = (): boolean => false;
 
 it('does not save an entry with a secret, and drops one that an earlier version saved', async () => {
   const path = join(tempDirectory(), 'history.json');
-  writeFileSync(path, '["my token is pat_secret", "hello"]');
+  writeFileSync(path, '{"entries": ["my token is pat_secret", "hello"]}');
   const history = await openInputHistory(path, (entry) => entry.includes('pat_secret'), noTrouble);
   history.save(['again: pat_secret', 'hi', ...history.entries]);
-  await history.flush();
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(['hi', 'hello']);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ entries: ['hi', 'hello'] });
 });
 
 it('saves the latest entries, readable only by their owner', async () => {
@@ -24,16 +23,18 @@ it('saves the latest entries, readable only by their owner', async () => {
   const history = await openInputHistory(path, noSecrets, noTrouble);
   expect(history.entries).toEqual([]);
   for (let count = 1; count <= 20; count += 1) history.save([`entry ${count}`, 'older']);
-  await history.flush();
   expect((await openInputHistory(path, noSecrets, noTrouble)).entries).toEqual(['entry 20', 'older']);
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-it('starts empty if the file does not contain a history', async () => {
-  const path = join(tempDirectory(), 'history.json');
-  writeFileSync(path, '{"not": "a list"}');
-  expect((await openInputHistory(path, noSecrets, noTrouble)).entries).toEqual([]);
-});
+it.each(['{"not": "a list"}', '["of an earlier version"]', '{"entries": [1]}', 'no JSON'])(
+  'starts empty if the file holds %s',
+  async (text) => {
+    const path = join(tempDirectory(), 'history.json');
+    writeFileSync(path, text);
+    expect((await openInputHistory(path, noSecrets, noTrouble)).entries).toEqual([]);
+  },
+);
 
 it('reports only the first failure to save, and continues', async () => {
   const path = join(tempDirectory(), 'file', 'history.json');
@@ -41,19 +42,16 @@ it('reports only the first failure to save, and continues', async () => {
   const troubles: unknown[] = [];
   const history = await openInputHistory(path, noSecrets, (error) => troubles.push(error));
   history.save(['a']);
-  await history.flush();
   history.save(['b', 'a']);
-  await history.flush();
   expect(troubles).toHaveLength(1);
 });
 
 it('restricts a file that others could read', async () => {
   const path = join(tempDirectory(), 'history.json');
-  writeFileSync(path, '["old"]');
+  writeFileSync(path, '{"entries": ["old"]}');
   chmodSync(path, 0o644);
   const history = await openInputHistory(path, noSecrets, noTrouble);
   history.save(['new', ...history.entries]);
-  await history.flush();
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(['new', 'old']);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ entries: ['new', 'old'] });
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
