@@ -1,7 +1,8 @@
 import type { StreamedBody } from '../api/streamed-body.ts';
-import { LocalError } from '../errors.ts';
+import { LocalError, OutcomeUnknownError } from '../errors.ts';
 import { type KeyState, type OnceDeps, readKey, runOnce } from '../state/once.ts';
 import type { Reservation } from '../state/once-records.ts';
+import { fieldsText } from '../state/record.ts';
 import { type UploadIdentity, type UploadRecord, type UploadSnapshot, uploadKey } from './upload-records.ts';
 import { createBody, hashContent, type UploadSource } from './upload-source.ts';
 
@@ -98,6 +99,20 @@ function outcomeOf(
   return undefined;
 }
 
+/** The outcome if a line of the log that cannot be used may be about the upload; undefined to upload the file. */
+function outcomeOfDamage(upload: Upload): UploadOutcome | undefined {
+  const { deps, force, retryUnknown, hash: sha256 = '' } = upload;
+  if (force || retryUnknown) return undefined;
+  const { filename } = upload.source;
+  const texts = [fieldsText({ sha256, filename })];
+  const [line] = deps.ledger.linesAbout({ keys: [uploadKey(toSnapshot(upload, sha256))], texts });
+  if (!line) return undefined;
+  const error = new OutcomeUnknownError('The state file has a line that may be the record of this upload.', {
+    why: `Line ${line.line} of the state file cannot be used: ${line.why}.`,
+  });
+  return { status: 'unknown', sha256, since: new Date(deps.clock.now()).toISOString(), error };
+}
+
 /** Records the file's stamp, so that the next run need not read the file. Ignores a failure: the next run then reads it. */
 async function rememberStamp(upload: Upload, sha256: string, remoteId: string): Promise<void> {
   const { ledger, clock, newId } = upload.deps;
@@ -137,7 +152,7 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
       return { key: uploadKey(snapshot), snapshot, deadline: null, remoteIdsSeen: null };
     },
     objection: (state: KeyState<UploadSnapshot>, reservationId: string | undefined) =>
-      outcomeOf(upload, upload.hash ?? '', state, reservationId),
+      outcomeOf(upload, upload.hash ?? '', state, reservationId) ?? outcomeOfDamage(upload),
   };
   try {
     const result = await runOnce(task, deps, async (commit) => {

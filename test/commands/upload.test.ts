@@ -565,6 +565,26 @@ describe('failures', () => {
     expect(planned).toMatchObject({ code: 0, stderr: '' });
   });
 
+  test('one flipped bit in the only record of an upload keeps it from being sent again without --retry-unknown', async () => {
+    const it = await uploads();
+    const file = write('a.txt', 'a', it.directory);
+    await it.upload([file]);
+    const done = readFileSync(it.state, 'utf8').trim().split('\n').at(-1) ?? '';
+    const { sha256 } = JSON.parse(done);
+    for (const damaged of [
+      done.replace('"upload_id":"a', '"upload_id":"b'),
+      done.replace(sha256, `x${sha256.slice(1)}`),
+    ]) {
+      writeFileSync(it.state, `${damaged}\n`);
+      const ran = await it.upload([file, '-o', 'json']);
+      expect(ran.code).toBe(9);
+      expect(ran.json()).toMatchObject([{ status: 'unknown', id: null }]);
+      expect(ran.stderr).toContain('--retry-unknown');
+    }
+    expect((await it.upload([file, '--retry-unknown', '-o', 'json'])).json()).toMatchObject([{ status: 'uploaded' }]);
+    expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'skipped' }]);
+  });
+
   test('a damaged line of the state file causes one warning, and the others count', async () => {
     const it = await uploads();
     const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
