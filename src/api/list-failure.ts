@@ -58,7 +58,10 @@ export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: D
   if (isTokenRejected(error) && (wasRead || isPartlyRead)) return error;
   const unavailable = new ListUnavailable(error);
   if (!isPartlyRead && !(wasRead && unavailable.isAbsent)) return unavailable;
-  return new ServiceError(`Cannot read ${name}, although it was read before ${code}.`, {
+  const message = isPartlyRead
+    ? `Cannot read the rest of ${name} ${code}.`
+    : `Cannot read ${name}, although it was read before ${code}.`;
+  return new ServiceError(message, {
     ...info,
     hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
     cause: error,

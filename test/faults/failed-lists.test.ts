@@ -275,6 +275,7 @@ describe('provisioning', () => {
       request.query.has('page') ? sendJson(response, { message: 'No.' }, 403) : sendJson(response, first),
     );
     expect(ran.code).toBe(8);
+    expect(ran.error().message).toContain('the rest of the list of spaces (403)');
     expect(ran.posts).toBe(0);
   });
 });
