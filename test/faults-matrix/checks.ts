@@ -22,6 +22,12 @@ export function findMissing(things: readonly string[], wanted: readonly string[]
   return wanted.filter((thing) => !things.includes(thing)).map((thing) => `missing: ${thing}`);
 }
 
+/** Finds the jobs and files among what a command adds, which a failed command must not have created. */
+export function findOnceOnly(things: readonly string[], adds: readonly string[] = []): string[] {
+  const isOnce = (thing: string): boolean => /^(job|file) /.test(thing) && things.includes(thing);
+  return adds.filter(isOnce).map((thing) => `created, although the command failed: ${thing}`);
+}
+
 /** Finds what is not in the text exactly once. @param mayMiss whether it may also be missing */
 export function findShownWrongly(stdout: string, shows: readonly string[] = [], mayMiss = false): string[] {
   return shows.flatMap((text) => {

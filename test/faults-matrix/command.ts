@@ -21,6 +21,8 @@ export interface MatrixCommand {
   readonly reads?: CodesByMeaning;
   /** Exit codes of faults of writes, where they are not those of any write. */
   readonly writes?: CodesByMeaning;
+  /** Whether lists guard against doing it twice: they may be old for a few seconds, but not forever. */
+  readonly isGuardedByLists?: true;
   /** What it adds to the things at the service, each once. */
   readonly adds?: readonly string[];
   /** What stdout has exactly once after success, except with faults of these meanings: then it may be missing. */

@@ -42,12 +42,14 @@ export const PROVISION: readonly MatrixCommand[] = [
     argv: ({ home }) => ['provision', `${home}/new.yaml`, '--dry-run'],
     files: { 'new.yaml': manifest('new', AGENTS) },
     reads: LISTS,
+    isGuardedByLists: true,
   },
   {
     name: 'provision new',
     argv: ({ home }) => ['provision', `${home}/new.yaml`],
     files: { 'new.yaml': manifest('new', AGENTS) },
     reads: LISTS,
+    isGuardedByLists: true,
     adds: things('new', AGENTS),
   },
   {
@@ -56,6 +58,7 @@ export const PROVISION: readonly MatrixCommand[] = [
     files: { 'new.yaml': manifest('new', AGENTS) },
     after: { argv: ({ home }) => ['provision', `${home}/new.yaml`] },
     reads: LISTS,
+    isGuardedByLists: true,
     adds: things('new', AGENTS),
     shows: ['"unchanged": 1'],
   },
@@ -65,6 +68,7 @@ export const PROVISION: readonly MatrixCommand[] = [
     files: { 'new.yaml': manifest('new', ['Support', 'Sales'], `, chat: {}${JOBS}`) },
     hasItems: true,
     reads: LISTS,
+    isGuardedByLists: true,
     adds: [...things('new', ['Support', 'Sales']), 'job new Support morning', 'job new Sales morning'],
     settle: ['cron', 'reconcile', '--assume-not-created', '--grace', '100ms'],
   },
@@ -74,6 +78,7 @@ export const PROVISION: readonly MatrixCommand[] = [
     files: { 'a.yaml': manifest('anna', AGENTS), 'b.yaml': manifest('bert', AGENTS) },
     hasItems: true,
     reads: LISTS,
+    isGuardedByLists: true,
     adds: [...things('anna', AGENTS), ...things('bert', AGENTS)],
   },
   {
@@ -82,6 +87,7 @@ export const PROVISION: readonly MatrixCommand[] = [
     files: { 'new.yaml': manifest('new', ['Support']), 'more.yaml': manifest('new', AGENTS) },
     after: { argv: ({ home }) => ['provision', `${home}/new.yaml`] },
     reads: LISTS,
+    isGuardedByLists: true,
     adds: things('new', AGENTS),
   },
 ];
@@ -174,6 +180,8 @@ export const UPLOAD: readonly MatrixCommand[] = [
     name: 'upload large',
     argv: ({ home }) => ['upload', `${home}/large.txt`],
     files: { 'large.txt': LARGE },
+    // A silent service may not even take all of it.
+    writes: { late: [8, 9] },
     adds: ['file large.txt'],
   },
   {

@@ -85,6 +85,11 @@ export class FaultProxy {
     if (this.refusesNext()) this.refuse();
   }
 
+  /** Ends the fault, but lets reads be old for as long as they would have been. */
+  keepStale(fault: Fault): void {
+    if (this.armed) this.armed = { ...this.armed, fault, at: 1 };
+  }
+
   /** Ends the fault, and waits for the requests that are carried out late. */
   async heal(): Promise<void> {
     this.armed = undefined;

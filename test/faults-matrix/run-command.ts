@@ -1,11 +1,9 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { Sink } from '../../src/cli/io.ts';
+import type { Clock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
-import { fasterClock, handSignals } from '../helpers/run.ts';
-
-/** How much faster the clock of the commands is: pauses between attempts and polls do not dominate. */
-const CLOCK_SPEED = 20;
+import { handSignals } from '../helpers/run.ts';
 
 export interface CommandRun {
   readonly argv: readonly string[];
@@ -14,8 +12,7 @@ export interface CommandRun {
   readonly home: string;
   /** Called whenever something was written to stdout, with all of it. Returns whether to press Ctrl-C. */
   readonly watch?: (stdout: string) => boolean;
-  /** Whether time limits count in real time, because the fault is one that only a time limit ends. */
-  readonly inRealTime: boolean;
+  readonly clock: Clock;
 }
 
 export interface CommandEnd {
@@ -26,7 +23,7 @@ export interface CommandEnd {
 }
 
 /** Runs a command line in this process, with its own home and streams, and real HTTP. */
-export async function runCommand({ argv, stdin, env, home, watch, inRealTime }: CommandRun): Promise<CommandEnd> {
+export async function runCommand({ argv, stdin, env, home, watch, clock }: CommandRun): Promise<CommandEnd> {
   const signals = handSignals();
   const stdout = memorySink((text) => {
     if (watch?.(text)) signals.abort(new InterruptedError('Interrupted.'));
@@ -36,7 +33,7 @@ export async function runCommand({ argv, stdin, env, home, watch, inRealTime }: 
   const code = await main(argv, {
     io: { stdin: Readable.from(stdin === undefined ? [] : [stdin]), stdout, stderr },
     env: { HOME: home, ...env },
-    clock: fasterClock(inRealTime ? 1 : CLOCK_SPEED),
+    clock,
     random: Math.random,
     signals,
     platform: process.platform,
