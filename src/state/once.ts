@@ -32,7 +32,7 @@ export const LONGEST_RESERVATION_MS = 130_000;
  * reservation has no deadline: two machines' clocks may differ, so this may only decide how a key is blocked, not whether.
  * What releases a key asks `OwnerWatch`.
  */
-export async function isAbandoned<Snapshot>(
+async function isAbandoned<Snapshot>(
   { reservation, unknown }: OpenReservation<Snapshot>,
   { clock, hasEnded }: OwnerLiveness,
 ): Promise<boolean> {

@@ -57,7 +57,7 @@ export interface KilledRun {
 }
 
 /** One run of the command, with objects and files of its own. */
-export interface KillRun<Stage extends string> {
+interface KillRun<Stage extends string> {
   readonly args: readonly string[];
   readonly env: Record<string, string>;
   /** The file of `of: 'file'`: mostly the state file. */
