@@ -10,8 +10,8 @@ export default defineConfig({
     reporters: [new FlakyTests(), 'default'],
     // Minutes of work on a machine that is not busy: the limit is there to tell a hang.
     testTimeout: 600_000,
-    // Each file runs processes of its own; more at once would measure the machine.
-    fileParallelism: false,
+    // Each file runs processes of its own; more files at once would only wait for each other.
+    maxWorkers: 2,
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
   },
 });
