@@ -1,8 +1,9 @@
 import { isJsonObject } from '../contract/json.ts';
+import type { LineCheck } from './lines.ts';
 import { type RecordStore, type UnusableLine, unusableLine } from './log.ts';
 import type { OnceRecord, Owner } from './once-records.ts';
 import { isText, isTextOrNull, isTexts, type LogRecord, type NewRecord } from './record.ts';
-import { isAboutOther, type ObjectIdentity, type RecordFamily } from './relevance.ts';
+import { createOtherLineCheck, type ObjectIdentity, type RecordFamily } from './relevance.ts';
 import { type UnreadableLine, UnreadableLines } from './unreadable.ts';
 
 type Kind = OnceRecord<unknown>['kind'];
@@ -129,9 +130,8 @@ function recordFamily({ family, types }: Pick<RecordFormat<unknown>, 'family' | 
 export function otherLines(
   format: Pick<RecordFormat<unknown>, 'family' | 'types'>,
   keys?: readonly string[],
-): (line: Buffer) => boolean {
-  const family = recordFamily(format);
-  return (line) => isAboutOther(line, family, keys);
+): LineCheck {
+  return createOtherLineCheck(recordFamily(format), keys);
 }
 
 /** Records in log order, by key and by index name. */

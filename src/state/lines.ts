@@ -24,6 +24,9 @@ export interface TooLong {
   readonly sha256: string;
 }
 
+/** Judges the line of a block from `start` up to `end`, without its line ending. Called for each line of the log. */
+export type LineCheck = (block: Buffer, start: number, end: number) => boolean;
+
 export interface Line {
   readonly line: number;
   /** Without the line ending. Valid only until the next block is requested. */
@@ -119,8 +122,13 @@ function createSearcher(block: Buffer, texts: readonly string[]): (start: number
 /**
  * Yields the nonempty lines of a block.
  * @param containing skips lines that look like records but contain none of these texts
+ * @param isSkipped skips further lines
  */
-export function* splitLines(block: Block, containing?: readonly string[]): Generator<Line, void, void> {
+export function* splitLines(
+  block: Block,
+  containing?: readonly string[],
+  isSkipped: LineCheck = () => false,
+): Generator<Line, void, void> {
   const { bytes } = block;
   const contains = containing && createSearcher(bytes, containing);
   let line = block.line;
@@ -131,7 +139,8 @@ export function* splitLines(block: Block, containing?: readonly string[]): Gener
     if (end > start && bytes[end - 1] === RETURN) end -= 1;
     if (end > start) {
       const skippable = contains && bytes[start] === OPENING_BRACE && bytes[end - 1] === CLOSING_BRACE;
-      if (!skippable || contains(start, end)) yield { line, bytes: bytes.subarray(start, end) };
+      const isWanted = (!skippable || contains(start, end)) && !isSkipped(bytes, start, end);
+      if (isWanted) yield { line, bytes: bytes.subarray(start, end) };
     }
     start = next;
   }

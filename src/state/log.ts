@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { appendRecord, type Redact } from './append.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
-import { type FilePosition, type Line, readBlocks, splitLines, startOfFile } from './lines.ts';
+import { type FilePosition, type Line, type LineCheck, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { decodeLine, type LogRecord, lineDigest, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
 /** The content of one log line. Line numbers start at 1, as in editors. */
@@ -73,7 +73,7 @@ export interface ReadOptions {
    */
   readonly containing?: readonly string[] | undefined;
   /** Whether a raw line need not be decoded. */
-  readonly isSkipped?: (line: Buffer) => boolean;
+  readonly isSkipped?: LineCheck;
   /** Waits for another process to finish writing a record; 2 ms by default. */
   readonly written?: () => Promise<void>;
 }
@@ -137,7 +137,7 @@ function entryOf({ line, bytes }: Line, sums: Set<string>): LogEntry {
  */
 async function* entriesOf(
   file: FileHandle,
-  { containing, isSkipped = () => false }: ReadOptions,
+  { containing, isSkipped }: ReadOptions,
   cursor: Cursor,
   isPatient: boolean,
 ): AsyncGenerator<LogEntry, boolean> {
@@ -147,8 +147,7 @@ async function* entriesOf(
       yield { kind: 'damaged', line, why: `longer than ${MAX_LINE_BYTES} bytes`, bytes: undefined, digest: sha256 };
       continue;
     }
-    for (const line of splitLines(block, containing)) {
-      if (isSkipped(line.bytes)) continue;
+    for (const line of splitLines(block, containing, isSkipped)) {
       const entry = entryOf(line, cursor.sums);
       if (entry.kind === 'damaged' && block.isOpen && isPatient) return true;
       yield entry;

@@ -1,3 +1,5 @@
+import type { LineCheck } from './lines.ts';
+
 /*
  * Which lines of the log may be about an object, as far as their bytes tell. A line that cannot be read may hide the only
  * record of an object, so that object must not be created until somebody settles the line.
@@ -29,50 +31,78 @@ const KEY_DIGITS = 24;
 const OTHER_KEY = /(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])/;
 const CLOSING_BRACE = 0x7d;
 
-/** The beginning of a record; the type and the key are captured. */
-const HEAD = /^\{"v":1,"type":"([a-z._]+)","at":"[\d:.TZ-]+","id":"[0-9a-f]+"(?:,"key":"([0-9a-f]+)")?/;
-const HEAD_BYTES = 160;
+/** The beginning of a record, up to its type. */
+const HEAD = '{"v":1,"type":"';
+const KEY_FIELD = Buffer.from('"key":"');
+/** The key of a record is at most this far from its beginning. */
+const MAX_KEY_OFFSET = 128;
+const QUOTE = 0x22;
 
-/** Counts the characters of a text that differ at an offset, up to one more than `limit`. */
-function countFlips(line: string, offset: number, text: string, limit: number): number {
+/** Counts the bytes that differ from a Latin-1 text at an offset, up to one more than `limit`. */
+function countFlips(bytes: Buffer, offset: number, text: string, limit: number): number {
   let flips = 0;
   for (let at = 0; at < text.length && flips <= limit; at += 1) {
-    if (line.charCodeAt(offset + at) !== text.charCodeAt(at)) flips += 1;
+    if (bytes[offset + at] !== text.charCodeAt(at)) flips += 1;
   }
   return flips;
 }
 
-function isNearly(line: string, offset: number, text: string): boolean {
-  return countFlips(line, offset, text, MAX_FLIPS) <= MAX_FLIPS;
+function isNearly(bytes: Buffer, offset: number, text: string): boolean {
+  return countFlips(bytes, offset, text, MAX_FLIPS) <= MAX_FLIPS;
 }
 
-function hasNearly(line: string, text: string): boolean {
-  for (let at = 0; at + text.length <= line.length; at += 1) if (isNearly(line, at, text)) return true;
+function hasNearly(bytes: Buffer, text: string): boolean {
+  for (let at = 0; at + text.length <= bytes.length; at += 1) if (isNearly(bytes, at, text)) return true;
   return false;
 }
 
-function isOtherType(type: string, { family }: RecordFamily): boolean {
+function isOtherType(bytes: Buffer, offset: number, { family }: RecordFamily): boolean {
   const limit = Math.floor(family.length / 2);
-  return countFlips(type, 0, family, limit) > limit;
+  return countFlips(bytes, offset, family, limit) > limit;
+}
+
+function isHexDigit(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x66);
+}
+
+/** Types consist of lowercase letters, dots, and underscores. */
+function isTypeByte(byte: number): boolean {
+  return (byte >= 0x61 && byte <= 0x7a) || byte === 0x2e || byte === 0x5f;
+}
+
+/** Where the run of such bytes that begins at an offset ends, if a quote follows it; otherwise Infinity. */
+function endOfRun(bytes: Buffer, offset: number, isPart: (byte: number) => boolean): number {
+  let at = offset;
+  while (isPart(bytes[at] ?? 0)) at += 1;
+  return bytes[at] === QUOTE ? at : Number.POSITIVE_INFINITY;
 }
 
 /**
- * Whether a raw line is certainly of another feature or of another key, so that it need not be decoded. Damage behind its
- * key does not matter then.
+ * Creates a check for whether a raw line is certainly of another feature or of another key, so that it need not be decoded.
+ * Damage elsewhere in it does not matter then.
+ * @returns a check of the range of a line in a block, without its line ending
  * @param keys undefined for the lines of all keys
  */
-export function isAboutOther(line: Buffer, family: RecordFamily, keys: readonly string[] | undefined): boolean {
-  if (line.at(-1) !== CLOSING_BRACE) return false;
-  const [, type, key] = HEAD.exec(line.toString('latin1', 0, HEAD_BYTES)) ?? [];
-  if (type === undefined) return false;
-  if (isOtherType(type, family)) return true;
-  return key?.length === KEY_DIGITS && keys !== undefined && !keys.some((each) => isNearly(key, 0, each));
+export function createOtherLineCheck(family: RecordFamily, keys: readonly string[] | undefined): LineCheck {
+  return (bytes, start, end) => {
+    if (bytes[end - 1] !== CLOSING_BRACE || countFlips(bytes, start, HEAD, 0) > 0) return false;
+    const type = start + HEAD.length;
+    if (isOtherType(bytes, type, family)) return endOfRun(bytes, type, isTypeByte) < end;
+    if (keys === undefined) return false;
+    const key = bytes.indexOf(KEY_FIELD, type) + KEY_FIELD.length;
+    if (key < type || key > start + MAX_KEY_OFFSET) return false;
+    if (endOfRun(bytes, key, isHexDigit) !== key + KEY_DIGITS || key + KEY_DIGITS >= end) return false;
+    return !keys.some((each) => isNearly(bytes, key, each));
+  };
 }
 
 /** Counts control characters and bytes that are not UTF-8. */
 function countUnreadable(bytes: Buffer): number {
   return bytes.toString('utf8').match(/[\p{Cc}\ufffd]/gu)?.length ?? 0;
 }
+
+const TYPE = /"type":"([^"]*)"/;
+const TYPE_FIELD_LENGTH = '"type":"'.length;
 
 /** A key; and the beginning of one, in a line that was cut there. */
 const KEY = /"key":"([^"]{24})"/g;
@@ -85,15 +115,19 @@ const CUT_KEY = /"key":"([^"]*)$/;
  */
 export function mayBeAbout(line: Buffer, { keys, texts }: ObjectIdentity, family: RecordFamily): boolean {
   const text = line.toString('latin1');
-  const type = /"type":"([^"]*)"/.exec(text)?.[1];
+  const typeMatch = TYPE.exec(text);
+  const type = typeMatch?.[1];
   if (type !== undefined && family.endingTypes.includes(type)) return false;
   const isReadable = countUnreadable(line) <= MAX_UNREADABLE;
-  const read = [...text.matchAll(KEY)].map(([, key = '']) => key);
-  if (isReadable && read.length > 0) return read.some((key) => keys.some((each) => isNearly(key, 0, each)));
+  const read = [...text.matchAll(KEY)].map(({ index }) => index + KEY_FIELD.length);
+  if (isReadable && read.length > 0) return read.some((at) => keys.some((each) => isNearly(line, at, each)));
   const cutKey = CUT_KEY.exec(text)?.[1];
   if (cutKey !== undefined) return cutKey !== '' && keys.some((key) => key.startsWith(cutKey));
   const names = [...keys, ...texts].map((name) => Buffer.from(name).toString('latin1'));
-  if (names.some((name) => hasNearly(text, name))) return true;
+  if (names.some((name) => hasNearly(line, name))) return true;
   if (line.length < MIN_RECORD_BYTES) return false;
-  return !isReadable || ((type === undefined || !isOtherType(type, family)) && !OTHER_KEY.test(text));
+  return (
+    !isReadable ||
+    ((typeMatch === null || !isOtherType(line, typeMatch.index + TYPE_FIELD_LENGTH, family)) && !OTHER_KEY.test(text))
+  );
 }
