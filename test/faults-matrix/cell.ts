@@ -73,17 +73,17 @@ class Scene {
     await this.world.close();
   }
 
-  /** Runs a command line. @param inRealTime with a short limit */
-  run(argv: readonly string[], inRealTime = false): Promise<CommandEnd> {
+  /** Runs a command line. @param time on which clock; `short` is real time with a short limit */
+  run(argv: readonly string[], time: 'fast' | 'real-time' | 'short' = 'fast'): Promise<CommandEnd> {
     const { command, world, proxy } = this;
-    const timeout = inRealTime ? SHORT_TIMEOUT_MS : (command.timeoutMs ?? TIMEOUT_MS);
+    const timeout = time === 'short' ? SHORT_TIMEOUT_MS : (command.timeoutMs ?? TIMEOUT_MS);
     return runCommand({
       argv: [...argv, '--timeout', `${timeout}ms`],
       stdin: command.stdin,
       env: { PARTNER_BASE_URL: proxy.baseUrl, PARTNER_TOKEN: world.token },
       home: world.home,
       watch: this.watcher(),
-      clock: inRealTime ? systemClock : this.clock,
+      clock: time === 'fast' ? this.clock : systemClock,
     });
   }
 
@@ -116,12 +116,15 @@ class Scene {
   }
 }
 
-/** Runs a command without faults. @returns its requests, in order */
+/**
+ * Runs a command without faults, in real time: no list is old enough to be read again.
+ * @returns its requests, in order
+ */
 export async function recordRequests(command: MatrixCommand): Promise<readonly RequestLine[]> {
   const scene = await Scene.open(command, '');
   try {
     scene.proxy.requests = [];
-    const { code, stdout, stderr } = await scene.run(command.argv(scene.world));
+    const { code, stdout, stderr } = await scene.run(command.argv(scene.world), 'real-time');
     const problems = [...(code === 0 ? [] : [`exit code ${code}`]), ...findShownWrongly(stdout, command.shows)];
     if (problems.length > 0) throw new Error(`${command.name} without faults: ${problems}\n${stdout}\n${stderr}`);
     return [...scene.proxy.requests];
@@ -157,7 +160,11 @@ export async function runCell(cell: Cell, elsewhere: string): Promise<readonly s
     };
 
     scene.arm(fault, at);
-    const first = await step('with the fault', await scene.run(argv, fault.meaning === 'late'), codesOf(cell, proxy));
+    const first = await step(
+      'with the fault',
+      await scene.run(argv, fault.meaning === 'late' ? 'short' : 'fast'),
+      codesOf(cell, proxy),
+    );
     if (proxy.faulty.length === 0 && !fault.closesKeptAlive) problems.push('the fault did not happen');
     if (command.isGuardedByLists && fault.stale) proxy.keepStale(STALE);
     else await proxy.heal();

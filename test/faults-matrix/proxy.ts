@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { Agent, request as httpRequest } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestLine } from './exit-codes.ts';
@@ -57,9 +57,9 @@ export class FaultProxy {
   /** Until when reads are old, in milliseconds since the epoch; undefined before the first one. */
   private staleUntil: number | undefined;
   private armed: ArmedFault | undefined;
-  private readonly agent = new Agent({ keepAlive: true });
   private readonly sockets = new Set<Socket>();
-  private readonly late = new Set<Promise<unknown>>();
+  /** The connections that are served, and the requests that are carried out late. */
+  private readonly pending = new Set<Promise<unknown>>();
   private server: Server | undefined;
   private port = 0;
 
@@ -90,18 +90,18 @@ export class FaultProxy {
     if (this.armed) this.armed = { ...this.armed, fault, at: 1 };
   }
 
-  /** Ends the fault, and waits for the requests that are carried out late. */
+  /** Ends the fault, closes the connections, and waits until nothing more can reach the service. */
   async heal(): Promise<void> {
     this.armed = undefined;
     for (const socket of this.sockets) socket.destroy();
-    await Promise.all(this.late);
+    await Promise.all(this.pending);
+    this.pending.clear();
     if (!this.server) await this.listen(this.port);
   }
 
   async close(): Promise<void> {
     await this.heal();
     this.server?.close();
-    this.agent.destroy();
   }
 
   private async listen(port: number): Promise<void> {
@@ -145,10 +145,11 @@ export class FaultProxy {
     if (broken !== undefined && this.isFaulty(this.requests.length + 1)) {
       this.faulty.push(UNREAD);
       this.requests.push(UNREAD);
-      if (broken === 'reset') socket.resetAndDestroy();
+      // One that is to be refused may have been accepted before.
+      if (broken !== 'silence') socket.resetAndDestroy();
       return;
     }
-    void this.serve(socket);
+    this.pending.add(this.serve(socket));
   }
 
   /** Reads requests from a connection, one after the other, and answers each. */
@@ -195,7 +196,7 @@ export class FaultProxy {
     if (fault?.steps && this.isFaulty(number, request)) {
       this.faulty.push(request);
       if (fault.stale) this.staleUntil = Date.now() + STALE_MS;
-      if (fault.carriedOut === 'late') this.late.add(this.forwardLater(request));
+      if (fault.carriedOut === 'late') this.pending.add(this.forwardLater(request));
       const response = fault.carriedOut === 'first' ? await this.forward(request) : NO_RESPONSE;
       await perform(socket, fault.steps({ request, response, elsewhere: this.options.elsewhere }));
       return;
@@ -216,7 +217,8 @@ export class FaultProxy {
   private async forward({ method, path, headers, body }: ReceivedRequest): Promise<ServiceResponse> {
     const sent = httpRequest(new URL(path, this.options.target), {
       method,
-      agent: this.agent,
+      // A connection of its own: the service closes idle ones while a stall lasts.
+      agent: false,
       headers: { ...withoutHopByHop(headers), ...(body.length > 0 && { 'content-length': body.length }) },
     });
     sent.end(body);

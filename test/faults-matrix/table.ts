@@ -1,3 +1,4 @@
+import type { SerializedError } from 'vitest';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 import { FAULTS } from './faults.ts';
 
@@ -69,7 +70,8 @@ export class MatrixTable implements Reporter {
     for (const { message } of module.errors()) print(`✗ ${module.relativeModuleId}\n${indent(message)}`);
   }
 
-  onTestRunEnd(): void {
+  onTestRunEnd(_modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    for (const { message, stack } of unhandled) print(`✗ outside of the cells\n${indent(stack ?? message)}`);
     const faults = FAULTS.map(({ name }) => name).filter((name) =>
       [...this.#rows.values()].some((row) => row.has(name)),
     );
