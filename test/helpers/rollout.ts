@@ -136,7 +136,7 @@ export async function expectRepeatWritesNothing(it: Service, path: string, count
  */
 export async function killAfter(it: Service, path: string, requests: number): Promise<boolean> {
   await it.forget();
-  const child = start(['provision', path, '-o', 'json'], { env: it.env });
+  const child = start(['provision', path, '-o', 'json', '--settle', '300ms'], { env: it.env });
   let ended = false;
   void child.then(() => {
     ended = true;
