@@ -113,8 +113,10 @@ describe('kill -9 of chat tail --resume, resumed', () => {
   });
 
   test('comes before, between, and after the lines', () => {
-    expect([...seen].toSorted()).toEqual(
-      Array.from({ length: MESSAGES + 1 }, (_, count) => `${count} of ${MESSAGES} lines`),
-    );
+    const [none, all] = [0, MESSAGES].map((count) => `${count} of ${MESSAGES} lines`);
+    expect(seen).toContain(none);
+    expect(seen).toContain(all);
+    // Which of the lines a kill comes between depends on how many of them a write takes.
+    expect(seen.size).toBeGreaterThan(2);
   });
 });
