@@ -80,6 +80,9 @@ export class NotFoundError extends PartnerctlError {
   readonly exitCode = EXIT.notFound;
 }
 
+/** The contract of the service says that it has no such operation. Nothing was sent. */
+export class NoOperationError extends UsageError {}
+
 /** The organization's balance is below the service's minimum (402). Never retried. */
 export class BalanceError extends PartnerctlError {
   readonly type = 'balance_too_low';

@@ -1,4 +1,5 @@
-import { ASSUMPTIONS, ErrorInBody, UnknownShape } from '../contract/assumptions.ts';
+import { ASSUMPTIONS, describeFix, ErrorInBody, UnknownShape } from '../contract/assumptions.ts';
+import type { Contract } from '../contract/contract.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, JsonLimitError, parseJson } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
@@ -23,6 +24,7 @@ export class ApiResponse {
   /** The number of attempts, including this one; all earlier attempts failed. */
   readonly attempts: number;
   private readonly operation: Operation;
+  private readonly contract: Contract;
   private readonly body: string;
   private readonly redact: (text: string) => string;
   private parsed: { readonly value: unknown } | undefined;
@@ -35,6 +37,7 @@ export class ApiResponse {
       readonly path: string;
       readonly requestId: string;
       readonly attempts: number;
+      readonly contract: Contract;
     },
     redact: (text: string) => string,
   ) {
@@ -44,6 +47,7 @@ export class ApiResponse {
     this.path = request.path;
     this.attempts = request.attempts;
     this.operation = request.operation;
+    this.contract = request.contract;
     this.body = body;
     this.redact = redact;
   }
@@ -72,10 +76,10 @@ export class ApiResponse {
    * Runs a reader from `contract` on the body.
    * @throws as `json`, and converts the reader's UnknownShape the same way
    */
-  read<Value>(reader: (body: unknown) => Value): Value {
+  read<Value>(reader: (body: unknown, contract: Contract) => Value): Value {
     const value = this.json();
     try {
-      return reader(value);
+      return reader(value, this.contract);
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
       const info = this.unexpectedInfo(error.seen, error);
@@ -90,12 +94,18 @@ export class ApiResponse {
   private unexpectedInfo(seen: string, shape?: UnknownShape): ErrorInfo {
     const { status, requestId, operation } = this;
     const assumed = shape ? `Assumed (${shape.assumption}): ${ASSUMPTIONS[shape.assumption]}. ` : '';
+    const fix = shape?.fix ? `${describeFix(shape.fix)}\n` : '';
     return {
       why: `${operation.name} responded with ${status} and ${seen}.`,
-      hint: `${assumed}Run the command again with --debug to see the whole response.`,
+      hint: `${fix}${assumed}Run the command again with --debug to see the whole response.`,
       status,
       requestId,
-      details: { operation: operation.name, assumption: shape?.assumption ?? null, seen },
+      details: {
+        operation: operation.name,
+        assumption: shape?.assumption ?? null,
+        ...(shape?.fix && { leaf: shape.fix.leaf }),
+        seen,
+      },
     };
   }
 
@@ -122,7 +132,8 @@ export function readItem<Item, Value>(item: Item, reader: (item: Item) => Value)
     if (!(error instanceof UnknownShape)) throw error;
     throw new ShapeError(error.message, {
       why: `The item is ${error.seen}.`,
-      details: { assumption: error.assumption, seen: error.seen },
+      ...(error.fix && { hint: describeFix(error.fix) }),
+      details: { assumption: error.assumption, ...(error.fix && { leaf: error.fix.leaf }), seen: error.seen },
     });
   }
 }

@@ -1,6 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { buildRequestPath, type Operation } from '../contract/operations.ts';
-import { InterruptedError, type PartnerctlError, UsageError } from '../errors.ts';
+import { Contract } from '../contract/contract.ts';
+import type { LeafName } from '../contract/leaves.ts';
+import type { Operation } from '../contract/operations.ts';
+import { buildRequest, NoOperation, type WireRequest } from '../contract/requests.ts';
+import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { type CallContext, networkError, responseError, type TokenOrigin } from './call-errors.ts';
@@ -23,6 +26,10 @@ export interface HttpOptions extends AttemptDeps {
   readonly timeoutMs?: number | undefined;
   /** Removes secrets from a text before it is quoted. */
   readonly redact: (text: string) => string;
+  /** What is known of the service's wire format; the defaults if undefined. */
+  readonly contract?: Contract | undefined;
+  /** Called for each proof of a value, so that it is known the next time; with undefined if a proof no longer holds. */
+  readonly onObserved?: ((leaf: LeafName, value: string | undefined) => void) | undefined;
 }
 
 export interface CallOptions {
@@ -52,7 +59,7 @@ export interface CallOptions {
 interface Call {
   readonly operation: Operation;
   readonly options: CallOptions;
-  readonly path: string;
+  readonly wire: WireRequest;
   /** Milliseconds since the epoch. */
   readonly deadline: number;
 }
@@ -80,11 +87,13 @@ export class Http {
   readonly basePath: string;
   private readonly options: HttpOptions;
   private readonly budget = new RetryBudget();
+  private knownContract: Contract;
   private pausedUntil = 0;
   private requests = 0;
 
   constructor(options: HttpOptions) {
     this.options = options;
+    this.knownContract = options.contract ?? new Contract();
     this.baseUrl = options.baseUrl;
     this.basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
     // Every call in flight adds a listener. By default, Node warns of a leak after ten.
@@ -98,8 +107,9 @@ export class Http {
    * unreadable response; every other class proves that the service did nothing
    */
   async call(operation: Operation, options: CallOptions = {}): Promise<ApiResponse> {
-    const path = options.link ?? this.basePath + requestPath(operation, options);
-    const call: Call = { operation, options, path, deadline: this.deadlineOf(options) };
+    const wire = this.wireRequest(operation, options);
+    const { path } = wire;
+    const call: Call = { operation, options, wire, deadline: this.deadlineOf(options) };
     const url = new URL(this.baseUrl).origin + path;
     const { safety } = operation;
     for (let attempt = 1; ; attempt += 1) {
@@ -119,7 +129,8 @@ export class Http {
       const { requestId } = request;
       if (result.kind === 'response' && isSuccess(result)) {
         this.budget.giveBack();
-        return new ApiResponse(result, { operation, path, requestId, attempts: attempt }, this.options.redact);
+        const request = { operation, path, requestId, attempts: attempt, contract: this.contract };
+        return new ApiResponse(result, request, this.options.redact);
       }
       const next = this.decideNext(result, call, attempt);
       if (!next.retry) throw this.toError(result, call, { requestId, attempts: attempt, ...next });
@@ -129,6 +140,17 @@ export class Http {
         signal,
       );
     }
+  }
+
+  /** The service's wire format, including what this process has proved so far. */
+  get contract(): Contract {
+    return this.knownContract;
+  }
+
+  /** Remembers a proved value for this service, or with undefined, that an earlier proof no longer holds. */
+  observe(leaf: LeafName, value: string | undefined): void {
+    this.knownContract = this.knownContract.withObserved(leaf, value);
+    this.options.onObserved?.(leaf, value);
   }
 
   /** Returns how long a call that starts now may take, in milliseconds. */
@@ -148,7 +170,22 @@ export class Http {
     return this.options.deadline === undefined ? Math.min(CALL_TIMEOUT_MS, timeLeft) : timeLeft;
   }
 
-  private buildRequest({ operation, options, path, deadline }: Call): Omit<HttpRequest, 'signal'> {
+  /** @throws UsageError for a value that cannot be in a path; NoOperationError */
+  private wireRequest(operation: Operation, options: CallOptions): WireRequest {
+    try {
+      const wire = buildRequest(this.contract, operation.leaf, options);
+      return { ...wire, path: options.link ?? this.basePath + wire.path };
+    } catch (error) {
+      if (error instanceof RangeError) throw new UsageError(error.message);
+      if (!(error instanceof NoOperation)) throw error;
+      throw new NoOperationError(error.message, {
+        hint: `If it has, run: partnerctl contract unset ${operation.leaf}`,
+        details: { operation: operation.name, leaf: operation.leaf },
+      });
+    }
+  }
+
+  private buildRequest({ operation, options, wire, deadline }: Call): Omit<HttpRequest, 'signal'> {
     const { token, userAgent, clock, random } = this.options;
     // The counter keeps request ids unique within the process even if the random parts collide.
     this.requests += 1;
@@ -156,11 +193,11 @@ export class Http {
       .toString(16)
       .padStart(12, '0');
     const requestId = `req-${randomPart}-${this.requests}`;
-    const body = options.json === undefined ? undefined : JSON.stringify(options.json);
+    const body = wire.json === undefined ? undefined : JSON.stringify(wire.json);
     const headersTimeoutMs = Math.min(ATTEMPT_TIMEOUT_MS, Math.max(0, deadline - clock.now())) + 1000;
     return {
-      method: operation.method,
-      path,
+      method: wire.method,
+      path: wire.path,
       requestId,
       body,
       freshConnection: operation.safety === 'once' || options.freshConnection === true,
@@ -250,15 +287,6 @@ export class Http {
 /** A 2xx sent before the body was received does not mean success. */
 function isSuccess({ status, sent }: HttpResponse): boolean {
   return status >= 200 && status < 300 && sent !== 'part';
-}
-
-function requestPath(operation: Operation, { parameters, query }: CallOptions): string {
-  try {
-    return buildRequestPath(operation, parameters, query);
-  } catch (error) {
-    if (error instanceof RangeError) throw new UsageError(error.message);
-    throw error;
-  }
 }
 
 function toOutcome(result: TransportResult, now: number): AttemptOutcome {

@@ -2,6 +2,7 @@ import {
   EmptyResponseError,
   InterruptedError,
   isTokenRejected,
+  NoOperationError,
   PartnerctlError,
   RunFailure,
   ServiceError,
@@ -43,6 +44,7 @@ export interface DecisiveList {
  */
 export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: DecisiveList): unknown {
   if (!(error instanceof PartnerctlError)) return error;
+  if (error instanceof NoOperationError) return new ListUnavailable(error);
   const { info } = error;
   const saysNothing = error instanceof EmptyResponseError;
   if (!saysNothing && !NOT_ALLOWED.has(info.status) && !ABSENT.has(info.status)) return error;

@@ -6,7 +6,7 @@ import { BodyInFlight } from './streamed-body.ts';
 
 /** One HTTP request, ready to send. */
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   /** Path and query, on the transport's origin. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

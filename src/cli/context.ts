@@ -1,5 +1,6 @@
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
+import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import type { Profiles } from '../config/profiles.ts';
 import type { ProfilesChange } from '../config/update-profiles.ts';
@@ -58,6 +59,8 @@ export interface Context {
   };
   /** The configured base URL, or undefined if none is configured. Does not require a token. */
   baseUrl(): Promise<string | undefined>;
+  /** The profile and the configured base URL, by which the contract is stored. @throws UsageError if none is configured */
+  contractKey(): Promise<ContractKey>;
   /** Creates a client for the configured service. @throws UsageError, CredentialsError */
   http(): Promise<Http>;
   /** Creates a client for a service and token that are not configured yet. */

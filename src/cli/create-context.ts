@@ -2,9 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
+import { type ContractKey, readContractLayers, saveObserved } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import { configDirectory, isReadableByOthers, NO_PROFILES, type Profiles, readProfiles } from '../config/profiles.ts';
-import { namesServiceAndToken, resolveBaseUrl } from '../config/settings.ts';
+import { contractProfile, namesServiceAndToken, requireBaseUrl, resolveBaseUrl } from '../config/settings.ts';
+import { Contract } from '../contract/contract.ts';
 import { EXIT, InterruptedError, LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
@@ -122,6 +124,21 @@ function createConfig(
   };
 }
 
+/** Reads the contracts of services, and collects what is proved of them until `save`. */
+function createContracts(directory: string) {
+  const observed = new Map<string, Map<string, string | undefined>>();
+  return {
+    readContract: async (key: ContractKey) => new Contract(await readContractLayers(directory, key)),
+    onObserved(baseUrl: string, leaf: string, value: string | undefined) {
+      const changes = observed.get(baseUrl) ?? new Map<string, string | undefined>();
+      observed.set(baseUrl, changes.set(leaf, value));
+    },
+    async save() {
+      for (const [baseUrl, changes] of observed) await saveObserved(directory, baseUrl, changes);
+    },
+  };
+}
+
 /** Creates clients for the configured service and for others. `close` closes all their connections. */
 function createClients(parts: ServiceParts, config: Context['config'], addSecret: (text: string) => void) {
   const { flags, env } = parts;
@@ -133,13 +150,21 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
     return http;
   }
   return {
-    httpTo: async (baseUrl: string, token: string) => open({ baseUrl, token }),
+    async httpTo(baseUrl: string, token: string) {
+      const profile = contractProfile(flags, env, await config.read());
+      return open({ baseUrl, token, contract: await parts.readContract({ profile, baseUrl }) });
+    },
     async http() {
       // -v also lists the profile settings that flags and the environment override.
       const needsProfiles = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
       return open(await findService(needsProfiles ? await config.read() : NO_PROFILES, parts));
     },
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
+    async contractKey() {
+      const profiles = await config.read();
+      const baseUrl = requireBaseUrl(flags, env, profiles);
+      return { profile: contractProfile(flags, env, profiles), baseUrl };
+    },
     close: () => Promise.all(transports.map((transport) => transport.close())),
   };
 }
@@ -178,6 +203,7 @@ export function createContext(
   const say = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
   const warn = (text: string): Promise<void> => say(`warning: ${text}`);
   const config = createConfig(deps, addSecret, warn, deadline.signal);
+  const contracts = createContracts(config.directory);
   const { close, ...clients } = createClients(
     {
       flags,
@@ -187,6 +213,8 @@ export function createContext(
       random,
       interrupt: signals.interrupt,
       ended: deadline.signal,
+      readContract: contracts.readContract,
+      onObserved: contracts.onObserved,
       userAgent: `partnerctl/${deps.version} (node ${deps.nodeVersion}; ${deps.platform})`,
       deadline: deadline.at,
       redact,
@@ -229,6 +257,7 @@ export function createContext(
       deadline.clear();
       progress.stop();
       await close();
+      await contracts.save();
     },
   };
 }

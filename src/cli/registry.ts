@@ -54,6 +54,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     'Remove a job from the state file so that it can be created again',
     () => import('../commands/cron/forget.ts'),
   ),
+  entry('contract show', 'Show the wire format that the tool expects', () => import('../commands/contract/show.ts')),
+  entry('contract set', 'Set a part of the wire format', () => import('../commands/contract/set.ts')),
+  entry('contract unset', 'Remove a setting of the wire format', () => import('../commands/contract/unset.ts')),
   entry('sandbox start', 'Run the service on this machine', () => import('../commands/sandbox/start.ts')),
   entry('sandbox run', 'Run a command against a temporary sandbox', () => import('../commands/sandbox/run.ts')),
 ];
@@ -66,6 +69,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   chat: 'Send messages to agents and follow their replies',
   cron: 'Scheduled jobs, never created twice',
   state: 'The record of earlier runs',
+  contract: 'The wire format, where the specification leaves it open',
   sandbox: 'A local copy of the service, no account needed',
 };
 

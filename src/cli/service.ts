@@ -4,11 +4,14 @@ import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
+import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import type { Profiles } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
-import { crossServiceToken, resolveService, type ServiceSettings } from '../config/settings.ts';
+import { contractProfile, crossServiceToken, resolveService, type ServiceSettings } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
+import type { Contract } from '../contract/contract.ts';
+import type { LeafName } from '../contract/leaves.ts';
 import { CredentialsError } from '../errors.ts';
 import type { Environment, Io } from './io.ts';
 import { createTracer, type TraceOutput } from './trace.ts';
@@ -31,6 +34,10 @@ export interface ServiceParts {
   readonly show: (traced: TraceOutput) => void;
   /** Replaces secrets in a text. */
   readonly redact: (text: string) => string;
+  /** Reads the contract of a service. */
+  readonly readContract: (key: ContractKey) => Promise<Contract>;
+  /** Called for each proof of a value. */
+  readonly onObserved: (baseUrl: string, leaf: LeafName, value: string | undefined) => void;
 }
 
 /** A service and the token for it. */
@@ -38,11 +45,12 @@ export interface ServiceAccess {
   readonly baseUrl: string;
   readonly token: string;
   readonly tokenOrigin?: TokenOrigin | undefined;
+  readonly contract?: Contract | undefined;
 }
 
 /** Creates a client for a service. The caller must close the transport. */
 export function connect(access: ServiceAccess, parts: ServiceParts): { http: Http; transport: Transport } {
-  const { flags, env, clock, random, interrupt, userAgent, deadline, show, redact } = parts;
+  const { flags, env, clock, random, interrupt, userAgent, deadline, show, redact, onObserved } = parts;
   const { baseUrl } = access;
   const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
   const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
@@ -58,6 +66,7 @@ export function connect(access: ServiceAccess, parts: ServiceParts): { http: Htt
     timeoutMs: flags.timeoutMs,
     trace: (event) => show(tracer(event)),
     redact,
+    onObserved: (leaf, value) => onObserved(baseUrl, leaf, value),
   });
   return { http, transport };
 }
@@ -76,8 +85,9 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
     for (const line of shadowed) await say(`* ${line}`);
   }
   await guardStoredToken(settings, profiles, parts);
-  const token = await fetchToken(source, io.stdin, ended);
-  return { baseUrl: baseUrl.value, token, tokenOrigin: describeTokenOrigin(settings, profiles) };
+  const key = { profile: contractProfile(flags, env, profiles), baseUrl: baseUrl.value };
+  const [token, contract] = await Promise.all([fetchToken(source, io.stdin, ended), parts.readContract(key)]);
+  return { baseUrl: baseUrl.value, token, tokenOrigin: describeTokenOrigin(settings, profiles), contract };
 }
 
 /** Prevents sending a profile's token to a service other than the profile's own. @throws CredentialsError */

@@ -2,7 +2,7 @@ import type { Environment } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { GlobalFlags } from './flags.ts';
-import type { Profile, Profiles } from './profiles.ts';
+import { DEFAULT_PROFILE, type Profile, type Profiles } from './profiles.ts';
 
 /** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile acme`. */
 export interface Sourced<Value> {
@@ -28,6 +28,16 @@ export function resolveProfileName(flags: GlobalFlags, env: Environment, profile
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
   return { value: profiles.current, from: 'the current profile' };
+}
+
+/**
+ * Returns the profile whose contract applies. A service that a flag or the environment names without a profile has the
+ * contract of the default profile, whichever profile is current.
+ */
+export function contractProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): string {
+  const { value, from } = resolveProfileName(flags, env, profiles);
+  const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
+  return from === 'the current profile' && namesService ? DEFAULT_PROFILE : value;
 }
 
 function selectProfile(name: Sourced<string>, profiles: Profiles): Profile {
@@ -85,6 +95,19 @@ export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: P
   return first && parseBaseUrl(first.value, first.from);
 }
 
+/** Returns the base URL as `resolveBaseUrl` does. @throws UsageError also if none is configured */
+export function requireBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): string {
+  const baseUrl = resolveBaseUrl(flags, env, profiles);
+  if (baseUrl === undefined) throw noBaseUrl();
+  return baseUrl;
+}
+
+function noBaseUrl(): UsageError {
+  return new UsageError('No base URL is configured.', {
+    hint: 'Give --base-url, set PARTNER_BASE_URL, or run `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.',
+  });
+}
+
 /**
  * Determines the service and the source of its token. Flags override the environment, which overrides the profile.
  * Pure; `fetchToken` reads the token.
@@ -96,11 +119,7 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
   const baseUrls = baseUrlCandidates(flags, env, stored, profile.value);
   const tokens = tokenCandidates(flags, env, stored, profile.value);
   const [first] = baseUrls;
-  if (!first) {
-    throw new UsageError('No base URL is configured.', {
-      hint: 'Give --base-url, set PARTNER_BASE_URL, or run `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.',
-    });
-  }
+  if (!first) throw noBaseUrl();
   return {
     profile,
     baseUrl: { value: parseBaseUrl(first.value, first.from), from: first.from },

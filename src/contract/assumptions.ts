@@ -1,4 +1,5 @@
 import { describeJson, type JsonObject } from './json.ts';
+import type { LeafName } from './leaves.ts';
 
 /**
  * What the tool assumes where the spec does not define the wire format, by name. An error about an unexpected response
@@ -35,16 +36,31 @@ export const ASSUMPTIONS = {
 
 export type AssumptionName = keyof typeof ASSUMPTIONS;
 
+/** The leaf of the contract that settles an assumption, and a value for it: one to try, or `<name>` for a choice. */
+export interface ContractFix {
+  readonly leaf: LeafName;
+  readonly value: string;
+}
+
+/** Returns the hint for a fix, with a command that a shell takes as it is. */
+export function describeFix({ leaf, value }: ContractFix): string {
+  const word = /^[\w./:@%-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+  return `Tell the tool where it is with: partnerctl contract set ${leaf} ${word}`;
+}
+
 /** A response that does not match the tool's assumptions. The API client turns it into an error for the user. */
 export class UnknownShape extends Error {
   readonly assumption: AssumptionName;
   /** A readable description of the response. */
   readonly seen: string;
+  /** What would make the response readable, if the reader knows. */
+  readonly fix: ContractFix | undefined;
 
-  constructor(assumption: AssumptionName, message: string, seen: string) {
+  constructor(assumption: AssumptionName, message: string, seen: string, fix?: ContractFix) {
     super(message);
     this.assumption = assumption;
     this.seen = seen;
+    this.fix = fix;
   }
 }
 

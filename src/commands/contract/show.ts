@@ -1,0 +1,54 @@
+import { command } from '../../cli/command.ts';
+import { readContract, readContractLayers } from '../../config/contract-file.ts';
+import { Contract, type Leaf } from '../../contract/contract.ts';
+import { SOURCES, type Source } from '../../contract/leaves.ts';
+import { UsageError } from '../../errors.ts';
+import { type Column, listResult, type Tone } from '../../output/command-result.ts';
+
+const TONES: Readonly<Partial<Record<Source, Tone>>> = {
+  spec: 'dim',
+  observed: 'good',
+  imported: 'good',
+  override: 'warn',
+};
+
+const COLUMNS: readonly Column<Leaf>[] = [
+  { header: 'LEAF', value: ({ name }) => name, noTruncate: true },
+  { header: 'VALUE', value: ({ value }) => value, noTruncate: true },
+  { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source] },
+  { header: 'NOTE', value: ({ note }) => note, tone: () => 'dim' },
+];
+
+function parseSource(text: string | undefined): Source | undefined {
+  const source = SOURCES.find((known) => known === text);
+  if (text !== undefined && source === undefined) {
+    throw new UsageError(`${JSON.stringify(text)} is not a source.`, { hint: `Use one of: ${SOURCES.join(', ')}.` });
+  }
+  return source;
+}
+
+export default command({
+  description:
+    'Shows the wire format that the tool expects of the service: every value, and where it comes from (spec, assumed, observed, imported, or override).',
+  args: [{ usage: '[prefix]', description: 'only the leaves whose names start with this, such as messages.history' }],
+  flags: [{ usage: '--source <source>', description: 'only the values from this source', choices: SOURCES }],
+  examples: [
+    { line: 'partnerctl contract show --source assumed', does: 'show what the specification leaves open' },
+    { line: 'partnerctl contract show cron_jobs -o yaml', does: 'show all about scheduled jobs as YAML' },
+  ],
+  parse: ({ positionals, value }) => ({ prefix: positionals[0] ?? '', source: parseSource(value('source')) }),
+  async run({ config, contractKey, baseUrl, notice }, { prefix, source }) {
+    const key = (await baseUrl()) === undefined ? undefined : await contractKey();
+    const contract = new Contract(key && (await readContractLayers(config.directory, key)));
+    const document = key && (await readContract(config.directory, key)).document;
+    if (document)
+      await notice(`Imported from ${document.from} on ${document.imported_at} (sha256 ${document.sha256}).`);
+    const leaves = contract
+      .leaves()
+      .filter((leaf) => leaf.name.startsWith(prefix) && (source === undefined || leaf.source === source));
+    return listResult(leaves, COLUMNS, {
+      json: ({ name, value, source: from, kind, note }) => ({ leaf: name, value, source: from, kind, note }),
+      empty: 'The contract has no such leaves. List all with: partnerctl contract show',
+    });
+  },
+});

@@ -1,0 +1,24 @@
+import { command } from '../../cli/command.ts';
+import { changeOverride } from '../../config/contract-file.ts';
+import { findLeaf } from '../../config/find-leaf.ts';
+import { objectResult } from '../../output/command-result.ts';
+
+export default command({
+  description:
+    'Removes what `contract set` set for this profile and service. What was imported or observed, or else the default, holds again.',
+  args: [{ usage: '<leaf>', description: 'the name of the value' }],
+  examples: [{ line: 'partnerctl contract unset cron_jobs.list', does: 'read the list of jobs again' }],
+  parse: ({ positionals: [name = ''] }) => ({ leaf: findLeaf(name) }),
+  async run({ config, contractKey }, { leaf }) {
+    const key = await contractKey();
+    const { after } = await changeOverride(config.directory, key, leaf, undefined);
+    const data = { leaf, value: after.value, source: after.source, profile: key.profile, base_url: key.baseUrl };
+    return objectResult(data, [
+      { header: 'LEAF', value: (result) => result.leaf },
+      { header: 'VALUE', value: (result) => result.value },
+      { header: 'SOURCE', value: (result) => result.source },
+      { header: 'PROFILE', value: (result) => result.profile },
+      { header: 'BASE URL', value: (result) => result.base_url },
+    ]);
+  },
+});

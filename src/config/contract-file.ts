@@ -1,0 +1,175 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describeFileError } from '../cli/input.ts';
+import { validLeaves } from '../contract/check-leaf.ts';
+import { Contract, type ContractLayers, type Leaf, type LeafValues } from '../contract/contract.ts';
+import type { LeafName } from '../contract/leaves.ts';
+import { InputError, LocalError } from '../errors.ts';
+import { errorCode } from './profiles.ts';
+
+/** The service that a contract is about, and the profile whose settings apply. */
+export interface ContractKey {
+  readonly profile: string;
+  readonly baseUrl: string;
+}
+
+/** The OpenAPI document that values were imported from. */
+export interface ImportedDocument {
+  /** The path or URL that the user gave. */
+  readonly from: string;
+  readonly sha256: string;
+  /** ISO 8601. */
+  readonly imported_at: string;
+}
+
+/** What a profile knows of a service's wire format. */
+export interface StoredContract {
+  readonly overrides: LeafValues;
+  readonly imported: LeafValues;
+  readonly document?: ImportedDocument | undefined;
+}
+
+const NOTHING: StoredContract = { overrides: {}, imported: {} };
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 24);
+}
+
+/** Returns the path of the file with what a profile knows of a service. */
+export function contractPath(directory: string, { profile, baseUrl }: ContractKey): string {
+  return join(directory, 'contracts', `${hash(JSON.stringify([profile, baseUrl]))}.json`);
+}
+
+function observedPath(directory: string, baseUrl: string): string {
+  return join(directory, 'contracts', `observed-${hash(baseUrl)}.json`);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** @returns undefined if there is no such file */
+async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+    if (error instanceof SyntaxError) throw damaged(path, 'It is not JSON.');
+    throw new LocalError(`The contract in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
+  }
+}
+
+function damaged(path: string, why: string): InputError {
+  return new InputError(`The contract in ${path} is damaged.`, {
+    why,
+    hint: 'Repair the file, or remove it and set what it held again.',
+  });
+}
+
+function readDocument(stored: unknown): ImportedDocument | undefined {
+  if (!isRecord(stored)) return undefined;
+  const { from, sha256, imported_at } = stored;
+  const isComplete = typeof from === 'string' && typeof sha256 === 'string' && typeof imported_at === 'string';
+  return isComplete ? { from, sha256, imported_at } : undefined;
+}
+
+/**
+ * Reads what a profile knows of a service.
+ * @throws InputError if the file is damaged, LocalError if it cannot be read
+ */
+export async function readContract(directory: string, key: ContractKey): Promise<StoredContract> {
+  const path = contractPath(directory, key);
+  const stored = await readJson(path);
+  if (stored === undefined) return NOTHING;
+  if (!isRecord(stored)) throw damaged(path, 'It does not hold an object.');
+  const overrides = validLeaves(isRecord(stored.overrides) ? stored.overrides : {});
+  const imported = validLeaves(isRecord(stored.imported) ? stored.imported : {});
+  const complaint = overrides.complaint ?? imported.complaint;
+  if (complaint !== undefined) throw damaged(path, complaint);
+  return {
+    overrides: overrides.values,
+    imported: imported.values,
+    document: readDocument(stored.document),
+  };
+}
+
+/** Reads what was proved of a service. What cannot be read is proved anew. */
+async function readObserved(directory: string, baseUrl: string): Promise<LeafValues> {
+  const stored = await readJson(observedPath(directory, baseUrl)).catch(() => undefined);
+  return validLeaves(isRecord(stored) && isRecord(stored.observed) ? stored.observed : {}).values;
+}
+
+/** Reads all that is known of a service. @throws as `readContract` */
+export async function readContractLayers(directory: string, key: ContractKey): Promise<ContractLayers> {
+  const [stored, observed] = await Promise.all([readContract(directory, key), readObserved(directory, key.baseUrl)]);
+  return { override: stored.overrides, imported: stored.imported, observed };
+}
+
+/** Writes a file whole or not at all; only its owner can read it. */
+async function writeJson(path: string, content: unknown): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.tmp-${randomUUID()}`;
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(content, null, 2)}\n`);
+    await file.sync();
+    await file.close();
+    await rename(temporary, path);
+  } catch (error) {
+    await file.close();
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Replaces what a profile knows of a service. @throws LocalError if the file cannot be written */
+export async function writeContract(directory: string, key: ContractKey, contract: StoredContract): Promise<void> {
+  const path = contractPath(directory, key);
+  try {
+    await writeJson(path, { profile: key.profile, base_url: key.baseUrl, ...contract });
+  } catch (error) {
+    throw new LocalError(`The contract in ${path} cannot be written.`, { why: describeFileError(error), cause: error });
+  }
+}
+
+/**
+ * Adds what was proved of a service, and removes what no longer holds (undefined). A file that cannot be written only
+ * means that it is proved again the next time.
+ */
+export async function saveObserved(
+  directory: string,
+  baseUrl: string,
+  changes: ReadonlyMap<string, string | undefined>,
+): Promise<void> {
+  const observed: Record<string, string> = { ...(await readObserved(directory, baseUrl)) };
+  for (const [name, value] of changes) {
+    if (value === undefined) delete observed[name];
+    else observed[name] = value;
+  }
+  await writeJson(observedPath(directory, baseUrl), { base_url: baseUrl, observed }).catch(() => undefined);
+}
+
+/** A leaf before and after a change. */
+export interface LeafChange {
+  readonly before: Leaf;
+  readonly after: Leaf;
+}
+
+/**
+ * Sets an override of a service, or removes it if the value is undefined.
+ * @throws as `readContract` and `writeContract`
+ */
+export async function changeOverride(
+  directory: string,
+  key: ContractKey,
+  leaf: LeafName,
+  value: string | undefined,
+): Promise<LeafChange> {
+  const stored = await readContract(directory, key);
+  const before = new Contract(await readContractLayers(directory, key)).leaf(leaf);
+  const { [leaf]: _, ...others } = stored.overrides;
+  const overrides = value === undefined ? others : { ...others, [leaf]: value };
+  await writeContract(directory, key, { ...stored, overrides });
+  return { before, after: new Contract(await readContractLayers(directory, key)).leaf(leaf) };
+}

@@ -1,0 +1,120 @@
+import {
+  type FieldValue,
+  type NextValue,
+  type OperationValue,
+  type ParameterValue,
+  parseField,
+  parseItems,
+  parseNext,
+  parseOperation,
+  parseParameter,
+  parseSlash,
+  parseValues,
+  type Slash,
+} from './leaf-value.ts';
+import {
+  type FieldLeaf,
+  isLeafName,
+  LEAVES,
+  type LeafName,
+  type LeafSpec,
+  type ListLeaf,
+  type OperationLeaf,
+  type ParameterLeaf,
+  type Source,
+  type ValuesLeaf,
+} from './leaves.ts';
+
+/** Values that replace defaults, by leaf. */
+export type LeafValues = Readonly<Record<string, string>>;
+
+/** What is known of a service beyond the defaults, in the order of precedence. */
+export interface ContractLayers {
+  readonly override?: LeafValues;
+  readonly imported?: LeafValues;
+  readonly observed?: LeafValues;
+}
+
+/** A leaf with the value that is in force. */
+export interface Leaf extends Omit<LeafSpec, 'source'> {
+  readonly name: LeafName;
+  readonly source: Source;
+}
+
+const PRECEDENCE = ['override', 'imported', 'observed'] as const;
+
+/** The wire format of one service: the value of every leaf (spec §4.7). Immutable. */
+export class Contract {
+  private readonly layers: ContractLayers;
+  private readonly fields = new Map<FieldLeaf, FieldValue>();
+  private readonly names = new Map<ValuesLeaf, readonly string[]>();
+
+  constructor(layers: ContractLayers = {}) {
+    this.layers = layers;
+  }
+
+  /** Returns the contract with a proved value, or without the earlier one if the value is undefined. */
+  withObserved(name: LeafName, value: string | undefined): Contract {
+    const { [name]: _, ...others } = this.layers.observed ?? {};
+    return new Contract({ ...this.layers, observed: value === undefined ? others : { ...others, [name]: value } });
+  }
+
+  leaf(name: LeafName): Leaf {
+    const spec = LEAVES[name];
+    for (const source of PRECEDENCE) {
+      const layer = this.layers[source];
+      const value = layer && Object.hasOwn(layer, name) ? layer[name] : undefined;
+      if (value !== undefined) return { ...spec, name, value, source };
+    }
+    return { ...spec, name };
+  }
+
+  /** Returns all leaves in the order of the catalog. */
+  leaves(): readonly Leaf[] {
+    return Object.keys(LEAVES).flatMap((name) => (isLeafName(name) ? [this.leaf(name)] : []));
+  }
+
+  /** Undefined if the service has no such operation. */
+  operation(name: OperationLeaf): OperationValue | undefined {
+    return this.parse(name, parseOperation);
+  }
+
+  /** Undefined if the parameter is not sent. */
+  parameter(name: ParameterLeaf): ParameterValue | undefined {
+    return this.parse(name, parseParameter);
+  }
+
+  /** The path to the items of a list, undefined to look for them. */
+  items(list: ListLeaf): readonly string[] | undefined {
+    return this.parse(`${list}.items`, parseItems);
+  }
+
+  next(list: ListLeaf): NextValue {
+    return this.parse(`${list}.next`, parseNext);
+  }
+
+  field(name: FieldLeaf): FieldValue {
+    return cached(this.fields, name, () => this.parse(name, parseField));
+  }
+
+  values(name: ValuesLeaf): readonly string[] {
+    return cached(this.names, name, () => this.parse(name, parseValues));
+  }
+
+  slash(): Slash {
+    return this.parse('paths.trailing_slash', parseSlash);
+  }
+
+  /** The values of stored layers are checked when they are read, so that none fails here. */
+  private parse<Value>(name: LeafName, parser: (value: string) => Value): Value {
+    return parser(this.leaf(name).value);
+  }
+}
+
+function cached<Name, Value>(cache: Map<Name, Value>, name: Name, compute: () => Value): Value {
+  const known = cache.get(name);
+  if (known !== undefined) return known;
+  const value = compute();
+  cache.set(name, value);
+  return value;
+}

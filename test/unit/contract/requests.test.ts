@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Contract, type LeafValues } from '../../../src/contract/contract.ts';
+import { buildRequest, NoOperation } from '../../../src/contract/requests.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
+
+const pathOf = (parameters: { space_id: string }) => buildRequest(new Contract(), 'agents.list', { parameters }).path;
+const withOverride = (override: LeafValues) => new Contract({ override });
+
+describe('the path of an operation', () => {
+  it('contains each parameter percent-encoded as one segment', () => {
+    expect(pathOf({ space_id: 'a/b?c#d é' })).toBe('/automation/spaces/a%2Fb%3Fc%23d%20%C3%A9/agents/');
+  });
+
+  it.each(['', '.', '..', '\ud800'])('refuses %j', (space_id) => {
+    expect(() => pathOf({ space_id })).toThrow(RangeError);
+  });
+
+  it('property: nothing in a parameter leaves its segment', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: anyCharacter, minLength: 1 }), (space_id) => {
+        let path: string;
+        try {
+          path = pathOf({ space_id });
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError);
+          return;
+        }
+        const url = new URL(path, 'https://api.test');
+        expect(url.pathname).toBe(path);
+        expect(decodeURIComponent(url.pathname.split('/')[3] ?? '')).toBe(space_id);
+      }),
+    );
+  });
+});
+
+describe('a request by the contract', () => {
+  const manifest = {
+    external_space_id: 'acme-001',
+    space: { name: 'Acme', description: 'A customer' },
+    agents: [{ template_id: 't1', name: 'First' }, { template_id: 't2' }],
+  };
+
+  it('is the request of the spec by default', () => {
+    expect(buildRequest(new Contract(), 'spaces.provision', { json: manifest })).toEqual({
+      method: 'POST',
+      path: '/automation/agent-templates/provision-space/',
+      json: manifest,
+    });
+  });
+
+  it('has each parameter where the contract puts it', () => {
+    const contract = withOverride({
+      'spaces.provision.external_space_id': 'body:externalSpaceId',
+      'spaces.provision.name': 'body:workspace.title',
+      'spaces.provision.description': 'none',
+      'spaces.provision.agents.template_id': 'body:templates[].templateId',
+      'spaces.provision.agents.name': 'body:templates[].label',
+    });
+    expect(buildRequest(contract, 'spaces.provision', { json: manifest }).json).toEqual({
+      externalSpaceId: 'acme-001',
+      workspace: { title: 'Acme' },
+      templates: [{ templateId: 't1', label: 'First' }, { templateId: 't2' }],
+    });
+  });
+
+  it('can swap two parameters', () => {
+    const contract = withOverride({ 'messages.send.text': 'body:session_id', 'messages.send.session_id': 'body:text' });
+    const { json } = buildRequest(contract, 'messages.send', { json: { text: 'a', session_id: 'b' } });
+    expect(json).toEqual({ text: 'b', session_id: 'a' });
+  });
+
+  it('can move parameters of the query into a body and into the path', () => {
+    const contract = withOverride({
+      'messages.history': 'POST /chat/{session_id}/history',
+      'messages.history.source_id': 'body:filter.source',
+      'messages.history.after_message_id': 'query:after',
+    });
+    const query = { source_id: 's1', session_id: 'a b', after_message_id: 'm1' };
+    expect(buildRequest(contract, 'messages.history', { query })).toEqual({
+      method: 'POST',
+      path: '/chat/a%20b/history?after=m1',
+      json: { filter: { source: 's1' } },
+    });
+  });
+
+  it.each([
+    ['always', '/automation/spaces/'],
+    ['never', '/automation/spaces'],
+  ])('ends with a slash %s', (slash, path) => {
+    expect(buildRequest(withOverride({ 'paths.trailing_slash': slash }), 'spaces.list', {}).path).toBe(path);
+  });
+
+  it('does not exist for an operation that the service lacks', () => {
+    expect(() => buildRequest(withOverride({ 'cron_jobs.list': 'none' }), 'cron_jobs.list', {})).toThrow(NoOperation);
+  });
+});
