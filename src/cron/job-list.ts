@@ -1,8 +1,9 @@
 import { readItem } from '../api/api-response.ts';
 import { listCronJobs } from '../api/cron-jobs.ts';
+import { createFreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
-import { type Clock, startStopwatch } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { ErrorInSuccessBody, isTokenRejected, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
@@ -154,36 +155,19 @@ export function createJobFinder(options: JobListOptions): FindJob {
   };
 }
 
-/** How old a list may be when a job is reserved: another machine may have made the job since. */
-const MAX_AGE_MS = 2_000;
-/** How many times as long as reading it took a list may be old, so that reading takes a bounded share of the time. */
-const MAX_AGE_FACTOR = 5;
-
 /**
  * Creates a function that looks up jobs in a recent read of the service's list. Lookups at the same time share one read;
  * an unavailable list is not read again.
  */
 export function createFreshJobFinder(options: JobListOptions): FindJob {
-  const { clock } = options;
-  let latest: { readonly reading: Promise<JobList | undefined>; isFresh: () => boolean } | undefined;
   let wasRead = false;
-
-  function read(): Promise<JobList | undefined> {
-    const age = startStopwatch(clock);
-    const reading = readJobList(options, wasRead);
-    const entry = { reading, isFresh: () => true };
-    latest = entry;
-    const letAge = (): void => {
-      const maxAgeMs = Math.max(MAX_AGE_MS, MAX_AGE_FACTOR * age());
-      entry.isFresh = () => age() <= maxAgeMs;
-    };
-    reading.then((list) => {
-      if (!list) return;
-      wasRead = true;
-      letAge();
-    }, letAge);
-    return reading;
-  }
-
-  return async (job) => findIn(await (latest?.isFresh() ? latest.reading : read()), job);
+  let isClosed = false;
+  const list = createFreshList(async () => {
+    if (isClosed) return undefined;
+    const read = await readJobList(options, wasRead);
+    if (read) wasRead = true;
+    else isClosed = true;
+    return read;
+  }, options.clock);
+  return async (job) => findIn(await list.recent(), job);
 }

@@ -2,6 +2,7 @@ import type { Context } from '../cli/context.ts';
 import { LocalError } from '../errors.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
 import { fileStore, lineWarner, type RecordStore, type StoreEntry } from '../state/log.ts';
+import { keyHistories } from '../state/once-records.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
 import type { UnreadableLine } from '../state/unreadable.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
@@ -24,9 +25,6 @@ import {
 /** To compare each line with the keys of a few spaces is faster than to decode it. For many, it is not. */
 const MAX_COMPARED_KEYS = 8;
 
-/** How long a service may take to list what it has installed. */
-const LISTED_WITHIN_MS = 60_000;
-
 /** What the state file records about the spaces of a run. */
 export interface ProvisionHistory {
   /** The reservations of the spaces. Reading it also brings `recall` up to date. */
@@ -37,8 +35,10 @@ export interface ProvisionHistory {
   unreadableLines(manifest: Manifest): readonly UnreadableLine[];
   /** The space as earlier runs left it, with those of the manifest's agents that they installed. */
   recall(manifest: Manifest): PresentSpace | undefined;
-  /** The same, if that was so short a time ago that a list may not show it yet. */
-  recallRecent(manifest: Manifest): PresentSpace | undefined;
+  /** The id of the last record of each space, by key. @throws LocalError */
+  lastRecords(): Promise<ReadonlyMap<string, string | undefined>>;
+  /** Whether the records of any space prove that the service's list of spaces was read before. @throws LocalError */
+  provesListRead(): Promise<boolean>;
   /**
    * Records an existing space, unless it is recorded already. A state file that cannot be written is a warning.
    * @param settled the reservation of which all agents exist
@@ -58,8 +58,6 @@ interface RecordedSpace {
   readonly space_id: string;
   /** Of the manifest that the space was last provisioned from. */
   readonly content_hash: string;
-  /** When it was last recorded, in ISO 8601. */
-  readonly at: string;
   readonly agents: readonly RecordedAgent[];
 }
 
@@ -103,7 +101,7 @@ export function recordedSpaces(origin: string): RecordedSpaces {
       if (snapshot.origin !== origin) return true;
       const agents = mergeAgents(agentsBySpace.get(space_id) ?? [], snapshot.agents);
       agentsBySpace.set(space_id, agents);
-      spaces.set(snapshot.external_space_id, { space_id, content_hash: snapshot.content_hash, at: record.at, agents });
+      spaces.set(snapshot.external_space_id, { space_id, content_hash: snapshot.content_hash, agents });
       return true;
     },
     clear() {
@@ -222,9 +220,16 @@ export async function openHistory(
       const texts = [fieldText('external_space_id', external_space_id)];
       return ledger.linesAbout({ keys: [spaceKey(origin, external_space_id)], texts });
     },
-    recallRecent(manifest) {
-      const { at = '' } = spaces.get(manifest.external_space_id) ?? {};
-      return Math.abs(context.clock.now() - Date.parse(at)) < LISTED_WITHIN_MS ? recall(manifest) : undefined;
+    async lastRecords() {
+      const histories = keyHistories(await ledger.readAll());
+      return new Map([...histories].map(([key, { objects }]) => [key, objects.at(-1)?.id]));
+    },
+    async provesListRead() {
+      const options = { redact: context.redact, isSkipped: otherLines(SPACE_RECORDS) };
+      const all = openLedger(fileStore(path, options), SPACE_RECORDS, { onUnusable });
+      return (await all.readAll()).some(
+        (record) => record.kind === 'reserved' && record.snapshot.origin === origin && record.remoteIdsSeen !== null,
+      );
     },
     async record(found, settled) {
       if (!isWritable) return;

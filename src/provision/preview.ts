@@ -44,7 +44,7 @@ export async function* previewAll(
   const { default: pLimit } = await import('p-limit');
   const limit = pLimit(concurrency);
   try {
-    const listed = await findSpaces(deps.http, documents);
+    const listed = await findSpaces(deps.http, documents, () => deps.history.provesListRead());
     const preview = async (document: ManifestDocument) =>
       createCronJobs(deps, document, await previewDocument(deps, document, listed));
     const previews = documents.map((document) => limit(() => preview(document)));

@@ -13,14 +13,6 @@ import type { OpenSpace } from './post-once.ts';
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 
-/** The failures of this run's POSTs whose outcome was unknown. */
-export interface LostPosts {
-  /** The failure of the last POST that may have been carried out. */
-  readonly lostPost?: OutcomeUnknownError | undefined;
-  /** The failure of the last lost POST that turned out not to have been carried out. */
-  readonly settledPost?: OutcomeUnknownError | undefined;
-}
-
 /** The failure of a lost POST whose response was unusable: repeating it would get the same response. */
 export function unusableResponse({ info: { cause } }: PartnerctlError): PartnerctlError | undefined {
   if (cause instanceof ShapeError) return cause;
@@ -29,12 +21,18 @@ export function unusableResponse({ info: { cause } }: PartnerctlError): Partnerc
   return status >= 300 && status < 400 ? cause : undefined;
 }
 
-/** The error of the last attempt as one about the document. Exit 8 (safe to retry) holds: a rerun reads before it writes. */
-export function finalError(error: unknown, { lostPost, settledPost }: LostPosts): unknown {
-  if (settledPost && error === settledPost) {
-    const message = 'The service failed, and the missing agents were not installed.';
-    return unusableResponse(settledPost) ?? new ServiceError(message, { ...settledPost.info, hint: RERUN_HINT });
-  }
+/** The error for a lost POST that turned out not to have been carried out, although it was repeated. */
+export function lostPostError(error: unknown): unknown {
+  if (!(error instanceof PartnerctlError)) return error;
+  const message = 'The service failed, and the missing agents were not installed.';
+  return unusableResponse(error) ?? new ServiceError(message, { ...error.info, hint: RERUN_HINT });
+}
+
+/**
+ * The final error of a document. Exit 8 (safe to retry) holds even after a lost POST: a rerun reads before it writes.
+ * @param lostPost the failure of a POST that may have been carried out, if there is one
+ */
+export function withLostPost(error: unknown, lostPost: OutcomeUnknownError | undefined): unknown {
   if (!lostPost || !(error instanceof PartnerctlError)) return error;
   if (error instanceof InterruptedError || error instanceof OutcomeUnknownError) return error;
   // The failure of a read alone would look as if nothing had been sent.
@@ -70,6 +68,15 @@ export function ambiguousError(suspects: readonly PresentAgent[]): OutcomeUnknow
     why: suspects.map(({ agent_id, name }) => `${agent_id} ${name ?? ''}`.trim()).join('\n'),
     hint: 'Compare the agents of the space with the manifest. Nothing more is installed, so that no agent is installed twice.\nIf none of them is the missing one, run it again with --retry-unknown.',
     details: { agents: suspects.map(({ agent_id, name }) => ({ agent_id, name })) },
+  });
+}
+
+/** The error for a space that somebody else made, and whose agents cannot be listed. */
+export function hiddenAgentsError(externalId: string, spaceId: string): OutcomeUnknownError {
+  return new OutcomeUnknownError(`The space ${JSON.stringify(externalId)} exists, and may have the agents already.`, {
+    why: `The service lists it as ${spaceId}, the agents cannot be listed, and the state file has no record of them.`,
+    hint: 'Nothing was sent, so that no agent is installed twice. Use a token that may list agents, or the state file of the run that made the space. If the agents are missing, run it again with --retry-unknown.',
+    details: { space_id: spaceId },
   });
 }
 

@@ -1,6 +1,7 @@
-import { backoffMs } from '../api/retry.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { NotFoundError, type OutcomeUnknownError, PartnerctlError, RateLimitError, ServiceError } from '../errors.ts';
+import { NotFoundError, type OutcomeUnknownError } from '../errors.ts';
+import { OwnerWatch, readKey } from '../state/once.ts';
+import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import type { CronDeps } from './create-cron-jobs.ts';
 import { type ProvisionHistory, withHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
@@ -9,13 +10,14 @@ import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-
 import {
   ambiguousError,
   blockedError,
-  finalError,
+  hiddenAgentsError,
+  lostPostError,
   outOfTime,
   unreadableError,
   unrecordedError,
-  unusableResponse,
+  withLostPost,
 } from './provision-errors.ts';
-import { fetchRemoteState, findSpaces, RemoteStateUnavailable } from './remote-state.ts';
+import { fetchRemoteState, RemoteStateUnavailable, readSpaceId, type SpaceList } from './remote-state.ts';
 import { appliedResult, type DocumentResult } from './result.ts';
 import { findSuspects, lacksRecorded, releaseAll, SettleWindow } from './settle.ts';
 import { agentKeys, spaceKey } from './space-records.ts';
@@ -27,196 +29,215 @@ export interface ProvisionOptions {
   readonly retryUnknown: boolean;
 }
 
-/** The spaces of a run that the service lists. */
-export interface ListedSpaces {
-  /** By external id. */
-  readonly spaces: ReadonlyMap<string, JsonObject>;
-  /** The id of the last record of each space, by key, before the list was read. */
-  readonly lastRecords: ReadonlyMap<string, string | undefined>;
-}
-
 export interface ProvisionDeps extends CronDeps, PostDeps, ProvisionOptions {
   readonly random: () => number;
   readonly retries: number;
   /** Undefined if the token may not list the spaces. */
-  readonly listed: ListedSpaces | undefined;
+  readonly list: SpaceList | undefined;
   readonly history: ProvisionHistory;
   /** Called with the reason when the remote state turns out to be unavailable. */
   readonly onUnavailable: (reason: RemoteStateUnavailable) => Promise<void>;
 }
 
-const MAX_BACKOFF_MS = 4_000;
-/** How many times a read is repeated after its own retries failed. */
-const MAX_FAILED_READS = 2;
+/** What an attempt saw before it decides. */
+interface Look {
+  readonly state: SpaceState;
+  /** By reservation, the monotonic time from which on its owner sends nothing more. */
+  readonly quietFrom: ReadonlyMap<string, number>;
+  /** When the service was asked, by the monotonic clock. */
+  readonly at: number;
+  readonly present: PresentSpace | undefined;
+  readonly plan: ProvisionPlan;
+}
 
-/** What the attempts to apply one document share. */
-interface Run {
-  readonly deps: ProvisionDeps;
-  readonly document: ManifestDocument;
-  readonly key: string;
-  /** Whether the token may list the spaces and agents. */
-  canRead: boolean;
-  /** The space, once it was listed. */
-  space?: JsonObject | undefined;
-  isFirstRead: boolean;
-  /** The plan before anything was sent. */
-  firstPlan?: ProvisionPlan;
+/** How an attempt ended. */
+type Step =
+  | { readonly kind: 'done'; readonly result: DocumentResult }
+  | { readonly kind: 'wait'; readonly waitMs: number; readonly why?: string }
+  | { readonly kind: 'failed'; readonly step: FailedStep; readonly error: unknown };
+
+const LOOK_AGAIN: Step = { kind: 'wait', waitMs: 0 };
+
+/** The attempts to apply one document. */
+class DocumentRun {
+  private readonly deps: ProvisionDeps;
+  private readonly document: ManifestDocument;
+  private readonly key: string;
+  private readonly window: SettleWindow;
+  private readonly watch: OwnerWatch;
+  private readonly limits: AttemptLimits;
   /** The ids of the records that this run made. */
-  readonly ownRecords: Set<string>;
-  readonly window: SettleWindow;
+  private readonly ownRecords = new Set<string>();
+  /** The reservations that --retry-unknown is about: those of unknown outcome when this run began. */
+  private excused: ReadonlySet<string> | undefined;
+  private canRead: boolean;
+  private isFirstRead = true;
+  /** The space, once it was listed. */
+  private space: JsonObject | undefined;
+  /** The plan before anything was sent. */
+  private firstPlan: ProvisionPlan | undefined;
   /** The failure of the last POST that may have been carried out. */
-  lostPost?: OutcomeUnknownError | undefined;
-  /** The failure of the last lost POST that turned out not to have been carried out. */
-  settledPost?: OutcomeUnknownError;
-  /** The failure of the last POST that was not carried out. */
-  failedPost?: unknown;
-  /** How many POSTs turned out not to have been carried out. */
-  settledPosts: number;
-  /** How many other attempts failed. */
-  failures: number;
-  failedReads: number;
-}
+  private lostPost: OutcomeUnknownError | undefined;
 
-type Step = { readonly result: DocumentResult } | { readonly waitMs: number; readonly why?: string };
-
-async function readSpace(run: Run, { objects }: SpaceState): Promise<PresentSpace | undefined> {
-  const { deps, document, key, isFirstRead } = run;
-  const { http, history, listed } = deps;
-  const { manifest } = document;
-  run.isFirstRead = false;
-  // A list that was read before another process provisioned the space does not show it.
-  const isCurrent = isFirstRead && objects.at(-1)?.id === listed?.lastRecords.get(key);
-  const spaces = (isCurrent && listed?.spaces) || (run.space ? undefined : await findSpaces(http, [document], true));
-  run.space ??= spaces?.get(manifest.external_space_id);
-  return run.space && withHistory(await fetchRemoteState(http, run.space), history.recall(manifest));
-}
-
-/** The result of a space in which everything exists. Settles the reservations whose agents are all among them. */
-async function finish(run: Run, { open }: SpaceState, plan: ProvisionPlan, spaceId: string): Promise<DocumentResult> {
-  const { deps, document } = run;
-  const agents = plan.agents.map((agent) => agent.present);
-  const result = appliedResult(document, run.firstPlan ?? plan, { spaceId, agents });
-  if (!run.canRead) return result;
-  const found = { manifest: document.manifest, spaceId, agents: result.agents };
-  const existing = new Set(result.agents.flatMap(({ name, template_id }) => agentKeys(name, template_id)));
-  for (const { reservation } of open) {
-    if (reservation.snapshot.agents.every(({ key }) => existing.has(key)))
-      await deps.history.record(found, reservation);
+  constructor(deps: ProvisionDeps, document: ManifestDocument) {
+    this.deps = deps;
+    this.document = document;
+    this.key = spaceKey(deps.http.baseUrl, document.manifest.external_space_id);
+    this.window = new SettleWindow(deps.settleMs);
+    this.watch = new OwnerWatch(deps.once);
+    this.limits = new AttemptLimits(deps);
+    this.canRead = deps.list !== undefined;
   }
-  await deps.history.record(found);
-  return result;
-}
 
-/**
- * Waits until nothing more can be expected of earlier POSTs and old lists, now that a look did not show all agents.
- * @returns how many milliseconds to wait before the next look; 0 once it is recorded that what is missing is not there
- * @throws OutcomeUnknownError if only a person can tell; the failure of this run's own POST if it was not carried out
- */
-async function settle(run: Run, { open }: SpaceState, plan: ProvisionPlan, present: PresentSpace | undefined) {
-  const { once, history, retryUnknown } = run.deps;
-  const { manifest } = run.document;
-  const unsettled = open.filter(({ reservation }) => !retryUnknown || run.ownRecords.has(reservation.id));
-  const [first] = unsettled;
-  if (first && !run.canRead) throw blockedError(first, run.lostPost);
-  const lines = history.unreadableLines(manifest);
-  const decisive = lines.find(({ kind }) => kind === 'newer' || !(run.canRead || retryUnknown));
-  if (decisive) throw unreadableError(decisive, history.path, manifest.external_space_id);
-  const missing = unsettled.map(({ reservation }) => reservation.id);
-  if (!retryUnknown) missing.push(...lines.map(({ digest }) => digest));
-  const missingAgents = plan.agents.filter((agent) => !agent.present);
-  if (run.canRead && lacksRecorded(missingAgents, history.recallRecent(manifest))) missing.push('recorded');
-  const waitMs = run.window.nextLookMs(missing);
-  if (waitMs > 0) return waitMs;
-  const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : history.recall(manifest));
-  if (suspects.length > 0) throw ambiguousError(suspects);
-  await releaseAll({ key: run.key, open, lines }, once, retryUnknown ? 'retry_unknown' : 'not_found');
-  const { lostPost } = run;
-  if (!lostPost) return 0;
-  run.lostPost = undefined;
-  run.settledPost = lostPost;
-  throw lostPost;
-}
-
-/** Sends one POST, and returns its result; undefined if another look must follow. */
-async function post(
-  run: Run,
-  state: SpaceState,
-  plan: ProvisionPlan,
-  present: PresentSpace | undefined,
-): Promise<DocumentResult | undefined> {
-  const { deps, document, key, ownRecords } = run;
-  run.firstPlan ??= plan;
-  const before = run.canRead ? new Set(present?.agents.map(({ agent_id }) => agent_id)) : null;
-  const task = { document, key, plan, lastRecord: state.objects.at(-1), before, ownRecords };
-  const outcome = await postOnce(deps, task).catch((error: unknown) => {
-    run.failedPost = error;
-    throw error;
-  });
-  if (outcome.kind === 'lost') run.lostPost = outcome.error;
-  if (outcome.kind !== 'applied') return undefined;
-  const result = appliedResult(document, run.firstPlan, outcome.applied);
-  if (outcome.unrecorded === undefined) return result;
-  return { ...result, status: 'failed', error: unrecordedError(outcome.applied.spaceId, outcome.unrecorded) };
-}
-
-/** Reads the remote state, or else what is recorded, and sends one POST if something is missing. */
-async function attempt(run: Run): Promise<Step> {
-  const { deps, document } = run;
-  const { manifest } = document;
-  const state = await waitForOthers(deps, document, run.key, run.ownRecords);
-  const present = run.canRead ? await readSpace(run, state) : deps.history.recall(manifest);
-  const plan = planProvision(manifest, present);
-  if (present && plan.action === 'none') return { result: await finish(run, state, plan, present.space_id) };
-  const waitMs = await settle(run, state, plan, present);
-  const why = `waiting until it is certain what an earlier request did in ${manifest.external_space_id}`;
-  if (waitMs > 0) return { waitMs, why };
-  const result = await post(run, state, plan, present);
-  return result ? { result } : { waitMs: 0 };
-}
-
-/** Whether another attempt may succeed. */
-function isRetryable(run: Run, error: unknown): boolean {
-  const { deps, settledPost, failedPost } = run;
-  if (settledPost && error === settledPost) {
-    run.settledPosts += 1;
-    return run.settledPosts <= deps.retries && unusableResponse(settledPost) === undefined;
+  /** Repeats attempts until one is decisive. */
+  async run(): Promise<DocumentResult> {
+    const { clock, interrupt, http, onWait } = this.deps;
+    for (;;) {
+      const step = await this.attempt().catch((error: unknown): Step => ({ kind: 'failed', step: 'read', error }));
+      if (step.kind === 'done') return step.result;
+      const { waitMs, why = '' } = step.kind === 'wait' ? step : { waitMs: await this.afterFailure(step) };
+      if (waitMs > http.remainingMs()) throw outOfTime(this.document.manifest.external_space_id, this.lostPost);
+      onWait(why);
+      if (waitMs > 0) await clock.sleep(waitMs, interrupt);
+      onWait('');
+    }
   }
-  run.failures += 1;
-  // Twice the retries: an attempt sends one POST at most, and needs a read before it.
-  if (run.failures > 2 * deps.retries) return false;
-  if (error instanceof RateLimitError) return true;
-  if (!(error instanceof ServiceError) || error.info.permanent === true) return false;
-  // A POST is sent once, whereas a read has used up all of its retries.
-  if (error === failedPost) return true;
-  run.failedReads += 1;
-  return run.failedReads <= MAX_FAILED_READS;
-}
 
-/** Milliseconds to wait after a failure: at least Retry-After. */
-function pauseMs(error: unknown, { deps, failures }: Run): number {
-  const { clock, random } = deps;
-  const retryAt = error instanceof PartnerctlError ? error.info.retryAt : undefined;
-  const requestedMs = retryAt === undefined ? 0 : Math.max(0, Date.parse(retryAt) - clock.now());
-  return requestedMs + Math.min(MAX_BACKOFF_MS, backoffMs(failures, random()));
-}
+  /** Reads the remote state, or else what is recorded, and sends one POST if something is missing. */
+  private async attempt(): Promise<Step> {
+    const look = await this.look();
+    const { present, plan } = look;
+    if (present && plan.action === 'none') {
+      return { kind: 'done', result: await this.finish(look, present.space_id) };
+    }
+    const waitMs = await this.settle(look);
+    const why = `waiting until it is certain what an earlier request did in ${this.document.manifest.external_space_id}`;
+    if (waitMs > 0) return { kind: 'wait', waitMs, why };
+    const { lostPost } = this;
+    this.lostPost = undefined;
+    return lostPost ? { kind: 'failed', step: 'lost post', error: lostPost } : await this.post(look);
+  }
 
-/** What follows a failed attempt. @returns how many milliseconds to wait before the next one @throws the final error */
-async function afterFailure(run: Run, error: unknown): Promise<number> {
-  if (error instanceof RemoteStateUnavailable) {
-    run.canRead = false;
-    if (!run.lostPost) await run.deps.onUnavailable(error);
+  private async look(): Promise<Look> {
+    const { deps, document, key, ownRecords } = this;
+    this.excused ??= await this.findExcused();
+    const state = await waitForOthers(deps, document, key, ownRecords);
+    const quietFrom = new Map<string, number>();
+    for (const open of state.open) {
+      const { id } = open.reservation;
+      quietFrom.set(id, ownRecords.has(id) ? 0 : await this.watch.look(open));
+    }
+    const at = deps.clock.monotonic();
+    const present = this.canRead ? await this.readSpace(state) : deps.history.recall(document.manifest);
+    return { state, quietFrom, at, present, plan: planProvision(document.manifest, present) };
+  }
+
+  private async findExcused(): Promise<ReadonlySet<string>> {
+    const { retryUnknown, once } = this.deps;
+    const open = retryUnknown ? (await readKey(this.key, once)).open : [];
+    return new Set(open.filter(({ isAbandoned }) => isAbandoned).map(({ reservation }) => reservation.id));
+  }
+
+  private async readSpace({ objects }: SpaceState): Promise<PresentSpace | undefined> {
+    const { http, history, list } = this.deps;
+    const { manifest } = this.document;
+    const isFirst = this.isFirstRead;
+    this.isFirstRead = false;
+    if (list && !this.space) {
+      const recent = isFirst ? await list.recent() : undefined;
+      // A list that was read before another process provisioned the space does not show it.
+      const isCurrent = recent && objects.at(-1)?.id === recent.lastRecords.get(this.key);
+      const { spaces } = isCurrent ? recent : await list.anew();
+      this.space = spaces.get(manifest.external_space_id);
+    }
+    return this.space && withHistory(await fetchRemoteState(http, this.space), history.recall(manifest));
+  }
+
+  /** The result of a space in which everything exists. Settles the reservations whose agents are all among them. */
+  private async finish({ state, plan }: Look, spaceId: string): Promise<DocumentResult> {
+    const { document, deps } = this;
+    const agents = plan.agents.map((agent) => agent.present);
+    const result = appliedResult(document, this.firstPlan ?? plan, { spaceId, agents });
+    if (!this.canRead) return result;
+    const found = { manifest: document.manifest, spaceId, agents: result.agents };
+    const existing = new Set(result.agents.flatMap(({ name, template_id }) => agentKeys(name, template_id)));
+    for (const { reservation } of state.open) {
+      const isDone = reservation.snapshot.agents.every(({ key }) => existing.has(key));
+      if (isDone) await deps.history.record(found, reservation);
+    }
+    await deps.history.record(found);
+    return result;
+  }
+
+  /**
+   * Waits until nothing more can be expected of earlier POSTs and late lists, now that a look did not show all agents.
+   * @returns how many milliseconds to wait before the next look; 0 once it is recorded that what is missing is not there
+   * @throws OutcomeUnknownError if only a person can tell
+   */
+  private async settle({ state, quietFrom, at, plan, present }: Look): Promise<number> {
+    const { history, once, retryUnknown } = this.deps;
+    const { manifest } = this.document;
+    const unsettled = state.open.filter(({ reservation }) => !this.excused?.has(reservation.id));
+    const lines = history.unreadableLines(manifest);
+    const recalled = history.recall(manifest);
+    const [first] = unsettled;
+    if (first && !this.canRead) throw blockedError(first, this.lostPost);
+    const decisive = lines.find(({ kind }) => kind === 'newer' || !(this.canRead || retryUnknown));
+    if (decisive) throw unreadableError(decisive, history.path, manifest.external_space_id);
+    if (!this.canRead && !retryUnknown && this.space) {
+      const spaceId = readSpaceId(this.space);
+      if (spaceId !== recalled?.space_id) throw hiddenAgentsError(manifest.external_space_id, spaceId);
+    }
+    const missing = new Map(unsettled.map(({ reservation: { id } }) => [id, quietFrom.get(id) ?? 0]));
+    if (!retryUnknown) for (const { digest } of lines) missing.set(digest, 0);
+    const missingAgents = plan.agents.filter((agent) => !agent.present);
+    if (this.canRead && lacksRecorded(missingAgents, recalled)) missing.set('recorded', 0);
+    const waitMs = this.window.nextLookMs(missing, at);
+    if (waitMs > 0) return waitMs;
+    const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : recalled);
+    if (suspects.length > 0) throw ambiguousError(suspects);
+    await releaseAll({ key: this.key, open: state.open, lines }, once, retryUnknown ? 'retry_unknown' : 'not_found');
     return 0;
   }
-  if (error instanceof NotFoundError && error !== run.failedPost) {
-    // A list may show a space before its agents can be listed.
-    run.space = undefined;
-    const waitMs = run.window.nextLookMs(['agents']);
-    if (waitMs > 0) return waitMs;
+
+  /** Sends one POST. If its outcome is unknown, another look must follow. */
+  private async post({ state, plan, present }: Look): Promise<Step> {
+    const { deps, document, key, ownRecords } = this;
+    this.firstPlan ??= plan;
+    const before = this.canRead ? new Set(present?.agents.map(({ agent_id }) => agent_id)) : null;
+    const task = { document, key, plan, lastRecord: state.objects.at(-1), before, ownRecords };
+    try {
+      const outcome = await postOnce(deps, task);
+      if (outcome.kind === 'lost') this.lostPost = outcome.error;
+      if (outcome.kind !== 'applied') return LOOK_AGAIN;
+      const result = appliedResult(document, this.firstPlan, outcome.applied);
+      if (outcome.unrecorded === undefined) return { kind: 'done', result };
+      const error = unrecordedError(outcome.applied.spaceId, outcome.unrecorded);
+      return { kind: 'done', result: { ...result, status: 'failed', error } };
+    } catch (error) {
+      return { kind: 'failed', step: 'post', error };
+    }
   }
-  if (!isRetryable(run, error)) throw finalError(error, run);
-  const waitMs = pauseMs(error, run);
-  if (waitMs > run.deps.http.remainingMs()) throw finalError(error, run);
-  return waitMs;
+
+  /** What follows a failed attempt. @returns how many milliseconds to wait before the next one @throws the final error */
+  private async afterFailure({ step, error }: Extract<Step, { kind: 'failed' }>): Promise<number> {
+    if (error instanceof RemoteStateUnavailable) {
+      this.canRead = false;
+      if (!this.lostPost) await this.deps.onUnavailable(error);
+      return 0;
+    }
+    if (error instanceof NotFoundError && step === 'read') {
+      // A list may show a space before its agents can be listed.
+      this.space = undefined;
+      const waitMs = this.window.nextLookMs(new Map([['agents', 0]]), this.deps.clock.monotonic());
+      if (waitMs > 0) return waitMs;
+    }
+    if (this.limits.mayRepeat(step, error)) {
+      const pauseMs = this.limits.pauseMs(error);
+      if (pauseMs <= this.deps.http.remainingMs()) return pauseMs;
+    }
+    throw step === 'lost post' ? lostPostError(error) : withLostPost(error, this.lostPost);
+  }
 }
 
 /**
@@ -226,27 +247,5 @@ async function afterFailure(run: Run, error: unknown): Promise<number> {
  * @throws PartnerctlError if that fails; OutcomeUnknownError if only a person can tell what was done
  */
 export async function provisionOnce(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
-  const run: Run = {
-    deps,
-    document,
-    key: spaceKey(deps.http.baseUrl, document.manifest.external_space_id),
-    canRead: deps.listed !== undefined,
-    isFirstRead: true,
-    ownRecords: new Set(),
-    window: new SettleWindow(deps.settleMs),
-    settledPosts: 0,
-    failures: 0,
-    failedReads: 0,
-  };
-  for (;;) {
-    const step: Step = await attempt(run).catch(async (error: unknown) => ({
-      waitMs: await afterFailure(run, error),
-    }));
-    if ('result' in step) return step.result;
-    if (step.waitMs > deps.http.remainingMs()) throw outOfTime(document.manifest.external_space_id, run.lostPost);
-    if (step.why !== undefined) deps.onWait(step.why);
-    if (step.waitMs > 0) await deps.clock.sleep(step.waitMs, deps.interrupt);
-    if (step.why !== undefined) deps.onWait('');
-    run.window.addSleep(step.waitMs);
-  }
+  return await new DocumentRun(deps, document).run();
 }

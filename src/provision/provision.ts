@@ -1,4 +1,3 @@
-import type { Http } from '../api/http.ts';
 import { nameListFailure } from '../api/list-failure.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
@@ -6,7 +5,6 @@ import type { Context } from '../cli/context.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
 import { batchResult, formatCounts } from '../output/batch-result.ts';
 import type { CommandResult } from '../output/command-result.ts';
-import { keyHistories } from '../state/once-records.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { problemsError } from '../yaml/problem.ts';
@@ -16,8 +14,8 @@ import { runFailure, stopsRun } from './failure.ts';
 import { openHistory } from './history.ts';
 import { type ManifestDocument, readManifests } from './manifest.ts';
 import { previewAll } from './preview.ts';
-import { type ListedSpaces, type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
-import { findSpaces, RemoteStateUnavailable } from './remote-state.ts';
+import { type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
+import { createSpaceList, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
 import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
 import { COLUMNS } from './result-table.ts';
 import { setUpChats } from './set-up-chats.ts';
@@ -137,16 +135,14 @@ async function* applyAll(
   yield* mapConcurrent(documents, concurrency, applyOne);
 }
 
-/** Reads the spaces of a run; undefined if the token may not. */
-async function listSpacesOf(
-  http: Http,
-  documents: readonly ManifestDocument[],
-  { history, onUnavailable }: Pick<ProvisionDeps, 'history' | 'onUnavailable'>,
-): Promise<ListedSpaces | undefined> {
-  const histories = keyHistories(await history.ledger.readAll());
-  const lastRecords = new Map([...histories].map(([key, { objects }]) => [key, objects.at(-1)?.id]));
+/** Reads the spaces of a run for the first time; undefined if the token may not. */
+async function openSpaceList(
+  list: SpaceList,
+  onUnavailable: ProvisionDeps['onUnavailable'],
+): Promise<SpaceList | undefined> {
   try {
-    return { spaces: await findSpaces(http, documents), lastRecords };
+    await list.recent();
+    return list;
   } catch (error) {
     if (!(error instanceof RemoteStateUnavailable)) {
       throw nameListFailure(error, 'the list of spaces', 'Nothing was sent.');
@@ -180,7 +176,7 @@ export async function applyManifests(
     settleMs,
     retryUnknown,
     retries: flags.retries ?? DEFAULT_RETRIES,
-    listed: await listSpacesOf(http, documents, { history, onUnavailable }),
+    list: await openSpaceList(createSpaceList(http, documents, history, clock), onUnavailable),
     once: { ledger: history.ledger, clock, newId: randomRecordId, owner: await describeThisProcess(), hasEnded },
     onUnavailable,
     onWait: (why) => progress.detail(why),

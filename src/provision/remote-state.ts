@@ -1,11 +1,14 @@
 import { readItem } from '../api/api-response.ts';
+import { createFreshList, type FreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
 import { type DecisiveList, ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { listAgents, listSpaces } from '../api/spaces.ts';
+import type { Clock } from '../clock.ts';
 import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readAgent } from '../contract/provisioning.ts';
 import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
+import type { ProvisionHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { PresentAgent, PresentSpace } from './plan.ts';
 
@@ -20,6 +23,32 @@ export class RemoteStateUnavailable extends Error {
   }
 }
 
+/** The spaces of a run that the service lists. */
+interface ListedSpaces {
+  /** By external id. */
+  readonly spaces: ReadonlyMap<string, JsonObject>;
+  /** The id of the last record of each space, by key, before the list was read. */
+  readonly lastRecords: ReadonlyMap<string, string | undefined>;
+}
+
+export type SpaceList = FreshList<ListedSpaces>;
+
+/** The list of spaces, which is read again when it is too old. Reading it throws what `findSpaces` throws. */
+export function createSpaceList(
+  http: Http,
+  documents: readonly ManifestDocument[],
+  history: Pick<ProvisionHistory, 'lastRecords' | 'provesListRead'>,
+  clock: Clock,
+): SpaceList {
+  let wasRead = false;
+  return createFreshList(async () => {
+    const lastRecords = await history.lastRecords();
+    const spaces = await findSpaces(http, documents, async () => wasRead || (await history.provesListRead()));
+    wasRead = true;
+    return { spaces, lastRecords };
+  }, clock);
+}
+
 function toUnavailable(error: unknown, list: DecisiveList): unknown {
   const failure = toListFailure(error, list);
   return failure instanceof ListUnavailable ? new RemoteStateUnavailable(failure.reason) : failure;
@@ -27,14 +56,14 @@ function toUnavailable(error: unknown, list: DecisiveList): unknown {
 
 /**
  * The listed spaces with the external ids of the documents, by external id. Reads the whole list once.
- * @param wasRead whether this run has read the list before
+ * @param wasReadBefore whether the list is known to exist
  * @throws RemoteStateUnavailable when the list is unavailable, or has no external ids
  * @throws ShapeError when two spaces have the same external id
  */
 export async function findSpaces(
   http: Http,
   documents: readonly ManifestDocument[],
-  wasRead = false,
+  wasReadBefore: () => Promise<boolean>,
 ): Promise<Map<string, JsonObject>> {
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
   const found = new Map<string, JsonObject>();
@@ -54,7 +83,7 @@ export async function findSpaces(
       found.set(id, space);
     }
   } catch (error) {
-    throw toUnavailable(error, { name: 'the list of spaces', wasRead, isPartlyRead: isListed });
+    throw toUnavailable(error, { name: 'the list of spaces', wasRead: await wasReadBefore(), isPartlyRead: isListed });
   }
   if (isListed && !hasExternalIds) {
     const message = 'The listed spaces have no external_space_id.';
@@ -82,9 +111,14 @@ export async function fetchAgents(http: Http, spaceId: string): Promise<readonly
   return agents;
 }
 
+/** The id of a listed space. @throws ShapeError if it has none */
+export function readSpaceId(space: JsonObject): string {
+  return readItem(space, (listed) => readId(listed, 'space'));
+}
+
 /** A listed space with its agents. @throws RemoteStateUnavailable as `fetchAgents` */
 export async function fetchRemoteState(http: Http, space: JsonObject): Promise<PresentSpace> {
-  const spaceId = readItem(space, (listed) => readId(listed, 'space'));
+  const spaceId = readSpaceId(space);
   const orgWide = findField(space, 'space', 'is_org_wide');
   return {
     space_id: spaceId,

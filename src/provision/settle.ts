@@ -12,34 +12,34 @@ const MIN_LOOK_MS = 1_000;
 const MAX_LOOK_MS = 4_000;
 
 /**
- * Tells how long something may still appear. It counts from when this run first missed it, and only the time that the run
- * slept: a clock that is set forward must not shorten the wait.
+ * Tells how long something may still appear: it counts from when this run first missed it, by the monotonic clock. The
+ * clock of an earlier run, or of another machine, may be wrong by any amount.
  */
 export class SettleWindow {
   private readonly settleMs: number;
   private readonly missedSince = new Map<string, number>();
-  private sleptMs = 0;
 
   /** @param settleMs for how long something may appear, in milliseconds */
   constructor(settleMs: number) {
     this.settleMs = settleMs;
   }
 
-  /** Adds to the time slept, in milliseconds. */
-  addSleep(ms: number): void {
-    this.sleptMs += ms;
-  }
-
   /**
    * Called after a look at the service that did not show these things.
-   * @param missing an id for each
+   * @param missing for the id of each, when it was certain that nothing more is sent to bring it about
+   * @param lookedAt when the look began
    * @returns how many milliseconds to sleep before the next look; 0 if none of them can still appear
    */
-  nextLookMs(missing: readonly string[]): number {
-    for (const id of missing) if (!this.missedSince.has(id)) this.missedSince.set(id, this.sleptMs);
-    const sinceMs = Math.min(...missing.map((id) => this.sleptMs - (this.missedSince.get(id) ?? 0)));
-    const leftMs = this.settleMs - sinceMs;
-    return leftMs > 0 ? Math.min(leftMs, MAX_LOOK_MS, Math.max(MIN_LOOK_MS, sinceMs)) : 0;
+  nextLookMs(missing: ReadonlyMap<string, number>, lookedAt: number): number {
+    let leftMs = 0;
+    let sinceMs = MAX_LOOK_MS;
+    for (const [id, quietFrom] of missing) {
+      const missedAt = this.missedSince.get(id) ?? lookedAt;
+      this.missedSince.set(id, missedAt);
+      leftMs = Math.max(leftMs, Math.max(missedAt, quietFrom) + this.settleMs - lookedAt);
+      sinceMs = Math.min(sinceMs, lookedAt - missedAt);
+    }
+    return Math.min(leftMs, MAX_LOOK_MS, Math.max(MIN_LOOK_MS, sinceMs));
   }
 }
 

@@ -18,6 +18,8 @@ interface OddSpace {
 export type Trouble =
   | 307
   | 404
+  | 405
+  | 501
   | 503
   | 429
   | 'reset'
