@@ -1,0 +1,109 @@
+import type { Operation } from './operations.ts';
+import { findRefusalProblems, type NamedCommand, namedCommands } from './refusal.ts';
+import { type CommandEnd, Scene } from './scene.ts';
+import type { Service } from './service.ts';
+
+/** `works`: done, and all of it right. `refused`: not done, and said why and how to go on. `wrong`: anything else. */
+type Verdict = 'works' | 'refused' | 'wrong';
+
+export interface CellResult {
+  readonly verdict: Verdict;
+  /** Why it is wrong, or what refused it. */
+  readonly reasons: readonly string[];
+  /** The commands that a refusal names. */
+  readonly commands: readonly NamedCommand[];
+}
+
+/** One operation at one service, while it runs. */
+export class Cell {
+  readonly service: Service;
+  readonly scene: Scene;
+  readonly problems: string[] = [];
+  /** The first command that did not end as expected. */
+  refusal: CommandEnd | undefined;
+
+  constructor(service: Service, scene: Scene) {
+    this.service = service;
+    this.scene = scene;
+  }
+
+  get facts() {
+    return this.scene.server.facts;
+  }
+
+  /**
+   * Runs a command line, and checks its output if it ended with one of these codes. After a refusal, the commands that
+   * follow run, too, as they must not create anything twice, but their output is of no interest.
+   */
+  async run(
+    argv: readonly string[],
+    codes: readonly number[],
+    check: (end: CommandEnd) => readonly string[] = () => [],
+    machine?: string,
+  ): Promise<CommandEnd> {
+    const end = await this.scene.run(argv, machine);
+    if (this.refusal) return end;
+    if (codes.includes(end.code)) this.problems.push(...describe(check(end), end));
+    else this.refusal = end;
+    return end;
+  }
+}
+
+function describe(problems: readonly string[], end: CommandEnd): string[] {
+  if (problems.length === 0) return [];
+  return [...problems, `partnerctl ${end.argv.join(' ')} (exit ${end.code})`, end.stdout, end.stderr];
+}
+
+/** Runs an operation at a service that was never seen before, and judges it by what the service knows. */
+export async function runCell(
+  service: Service,
+  operation: Operation,
+  settings: readonly (readonly string[])[] = [],
+): Promise<CellResult> {
+  const scene = new Scene(service, settings);
+  try {
+    await scene.server.start();
+    const cell = new Cell(service, scene);
+    await operation.perform(cell);
+    const harm = [...scene.server.facts.duplicates().map((thing) => `twice: ${thing}`), ...cell.problems];
+    if (!cell.refusal) return { verdict: harm.length > 0 ? 'wrong' : 'works', reasons: harm, commands: [] };
+    const problems = findRefusalProblems(cell.refusal, operation);
+    const { argv, code, stdout, stderr } = cell.refusal;
+    const what = [`partnerctl ${argv.join(' ')} (exit ${code})`, stdout, stderr];
+    return {
+      verdict: harm.length + problems.length > 0 ? 'wrong' : 'refused',
+      reasons: [...harm, ...problems, ...what],
+      commands: namedCommands(stderr),
+    };
+  } finally {
+    await scene.close();
+  }
+}
+
+export interface ConfiguredResult extends CellResult {
+  /** The `contract set` commands that were run, as typed. */
+  readonly settings: readonly string[];
+}
+
+/** How many times an operator follows a refusal. */
+const ROUNDS = 2;
+
+/**
+ * Runs an operation as an operator would: each refusal names leaves, and they are set to what the service's documentation
+ * says, or else to what the refusal proposes.
+ */
+export async function runConfigured(service: Service, operation: Operation): Promise<ConfiguredResult> {
+  const settings = new Map<string, string>();
+  const lines = (): string[][] => [...settings].map(([leaf, value]) => ['contract', 'set', leaf, value]);
+  let result = await runCell(service, operation);
+  for (let round = 0; round < ROUNDS && result.verdict === 'refused'; round += 1) {
+    const before = settings.size;
+    for (const { leaf, value } of result.commands) {
+      const wanted = service.documented?.[leaf] ?? value;
+      if (wanted !== undefined && !settings.has(leaf)) settings.set(leaf, wanted);
+    }
+    if (settings.size === before) break;
+    result = await runCell(service, operation, lines());
+  }
+  return { ...result, settings: lines().map((argv) => `partnerctl ${argv.join(' ')}`) };
+}

@@ -1,0 +1,40 @@
+import { test } from 'vitest';
+import { type ConfiguredResult, runCell, runConfigured } from './cell.ts';
+import { OPERATIONS } from './operations.ts';
+import type { Service } from './service.ts';
+
+declare module 'vitest' {
+  interface TaskMeta {
+    cell?: { readonly service: string; readonly operation: string } & Partial<ConfiguredResult>;
+  }
+}
+
+const { CONTRACT_SERVICE = '', CONTRACT_OPERATION = '', CONTRACT_CONFIGURED } = process.env;
+
+/** Whether a name is the wanted one, or begins like it where no name is that one. */
+function isWanted(name: string, wanted: string, all: readonly string[]): boolean {
+  return all.includes(wanted) ? name === wanted : name.startsWith(wanted);
+}
+
+/** Declares a test for every operation at each of the services. A wrong cell fails. */
+export function declareCells(services: readonly Service[]): void {
+  const serviceNames = services.map(({ name }) => name);
+  const operationNames = OPERATIONS.map(({ name }) => name);
+  // A file without tests would be an error.
+  test('services', () => undefined);
+  for (const service of services) {
+    if (!isWanted(service.name, CONTRACT_SERVICE, serviceNames)) continue;
+    for (const operation of OPERATIONS) {
+      if (!isWanted(operation.name, CONTRACT_OPERATION, operationNames)) continue;
+      test.concurrent(`${service.name}/${operation.name}`, async ({ task }) => {
+        const names = { service: service.name, operation: operation.name };
+        task.meta.cell = names;
+        const result = CONTRACT_CONFIGURED
+          ? await runConfigured(service, operation)
+          : await runCell(service, operation);
+        task.meta.cell = { ...names, ...result };
+        if (result.verdict === 'wrong') throw new Error(result.reasons.join('\n'));
+      });
+    }
+  }
+}

@@ -1,0 +1,4 @@
+import { declareCells } from './declare.ts';
+import { FRAMEWORKS } from './services/frameworks.ts';
+
+declareCells(FRAMEWORKS);

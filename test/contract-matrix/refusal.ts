@@ -1,0 +1,79 @@
+import type { Operation } from './operations.ts';
+import type { CommandEnd } from './scene.ts';
+
+/** A command that a refusal names, to settle what is not known. */
+export interface NamedCommand {
+  readonly leaf: string;
+  /** Undefined where the operator has to fill it in. */
+  readonly value: string | undefined;
+}
+
+/** Finds all strings of a JSON value. */
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(stringsIn);
+}
+
+/** What a person reads on stderr; the strings of an error in JSON. */
+function textOf(stderr: string): string {
+  return stderr
+    .split('\n')
+    .map((line) => {
+      if (!line.startsWith('{"error":')) return line;
+      const error: unknown = JSON.parse(line);
+      return stringsIn(error).join('\n');
+    })
+    .join('\n');
+}
+
+/** Finds the `contract set` commands on stderr. */
+export function namedCommands(stderr: string): NamedCommand[] {
+  const commands = textOf(stderr).matchAll(/partnerctl contract set ([a-z_]+\.[\w.[\]-]+) +('[^']*'|"[^"]*"|\S+)/g);
+  return [...commands].map(([, leaf = '', raw = '']) => {
+    const value = /^['"]/.test(raw) ? raw.slice(1, -1) : raw.replace(/[.,;)`]+$/, '');
+    return { leaf, value: /[<>…]/.test(value) ? undefined : value };
+  });
+}
+
+/** The names in a JSON value, down to the second level. */
+function keysIn(value: unknown, depth = 2): string[] {
+  if (typeof value !== 'object' || value === null || depth === 0) return [];
+  const own = Array.isArray(value) ? [] : Object.keys(value);
+  return [...own, ...Object.values(value).flatMap((each) => keysIn(each, depth - 1))];
+}
+
+/** Finds what a refusal lacks: a true exit code, the assumption that failed, what came, and a command that settles it. */
+export function findRefusalProblems(end: CommandEnd, operation: Operation): string[] {
+  const text = textOf(end.stderr);
+  const problems: string[] = [];
+  if (/This is a bug/.test(text) || /^\s+at .*:\d+:\d+\)?$/m.test(text)) problems.push('it is reported as a bug');
+  if (!exitCodes(end, operation).includes(end.code)) problems.push(`misleading exit code ${end.code}`);
+  const commands = namedCommands(end.stderr);
+  if (commands.length === 0) problems.push('no command that settles it (partnerctl contract set …)');
+  const strange = commands.filter(({ leaf }) => !operation.leaves.test(leaf));
+  if (strange.length > 0) problems.push(`names a leaf of something else: ${strange.map(({ leaf }) => leaf)}`);
+  const last = end.exchanges.at(-1);
+  if (!last) return [...problems, 'refused, although the service was not asked'];
+  const always = end.exchanges.filter(({ path }) => path === last.path).every(({ sentence }) => sentence !== null);
+  if (last.sentence !== null) {
+    if (always && !text.includes(last.sentence)) problems.push(`loses what the service said: ${last.sentence}`);
+  } else {
+    const names = [...keysIn(last.answer.body), ...Object.keys(last.answer.headers ?? {})];
+    const saysWhatCame = names.some((name) => text.toLowerCase().includes(name.toLowerCase()));
+    if (names.length > 0 && !saysWhatCame) problems.push('does not say what came');
+  }
+  return problems;
+}
+
+function exitCodes({ exchanges }: CommandEnd, { isWait, isWrite }: Operation): number[] {
+  const statuses = exchanges.map(({ answer }) => answer.status);
+  return [
+    8,
+    ...(statuses.some((status) => status === 401 || status === 403) ? [3] : []),
+    ...(statuses.includes(404) ? [4] : []),
+    ...(statuses.some((status) => status >= 400 && status < 500) ? [1] : []),
+    ...(isWrite ? [9] : []),
+    ...(isWait ? [11] : []),
+  ];
+}

@@ -1,0 +1,59 @@
+import type { IdStyle } from './facts.ts';
+import type { Paging } from './paging.ts';
+import type { Names, Resource, Wire } from './wire.ts';
+
+/** How the history is read. By default as the specification says, oldest first, without the message of the cursor. */
+interface History {
+  readonly method?: 'GET' | 'POST';
+  /** The names of the parameters. */
+  readonly parameters?: { readonly source: string; readonly session: string; readonly after: string };
+  /** What a request without its source or session gets: an error, or the messages of all sessions. */
+  readonly unscoped?: 'refused' | 'everything';
+  readonly order?: 'oldest first' | 'newest first';
+  readonly cursor?: 'exclusive' | 'inclusive' | 'ignored';
+  /** How it pages, if not like the other lists. */
+  readonly paging?: Paging;
+  readonly pageSize?: number;
+  /** Whether it has no messages of a session that it does not know yet, and answers 404. */
+  readonly isCoarse?: boolean;
+}
+
+export type Write = 'provision' | 'setup' | 'send' | 'create job' | 'upload';
+
+/** How a service fills the gaps of the specification. What is left out is as the specification has it, or the most usual. */
+export interface Service {
+  readonly name: string;
+  /** What answers like this. */
+  readonly like: string;
+  readonly ids?: IdStyle;
+  readonly names?: Names;
+  readonly paging: Paging;
+  /** How one resource is sent. By default the bare object. */
+  readonly one?: (resource: Resource, fields: Wire) => unknown;
+  /** How a provisioned space is sent. By default like one space, with its `agents`. */
+  readonly provisioned?: (space: Wire, agents: readonly Wire[]) => unknown;
+  /** The status of answers to writes that create something. By default 201. */
+  readonly created?: number;
+  /** What such answers have instead of a body. */
+  readonly bodiless?: Partial<Record<Write, 'location' | 'nothing'>>;
+  readonly history?: History;
+  /** The body of an error. By default `{"detail": …}`. */
+  readonly error?: (failure: { status: number; code: string; sentence: string; path: string }) => unknown;
+  /** The status of all errors, where failures are told in the body alone. */
+  readonly errorStatus?: number;
+  /** Whether a query parameter that it does not know is an error. */
+  readonly isStrict?: boolean;
+  /** What happens to a path with a closing slash, if paths have none. */
+  readonly slash?: { readonly read: number; readonly write: number };
+  /** The status of a request for the list of jobs, if there is none. */
+  readonly jobsStatus?: number;
+  /** The method that lists jobs, if not GET. */
+  readonly jobsMethod?: 'POST';
+  /** The form field of a file. By default `file`. */
+  readonly fileField?: string;
+  /**
+   * What an operator reads in its documentation, for `partnerctl contract set`: values by leaf. Only what differs from the
+   * specification.
+   */
+  readonly documented?: Readonly<Record<string, string>>;
+}
