@@ -1,0 +1,140 @@
+import { LEAVES, type FieldLeaf } from '../leaves.ts';
+import { type FieldValue, parseField } from '../leaf-value.ts';
+import type { OpenApiDocument } from './document.ts';
+import { normalizeName } from './names.ts';
+import { type Property, propertiesOf, type Shape, shapeOf } from './shape.ts';
+import { FIELD_NAMES } from './vocabulary.ts';
+
+export type ResourceName = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment' | 'error';
+
+/** Keys under which a resource may sit, besides those that any resource may sit under. */
+const RESOURCE_LAYERS: Readonly<Record<ResourceName, readonly string[]>> = {
+  space: ['space', 'workspace'],
+  agent: ['agent', 'assistant'],
+  source: ['source', 'api_chat', 'api_chat_source', 'chat_source'],
+  message: ['message'],
+  cron_job: ['cron_job', 'partner_cron_job', 'job', 'schedule'],
+  document: ['document'],
+  file_attachment: ['file_attachment', 'attachment', 'file'],
+  error: [],
+};
+const LAYERS = ['attributes', 'node', 'properties'];
+const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items'];
+const FIELD_DEPTH = 3;
+
+interface Candidate {
+  readonly property: Property;
+  /** Its path without the keys that the tool looks under anyway, normalized. */
+  readonly name: string;
+}
+
+function candidatesOf(document: OpenApiDocument, resource: ResourceName, shape: Shape): readonly Candidate[] {
+  const layers = [...LAYERS, ...RESOURCE_LAYERS[resource]].map(normalizeName);
+  return propertiesOf(document, shape, FIELD_DEPTH)
+    .filter(({ path }) => !path.some((step) => step.endsWith('[]')))
+    .map((property) => {
+      const names = property.path.map(normalizeName);
+      let start = 0;
+      while (start < names.length - 1 && layers.includes(names[start] ?? '')) start += 1;
+      return { property, name: names.slice(start).join('.') };
+    });
+}
+
+/** Whether the default finds this property, and no other that could disagree with it. */
+function isFoundBy(value: FieldValue, candidates: readonly Candidate[], wanted: Candidate): boolean {
+  for (const rank of value) {
+    const names = rank.map((path) => path.map(normalizeName).join('.'));
+    const present = candidates.filter(({ name }) => names.includes(name));
+    if (present.length > 0) return present.length === 1 && present[0] === wanted;
+  }
+  return false;
+}
+
+const BOOLEAN_AUTHORS = ['is_bot', 'is_agent', 'is_assistant', 'is_reply', 'from_agent', 'from_bot', 'is_ai', 'outgoing', 'is_outbound'];
+
+function textChoices({ shape }: Property): readonly string[] {
+  return shape.choices.filter((choice) => typeof choice === 'string').map((choice) => choice.toLowerCase());
+}
+
+/** Words that name an author in an enum, on either side of a conversation. */
+const AUTHOR_WORDS = [
+  ...LEAVES['message.author.agent'].value.split(', '),
+  ...LEAVES['message.author.user'].value.split(', '),
+];
+
+/** The author is the property whose values name authors, whatever its own name is. */
+function findAuthor(candidates: readonly Candidate[]): Candidate | undefined {
+  const byValues = candidates.find(({ property }) => textChoices(property).some((choice) => AUTHOR_WORDS.includes(choice)));
+  const byName = findByName('message.author', candidates);
+  // The type of an author object is found under the object's own name.
+  if (byName && byValues?.name.startsWith(`${byName.name}.`)) return byName;
+  return byValues ?? byName ?? candidates.find(({ name }) => BOOLEAN_AUTHORS.map(normalizeName).includes(name));
+}
+
+function findByName(leaf: FieldLeaf, candidates: readonly Candidate[]): Candidate | undefined {
+  for (const wanted of FIELD_NAMES[leaf]) {
+    const name = wanted.split('.').map(normalizeName).join('.');
+    const found = candidates.find((candidate) => candidate.name === name);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** What a document says of a field. */
+export interface MatchedField {
+  readonly leaf: FieldLeaf;
+  /** The path of the property; undefined if none seems to be the field. */
+  readonly path: readonly string[] | undefined;
+  /** Whether the default finds it, so that nothing has to change. */
+  readonly isDefault: boolean;
+}
+
+/** Finds the fields of a resource among the properties of its schema. */
+export function matchFields(document: OpenApiDocument, resource: ResourceName, shape: Shape): readonly MatchedField[] {
+  const candidates = candidatesOf(document, resource, shape);
+  const leaves = Object.keys(FIELD_NAMES).filter((name): name is FieldLeaf => name.startsWith(`${resource}.`));
+  return leaves.map((leaf) => {
+    const found = leaf === 'message.author' ? findAuthor(candidates) : findByName(leaf, candidates);
+    const isDefault = found !== undefined && isFoundBy(parseField(LEAVES[leaf].value), candidates, found);
+    return { leaf, path: found?.property.path, isDefault };
+  });
+}
+
+/** Author values that belong to neither side of a conversation. */
+const NEITHER = ['system', 'tool', 'event', 'function', 'notification', 'unknown', 'internal', 'note'];
+
+/**
+ * Returns the values that mark an agent's messages, where the document lists the authors and the defaults do not know
+ * which of them is the agent.
+ */
+export function matchAgentValues(document: OpenApiDocument, message: Shape): readonly string[] | undefined {
+  const candidates = candidatesOf(document, 'message', message);
+  const author = findAuthor(candidates);
+  if (author === undefined) return undefined;
+  if (author.property.shape.types.has('boolean')) return ['true'];
+  const inner = candidates.filter(({ name }) => name === author.name || name.startsWith(`${author.name}.`));
+  const values = inner.flatMap(({ property }) => textChoices(property));
+  const agents: readonly string[] = LEAVES['message.author.agent'].value.split(', ');
+  const known = [...AUTHOR_WORDS, ...NEITHER];
+  const others = values.filter((value) => !known.includes(value));
+  return values.some((value) => agents.includes(value)) || others.length !== 1 ? undefined : others;
+}
+
+function propertyNamed(shape: Shape, names: readonly string[]): readonly unknown[] | undefined {
+  const wanted = names.map(normalizeName);
+  return [...shape.properties].find(([name]) => wanted.includes(normalizeName(name)))?.[1];
+}
+
+/** Returns the shape of the one resource in a response, without the envelopes around it. */
+export function unwrapResource(document: OpenApiDocument, resource: ResourceName, response: Shape): Shape {
+  let shape = response;
+  for (let depth = 0; depth < 4; depth += 1) {
+    const isOwn = propertyNamed(shape, [`${resource}_id`]) !== undefined;
+    const inner = isOwn ? undefined : propertyNamed(shape, [...RESOURCE_LAYERS[resource].slice(0, 4), ...ENVELOPES]);
+    const nested = inner && shapeOf(document, inner);
+    const next = nested && nested.properties.size === 0 && nested.items.length > 0 ? shapeOf(document, nested.items) : nested;
+    if (next === undefined || next.properties.size === 0) return shape;
+    shape = next;
+  }
+  return shape;
+}

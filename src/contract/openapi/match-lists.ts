@@ -1,0 +1,172 @@
+import type { ListLeaf } from '../leaves.ts';
+import type { OpenApiDocument } from './document.ts';
+import { type Content, contentProperties, type Endpoint } from './endpoints.ts';
+import { normalizeName } from './names.ts';
+import { type Property, type Shape, shapeOf } from './shape.ts';
+
+/** The items of a list as a document describes them. */
+export interface MatchedItems {
+  /** A leaf value: `$`, or a path such as `data.items`. */
+  readonly value: string;
+  readonly shape: Shape;
+}
+
+const RESOURCE_NAMES: Readonly<Record<ListLeaf, readonly string[]>> = {
+  'spaces.list': ['spaces', 'workspaces', 'space_list'],
+  'agents.list': ['agents', 'assistants', 'bots', 'agent_list'],
+  'messages.history': ['messages', 'history', 'entries', 'events', 'message_list'],
+  'cron_jobs.list': ['cron_jobs', 'partner_cron_jobs', 'jobs', 'schedules', 'scheduled_jobs', 'tasks', 'cron_job_list'],
+};
+const ENVELOPES = ['results', 'data', 'items', 'value', 'values', 'content', 'records', 'elements', 'list', 'rows', 'edges', 'nodes', 'embedded'];
+const OTHER_LISTS = ['errors', 'links', 'warnings', 'included', 'sort', 'facets', 'filters', 'messages', 'meta'].map(normalizeName);
+
+function itemsShape(document: OpenApiDocument, { items }: Shape): Shape | undefined {
+  return items.length === 0 ? undefined : shapeOf(document, items);
+}
+
+/** Rates a property as the list: the resource's name first, then the usual envelopes; nearer to the top first. */
+function rateList(list: ListLeaf, { path }: Property): number {
+  const own = normalizeName(path.at(-1) ?? '');
+  const names = [...RESOURCE_NAMES[list].map(normalizeName), ...ENVELOPES];
+  const rank = names.indexOf(own);
+  const other = rank === -1 && OTHER_LISTS.includes(own) ? 1_000 : 0;
+  return path.length * 100 + (rank === -1 ? names.length : rank) + other;
+}
+
+/** Finds the items in the response of a list: the body, or a list of objects in it. */
+export function matchItems(document: OpenApiDocument, list: ListLeaf, response: Content | undefined): MatchedItems | undefined {
+  if (response === undefined) return undefined;
+  const whole = itemsShape(document, response.shape);
+  if (whole) return { value: '$', shape: whole };
+  const [best] = contentProperties(document, response)
+    .filter(({ path, shape }) => path.length <= 3 && !path.some((step) => step.endsWith('[]')) && shape.items.length > 0)
+    .filter(({ shape }) => {
+      const types = itemsShape(document, shape)?.types;
+      return types === undefined || types.size === 0 || types.has('object');
+    })
+    .sort((one, other) => rateList(list, one) - rateList(list, other));
+  const shape = best && itemsShape(document, best.shape);
+  return best && shape && rateList(list, best) < 1_000 ? { value: best.path.join('.'), shape } : undefined;
+}
+
+const LINK_NAMES = ['next_url', 'next_link', 'next_page_url', 'next_page_link', 'next_uri', 'next_page_uri', 'next_href'];
+const TOKEN_NAMES = [
+  'next_cursor',
+  'next_page_token',
+  'next_token',
+  'next_page_cursor',
+  'next_marker',
+  'continuation_token',
+  'next_continuation_token',
+  'continuation',
+  'end_cursor',
+  'cursor',
+  'marker',
+  'page_token',
+  'cursor_next',
+  'scroll_id',
+];
+const TOKEN_PARAMETERS = [
+  'cursor',
+  'page_token',
+  'next_token',
+  'continuation_token',
+  'continuation',
+  'marker',
+  'page_cursor',
+  'next_cursor',
+  'next_page_token',
+  'after',
+  'starting_after',
+  'start_cursor',
+  'next',
+  'token',
+  'after_cursor',
+  'scroll_id',
+  'start',
+];
+const AFTER_PARAMETERS = ['starting_after', 'after', 'after_id', 'start_after'];
+const PAGE_PARAMETERS = ['page', 'page_number', 'page_no', 'pagenum', 'page_index', 'p'];
+const OFFSET_PARAMETERS = ['offset', 'skip', 'start', 'start_index', 'from'];
+const MORE_NAMES = ['has_more', 'has_next', 'has_next_page', 'more', 'is_last', 'last'];
+const NEXT_NAMES = ['next', 'after'];
+
+/** Returns the query parameter of the endpoint that has one of these names; `page[cursor]` counts as cursor, too. */
+function queryParameter({ parameters }: Endpoint, names: readonly string[], except: readonly string[]): string | undefined {
+  const query = parameters.filter(({ name, place }) => place === 'query' && !except.includes(name)).map(({ name }) => name);
+  for (const name of names.map(normalizeName)) {
+    const found = query.find((each) => [normalizeName(each), normalizeName(/\[(.*)\]$/.exec(each)?.[1] ?? '')].includes(name));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isNamed({ path }: Property, names: readonly string[]): boolean {
+  const own = normalizeName(path.at(-1) ?? '');
+  return names.some((name) => normalizeName(name) === own);
+}
+
+function isAddress({ shape }: Property): boolean {
+  const { format, text, examples } = shape;
+  const isExample = examples.some((example) => typeof example === 'string' && /^(https?:\/)?\//.test(example));
+  return format === 'uri' || format === 'url' || format === 'uri-reference' || isExample || /\b(url|uri|link)\b/.test(text);
+}
+
+/** The `href` of a link that is an object (HAL), or the link itself. */
+function linkPath(property: Property): string {
+  const href = [...property.shape.properties.keys()].find((name) => normalizeName(name) === 'href');
+  return [...property.path, ...(href === undefined ? [] : [href])].join('.');
+}
+
+function isWithinLinks({ path, shape }: Property): boolean {
+  const around = path.slice(0, -1).map(normalizeName);
+  return shape.properties.size > 0 || around.includes('links') || around.includes('link');
+}
+
+/** Reads what a response says of the next page: a link or a token. */
+function announcedNext(properties: readonly Property[], endpoint: Endpoint, own: readonly string[]): string | undefined {
+  const token = queryParameter(endpoint, TOKEN_PARAMETERS, own);
+  const page = queryParameter(endpoint, PAGE_PARAMETERS, own);
+  for (const property of properties) {
+    if (isNamed(property, LINK_NAMES)) return `link:${linkPath(property)}`;
+    if (isNamed(property, TOKEN_NAMES) && token !== undefined) return `token:${property.path.join('.')}:${token}`;
+    if (isNamed(property, ['next_page']) && page !== undefined && !isAddress(property)) {
+      return `token:${property.path.join('.')}:${page}`;
+    }
+    if (!isNamed(property, [...NEXT_NAMES, 'next_page'])) continue;
+    const isNumber = property.shape.types.has('integer') || property.shape.types.has('number');
+    if (isNumber && page !== undefined) return `token:${property.path.join('.')}:${page}`;
+    const isToken = token !== undefined && !isAddress(property) && !isWithinLinks(property);
+    if (isToken) return `token:${property.path.join('.')}:${token}`;
+    if (isNamed(property, ['next', 'next_page']) && !isNumber) return `link:${linkPath(property)}`;
+  }
+  return undefined;
+}
+
+function announcedInHeader({ responseHeaders }: Endpoint, token: string | undefined): string | undefined {
+  if (responseHeaders.some((name) => name.toLowerCase() === 'link')) return 'header:link';
+  const header = responseHeaders.find((name) => TOKEN_NAMES.includes(name.toLowerCase().replace(/^x-/, '').replaceAll('-', '_')));
+  return header !== undefined && token !== undefined ? `token:header.${header.toLowerCase()}:${token}` : undefined;
+}
+
+/**
+ * Finds how the next page of a list is requested; undefined if the document does not say.
+ * @param own the names of query parameters that have another use
+ */
+export function matchNext(document: OpenApiDocument, endpoint: Endpoint, own: readonly string[]): string | undefined {
+  const properties = contentProperties(document, endpoint.response).filter(
+    ({ path }) => path.length <= 3 && !path.some((step) => step.endsWith('[]')),
+  );
+  const inBody = announcedNext(properties, endpoint, own);
+  if (inBody !== undefined) return inBody;
+  const inHeader = announcedInHeader(endpoint, queryParameter(endpoint, TOKEN_PARAMETERS, own));
+  if (inHeader !== undefined) return inHeader;
+  const page = queryParameter(endpoint, PAGE_PARAMETERS, own);
+  const isCountedFromZero = endpoint.parameters.some(({ name, shape }) => name === page && shape.startsAtZero);
+  if (page !== undefined) return isCountedFromZero ? undefined : `page:${page}`;
+  const saysMore = properties.some((property) => isNamed(property, MORE_NAMES));
+  const after = queryParameter(endpoint, AFTER_PARAMETERS, own);
+  if (after !== undefined && saysMore) return `after:${after}`;
+  const offset = queryParameter(endpoint, OFFSET_PARAMETERS, own);
+  return offset === undefined ? undefined : `offset:${offset}`;
+}

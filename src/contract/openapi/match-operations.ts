@@ -1,0 +1,175 @@
+import { LEAVES, type OperationLeaf, parametersOf } from '../leaves.ts';
+import type { Endpoint } from './endpoints.ts';
+import { normalizeName, singularName, wordsOf } from './names.ts';
+import { PARAMETER_NAMES, type PlaceholderName, PLACEHOLDERS, VOCABULARY } from './vocabulary.ts';
+
+/** The endpoint of a document that is one of the tool's operations. */
+export interface MatchedOperation {
+  readonly leaf: OperationLeaf;
+  readonly endpoint: Endpoint;
+  /** The endpoint's path with the tool's names of the path parameters. */
+  readonly path: string;
+  readonly placeholders: readonly PlaceholderName[];
+}
+
+/** Endpoints that fit an operation equally well. */
+export interface AmbiguousOperation {
+  readonly leaf: OperationLeaf;
+  readonly endpoints: readonly Endpoint[];
+}
+
+export const OPERATION_LEAVES = Object.keys(VOCABULARY).filter((name): name is OperationLeaf =>
+  Object.hasOwn(VOCABULARY, name),
+);
+
+const MIN_SCORE = 50;
+/** Of the 30 points for parameters. */
+const MIN_PARAMETERS = 8;
+const SCORES = { exact: 200, prefixed: 180, tail: 120, lastSegment: 50, anySegment: 15, operationNoun: 20, verb: 15, tag: 10 };
+const ID_SUFFIX = /(?:id|pk|uuid|uid|guid|key)$/;
+
+/** Splits a path into segments: placeholders as `{name}`, others in the singular. AIP verbs follow a colon. */
+function segmentsOf(path: string): readonly string[] {
+  return path
+    .split(/[/:]/)
+    .filter((segment) => segment !== '')
+    .map((segment) => (/^\{[^{}]*\}$/.test(segment) ? segment : singularName(segment)));
+}
+
+function isPlaceholder(segment: string): boolean {
+  return segment.startsWith('{');
+}
+
+/** Returns which of the tool's path parameters a placeholder is, by its name or else by the segment before it. */
+function placeholderName(segment: string, before: string | undefined): PlaceholderName | undefined {
+  const name = normalizeName(segment);
+  const resource = name.replace(ID_SUFFIX, '');
+  const nouns = resource === '' ? [before ?? ''] : [name, resource, singularName(resource)];
+  // External ids come first: an external space id is no space id.
+  const names: readonly PlaceholderName[] = ['external_space_id', 'space_id', 'agent_id', 'source_id', 'session_id'];
+  return names.find((ours) => nouns.some((noun) => PLACEHOLDERS[ours].includes(noun)));
+}
+
+function placeholdersOf(segments: readonly string[]): readonly (PlaceholderName | undefined)[] {
+  return segments.flatMap((segment, index) =>
+    isPlaceholder(segment) ? [placeholderName(segment, segments[index - 1])] : [],
+  );
+}
+
+function endsWith(segments: readonly string[], end: readonly string[]): boolean {
+  const shift = segments.length - end.length;
+  return shift >= 0 && end.every((segment, index) => {
+    const other = segments[index + shift] ?? '';
+    return isPlaceholder(segment) ? isPlaceholder(other) : segment === other;
+  });
+}
+
+function scorePath(leaf: OperationLeaf, segments: readonly string[]): number {
+  const own = segmentsOf(LEAVES[leaf].value.replace(/^\w+ /, ''));
+  if (endsWith(segments, own)) return segments.length === own.length ? SCORES.exact : SCORES.prefixed;
+  if (own.length > 2 && endsWith(segments, own.slice(1))) return SCORES.tail;
+  const { nouns } = VOCABULARY[leaf];
+  const fixed = segments.filter((segment) => !isPlaceholder(segment));
+  const last = nouns.indexOf(fixed.at(-1) ?? '');
+  // A usual name says more than a rare one.
+  if (last !== -1) return SCORES.lastSegment - Math.min(last, 9);
+  return fixed.some((segment) => nouns.includes(segment)) ? SCORES.anySegment : 0;
+}
+
+function scoreNames(leaf: OperationLeaf, { operationId, tags }: Endpoint): number {
+  const { nouns, verbs } = VOCABULARY[leaf];
+  const words = wordsOf(operationId);
+  const joined = words.join('');
+  const noun = nouns.some((each) => joined.includes(each)) ? SCORES.operationNoun : 0;
+  const verb = words.some((word) => verbs.includes(word)) ? SCORES.verb : 0;
+  const tag = tags.some((each) => nouns.includes(singularName(each))) ? SCORES.tag : 0;
+  return noun + (noun > 0 ? verb : 0) + tag;
+}
+
+/** Up to 30 for the share of the operation's parameters that the endpoint has under their usual names. */
+function scoreParameters(leaf: OperationLeaf, { parameters, json, form }: Endpoint): number {
+  const names = new Set([
+    ...parameters.map(({ name }) => normalizeName(name)),
+    ...[...(json?.shape.properties.keys() ?? []), ...(form?.shape.properties.keys() ?? [])].map(normalizeName),
+  ]);
+  const own = parametersOf(leaf);
+  const known = own.filter((name) => PARAMETER_NAMES[name].some((each) => names.has(normalizeName(each))));
+  return own.length === 0 ? 0 : Math.round((30 * known.length) / own.length);
+}
+
+/** Whether an endpoint of a POST reads: it shares the path of no write. */
+function saysHistory({ path, operationId }: Endpoint): boolean {
+  return [...wordsOf(path), ...wordsOf(operationId)].some((word) => ['history', 'poll', 'search', 'list', 'read'].includes(word));
+}
+
+function isPossible(leaf: OperationLeaf, endpoint: Endpoint, segments: readonly string[]): boolean {
+  const { methods, placeholders, needed } = VOCABULARY[leaf];
+  const found = placeholdersOf(segments);
+  if (!methods.includes(endpoint.method)) return false;
+  if (leaf === 'messages.history' && endpoint.method === 'POST' && !saysHistory(endpoint)) return false;
+  if (leaf === 'messages.send' && saysHistory(endpoint)) return false;
+  // A path that ends in a placeholder is about one resource, not about a list or a new one.
+  const isOne = isPlaceholder(segments.at(-1) ?? '') && found.at(-1) !== 'external_space_id';
+  const isFillable = found.every((name) => name !== undefined && placeholders.includes(name));
+  return !isOne && isFillable && needed.every((name) => found.includes(name)) && new Set(found).size === found.length;
+}
+
+/** Whether the parameters of a write are the operation's: a word such as "task" in a path may mean anything. */
+function takesParameters(leaf: OperationLeaf, endpoint: Endpoint): boolean {
+  return scoreParameters(leaf, endpoint) >= MIN_PARAMETERS;
+}
+
+/** Whether more than a common word supports the match: the spec's path, the parameters, or for a list those of its POST. */
+function isSupported(leaf: OperationLeaf, endpoint: Endpoint, pathScore: number, all: readonly Endpoint[]): boolean {
+  if (pathScore >= SCORES.tail) return true;
+  if (leaf !== 'cron_jobs.list') return parametersOf(leaf).length === 0 || takesParameters(leaf, endpoint);
+  return all.some((other) => other.path === endpoint.path && other !== endpoint && takesParameters('cron_jobs.create', other));
+}
+
+function scoreOf(leaf: OperationLeaf, endpoint: Endpoint, all: readonly Endpoint[]): number {
+  const segments = segmentsOf(endpoint.path);
+  if (!isPossible(leaf, endpoint, segments)) return 0;
+  const path = scorePath(leaf, segments);
+  const named = path + scoreNames(leaf, endpoint);
+  if (named === 0 || !isSupported(leaf, endpoint, path, all)) return 0;
+  return named + scoreParameters(leaf, endpoint) - (endpoint.isDeprecated ? 30 : 0);
+}
+
+function toMatch(leaf: OperationLeaf, endpoint: Endpoint): MatchedOperation {
+  const segments = segmentsOf(endpoint.path);
+  const names = placeholdersOf(segments).filter((name) => name !== undefined);
+  let index = -1;
+  const path = endpoint.path.replace(/\{[^{}]*\}/g, () => {
+    index += 1;
+    return `{${names[index] ?? ''}}`;
+  });
+  return { leaf, endpoint, path, placeholders: names };
+}
+
+/**
+ * Finds the tool's operations among the endpoints of a document: by path, then by operation id, tags, and parameters.
+ * An endpoint is at most one operation, the one that it fits best.
+ */
+export function matchOperations(endpoints: readonly Endpoint[]): {
+  readonly matches: readonly MatchedOperation[];
+  readonly ambiguous: readonly AmbiguousOperation[];
+} {
+  const scored = OPERATION_LEAVES.flatMap((leaf) =>
+    endpoints.map((endpoint) => ({ leaf, endpoint, score: scoreOf(leaf, endpoint, endpoints) })),
+  )
+    .filter(({ score }) => score >= MIN_SCORE)
+    .sort((one, other) => other.score - one.score);
+  const matches = new Map<OperationLeaf, MatchedOperation>();
+  const ambiguous = new Map<OperationLeaf, AmbiguousOperation>();
+  const taken = new Set<Endpoint>();
+  for (const { leaf, endpoint, score } of scored) {
+    if (matches.has(leaf) || ambiguous.has(leaf) || taken.has(endpoint)) continue;
+    const equals = scored.filter((other) => other.leaf === leaf && other.score === score && !taken.has(other.endpoint));
+    if (equals.length > 1) ambiguous.set(leaf, { leaf, endpoints: equals.map((other) => other.endpoint) });
+    else {
+      matches.set(leaf, toMatch(leaf, endpoint));
+      taken.add(endpoint);
+    }
+  }
+  return { matches: [...matches.values()], ambiguous: [...ambiguous.values()] };
+}

@@ -1,0 +1,121 @@
+import { LEAVES, type ParameterLeaf, parametersOf } from '../leaves.ts';
+import type { OpenApiDocument } from './document.ts';
+import { contentProperties, type Endpoint, type EndpointParameter } from './endpoints.ts';
+import type { MatchedOperation } from './match-operations.ts';
+import { normalizeName } from './names.ts';
+import type { Property } from './shape.ts';
+import { PARAMETER_NAMES } from './vocabulary.ts';
+
+/** Where a document puts a parameter. */
+export interface MatchedParameter {
+  readonly leaf: ParameterLeaf;
+  /** A leaf value such as `query:source_id`. */
+  readonly value: string;
+}
+
+export interface ParameterMatches {
+  readonly matches: readonly MatchedParameter[];
+  /** The parameters that the document seems not to have. */
+  readonly missing: readonly ParameterLeaf[];
+  /** The document's parameters that are required, but unknown to the tool, as `query:tenant`. */
+  readonly unknown: readonly string[];
+}
+
+/** Headers that the tool sends with every request. */
+const SENT_HEADERS = ['authorization', 'accept', 'contenttype', 'useragent', 'xrequestid'];
+
+/** A place for a value in a request, with the names that lead to it. */
+interface Slot {
+  readonly value: string;
+  readonly path: readonly string[];
+  readonly isRequired: boolean;
+  /** Whether it holds a text, a number, or a flag, or says nothing of what it holds. */
+  readonly isPlain: boolean;
+}
+
+function isBodyOf(property: Property): boolean {
+  const { types, properties, items } = property.shape;
+  return properties.size === 0 && (items.length === 0 || !types.has('array'));
+}
+
+function slotsOf(document: OpenApiDocument, { parameters, json, form }: Endpoint): readonly Slot[] {
+  const query = parameters
+    .filter(({ place }) => place === 'query')
+    .map(({ name, isRequired }) => ({ value: `query:${name}`, path: [name], isRequired, isPlain: true }));
+  const toSlot = (place: 'body' | 'form') => (property: Property): Slot => ({
+    value: `${place}:${property.path.join('.')}`,
+    path: property.path,
+    isRequired: property.isRequired,
+    isPlain: isBodyOf(property),
+  });
+  const body = contentProperties(document, json).map(toSlot('body'));
+  const fields = contentProperties(document, form).filter(({ path }) => path.length === 1);
+  return [...query, ...body, ...fields.map((field) => ({ ...toSlot('form')(field), isPlain: true }))];
+}
+
+function levels(path: readonly string[]): number {
+  return path.filter((step) => step.endsWith('[]')).length;
+}
+
+/** The names that a slot may be known by: its own, and joined with those around it (`agent.id` is an agent id). */
+function namesOf(path: readonly string[]): readonly string[] {
+  const own = path.at(-1) ?? '';
+  const outer = path.at(-2)?.replace('[]', '');
+  return outer === undefined ? [normalizeName(own)] : [normalizeName(own), normalizeName(`${outer}_${own}`)];
+}
+
+/** Keys around all parameters, as JSON:API and others have them. */
+const WRAPPERS = ['data', 'attributes', 'payload', 'request', 'input', 'params', 'spec'];
+
+/**
+ * Rates a slot for a parameter: the better of its names first, then the nearer to the place of the spec.
+ * @returns a smaller number for a better slot; undefined if the slot is for something else
+ */
+function rate(slot: Slot, leaf: ParameterLeaf): number | undefined {
+  const [, place = '', path = ''] = /^(\w+):(.*)$/.exec(LEAVES[leaf].value) ?? [];
+  const spec = path.split('.');
+  const isFile = place === 'form';
+  if (isFile !== slot.value.startsWith('form:') || !slot.isPlain || levels(slot.path) !== levels(spec)) return undefined;
+  const names = namesOf(slot.path);
+  const rank = PARAMETER_NAMES[leaf].findIndex((name) => names.includes(normalizeName(name)));
+  if (rank === -1) return undefined;
+  const around = slot.path.slice(0, -1).map(normalizeName);
+  const wanted = spec.slice(0, -1).map(normalizeName);
+  const strangers = around.filter((name) => !wanted.includes(name) && !WRAPPERS.includes(name)).length;
+  const absent = wanted.filter((name) => !around.includes(name)).length;
+  return rank * 4 + strangers * 6 + absent * 2;
+}
+
+function isKnownHeader({ name, place }: EndpointParameter): boolean {
+  return place === 'cookie' || SENT_HEADERS.includes(normalizeName(name));
+}
+
+/** Finds the places of an operation's parameters. A slot is for one parameter, the one that it fits best. */
+export function matchParameters(
+  document: OpenApiDocument,
+  { leaf: operation, endpoint, placeholders }: MatchedOperation,
+): ParameterMatches {
+  const slots = slotsOf(document, endpoint);
+  const inPath = (leaf: ParameterLeaf): boolean =>
+    placeholders.some((name) => leaf === `${operation}.${name}`);
+  const wanted = parametersOf(operation).filter((leaf) => !inPath(leaf));
+  const rated = wanted
+    .flatMap((leaf) => slots.flatMap((slot) => ({ leaf, slot, rating: rate(slot, leaf) })))
+    .flatMap(({ leaf, slot, rating }) => (rating === undefined ? [] : [{ leaf, slot, rating }]))
+    .sort((one, other) => one.rating - other.rating);
+  const found = new Map<ParameterLeaf, Slot>();
+  for (const { leaf, slot } of rated) {
+    if (!found.has(leaf) && ![...found.values()].includes(slot)) found.set(leaf, slot);
+  }
+  const used = new Set([...found.values()].map(({ value }) => value));
+  const headers = endpoint.parameters.filter(
+    (parameter) => parameter.place === 'header' && parameter.isRequired && !isKnownHeader(parameter),
+  );
+  // An object is required for the sake of what is in it.
+  const slotsWithout = slots.filter(({ isRequired, isPlain, value }) => isRequired && isPlain && !used.has(value));
+  return {
+    matches: [...found].map(([leaf, { value }]) => ({ leaf, value })),
+    missing: wanted.filter((leaf) => !found.has(leaf)),
+    unknown: [...headers.map(({ name }) => `header:${name}`), ...slotsWithout.map(({ value }) => value)],
+  };
+}

@@ -1,0 +1,134 @@
+import { isJsonObject } from '../json.ts';
+import { OpenApiError, type OpenApiDocument } from './document.ts';
+
+/** A schema with its references, `allOf`, `oneOf`, and `anyOf` resolved, one level deep. */
+export interface Shape {
+  readonly types: ReadonlySet<string>;
+  /** The schemas that a property has in the parts of the schema. */
+  readonly properties: ReadonlyMap<string, readonly unknown[]>;
+  readonly items: readonly unknown[];
+  readonly required: ReadonlySet<string>;
+  /** Whether further properties are forbidden. */
+  readonly isClosed: boolean;
+  readonly format: string | undefined;
+  /** Description and title, in lower case. */
+  readonly text: string;
+  readonly examples: readonly unknown[];
+  /** The values of `enum` and `const`. */
+  readonly choices: readonly unknown[];
+  /** Whether a number starts at 0: by its default, or by its minimum. */
+  readonly startsAtZero: boolean;
+}
+
+interface Parts {
+  readonly types: Set<string>;
+  readonly properties: Map<string, unknown[]>;
+  readonly items: unknown[];
+  readonly required: Set<string>;
+  isClosed: boolean;
+  format: string | undefined;
+  text: string;
+  readonly examples: unknown[];
+  readonly choices: unknown[];
+  startsAtZero: boolean;
+}
+
+/** Parts of parts of a schema; honest schemas have fewer levels. */
+const MAX_PARTS_DEPTH = 32;
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function addTypes(schema: Readonly<Record<string, unknown>>, parts: Parts): void {
+  const { type, properties, items, nullable } = schema;
+  for (const each of Array.isArray(type) ? type : [type]) if (typeof each === 'string') parts.types.add(each);
+  if (type === undefined && isJsonObject(properties)) parts.types.add('object');
+  if (type === undefined && items !== undefined) parts.types.add('array');
+  if (nullable === true) parts.types.add('null');
+}
+
+function addOwn(schema: Readonly<Record<string, unknown>>, parts: Parts): void {
+  const { properties, items, required, additionalProperties, format, title, description } = schema;
+  addTypes(schema, parts);
+  for (const [name, inner] of isJsonObject(properties) ? Object.entries(properties) : []) {
+    parts.properties.set(name, [...(parts.properties.get(name) ?? []), inner]);
+  }
+  if (items !== undefined) parts.items.push(items);
+  for (const name of list(required)) if (typeof name === 'string') parts.required.add(name);
+  if (additionalProperties === false) parts.isClosed = true;
+  if (typeof format === 'string') parts.format = format;
+  for (const each of [title, description]) if (typeof each === 'string') parts.text += ` ${each.toLowerCase()}`;
+  for (const each of [schema.example, ...list(schema.examples)]) if (each !== undefined) parts.examples.push(each);
+  if (schema.default === 0 || (schema.default === undefined && schema.minimum === 0)) parts.startsAtZero = true;
+  parts.choices.push(...list(schema.enum), ...(schema.const === undefined ? [] : [schema.const]));
+}
+
+/**
+ * Returns the shape of schemas that describe the same value together.
+ * @throws OpenApiError if a schema is a part of itself
+ */
+export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]): Shape {
+  const parts: Parts = {
+    types: new Set(),
+    properties: new Map(),
+    items: [],
+    required: new Set(),
+    isClosed: false,
+    format: undefined,
+    text: '',
+    examples: [],
+    choices: [],
+    startsAtZero: false,
+  };
+  function add(given: unknown, depth: number): void {
+    if (depth > MAX_PARTS_DEPTH) throw new OpenApiError('a schema is a part of itself (allOf, oneOf, or anyOf)');
+    const schema = document.resolve(given);
+    if (schema === undefined) return;
+    addOwn(schema, parts);
+    for (const part of [...list(schema.allOf), ...list(schema.oneOf), ...list(schema.anyOf)]) add(part, depth + 1);
+  }
+  for (const schema of schemas) add(schema, 0);
+  return parts;
+}
+
+/** A property anywhere in a schema. */
+export interface Property {
+  /** The keys that lead to it; `[]` after the name of a list stands for each item. */
+  readonly path: readonly string[];
+  readonly shape: Shape;
+  readonly isRequired: boolean;
+}
+
+const MAX_PROPERTIES = 2_000;
+
+/** Names that no leaf can express. */
+function isExpressible(name: string): boolean {
+  return name.length > 0 && name.length <= 100 && !/[.[\]:,|\s]/.test(name);
+}
+
+/**
+ * Returns the properties of a value, those of the top first. A recursive schema ends at the depth.
+ * @param maxDepth how many names a path may have
+ */
+export function propertiesOf(document: OpenApiDocument, root: Shape, maxDepth: number): readonly Property[] {
+  const found: Property[] = [];
+  let level: Property[] = [{ path: [], shape: root, isRequired: true }];
+  for (let depth = 1; depth <= maxDepth && level.length > 0; depth += 1) {
+    const next: Property[] = [];
+    for (const { path, shape, isRequired } of level) {
+      for (const [name, schemas] of shape.properties) {
+        if (found.length >= MAX_PROPERTIES) return found;
+        if (!isExpressible(name)) continue;
+        const inner = shapeOf(document, schemas);
+        const property = { path: [...path, name], shape: inner, isRequired: isRequired && shape.required.has(name) };
+        found.push(property);
+        if (inner.properties.size > 0) next.push(property);
+        const each = inner.items.length > 0 ? shapeOf(document, inner.items) : undefined;
+        if (each && each.properties.size > 0) next.push({ ...property, path: [...path, `${name}[]`], shape: each });
+      }
+    }
+    level = next;
+  }
+  return found;
+}
