@@ -37,7 +37,7 @@ const CORE = [
   /\/src\/main\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|help-topics|input|parse|registry|run-command|service|trace)\.ts$/,
   /\/src\/api\/(?!chat|dispatcher|map-concurrent|provisioning)/,
-  /\/src\/contract\/(?!chat-source|messages|provisioning)/,
+  /\/src\/contract\/(?!chat-source|messages|openapi|provisioning)/,
   /\/src\/config\//,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,

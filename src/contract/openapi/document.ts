@@ -122,7 +122,8 @@ export class OpenApiDocument {
     const pointer = decodeReference(reference);
     let value: unknown = this.root;
     for (const key of pointer ?? []) {
-      value = typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+      value =
+        typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
     }
     if (pointer !== undefined && value !== undefined) return value;
     throw new OpenApiError(
@@ -148,15 +149,16 @@ function refuseVersion(root: JsonObject): never {
       'Import the document that the service publishes, often as openapi.json.',
     );
   }
-  throw new OpenApiError(
-    `its version ${JSON.stringify(root.openapi)} is not supported; OpenAPI 3.0 and 3.1 are`,
-    ['openapi'],
-  );
+  throw new OpenApiError(`its version ${JSON.stringify(root.openapi)} is not supported; OpenAPI 3.0 and 3.1 are`, [
+    'openapi',
+  ]);
 }
 
 /** YAML reads `openapi: 3.0` without quotes as the number 3. */
 function isSupported(version: unknown): boolean {
-  return typeof version === 'number' ? version === 3 || version === 3.1 : /^3\.[01](\.\d+)?(-\w+)?$/.test(String(version));
+  return typeof version === 'number'
+    ? version === 3 || version === 3.1
+    : /^3\.[01](\.\d+)?(-\w+)?$/.test(String(version));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { formatPointer, type OpenApiDocument, type Pointer } from './document.ts';
-import { propertiesOf, type Property, type Shape, shapeOf } from './shape.ts';
+import { type Property, propertiesOf, type Shape, shapeOf } from './shape.ts';
 
 const METHODS = [
   ['get', 'GET'],
@@ -68,7 +68,9 @@ function parametersIn(document: OpenApiDocument, item: JsonObject, operation: Js
     const parameter = document.resolve(given);
     const { name, in: place } = parameter ?? {};
     if (parameter === undefined || typeof name !== 'string' || !isPlace(place)) continue;
-    const content = isJsonObject(parameter.content) ? document.resolve(Object.values(parameter.content)[0])?.schema : undefined;
+    const content = isJsonObject(parameter.content)
+      ? document.resolve(Object.values(parameter.content)[0])?.schema
+      : undefined;
     found.set(`${place} ${name}`, {
       name,
       place,
@@ -116,7 +118,10 @@ function serverPath(server: JsonObject): string {
     const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
     return isJsonObject(variable) ? textOf(variable.default) : '';
   });
-  return (URL.canParse(url, 'https://host.invalid') ? new URL(url, 'https://host.invalid').pathname : '').replace(/\/+$/, '');
+  return (URL.canParse(url, 'https://host.invalid') ? new URL(url, 'https://host.invalid').pathname : '').replace(
+    /\/+$/,
+    '',
+  );
 }
 
 /**
@@ -134,8 +139,12 @@ function relativePath(path: string, server: string, basePath: string): string {
 }
 
 function serverOf(document: OpenApiDocument, holders: readonly JsonObject[], basePath: string): string {
-  const servers = holders.map(({ servers }) => servers).find((each) => Array.isArray(each) && each.length > 0);
-  const paths = (Array.isArray(servers) ? servers : []).flatMap((each) => document.resolve(each) ?? []).map(serverPath);
+  const servers = holders
+    .map((holder) => holder.servers)
+    .filter(Array.isArray)
+    .find((each) => each.length > 0);
+  const given: readonly unknown[] = servers ?? [];
+  const paths = given.map((each) => serverPath(document.resolve(each) ?? {}));
   return paths.find((path) => path === basePath || path.endsWith(basePath)) ?? paths[0] ?? '';
 }
 

@@ -1,11 +1,19 @@
-import { LEAVES, type FieldLeaf } from '../leaves.ts';
 import { type FieldValue, parseField } from '../leaf-value.ts';
+import { type FieldLeaf, LEAVES } from '../leaves.ts';
 import type { OpenApiDocument } from './document.ts';
 import { normalizeName } from './names.ts';
 import { type Property, propertiesOf, type Shape, shapeOf } from './shape.ts';
 import { FIELD_NAMES } from './vocabulary.ts';
 
-export type ResourceName = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment' | 'error';
+export type ResourceName =
+  | 'space'
+  | 'agent'
+  | 'source'
+  | 'message'
+  | 'cron_job'
+  | 'document'
+  | 'file_attachment'
+  | 'error';
 
 /** Keys under which a resource may sit, besides those that any resource may sit under. */
 const RESOURCE_LAYERS: Readonly<Record<ResourceName, readonly string[]>> = {
@@ -50,7 +58,17 @@ function isFoundBy(value: FieldValue, candidates: readonly Candidate[], wanted: 
   return false;
 }
 
-const BOOLEAN_AUTHORS = ['is_bot', 'is_agent', 'is_assistant', 'is_reply', 'from_agent', 'from_bot', 'is_ai', 'outgoing', 'is_outbound'];
+const BOOLEAN_AUTHORS = [
+  'is_bot',
+  'is_agent',
+  'is_assistant',
+  'is_reply',
+  'from_agent',
+  'from_bot',
+  'is_ai',
+  'outgoing',
+  'is_outbound',
+];
 
 function textChoices({ shape }: Property): readonly string[] {
   return shape.choices.filter((choice) => typeof choice === 'string').map((choice) => choice.toLowerCase());
@@ -64,7 +82,9 @@ const AUTHOR_WORDS = [
 
 /** The author is the property whose values name authors, whatever its own name is. */
 function findAuthor(candidates: readonly Candidate[]): Candidate | undefined {
-  const byValues = candidates.find(({ property }) => textChoices(property).some((choice) => AUTHOR_WORDS.includes(choice)));
+  const byValues = candidates.find(({ property }) =>
+    textChoices(property).some((choice) => AUTHOR_WORDS.includes(choice)),
+  );
   const byName = findByName('message.author', candidates);
   // The type of an author object is found under the object's own name.
   if (byName && byValues?.name.startsWith(`${byName.name}.`)) return byName;
@@ -132,7 +152,8 @@ export function unwrapResource(document: OpenApiDocument, resource: ResourceName
     const isOwn = propertyNamed(shape, [`${resource}_id`]) !== undefined;
     const inner = isOwn ? undefined : propertyNamed(shape, [...RESOURCE_LAYERS[resource].slice(0, 4), ...ENVELOPES]);
     const nested = inner && shapeOf(document, inner);
-    const next = nested && nested.properties.size === 0 && nested.items.length > 0 ? shapeOf(document, nested.items) : nested;
+    const next =
+      nested && nested.properties.size === 0 && nested.items.length > 0 ? shapeOf(document, nested.items) : nested;
     if (next === undefined || next.properties.size === 0) return shape;
     shape = next;
   }

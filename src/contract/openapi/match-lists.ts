@@ -17,8 +17,24 @@ const RESOURCE_NAMES: Readonly<Record<ListLeaf, readonly string[]>> = {
   'messages.history': ['messages', 'history', 'entries', 'events', 'message_list'],
   'cron_jobs.list': ['cron_jobs', 'partner_cron_jobs', 'jobs', 'schedules', 'scheduled_jobs', 'tasks', 'cron_job_list'],
 };
-const ENVELOPES = ['results', 'data', 'items', 'value', 'values', 'content', 'records', 'elements', 'list', 'rows', 'edges', 'nodes', 'embedded'];
-const OTHER_LISTS = ['errors', 'links', 'warnings', 'included', 'sort', 'facets', 'filters', 'messages', 'meta'].map(normalizeName);
+const ENVELOPES = [
+  'results',
+  'data',
+  'items',
+  'value',
+  'values',
+  'content',
+  'records',
+  'elements',
+  'list',
+  'rows',
+  'edges',
+  'nodes',
+  'embedded',
+];
+const OTHER_LISTS = ['errors', 'links', 'warnings', 'included', 'sort', 'facets', 'filters', 'messages', 'meta'].map(
+  normalizeName,
+);
 
 function itemsShape(document: OpenApiDocument, { items }: Shape): Shape | undefined {
   return items.length === 0 ? undefined : shapeOf(document, items);
@@ -34,12 +50,18 @@ function rateList(list: ListLeaf, { path }: Property): number {
 }
 
 /** Finds the items in the response of a list: the body, or a list of objects in it. */
-export function matchItems(document: OpenApiDocument, list: ListLeaf, response: Content | undefined): MatchedItems | undefined {
+export function matchItems(
+  document: OpenApiDocument,
+  list: ListLeaf,
+  response: Content | undefined,
+): MatchedItems | undefined {
   if (response === undefined) return undefined;
   const whole = itemsShape(document, response.shape);
   if (whole) return { value: '$', shape: whole };
   const [best] = contentProperties(document, response)
-    .filter(({ path, shape }) => path.length <= 3 && !path.some((step) => step.endsWith('[]')) && shape.items.length > 0)
+    .filter(
+      ({ path, shape }) => path.length <= 3 && !path.some((step) => step.endsWith('[]')) && shape.items.length > 0,
+    )
     .filter(({ shape }) => {
       const types = itemsShape(document, shape)?.types;
       return types === undefined || types.size === 0 || types.has('object');
@@ -49,7 +71,15 @@ export function matchItems(document: OpenApiDocument, list: ListLeaf, response: 
   return best && shape && rateList(list, best) < 1_000 ? { value: best.path.join('.'), shape } : undefined;
 }
 
-const LINK_NAMES = ['next_url', 'next_link', 'next_page_url', 'next_page_link', 'next_uri', 'next_page_uri', 'next_href'];
+const LINK_NAMES = [
+  'next_url',
+  'next_link',
+  'next_page_url',
+  'next_page_link',
+  'next_uri',
+  'next_page_uri',
+  'next_href',
+];
 const TOKEN_NAMES = [
   'next_cursor',
   'next_page_token',
@@ -89,13 +119,21 @@ const AFTER_PARAMETERS = ['starting_after', 'after', 'after_id', 'start_after'];
 const PAGE_PARAMETERS = ['page', 'page_number', 'page_no', 'pagenum', 'page_index', 'p'];
 const OFFSET_PARAMETERS = ['offset', 'skip', 'start', 'start_index', 'from'];
 const MORE_NAMES = ['has_more', 'has_next', 'has_next_page', 'more', 'is_last', 'last'];
-const NEXT_NAMES = ['next', 'after'];
+const NEXT_NAMES = ['next', 'next_page', 'after'];
 
 /** Returns the query parameter of the endpoint that has one of these names; `page[cursor]` counts as cursor, too. */
-function queryParameter({ parameters }: Endpoint, names: readonly string[], except: readonly string[]): string | undefined {
-  const query = parameters.filter(({ name, place }) => place === 'query' && !except.includes(name)).map(({ name }) => name);
+function queryParameter(
+  { parameters }: Endpoint,
+  names: readonly string[],
+  except: readonly string[],
+): string | undefined {
+  const query = parameters
+    .filter(({ name, place }) => place === 'query' && !except.includes(name))
+    .map(({ name }) => name);
   for (const name of names.map(normalizeName)) {
-    const found = query.find((each) => [normalizeName(each), normalizeName(/\[(.*)\]$/.exec(each)?.[1] ?? '')].includes(name));
+    const found = query.find((each) =>
+      [normalizeName(each), normalizeName(/\[(.*)\]$/.exec(each)?.[1] ?? '')].includes(name),
+    );
     if (found !== undefined) return found;
   }
   return undefined;
@@ -109,7 +147,9 @@ function isNamed({ path }: Property, names: readonly string[]): boolean {
 function isAddress({ shape }: Property): boolean {
   const { format, text, examples } = shape;
   const isExample = examples.some((example) => typeof example === 'string' && /^(https?:\/)?\//.test(example));
-  return format === 'uri' || format === 'url' || format === 'uri-reference' || isExample || /\b(url|uri|link)\b/.test(text);
+  return (
+    format === 'uri' || format === 'url' || format === 'uri-reference' || isExample || /\b(url|uri|link)\b/.test(text)
+  );
 }
 
 /** The `href` of a link that is an object (HAL), or the link itself. */
@@ -123,29 +163,28 @@ function isWithinLinks({ path, shape }: Property): boolean {
   return shape.properties.size > 0 || around.includes('links') || around.includes('link');
 }
 
-/** Reads what a response says of the next page: a link or a token. */
-function announcedNext(properties: readonly Property[], endpoint: Endpoint, own: readonly string[]): string | undefined {
-  const token = queryParameter(endpoint, TOKEN_PARAMETERS, own);
-  const page = queryParameter(endpoint, PAGE_PARAMETERS, own);
-  for (const property of properties) {
-    if (isNamed(property, LINK_NAMES)) return `link:${linkPath(property)}`;
-    if (isNamed(property, TOKEN_NAMES) && token !== undefined) return `token:${property.path.join('.')}:${token}`;
-    if (isNamed(property, ['next_page']) && page !== undefined && !isAddress(property)) {
-      return `token:${property.path.join('.')}:${page}`;
-    }
-    if (!isNamed(property, [...NEXT_NAMES, 'next_page'])) continue;
-    const isNumber = property.shape.types.has('integer') || property.shape.types.has('number');
-    if (isNumber && page !== undefined) return `token:${property.path.join('.')}:${page}`;
-    const isToken = token !== undefined && !isAddress(property) && !isWithinLinks(property);
-    if (isToken) return `token:${property.path.join('.')}:${token}`;
-    if (isNamed(property, ['next', 'next_page']) && !isNumber) return `link:${linkPath(property)}`;
-  }
-  return undefined;
+interface PagingParameters {
+  readonly token: string | undefined;
+  readonly page: string | undefined;
+}
+
+/** Reads whether a property of a response leads to the next page: by a link, or by a token for a query parameter. */
+function nextIn(property: Property, { token, page }: PagingParameters): string | undefined {
+  const path = property.path.join('.');
+  if (isNamed(property, LINK_NAMES)) return `link:${linkPath(property)}`;
+  if (isNamed(property, TOKEN_NAMES)) return token === undefined ? undefined : `token:${path}:${token}`;
+  if (!isNamed(property, NEXT_NAMES)) return undefined;
+  const isNumber = property.shape.types.has('integer') || property.shape.types.has('number');
+  if (isNumber) return page === undefined ? undefined : `token:${path}:${page}`;
+  if (token !== undefined && !isAddress(property) && !isWithinLinks(property)) return `token:${path}:${token}`;
+  return isNamed(property, ['after']) ? undefined : `link:${linkPath(property)}`;
 }
 
 function announcedInHeader({ responseHeaders }: Endpoint, token: string | undefined): string | undefined {
   if (responseHeaders.some((name) => name.toLowerCase() === 'link')) return 'header:link';
-  const header = responseHeaders.find((name) => TOKEN_NAMES.includes(name.toLowerCase().replace(/^x-/, '').replaceAll('-', '_')));
+  const header = responseHeaders.find((name) =>
+    TOKEN_NAMES.includes(name.toLowerCase().replace(/^x-/, '').replaceAll('-', '_')),
+  );
   return header !== undefined && token !== undefined ? `token:header.${header.toLowerCase()}:${token}` : undefined;
 }
 
@@ -157,11 +196,11 @@ export function matchNext(document: OpenApiDocument, endpoint: Endpoint, own: re
   const properties = contentProperties(document, endpoint.response).filter(
     ({ path }) => path.length <= 3 && !path.some((step) => step.endsWith('[]')),
   );
-  const inBody = announcedNext(properties, endpoint, own);
-  if (inBody !== undefined) return inBody;
-  const inHeader = announcedInHeader(endpoint, queryParameter(endpoint, TOKEN_PARAMETERS, own));
-  if (inHeader !== undefined) return inHeader;
+  const token = queryParameter(endpoint, TOKEN_PARAMETERS, own);
   const page = queryParameter(endpoint, PAGE_PARAMETERS, own);
+  const inBody = properties.map((property) => nextIn(property, { token, page })).find((next) => next !== undefined);
+  const announced = inBody ?? announcedInHeader(endpoint, token);
+  if (announced !== undefined) return announced;
   const isCountedFromZero = endpoint.parameters.some(({ name, shape }) => name === page && shape.startsAtZero);
   if (page !== undefined) return isCountedFromZero ? undefined : `page:${page}`;
   const saysMore = properties.some((property) => isNamed(property, MORE_NAMES));

@@ -1,7 +1,7 @@
 import { LEAVES, type OperationLeaf, parametersOf } from '../leaves.ts';
 import type { Endpoint } from './endpoints.ts';
 import { normalizeName, singularName, wordsOf } from './names.ts';
-import { PARAMETER_NAMES, type PlaceholderName, PLACEHOLDERS, VOCABULARY } from './vocabulary.ts';
+import { PARAMETER_NAMES, PLACEHOLDERS, type PlaceholderName, VOCABULARY } from './vocabulary.ts';
 
 /** The endpoint of a document that is one of the tool's operations. */
 export interface MatchedOperation {
@@ -25,7 +25,16 @@ export const OPERATION_LEAVES = Object.keys(VOCABULARY).filter((name): name is O
 const MIN_SCORE = 50;
 /** Of the 30 points for parameters. */
 const MIN_PARAMETERS = 8;
-const SCORES = { exact: 200, prefixed: 180, tail: 120, lastSegment: 50, anySegment: 15, operationNoun: 20, verb: 15, tag: 10 };
+const SCORES = {
+  exact: 200,
+  prefixed: 180,
+  tail: 120,
+  lastSegment: 50,
+  anySegment: 15,
+  operationNoun: 20,
+  verb: 15,
+  tag: 10,
+};
 const ID_SUFFIX = /(?:id|pk|uuid|uid|guid|key)$/;
 
 /** Splits a path into segments: placeholders as `{name}`, others in the singular. AIP verbs follow a colon. */
@@ -58,10 +67,13 @@ function placeholdersOf(segments: readonly string[]): readonly (PlaceholderName 
 
 function endsWith(segments: readonly string[], end: readonly string[]): boolean {
   const shift = segments.length - end.length;
-  return shift >= 0 && end.every((segment, index) => {
-    const other = segments[index + shift] ?? '';
-    return isPlaceholder(segment) ? isPlaceholder(other) : segment === other;
-  });
+  return (
+    shift >= 0 &&
+    end.every((segment, index) => {
+      const other = segments[index + shift] ?? '';
+      return isPlaceholder(segment) ? isPlaceholder(other) : segment === other;
+    })
+  );
 }
 
 function scorePath(leaf: OperationLeaf, segments: readonly string[]): number {
@@ -99,18 +111,22 @@ function scoreParameters(leaf: OperationLeaf, { parameters, json, form }: Endpoi
 
 /** Whether an endpoint of a POST reads: it shares the path of no write. */
 function saysHistory({ path, operationId }: Endpoint): boolean {
-  return [...wordsOf(path), ...wordsOf(operationId)].some((word) => ['history', 'poll', 'search', 'list', 'read'].includes(word));
+  return [...wordsOf(path), ...wordsOf(operationId)].some((word) =>
+    ['history', 'poll', 'search', 'list', 'read'].includes(word),
+  );
 }
 
 function isPossible(leaf: OperationLeaf, endpoint: Endpoint, segments: readonly string[]): boolean {
-  const { methods, placeholders, needed } = VOCABULARY[leaf];
+  const { methods } = VOCABULARY[leaf];
   const found = placeholdersOf(segments);
+  const needed = placeholdersOf(segmentsOf(LEAVES[leaf].value));
+  const fillable = [...needed, ...parametersOf(leaf).map((name) => name.slice(leaf.length + 1))];
   if (!methods.includes(endpoint.method)) return false;
   if (leaf === 'messages.history' && endpoint.method === 'POST' && !saysHistory(endpoint)) return false;
   if (leaf === 'messages.send' && saysHistory(endpoint)) return false;
   // A path that ends in a placeholder is about one resource, not about a list or a new one.
   const isOne = isPlaceholder(segments.at(-1) ?? '') && found.at(-1) !== 'external_space_id';
-  const isFillable = found.every((name) => name !== undefined && placeholders.includes(name));
+  const isFillable = found.every((name) => name !== undefined && fillable.includes(name));
   return !isOne && isFillable && needed.every((name) => found.includes(name)) && new Set(found).size === found.length;
 }
 
@@ -123,7 +139,9 @@ function takesParameters(leaf: OperationLeaf, endpoint: Endpoint): boolean {
 function isSupported(leaf: OperationLeaf, endpoint: Endpoint, pathScore: number, all: readonly Endpoint[]): boolean {
   if (pathScore >= SCORES.tail) return true;
   if (leaf !== 'cron_jobs.list') return parametersOf(leaf).length === 0 || takesParameters(leaf, endpoint);
-  return all.some((other) => other.path === endpoint.path && other !== endpoint && takesParameters('cron_jobs.create', other));
+  return all.some(
+    (other) => other.path === endpoint.path && other !== endpoint && takesParameters('cron_jobs.create', other),
+  );
 }
 
 function scoreOf(leaf: OperationLeaf, endpoint: Endpoint, all: readonly Endpoint[]): number {

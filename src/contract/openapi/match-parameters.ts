@@ -42,12 +42,14 @@ function slotsOf(document: OpenApiDocument, { parameters, json, form }: Endpoint
   const query = parameters
     .filter(({ place }) => place === 'query')
     .map(({ name, isRequired }) => ({ value: `query:${name}`, path: [name], isRequired, isPlain: true }));
-  const toSlot = (place: 'body' | 'form') => (property: Property): Slot => ({
-    value: `${place}:${property.path.join('.')}`,
-    path: property.path,
-    isRequired: property.isRequired,
-    isPlain: isBodyOf(property),
-  });
+  const toSlot =
+    (place: 'body' | 'form') =>
+    (property: Property): Slot => ({
+      value: `${place}:${property.path.join('.')}`,
+      path: property.path,
+      isRequired: property.isRequired,
+      isPlain: isBodyOf(property),
+    });
   const body = contentProperties(document, json).map(toSlot('body'));
   const fields = contentProperties(document, form).filter(({ path }) => path.length === 1);
   return [...query, ...body, ...fields.map((field) => ({ ...toSlot('form')(field), isPlain: true }))];
@@ -75,7 +77,8 @@ function rate(slot: Slot, leaf: ParameterLeaf): number | undefined {
   const [, place = '', path = ''] = /^(\w+):(.*)$/.exec(LEAVES[leaf].value) ?? [];
   const spec = path.split('.');
   const isFile = place === 'form';
-  if (isFile !== slot.value.startsWith('form:') || !slot.isPlain || levels(slot.path) !== levels(spec)) return undefined;
+  if (isFile !== slot.value.startsWith('form:') || !slot.isPlain || levels(slot.path) !== levels(spec))
+    return undefined;
   const names = namesOf(slot.path);
   const rank = PARAMETER_NAMES[leaf].findIndex((name) => names.includes(normalizeName(name)));
   if (rank === -1) return undefined;
@@ -96,8 +99,7 @@ export function matchParameters(
   { leaf: operation, endpoint, placeholders }: MatchedOperation,
 ): ParameterMatches {
   const slots = slotsOf(document, endpoint);
-  const inPath = (leaf: ParameterLeaf): boolean =>
-    placeholders.some((name) => leaf === `${operation}.${name}`);
+  const inPath = (leaf: ParameterLeaf): boolean => placeholders.some((name) => leaf === `${operation}.${name}`);
   const wanted = parametersOf(operation).filter((leaf) => !inPath(leaf));
   const rated = wanted
     .flatMap((leaf) => slots.flatMap((slot) => ({ leaf, slot, rating: rate(slot, leaf) })))

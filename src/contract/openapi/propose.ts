@@ -1,4 +1,5 @@
-import { checkLeafValue, LeafValueError } from '../leaf-value.ts';
+import { checkLeaf } from '../check-leaf.ts';
+import { LeafValueError } from '../leaf-value.ts';
 import { type FieldLeaf, LEAVES, type LeafName, type ListLeaf, type ParameterLeaf } from '../leaves.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
@@ -82,7 +83,7 @@ class Proposer {
   propose(leaf: LeafName, value: string, evidence: string): void {
     if (this.proposals.has(leaf)) return;
     try {
-      checkLeafValue(LEAVES[leaf].kind, value);
+      checkLeaf(leaf, value);
       this.proposals.set(leaf, { leaf, value, evidence });
     } catch (error) {
       if (!(error instanceof LeafValueError)) throw error;
@@ -141,12 +142,17 @@ class Proposer {
       }
     }
     const agents = resource === 'message' ? matchAgentValues(this.document, shape) : undefined;
-    if (agents) this.propose('message.author.agent', [LEAVES['message.author.agent'].value, ...agents].join(', '), where);
+    if (agents)
+      this.propose('message.author.agent', [LEAVES['message.author.agent'].value, ...agents].join(', '), where);
   }
 
   addResponse(resource: ResourceName, endpoint: Endpoint | undefined): void {
     if (endpoint?.response === undefined) return;
-    this.addFields(resource, unwrapResource(this.document, resource, endpoint.response.shape), `${nameOf(endpoint)}, response`);
+    this.addFields(
+      resource,
+      unwrapResource(this.document, resource, endpoint.response.shape),
+      `${nameOf(endpoint)}, response`,
+    );
   }
 }
 
@@ -188,7 +194,8 @@ export function proposeFromOpenApi(parsed: unknown, basePath: string): DocumentP
   proposer.addResponse('document', endpointOf('documents.create'));
   proposer.addResponse('file_attachment', endpointOf('file_attachments.create'));
   const failing = matches.find(({ endpoint }) => endpoint.errorResponse !== undefined)?.endpoint;
-  if (failing?.errorResponse) proposer.addFields('error', failing.errorResponse.shape, `${nameOf(failing)}, error response`);
+  if (failing?.errorResponse)
+    proposer.addFields('error', failing.errorResponse.shape, `${nameOf(failing)}, error response`);
   for (const leaf of OPERATION_LEAVES) {
     const isFound = matches.some((match) => match.leaf === leaf) || ambiguous.some((other) => other.leaf === leaf);
     if (!isFound) proposer.ask(leaf, `the document has no operation that looks like ${leaf}`);
@@ -198,7 +205,9 @@ export function proposeFromOpenApi(parsed: unknown, basePath: string): DocumentP
   return {
     title: text(info?.title),
     version: text(info?.version),
-    proposals: Object.keys(LEAVES).flatMap((name) => [...proposer.proposals.values()].filter(({ leaf }) => leaf === name)),
+    proposals: Object.keys(LEAVES).flatMap((name) =>
+      [...proposer.proposals.values()].filter(({ leaf }) => leaf === name),
+    ),
     questions: proposer.questions,
   };
 }

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../json.ts';
-import { OpenApiError, type OpenApiDocument } from './document.ts';
+import { type OpenApiDocument, OpenApiError } from './document.ts';
 
 /** A schema with its references, `allOf`, `oneOf`, and `anyOf` resolved, one level deep. */
 export interface Shape {
@@ -107,28 +107,34 @@ function isExpressible(name: string): boolean {
   return name.length > 0 && name.length <= 100 && !/[.[\]:,|\s]/.test(name);
 }
 
+function propertiesIn(document: OpenApiDocument, { path, shape, isRequired }: Property): Property[] {
+  return [...shape.properties]
+    .filter(([name]) => isExpressible(name))
+    .map(([name, schemas]) => ({
+      path: [...path, name],
+      shape: shapeOf(document, schemas),
+      isRequired: isRequired && shape.required.has(name),
+    }));
+}
+
+/** The items of a list of objects, as the holder of their properties. */
+function eachItem(document: OpenApiDocument, { path, shape, isRequired }: Property): Property[] {
+  const items = shape.items.length > 0 ? shapeOf(document, shape.items) : undefined;
+  if (items === undefined || items.properties.size === 0) return [];
+  return [{ path: [...path.slice(0, -1), `${path.at(-1) ?? ''}[]`], shape: items, isRequired }];
+}
+
 /**
  * Returns the properties of a value, those of the top first. A recursive schema ends at the depth.
  * @param maxDepth how many names a path may have
  */
 export function propertiesOf(document: OpenApiDocument, root: Shape, maxDepth: number): readonly Property[] {
   const found: Property[] = [];
-  let level: Property[] = [{ path: [], shape: root, isRequired: true }];
-  for (let depth = 1; depth <= maxDepth && level.length > 0; depth += 1) {
-    const next: Property[] = [];
-    for (const { path, shape, isRequired } of level) {
-      for (const [name, schemas] of shape.properties) {
-        if (found.length >= MAX_PROPERTIES) return found;
-        if (!isExpressible(name)) continue;
-        const inner = shapeOf(document, schemas);
-        const property = { path: [...path, name], shape: inner, isRequired: isRequired && shape.required.has(name) };
-        found.push(property);
-        if (inner.properties.size > 0) next.push(property);
-        const each = inner.items.length > 0 ? shapeOf(document, inner.items) : undefined;
-        if (each && each.properties.size > 0) next.push({ ...property, path: [...path, `${name}[]`], shape: each });
-      }
-    }
-    level = next;
+  let level: readonly Property[] = [{ path: [], shape: root, isRequired: true }];
+  for (let depth = 1; depth <= maxDepth && level.length > 0 && found.length < MAX_PROPERTIES; depth += 1) {
+    const next = level.flatMap((holder) => propertiesIn(document, holder)).slice(0, MAX_PROPERTIES - found.length);
+    found.push(...next);
+    level = next.flatMap((property) => [property, ...eachItem(document, property)]);
   }
   return found;
 }

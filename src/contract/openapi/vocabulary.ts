@@ -6,10 +6,6 @@ export interface Vocabulary {
   /** In the singular, without separators; the usual name first. */
   readonly nouns: readonly string[];
   readonly verbs: readonly string[];
-  /** The path parameters that the tool can fill. */
-  readonly placeholders: readonly PlaceholderName[];
-  /** The path parameters without which the operation would not know what it is about. */
-  readonly needed: readonly PlaceholderName[];
 }
 
 export type PlaceholderName = 'space_id' | 'agent_id' | 'source_id' | 'session_id' | 'external_space_id';
@@ -26,16 +22,6 @@ export const PLACEHOLDERS: Readonly<Record<PlaceholderName, readonly string[]>> 
 const READS = ['list', 'get', 'index', 'find', 'all', 'search', 'read', 'fetch', 'query'];
 const WRITES = ['create', 'add', 'post', 'new', 'store', 'insert', 'upload', 'send'];
 
-function vocabulary(
-  methods: readonly string[],
-  nouns: readonly string[],
-  verbs: readonly string[],
-  placeholders: readonly PlaceholderName[] = [],
-  needed: readonly PlaceholderName[] = [],
-): Vocabulary {
-  return { methods, nouns, verbs, placeholders, needed };
-}
-
 const JOBS = [
   'partnercronjob',
   'cronjob',
@@ -51,41 +37,36 @@ const JOBS = [
 const SPACES = ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant', 'project'];
 
 export const VOCABULARY: Readonly<Record<OperationLeaf, Vocabulary>> = {
-  'spaces.list': vocabulary(['GET'], SPACES, READS),
-  'spaces.provision': vocabulary(
-    ['POST', 'PUT'],
-    ['provisionspace', 'provision', 'spaceprovision', 'provisioning', 'provisionworkspace', ...SPACES],
-    ['provision', 'create', 'ensure', 'setup', 'install', 'upsert', 'onboard'],
-    ['external_space_id'],
-  ),
-  'agents.list': vocabulary(['GET'], ['agent', 'assistant', 'bot', 'installedagent'], READS, ['space_id'], ['space_id']),
-  'sources.setup': vocabulary(
-    ['POST', 'PUT'],
-    ['apichat', 'chatsource', 'source', 'apichatsource', 'chat', 'setupchat', 'setupapichat', 'channel', 'chatchannel'],
-    ['setup', 'create', 'ensure', 'connect', 'enable', 'chat', 'upsert'],
-    ['space_id', 'agent_id'],
-    ['agent_id'],
-  ),
-  'messages.send': vocabulary(
-    ['POST', 'PUT'],
-    ['message', 'sendmessage', 'chatmessage', 'send', 'registermessage', 'inboundmessage'],
-    ['send', 'register', 'post', 'create', 'submit', 'accept'],
-    ['source_id', 'session_id', 'agent_id', 'space_id'],
-  ),
-  'messages.history': vocabulary(
-    ['GET', 'POST'],
-    ['history', 'messagehistory', 'chathistory', 'message', 'chatmessage', 'transcript', 'event'],
-    ['history', 'poll', ...READS],
-    ['source_id', 'session_id'],
-  ),
-  'documents.create': vocabulary(['POST', 'PUT'], ['document', 'doc', 'knowledgedocument'], WRITES),
-  'file_attachments.create': vocabulary(
-    ['POST', 'PUT'],
-    ['fileattachment', 'attachment', 'file', 'upload', 'media'],
-    WRITES,
-  ),
-  'cron_jobs.create': vocabulary(['POST', 'PUT'], JOBS, [...WRITES, 'schedule']),
-  'cron_jobs.list': vocabulary(['GET'], JOBS, READS),
+  'spaces.list': { methods: ['GET'], nouns: SPACES, verbs: READS },
+  'spaces.provision': {
+    methods: ['POST', 'PUT'],
+    nouns: ['provisionspace', 'provision', 'spaceprovision', 'provisioning', 'provisionworkspace', ...SPACES],
+    verbs: ['provision', 'create', 'ensure', 'setup', 'install', 'upsert', 'onboard'],
+  },
+  'agents.list': { methods: ['GET'], nouns: ['agent', 'assistant', 'bot', 'installedagent'], verbs: READS },
+  'sources.setup': {
+    methods: ['POST', 'PUT'],
+    nouns: ['apichat', 'chatsource', 'source', 'apichatsource', 'chat', 'setupchat', 'setupapichat', 'channel'],
+    verbs: ['setup', 'create', 'ensure', 'connect', 'enable', 'chat', 'upsert'],
+  },
+  'messages.send': {
+    methods: ['POST', 'PUT'],
+    nouns: ['message', 'sendmessage', 'chatmessage', 'send', 'registermessage', 'inboundmessage'],
+    verbs: ['send', 'register', 'post', 'create', 'submit', 'accept'],
+  },
+  'messages.history': {
+    methods: ['GET', 'POST'],
+    nouns: ['history', 'messagehistory', 'chathistory', 'message', 'chatmessage', 'transcript', 'event'],
+    verbs: ['history', 'poll', ...READS],
+  },
+  'documents.create': { methods: ['POST', 'PUT'], nouns: ['document', 'doc', 'knowledgedocument'], verbs: WRITES },
+  'file_attachments.create': {
+    methods: ['POST', 'PUT'],
+    nouns: ['fileattachment', 'attachment', 'file', 'upload', 'media'],
+    verbs: WRITES,
+  },
+  'cron_jobs.create': { methods: ['POST', 'PUT'], nouns: JOBS, verbs: [...WRITES, 'schedule'] },
+  'cron_jobs.list': { methods: ['GET'], nouns: JOBS, verbs: READS },
 };
 
 const IDS = ['id', 'uuid', 'uid', 'guid', 'pk', 'key'];
@@ -134,10 +115,22 @@ export const PARAMETER_NAMES: Readonly<Record<ParameterLeaf, readonly string[]>>
   'spaces.provision.is_org_wide': ['is_org_wide', 'org_wide', 'organization_wide', 'is_organization_wide', 'shared'],
   'spaces.provision.agents.template_id': [...TEMPLATE, 'id'],
   'spaces.provision.agents.name': [...NAME, 'agent_name'],
-  'spaces.provision.agents.auto_create_api_chat': ['auto_create_api_chat', 'create_api_chat', 'api_chat', 'with_api_chat', 'auto_create_chat'],
+  'spaces.provision.agents.auto_create_api_chat': [
+    'auto_create_api_chat',
+    'create_api_chat',
+    'api_chat',
+    'with_api_chat',
+    'auto_create_chat',
+  ],
   'spaces.provision.agents.api_chat_routing_mode': ['api_chat_routing_mode', 'chat_routing_mode', ...ROUTING],
   'sources.setup.name': [...NAME, 'source_name'],
-  'sources.setup.reply_capable': ['reply_capable', 'is_reply_capable', 'can_reply', 'replies_enabled', 'supports_replies'],
+  'sources.setup.reply_capable': [
+    'reply_capable',
+    'is_reply_capable',
+    'can_reply',
+    'replies_enabled',
+    'supports_replies',
+  ],
   'sources.setup.routing_mode': ROUTING,
   'messages.send.source_id': SOURCE,
   'messages.send.session_id': SESSION,
@@ -181,13 +174,25 @@ export const FIELD_NAMES: Readonly<Record<FieldLeaf, readonly string[]>> = {
   'agent.id': ['agent_id', 'assistant_id', 'bot_id', ...IDS, '_id'],
   'agent.name': [...NAME, 'agent_name'],
   'agent.template_id': ['template_id', 'agent_template_id', 'template.template_id', 'template.id', 'template_key'],
-  'agent.source_id': ['source_id', 'api_chat_source_id', 'chat_source_id', 'source.id', 'api_chat.id', 'api_chat_source.id'],
+  'agent.source_id': [
+    'source_id',
+    'api_chat_source_id',
+    'chat_source_id',
+    'source.id',
+    'api_chat.id',
+    'api_chat_source.id',
+  ],
   'source.id': [...SOURCE.filter((name) => name.endsWith('id')), ...IDS, '_id'],
   'source.name': [...NAME, 'source_name'],
   'source.reply_capable': ['reply_capable', 'is_reply_capable', 'can_reply', 'replies_enabled', 'supports_replies'],
   'source.routing_mode': ROUTING,
   'message.id': ['message_id', ...IDS, '_id'],
-  'message.session_id': [...SESSION.filter((name) => !['session', 'conversation'].includes(name)), 'session.id', 'conversation.id', 'session'],
+  'message.session_id': [
+    ...SESSION.filter((name) => !['session', 'conversation'].includes(name)),
+    'session.id',
+    'conversation.id',
+    'session',
+  ],
   'message.source_id': [...SOURCE.filter((name) => name.endsWith('id')), 'source.id', 'channel.id'],
   'message.external_message_id': EXTERNAL_MESSAGE,
   'message.text': [...TEXT, 'parts', 'text.body', 'content.text', 'body.text', 'message.text', 'payload.text'],
@@ -209,12 +214,34 @@ export const FIELD_NAMES: Readonly<Record<FieldLeaf, readonly string[]>> = {
     'created_by',
     'kind',
   ],
-  'message.created_at': ['created_at', 'created', 'create_time', 'created_on', 'creation_date', 'date_created', 'timestamp', 'sent_at', 'time', 'date', 'occurred_at', 'ts'],
+  'message.created_at': [
+    'created_at',
+    'created',
+    'create_time',
+    'created_on',
+    'creation_date',
+    'date_created',
+    'timestamp',
+    'sent_at',
+    'time',
+    'date',
+    'occurred_at',
+    'ts',
+  ],
   'cron_job.id': ['cron_job_id', 'partner_cron_job_id', 'job_id', 'schedule_id', ...IDS, '_id'],
   'cron_job.agent_id': ['agent_id', 'assistant_id', 'bot_id', 'agent_uuid', 'agent.agent_id', 'agent.id', 'agent'],
   'cron_job.name': [...NAME, 'job_name'],
   'cron_job.instructions': INSTRUCTIONS,
-  'cron_job.schedule': ['schedule', 'cron', 'cron_schedule', 'cron_expression', 'recurrence', 'timing', 'trigger', 'crontab'],
+  'cron_job.schedule': [
+    'schedule',
+    'cron',
+    'cron_schedule',
+    'cron_expression',
+    'recurrence',
+    'timing',
+    'trigger',
+    'crontab',
+  ],
   'cron_job.timezone': [...TIMEZONE, ...TIMEZONE.map((name) => `schedule.${name}`)],
   'document.id': ['document_id', 'doc_id', ...IDS, '_id'],
   'file_attachment.id': ['file_attachment_id', 'attachment_id', 'file_id', 'upload_id', ...IDS, '_id'],
