@@ -28,14 +28,16 @@ function checkOperation(name: OperationLeaf, value: string): void {
     if (LISTS.has(name)) return;
     throw new LeafValueError('cannot be none: only a list may be missing');
   }
-  const required = placeholders(LEAVES[name].value);
-  const allowed = [...required, ...parametersOf(name).map((parameter) => parameter.slice(name.length + 1))];
+  const known = placeholders(LEAVES[name].value);
+  const allowed = [...known, ...parametersOf(name).map((parameter) => parameter.slice(name.length + 1))];
   const given = placeholders(operation.path);
   const unknown = given.find((placeholder) => !allowed.includes(placeholder));
   if (unknown !== undefined) {
-    const known = allowed.length === 0 ? 'takes none' : `knows ${allowed.map((each) => `{${each}}`).join(', ')}`;
-    throw new LeafValueError(`has the placeholder {${unknown}}; it ${known}`);
+    const names = allowed.length === 0 ? 'takes none' : `knows ${allowed.map((each) => `{${each}}`).join(', ')}`;
+    throw new LeafValueError(`has the placeholder {${unknown}}; it ${names}`);
   }
+  // The path of an agent need not name its space, too.
+  const required = known.includes('agent_id') ? ['agent_id'] : known;
   const missing = required.find((placeholder) => !given.includes(placeholder));
   if (missing !== undefined) throw new LeafValueError(`needs the placeholder {${missing}}`);
 }

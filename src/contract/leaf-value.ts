@@ -3,7 +3,7 @@ import type { LeafKind } from './leaves.ts';
 /** A value that does not have the form of its leaf. */
 export class LeafValueError extends Error {}
 
-/** The method and path of an operation; the path is relative to the base URL, with `{name}` for path parameters. */
+/** The method and path of an operation. The path is relative to the base URL; `{name}` is a parameter. */
 export interface OperationValue {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
@@ -27,8 +27,9 @@ export type NextValue =
  */
 export type FieldValue = readonly (readonly (readonly string[])[])[];
 
+/** A path with an optional query; both may have `{name}` for a parameter. */
 const OPERATION =
-  /^(GET|POST|PUT|PATCH) (\/(?:[\w.~%:@!$&'()*+,;=-]|\{\w+\})*(?:\/(?:[\w.~%:@!$&'()*+,;=-]|\{\w+\})*)*)$/;
+  /^(GET|POST|PUT|PATCH) (\/(?:[\w.~%:@!$&'()*+,;=/-]|\{\w+\})*(?:\?(?:[\w.~%:@!$&'()*+,;=/-]|\{\w+\})*)?)$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const;
 
 /** Parses `GET /path/` or `none`. @throws LeafValueError */
@@ -36,7 +37,7 @@ export function parseOperation(value: string): OperationValue | undefined {
   if (value === 'none') return undefined;
   const [, verb, path = ''] = OPERATION.exec(value) ?? [];
   const method = METHODS.find((known) => known === verb);
-  const isRelative = path.split('/').every((segment) => segment !== '.' && segment !== '..');
+  const isRelative = (path.split('?')[0] ?? '').split('/').every((segment) => segment !== '.' && segment !== '..');
   if (method === undefined || path.startsWith('//') || !isRelative) {
     throw new LeafValueError('must be a method and a path, such as GET /automation/spaces/, or none');
   }

@@ -110,8 +110,9 @@ function relocate(contract: Contract, operation: OperationLeaf, path: string, pa
 
 function withSlash(path: string, contract: Contract): string {
   const slash = contract.slash();
-  if (slash === 'always') return path.endsWith('/') ? path : `${path}/`;
-  return slash === 'never' ? path.replace(/(?<=.)\/$/, '') : path;
+  if (slash === 'as-written') return path;
+  const end = slash === 'always' ? '/' : '';
+  return path.replace(/^[^?]*/, (pathname) => pathname.replace(/(?<=.)\/$/, '') + (pathname === '/' ? '' : end));
 }
 
 /**
@@ -137,7 +138,7 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
   for (const [name, value] of Object.entries(moved.query)) if (value !== undefined) search.append(name, String(value));
   return {
     method: target.method,
-    path: search.size === 0 ? path : `${path}?${search}`,
+    path: search.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${search}`,
     json: moved.body ?? json,
   };
 }

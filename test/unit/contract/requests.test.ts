@@ -85,10 +85,22 @@ describe('a request by the contract', () => {
   });
 
   it.each([
-    ['always', '/automation/spaces/'],
-    ['never', '/automation/spaces'],
-  ])('ends with a slash %s', (slash, path) => {
-    expect(buildRequest(withOverride({ 'paths.trailing_slash': slash }), 'spaces.list', {}).path).toBe(path);
+    ['always', 'GET /spaces/', '/spaces/'],
+    ['always', 'GET /spaces', '/spaces/'],
+    ['always', 'GET /spaces/?all=1', '/spaces/?all=1'],
+    ['never', 'GET /spaces/', '/spaces'],
+    ['never', 'GET /spaces?path=/', '/spaces?path=/'],
+    ['never', 'GET /', '/'],
+  ])('ends with a slash %s: %s', (slash, operation, path) => {
+    const contract = withOverride({ 'paths.trailing_slash': slash, 'spaces.list': operation });
+    expect(buildRequest(contract, 'spaces.list', {}).path).toBe(path);
+  });
+
+  it('can have a parameter in the query of its path, and a slash before it', () => {
+    const contract = withOverride({ 'agents.list': 'GET /agents?space={space_id}', 'paths.trailing_slash': 'always' });
+    expect(buildRequest(contract, 'agents.list', { parameters: { space_id: 'a&b' } }).path).toBe(
+      '/agents/?space=a%26b',
+    );
   });
 
   it('does not exist for an operation that the service lacks', () => {
