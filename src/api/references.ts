@@ -1,5 +1,5 @@
-import { findField, findId, findText, readId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { findField, findId, findText, readId } from '../contract/plain-fields.ts';
 import { NotFoundError, ShapeError, UsageError } from '../errors.ts';
 import { readItem } from './api-response.ts';
 import type { Http } from './http.ts';

@@ -1,6 +1,6 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import { findField, findId, findText } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { findField, findId, findText } from './plain-fields.ts';
 
 /** An API chat source (spec §2, §4.2). */
 export interface ChatSource {

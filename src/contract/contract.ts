@@ -1,3 +1,4 @@
+import { FieldNames, type FieldRule, normalizeName, type Resource } from './field-names.ts';
 import {
   type FieldValue,
   type NextValue,
@@ -48,6 +49,7 @@ export class Contract {
   private readonly layers: ContractLayers;
   private readonly fields = new Map<FieldLeaf, FieldValue>();
   private readonly names = new Map<ValuesLeaf, readonly string[]>();
+  private readonly resources = new Map<Resource, FieldNames>();
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
@@ -97,12 +99,28 @@ export class Contract {
     return cached(this.fields, name, () => this.parse(name, parseField));
   }
 
+  /** The names of a resource's fields. */
+  namesOf(resource: Resource): FieldNames {
+    return cached(this.resources, resource, () => {
+      const leaves = Object.keys(LEAVES).filter((name): name is FieldLeaf => name.startsWith(`${resource}.`));
+      return new FieldNames(resource, new Map(leaves.map((leaf) => [leaf, this.rule(leaf)])));
+    });
+  }
+
   values(name: ValuesLeaf): readonly string[] {
     return cached(this.names, name, () => this.parse(name, parseValues));
   }
 
   slash(): Slash {
     return this.parse('paths.trailing_slash', parseSlash);
+  }
+
+  private rule(leaf: FieldLeaf): FieldRule {
+    const { source } = this.leaf(leaf);
+    return {
+      ranks: this.field(leaf).map((rank) => rank.map((path) => path.map(normalizeName))),
+      isChosen: source === 'override' || source === 'imported',
+    };
   }
 
   /** The values of stored layers are checked when they are read, so that none fails here. */

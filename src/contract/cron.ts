@@ -1,6 +1,6 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import { findId, readId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { findId, readId } from './plain-fields.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {

@@ -1,77 +1,218 @@
-import { UnknownShape } from './assumptions.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-
-/** The id field of every resource whose id the tool reads (spec §2). */
-const ID_FIELDS = {
-  space: 'space_id',
-  agent: 'agent_id',
-  source: 'source_id',
-  message: 'message_id',
-  cron_job: 'cron_job_id',
-  document: 'document_id',
-  file_attachment: 'file_attachment_id',
-} as const;
-
-export type Resource = keyof typeof ID_FIELDS;
+import { type AssumptionName, type ContractFix, UnknownShape } from './assumptions.ts';
+import type { Contract } from './contract.ts';
+import { type FieldNames, normalizeName, type Resource } from './field-names.ts';
+import { describeFields, isJsonObject, type JsonObject } from './json.ts';
+import { proposePath } from './kinship.ts';
+import type { FieldLeaf } from './leaves.ts';
 
 /** What `ApiResponse` puts in place of a secret that the service sends back. It identifies nothing. */
 const REDACTED = '[redacted]';
 
+/** Names that belong to any resource. Next to a nested resource, they belong to its envelope. */
+const PLAIN = new Set(['id', 'uuid', 'uid', 'guid', 'pk']);
+
+/** A resource may be nested under `node` or its own name, and its fields under `attributes` there. */
+const MAX_NESTING = 2;
+
+/** A value found under the name of a field. */
+interface Found {
+  /** The normalized name of the key. */
+  readonly name: string;
+  /** The dot path of keys from the top, as the service spells them. */
+  readonly path: string;
+  readonly value: unknown;
+  /** How many envelopes are around it. */
+  readonly depth: number;
+}
+
+/** Returns an id as text: null, empty texts, booleans, fractions, and objects are no ids. */
 function asId(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' || value.includes(REDACTED) ? undefined : value;
+  if (typeof value === 'string') return value.trim() === '' || value.includes(REDACTED) ? undefined : value;
   if (typeof value === 'bigint') return String(value);
   return Number.isInteger(value) ? String(value) : undefined;
 }
 
-/** Alternative keys for a nested resource: the service's path calls a job partner-cron-job. */
-const OTHER_NAMES: { readonly [name in Resource]?: readonly string[] } = {
-  cron_job: ['partner_cron_job'],
-  file_attachment: ['attachment', 'file'],
-};
-
-/** Returns the object itself, followed by the one nested under the resource's name, if any. */
-function layers(object: JsonObject, resource: Resource): readonly JsonObject[] {
-  const nested = [resource, ...(OTHER_NAMES[resource] ?? [])].map((name) => object[name]).find(isJsonObject);
-  return nested ? [object, nested] : [object];
+function isScalar(value: unknown): value is string | number | bigint | boolean {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value);
 }
 
-/**
- * Returns the id of a resource in a response object as a string, or undefined (assumption `id.field`). A field such as
- * `space_id` wins over a plain `id`, at either level.
- */
-export function findId(object: JsonObject, resource: Resource): string | undefined {
-  const places = layers(object, resource);
-  for (const field of [ID_FIELDS[resource], 'id']) {
-    // A plain id next to a nested resource belongs to the envelope.
-    for (const place of field === 'id' ? [...places].reverse() : places) {
-      const id = asId(place[field]);
-      if (id !== undefined) return id;
+/** Compares as JSON, where a number and its digits are the same. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (isScalar(a) && isScalar(b)) return String(a) === String(b);
+  const write = (value: unknown) =>
+    JSON.stringify(value, (_, inner: unknown) => (isScalar(inner) ? String(inner) : inner));
+  return write(a) === write(b);
+}
+
+function assumptionOf(leaf: FieldLeaf): AssumptionName {
+  if (leaf.endsWith('.id')) return 'id.field';
+  if (leaf.startsWith('cron_job.')) return 'cron.fields';
+  if (leaf.startsWith('source.')) return 'chat.source';
+  if (leaf.startsWith('message.')) return 'history.messages';
+  return leaf.startsWith('agent.') ? 'agent.name' : 'space.external_id';
+}
+
+/** The only object beside a block of links: `{links: […], content: {…}}`. */
+function besideLinks(object: JsonObject): JsonObject | undefined {
+  const keys = Object.keys(object);
+  if (keys.length !== 2 || !('links' in object || '_links' in object)) return undefined;
+  const key = keys.find((each) => each !== 'links' && each !== '_links');
+  const value = key === undefined ? undefined : object[key];
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** The fields of a resource in one object of the service, wherever the contract lets them be. */
+export class Fields {
+  private readonly object: JsonObject;
+  private readonly names: FieldNames;
+  private readonly contract: Contract;
+  private readonly found: Found[] = [];
+
+  constructor(object: JsonObject, resource: Resource, contract: Contract) {
+    this.object = object;
+    this.contract = contract;
+    this.names = contract.namesOf(resource);
+    this.collect(object, '', 0, 0);
+    const inner = besideLinks(object);
+    if (inner && this.found.length === 0) this.collect(inner, '', 0, 0);
+  }
+
+  /**
+   * Returns the value of a field. Null at one place gives way to a value at another.
+   * @returns null if the service sent only null, and undefined if it sent nothing
+   * @throws UnknownShape if candidates that must agree do not
+   */
+  value(leaf: FieldLeaf): unknown {
+    const ranks = this.ranks(leaf);
+    for (const rank of ranks) {
+      const values = rank.filter(({ value }) => value !== null && value !== undefined);
+      if (values.length > 0) return this.agreed(leaf, values);
+    }
+    return ranks.flat().some(({ value }) => value === null) ? null : undefined;
+  }
+
+  /**
+   * Returns a field that is a text, or a number as text; undefined if the service sent nothing or null.
+   * @throws UnknownShape if it is anything else, or as `value`
+   */
+  text(leaf: FieldLeaf): string | undefined {
+    const value = this.value(leaf);
+    if (value === null || value === undefined) return undefined;
+    if (isScalar(value)) return String(value);
+    throw this.unreadable(leaf, `The ${leaf} of the response is no text.`);
+  }
+
+  /**
+   * Returns the id of the resource: its own name wins over a plain one, and what cannot be an id is passed over.
+   * @throws UnknownShape as `value`
+   */
+  id(leaf: FieldLeaf): string | undefined {
+    for (const rank of this.ranks(leaf)) {
+      const ids = rank.filter(({ value }) => asId(value) !== undefined);
+      const depth = Math.max(...ids.map((each) => each.depth));
+      const own = ids.filter((each) => !PLAIN.has(each.name) || each.depth === depth);
+      if (own.length > 0) return asId(this.agreed(leaf, own));
+    }
+    return undefined;
+  }
+
+  /** Returns the id as `id` does. @throws UnknownShape if there is none, or as `value` */
+  readId(leaf: FieldLeaf): string {
+    const id = this.id(leaf);
+    if (id !== undefined) return id;
+    throw this.unreadable(leaf, `The response contains no ${leaf.replace('.', '_')}.`);
+  }
+
+  /** Returns the refusal of an object in which a field cannot be read, with the likeliest path to it. */
+  unreadable(leaf: FieldLeaf, message: string): UnknownShape {
+    const fix = { leaf, value: proposePath(this.object, leaf, this.contract) ?? '<path>' };
+    return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+  }
+
+  private agreed(leaf: FieldLeaf, values: readonly Found[]): unknown {
+    const [first, ...others] = values;
+    const other = others.find(({ value }) => !isSame(value, first?.value));
+    if (first === undefined || other === undefined) return first?.value;
+    const fix: ContractFix = { leaf, value: first.path };
+    const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
+    throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+  }
+
+  /** The values for a field, rank by rank. A path that was chosen for this service is first taken as it is written. */
+  private ranks(leaf: FieldLeaf): readonly (readonly Found[])[] {
+    const { ranks, isChosen } = this.names.rule(leaf);
+    const searched = ranks.map((rank) => rank.flatMap((path) => this.at(path)));
+    if (!isChosen) return searched;
+    return [...ranks.flatMap((rank) => rank.map((path) => this.at(path).filter(isAtTop(path)))), ...searched];
+  }
+
+  private at([first = '', ...rest]: readonly string[]): readonly Found[] {
+    const starts = this.found.filter(({ name }) => name === first);
+    return rest.reduce<readonly Found[]>((places, step) => places.flatMap((place) => stepsInto(place, step)), starts);
+  }
+
+  private collect(object: JsonObject, path: string, depth: number, nesting: number): void {
+    for (const key of Object.keys(object)) {
+      const name = this.names.nameOf(key);
+      if (name === undefined) continue;
+      const value = object[key];
+      this.found.push({ name, path: path + key, value, depth });
+      const kind = isJsonObject(value) && nesting < MAX_NESTING ? this.names.nesting(name) : undefined;
+      if (kind === undefined || !isJsonObject(value)) continue;
+      this.collect(value, `${path + key}.`, kind === 'envelope' ? depth + 1 : depth, nesting + 1);
     }
   }
-  return undefined;
 }
 
-/**
- * Returns the id as `findId` does.
- * @throws UnknownShape if the object has no id
- */
-export function readId(object: JsonObject, resource: Resource): string {
-  const id = findId(object, resource);
-  if (id === undefined) {
-    throw new UnknownShape('id.field', `The response contains no ${ID_FIELDS[resource]}.`, describeJson(object));
+function isAtTop(path: readonly string[]): (found: Found) => boolean {
+  return (found) => found.path.split('.').length === path.length;
+}
+
+function stepsInto(place: Found, step: string): readonly Found[] {
+  const { path, value, depth } = place;
+  if (!isJsonObject(value)) return [];
+  return Object.keys(value)
+    .filter((key) => normalizeName(key) === step)
+    .map((key) => ({ name: step, path: `${path}.${key}`, value: value[key], depth }));
+}
+
+/** Reads the keys of an object of the service once, for all fields of a resource. */
+export function fieldsOf(object: JsonObject, resource: Resource, contract: Contract): Fields {
+  return new Fields(object, resource, contract);
+}
+
+function resourceOf(leaf: FieldLeaf): Resource {
+  const [resource] = leaf.split('.');
+  switch (resource) {
+    case 'space':
+    case 'agent':
+    case 'source':
+    case 'message':
+    case 'cron_job':
+    case 'document':
+    case 'file_attachment':
+      return resource;
+    default:
+      return 'error';
   }
-  return id;
 }
 
-/** Returns a field of a resource, from the top or one level down under the resource's name. */
-export function findField(object: JsonObject, resource: Resource, field: string): unknown {
-  const values = layers(object, resource).map((place) => place[field]);
-  return values.find((value) => value !== undefined && value !== null) ?? values.find((value) => value === null);
+/** Returns one field of an object, as `Fields.value`. */
+export function findField(object: JsonObject, contract: Contract, leaf: FieldLeaf): unknown {
+  return fieldsOf(object, resourceOf(leaf), contract).value(leaf);
 }
 
-/** Returns a field as `findField` does: a string or a number as a string, anything else as undefined. */
-export function findText(object: JsonObject, resource: Resource, field: string): string | undefined {
-  const value = findField(object, resource, field);
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  return typeof value === 'string' ? value : undefined;
+/** Returns one field of an object, as `Fields.text`. */
+export function findText(object: JsonObject, contract: Contract, leaf: FieldLeaf): string | undefined {
+  return fieldsOf(object, resourceOf(leaf), contract).text(leaf);
+}
+
+/** Returns the id in an object, as `Fields.id`. */
+export function findId(object: JsonObject, contract: Contract, leaf: FieldLeaf): string | undefined {
+  return fieldsOf(object, resourceOf(leaf), contract).id(leaf);
+}
+
+/** Returns the id in an object, as `Fields.readId`. */
+export function readId(object: JsonObject, contract: Contract, leaf: FieldLeaf): string {
+  return fieldsOf(object, resourceOf(leaf), contract).readId(leaf);
 }

@@ -27,6 +27,20 @@ export function describeJson(value: unknown): string {
   return `the ${typeof value} ${quoted(typeof value === 'bigint' ? String(value) : JSON.stringify(value))}`;
 }
 
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return value === '' ? 'empty string' : typeof value;
+}
+
+/** Describes an object by its keys and the types of their values: `an object with id (null), ref (string)`. */
+export function describeFields(object: JsonObject): string {
+  const entries = Object.entries(object);
+  if (entries.length === 0) return 'an empty object';
+  const shown = entries.slice(0, MAX_KEYS).map(([key, value]) => `${quoted(key)} (${typeOf(value)})`);
+  return `an object with ${shown.join(', ')}${entries.length > MAX_KEYS ? `, … (${entries.length} keys)` : ''}`;
+}
+
 const LONG_NUMBER = /\d{16}/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 

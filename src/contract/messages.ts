@@ -1,7 +1,7 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import { findField, findId, findText } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { readList } from './lists.ts';
+import { findField, findId, findText } from './plain-fields.ts';
 
 /** A message of a session's history. */
 export interface Message {

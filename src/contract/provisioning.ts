@@ -1,6 +1,6 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import { findField, findId, findText, readId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { findField, findId, findText, readId } from './plain-fields.ts';
 
 /** The fields of a listed agent that the tool needs. */
 export interface ListedAgent {

@@ -1,6 +1,6 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import { findId } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { findId } from './plain-fields.ts';
 
 /** The kind of resource that an upload creates (spec §2). */
 export type UploadKind = 'attachment' | 'document';

@@ -1,5 +1,5 @@
-import { findText } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { findText } from '../contract/plain-fields.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { LISTED_WITHIN_MS } from './create-once.ts';
 import { toWireSchedule } from './cron-result.ts';

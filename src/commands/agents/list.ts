@@ -1,8 +1,8 @@
 import { parseReference, resolveSpaceId } from '../../api/references.ts';
 import { listAgents } from '../../api/spaces.ts';
 import { command } from '../../cli/command.ts';
-import { findId, findText } from '../../contract/fields.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import { findId, findText } from '../../contract/plain-fields.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 const COLUMNS: readonly Column<JsonObject>[] = [

@@ -1,7 +1,7 @@
 import { listSpaces } from '../../api/spaces.ts';
 import { command } from '../../cli/command.ts';
-import { findField, findId, findText } from '../../contract/fields.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import { findField, findId, findText } from '../../contract/plain-fields.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 function orgWide(space: JsonObject): string {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findId } from '../../../src/contract/fields.ts';
 import { isJsonObject, parseJson } from '../../../src/contract/json.ts';
+import { findId } from '../../../src/contract/plain-fields.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 
 describe('numbers that JavaScript would round', () => {

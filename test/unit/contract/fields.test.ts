@@ -1,11 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { Contract } from '../../../src/contract/contract.ts';
 import { findField, findId, findText, readId } from '../../../src/contract/fields.ts';
-import { describeJson } from '../../../src/contract/json.ts';
+import type { JsonObject } from '../../../src/contract/json.ts';
+import type { FieldLeaf } from '../../../src/contract/leaves.ts';
+
+const CONTRACT = new Contract();
+const refusalOf = (read: () => unknown): UnknownShape => {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof UnknownShape) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+};
 
 describe('an id', () => {
-  it.each([
+  it.each<[string, JsonObject, string]>([
     ['its own name', { space_id: 's1', id: 'x' }, 's1'],
     ['a plain id', { id: 's1' }, 's1'],
     ['a number', { space_id: 42 }, '42'],
@@ -14,38 +27,55 @@ describe('an id', () => {
     ['one level down', { space: { space_id: 's1' } }, 's1'],
     ['a plain id one level down', { space: { id: 7 } }, '7'],
     ['the nested one, where the envelope has a plain id too', { id: 'envelope', space: { id: 's1' } }, 's1'],
+    ['the nested one, where the edge has a plain id too', { id: 'edge', node: { id: 's1' } }, 's1'],
     ['the own name wins over a nested plain id', { space_id: 's1', space: { id: 'x' } }, 's1'],
     ['an empty own name does not hide the plain id', { space_id: '', id: 's1' }, 's1'],
+    ['another customary name', { uuid: 's1' }, 's1'],
+    ['two names of the same value', { _id: 's1', id: 's1' }, 's1'],
+    ['a number and its digits', { id: 7, pk: '7' }, '7'],
+    ['beside its attributes', { type: 'spaces', id: 's1', attributes: { name: 'Acme' } }, 's1'],
+    ['under attributes', { type: 'spaces', attributes: { space_id: 's1' } }, 's1'],
+    ['under properties', { properties: { spaceId: 's1' } }, 's1'],
+    ['under fields', { fields: { 'space-id': 's1' } }, 's1'],
+    ['under resource', { resource: { SpaceId: 's1' } }, 's1'],
+    ['in the attributes of a node', { cursor: 'c', node: { attributes: { id: 's1' } } }, 's1'],
+    ['beside links', { links: [], content: { id: 's1' } }, 's1'],
+    ['under its name beside links', { _links: {}, workspace: { id: 's1' } }, 's1'],
   ])('is found: %s', (_, object, expected) => {
-    expect(findId(object, 'space')).toBe(expected);
-    expect(readId(object, 'space')).toBe(expected);
+    expect(findId(object, CONTRACT, 'space.id')).toBe(expected);
+    expect(readId(object, CONTRACT, 'space.id')).toBe(expected);
   });
 
-  it.each([
+  it.each<[string, JsonObject]>([
     ['nothing', {}],
     ['null', { space_id: null, id: null }],
     ['empty', { space_id: '' }],
+    ['blank', { space_id: ' ' }],
     ['an object', { space_id: { value: 's1' } }],
     ['true', { id: true }],
     ['that of another resource', { agent_id: 'a1' }],
     ['two levels down', { data: { space: { space_id: 's1' } } }],
     ['a fraction', { id: 1.5 }],
   ])('is missing: %s', (_, object) => {
-    expect(findId(object, 'space')).toBeUndefined();
-    expect(() => readId(object, 'space')).toThrow(UnknownShape);
+    expect(findId(object, CONTRACT, 'space.id')).toBeUndefined();
+    expect(refusalOf(() => readId(object, CONTRACT, 'space.id')).fix?.leaf).toBe('space.id');
   });
 
   it('property: a string or whole number is returned as text from any known place', () => {
-    const id = fc.oneof(fc.string({ minLength: 1 }), fc.maxSafeInteger(), fc.bigInt());
-    const place = fc.constantFrom(
-      (value: unknown) => ({ agent_id: value }),
-      (value: unknown) => ({ id: value, name: 'x' }),
-      (value: unknown) => ({ agent: { agent_id: value } }),
-      (value: unknown) => ({ agent: { id: value } }),
+    const id = fc.oneof(
+      fc.string({ minLength: 1 }).filter((text) => text.trim() !== ''),
+      fc.maxSafeInteger(),
+      fc.bigInt(),
+    );
+    const place = fc.constantFrom<(value: unknown) => JsonObject>(
+      (value) => ({ agent_id: value }),
+      (value) => ({ id: value, name: 'x' }),
+      (value) => ({ agent: { agent_id: value } }),
+      (value) => ({ Agent: { id: value } }),
     );
     fc.assert(
       fc.property(id, place, (value, put) => {
-        expect(findId(put(value), 'agent')).toBe(String(value));
+        expect(findId(put(value), CONTRACT, 'agent.id')).toBe(String(value));
       }),
     );
   });
@@ -53,35 +83,83 @@ describe('an id', () => {
 
 describe('a field', () => {
   it('is found at the top or under the name of its resource', () => {
-    expect(findText({ name: 'top', agent: { name: 'below' } }, 'agent', 'name')).toBe('top');
-    expect(findText({ agent: { name: 'below' } }, 'agent', 'name')).toBe('below');
-    expect(findText({ name: 5 }, 'agent', 'name')).toBe('5');
-    expect(findText({ name: { first: 'x' } }, 'agent', 'name')).toBeUndefined();
-    expect(findField({ is_org_wide: false }, 'space', 'is_org_wide')).toBe(false);
+    expect(findText({ agent: { name: 'below' } }, CONTRACT, 'agent.name')).toBe('below');
+    expect(findText({ name: 5 }, CONTRACT, 'agent.name')).toBe('5');
+    expect(findField({ is_org_wide: false }, CONTRACT, 'space.is_org_wide')).toBe(false);
   });
 
   it('is found below a null at the top', () => {
-    expect(findText({ name: null, agent: { name: 'below' } }, 'agent', 'name')).toBe('below');
-    expect(findField({ name: null }, 'agent', 'name')).toBeNull();
+    expect(findText({ name: null, agent: { name: 'below' } }, CONTRACT, 'agent.name')).toBe('below');
+    expect(findField({ name: null }, CONTRACT, 'agent.name')).toBeNull();
+  });
+
+  it('that is no text is refused, because it would be shown as if nothing was sent', () => {
+    const refusal = refusalOf(() => findText({ name: { en: 'Support' } }, CONTRACT, 'agent.name'));
+    expect(refusal).toMatchObject({ fix: { leaf: 'agent.name' }, seen: 'an object with name (object)' });
+  });
+
+  it('an earlier rank wins over a later one', () => {
+    expect(findText({ title: 'Dr.', name: 'Acme' }, CONTRACT, 'space.name')).toBe('Acme');
+  });
+
+  const LEAVES: readonly FieldLeaf[] = [
+    'space.external_space_id',
+    'space.is_org_wide',
+    'agent.template_id',
+    'source.routing_mode',
+    'cron_job.agent_id',
+    'message.created_at',
+  ];
+  const spell = {
+    camel: (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    pascal: (name: string) => name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    kebab: (name: string) => name.replaceAll('_', '-'),
+    constant: (name: string) => name.toUpperCase(),
+  };
+
+  it.each(LEAVES)('property: every spelling of %s is the same field, and two that disagree are refused', (leaf) => {
+    const name = leaf.split('.')[1] ?? '';
+    const spelling = fc.constantFrom(...Object.values(spell)).map((change) => change(name));
+    fc.assert(
+      fc.property(spelling, fc.string({ minLength: 1 }), (key, text) => {
+        expect(findText({ [key]: text }, CONTRACT, leaf)).toBe(text);
+        expect(findText({ [key]: text, [name]: text }, CONTRACT, leaf)).toBe(text);
+        const refusal = refusalOf(() => findText({ [key]: text, [name]: `${text}!` }, CONTRACT, leaf));
+        expect(refusal.fix).toEqual({ leaf, value: key });
+      }),
+    );
+  });
+
+  it.each<[JsonObject, FieldLeaf, string]>([
+    [{ name: 'a', agent: { name: 'b' } }, 'agent.name', 'name'],
+    [{ id: 'a', uuid: 'b' }, 'space.id', 'id'],
+    [{ id: 'a', attributes: { id: 'b' } }, 'space.id', 'id'],
+    [{ space_id: 'a', space: { space_id: 'b' } }, 'space.id', 'space_id'],
+  ])('two equal candidates of different values are refused: %j', (object, leaf, value) => {
+    const read = leaf.endsWith('.id') ? findId : findText;
+    expect(refusalOf(() => read(object, CONTRACT, leaf)).fix).toEqual({ leaf, value });
+    const chosen = new Contract({ override: { [leaf]: value } });
+    expect(read(object, chosen, leaf)).toBe('a');
+  });
+
+  it('of a chosen path is read there, whatever the spelling', () => {
+    const chosen = new Contract({ override: { 'agent.name': 'profile.displayLabel' } });
+    expect(findText({ name: 'x', Profile: { display_label: 'Support' } }, chosen, 'agent.name')).toBe('Support');
   });
 });
 
-describe('describeJson', () => {
-  it.each([
-    [undefined, 'nothing'],
-    [null, 'null'],
-    [[], 'an empty array'],
-    [[1, 2], 'an array of 2'],
-    [{}, 'an empty object'],
-    [{ a: 1, b: 2 }, 'an object with the keys a, b'],
-    ['x', 'the string "x"'],
-  ])('describes %j as %s', (value, expected) => {
-    expect(describeJson(value)).toBe(expected);
+describe('a refusal', () => {
+  it.each<[JsonObject, FieldLeaf, string]>([
+    [{ customerRef: 'acme-1', name: 'Acme' }, 'space.external_space_id', 'customerRef'],
+    [{ spaceKey: 's1', name: 'Acme' }, 'space.id', 'spaceKey'],
+    [{ metadata: { identifier: 'a1' }, name: 'Support' }, 'agent.id', 'metadata.identifier'],
+    [{ count: 3, on: true }, 'agent.id', '<path>'],
+  ])('of %j proposes where %s is', (object, leaf, value) => {
+    expect(refusalOf(() => readId(object, CONTRACT, leaf)).fix).toEqual({ leaf, value });
   });
 
-  it('limits the length of the description', () => {
-    const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`${index}${'k'.repeat(500)}`, 1]));
-    expect(describeJson(keys).length).toBeLessThan(1500);
-    expect(describeJson('x'.repeat(10_000)).length).toBeLessThan(100);
+  it('shows keys and types, and no values', () => {
+    const { seen } = refusalOf(() => readId({ ref: 'secret', id: null, size: 3 }, CONTRACT, 'space.id'));
+    expect(seen).toBe('an object with ref (string), id (null), size (number)');
   });
 });

@@ -1,0 +1,77 @@
+import type { FieldLeaf } from './leaves.ts';
+
+/** The resources whose fields the tool reads (spec §2), and the body of an error response. */
+export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment' | 'error';
+
+/** How a field is found: the candidates of its leaf with normalized names. */
+export interface FieldRule {
+  /** Ranks, of which an earlier one wins; in a rank, equals that must agree; each a path of names. */
+  readonly ranks: readonly (readonly (readonly string[])[])[];
+  /** Whether the candidates were chosen for this service, so that a path from the top is meant as it is written. */
+  readonly isChosen: boolean;
+}
+
+/** Returns the form of a name in which its spellings are equal: `space_id`, `spaceId`, `SpaceId`, `space-id`. */
+export function normalizeName(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, '');
+}
+
+/** Names under which an object nests the resource itself: its own and those that paths and services use for it. */
+const OWN_NAMES: Readonly<Record<Resource, readonly string[]>> = {
+  space: ['space', 'workspace'],
+  agent: ['agent'],
+  source: ['source', 'apichat', 'apichatsource'],
+  message: ['message'],
+  cron_job: ['cronjob', 'partnercronjob', 'job'],
+  document: ['document'],
+  file_attachment: ['fileattachment', 'attachment', 'file'],
+  error: ['error'],
+};
+
+/** How a name nests what the tool looks for: as the resource in an envelope, or as a part of the resource. */
+export type Nesting = 'envelope' | 'part';
+
+const NESTINGS: Readonly<Record<string, Nesting>> = {
+  node: 'envelope',
+  resource: 'envelope',
+  attributes: 'part',
+  properties: 'part',
+  fields: 'part',
+};
+
+/** Objects with arbitrary keys would fill the memory. */
+const MAX_KNOWN = 10_000;
+
+/** The names that matter in the objects of one resource. Remembers spellings, so that a long list is read quickly. */
+export class FieldNames {
+  private readonly rules: ReadonlyMap<FieldLeaf, FieldRule>;
+  private readonly nestings: ReadonlyMap<string, Nesting>;
+  private readonly names: ReadonlySet<string>;
+  private readonly known = new Map<string, string | undefined>();
+
+  constructor(resource: Resource, rules: ReadonlyMap<FieldLeaf, FieldRule>) {
+    this.rules = rules;
+    const own = OWN_NAMES[resource].map((name): [string, Nesting] => [name, 'envelope']);
+    this.nestings = new Map([...Object.entries(NESTINGS), ...own]);
+    const starts = [...rules.values()].flatMap(({ ranks }) => ranks.flat().map(([first = '']) => first));
+    this.names = new Set([...starts, ...this.nestings.keys()]);
+  }
+
+  rule(leaf: FieldLeaf): FieldRule {
+    return this.rules.get(leaf) ?? { ranks: [], isChosen: false };
+  }
+
+  /** How objects under this normalized name are searched; undefined if they are not. */
+  nesting(name: string): Nesting | undefined {
+    return this.nestings.get(name);
+  }
+
+  /** Returns the normalized name of a key; undefined if no field of the resource is called so. */
+  nameOf(key: string): string | undefined {
+    if (this.known.has(key)) return this.known.get(key);
+    const normalized = normalizeName(key);
+    const name = this.names.has(normalized) ? normalized : undefined;
+    if (this.known.size < MAX_KNOWN) this.known.set(key, name);
+    return name;
+  }
+}
