@@ -7,6 +7,7 @@ import { addClockAdmin } from './admin/clock.ts';
 import { addFaultAdmin, addSettingsAdmin, addTokenAdmin } from './admin/control.ts';
 import { addCronAdmin, addDataAdmin, addUploadAdmin } from './admin/data.ts';
 import { requireAdminKey, requireToken } from './auth.ts';
+import { addDocumentRoutes } from './contract/routes.ts';
 import { injectFaults, isAlreadySent } from './fault-middleware.ts';
 import { Problem, problemBody } from './problem.ts';
 import { addChatRoutes } from './routes/chat.ts';
@@ -53,14 +54,15 @@ function requireLoopbackHost(): MiddlewareHandler<ServiceEnv> {
 
 function logRequest(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
+    const { exchange } = c.env;
+    const own = { method: c.req.method, path: c.req.path, query: new URL(c.req.url).search.slice(1) };
     const entry = service.log.add({
       at: timestamp(service),
       request_id: c.get('requestId'),
-      method: c.req.method,
-      path: c.req.path,
-      query: new URL(c.req.url).search.slice(1),
+      ...(exchange?.received ?? own),
       route: routePath(c, -1),
     });
+    c.env.logged.entry = entry;
     c.set('entry', entry);
     await next();
     if (!isAlreadySent(c.res)) entry.status = c.res.status;
@@ -121,6 +123,7 @@ export function answerUnroutable(error: unknown): Response {
 export function createApp(service: Service): ServiceApp {
   const app = new Hono<ServiceEnv>();
   app.use(setCommonHeaders(service), requireLoopbackHost());
+  addDocumentRoutes(app, service);
   app.use('/v1/*', logRequest(service), addLatency(service), requireToken(service), injectFaults(service));
   app.use('/v1/*', waitForDisk(service));
   app.use('/_sandbox/*', requireAdminKey(service), waitForDisk(service));

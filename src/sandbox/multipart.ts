@@ -7,9 +7,6 @@ import { watchForPause } from './request-body.ts';
 import type { Upload } from './store/changes.ts';
 import type { StoredBytes, UploadFiles } from './store/upload-files.ts';
 
-/** The form field that holds the file. */
-const FILE_FIELD = 'file';
-
 /** The largest size of everything but the file: boundaries, headers, and the other fields. In bytes. */
 const MAX_OVERHEAD = 64 * 1024;
 
@@ -23,6 +20,8 @@ interface UploadTarget {
   readonly files: UploadFiles;
   /** Where the file is stored. */
   readonly id: string;
+  /** The form field that holds the file. */
+  readonly fileField: string;
   /** The largest file. */
   readonly maxBytes: number;
   /** How long the client may pause, in milliseconds. */
@@ -59,9 +58,9 @@ function unescapeName(name: string): string {
   return name.replace(/%22/g, '"').replace(/%0D/gi, '\r').replace(/%0A/gi, '\n');
 }
 
-function fileProblem(name: string | undefined, filename: string): FieldProblem | undefined {
-  if (name !== FILE_FIELD) return { path: name ?? '', message: `must not be a file; the file goes in ${FILE_FIELD}` };
-  if (filename === '') return { path: FILE_FIELD, message: 'must have a filename' };
+function fileProblem(fileField: string, name: string | undefined, filename: string): FieldProblem | undefined {
+  if (name !== fileField) return { path: name ?? '', message: `must not be a file; the file goes in ${fileField}` };
+  if (filename === '') return { path: fileField, message: 'must have a filename' };
   return undefined;
 }
 
@@ -83,7 +82,7 @@ class FormReceiver {
     try {
       await this.#parse(incoming);
       const file = await this.#storing;
-      if (!file) throw invalidInput([{ path: FILE_FIELD, message: 'is required, as a file' }]);
+      if (!file) throw invalidInput([{ path: this.#target.fileField, message: 'is required, as a file' }]);
       return { ...file, fields: this.#fields };
     } catch (error) {
       // Stop reading, so that the error response can be sent before the body is complete.
@@ -99,7 +98,7 @@ class FormReceiver {
 
   /** Resolves when both the form and the body are complete. */
   #parse(incoming: IncomingMessage): Promise<void> {
-    const { maxBytes, clientTimeoutMs } = this.#target;
+    const { maxBytes, clientTimeoutMs, fileField } = this.#target;
     return new Promise((resolve, reject) => {
       watchForPause(incoming, clientTimeoutMs, reject);
       let received = 0;
@@ -109,21 +108,21 @@ class FormReceiver {
       });
       this.#parser.on('error', () => reject(malformed('it ends before its last boundary')));
       this.#parser.on('filesLimit', () =>
-        reject(invalidInput([{ path: FILE_FIELD, message: 'must appear only once' }])),
+        reject(invalidInput([{ path: fileField, message: 'must appear only once' }])),
       );
       this.#parser.on('fieldsLimit', () => {
-        const message = `must have at most ${MAX_FIELDS} fields besides ${FILE_FIELD}`;
+        const message = `must have at most ${MAX_FIELDS} fields besides ${fileField}`;
         reject(invalidInput([{ path: '', message }]));
       });
       this.#parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
         // A part may have no name, although the library's types say otherwise.
         if (name === undefined) reject(malformed('a field has no name'));
         else if (valueTruncated) reject(tooLarge('The fields are', MAX_OVERHEAD));
-        else if (name === FILE_FIELD) reject(invalidInput([{ path: name, message: FILE_REQUIRED }]));
+        else if (name === fileField) reject(invalidInput([{ path: name, message: FILE_REQUIRED }]));
         else this.#fields.push([unescapeName(name), value]);
       });
       this.#parser.on('file', (...[name, body, filename, , content_type]) => {
-        const problem = fileProblem(name, filename);
+        const problem = fileProblem(fileField, name, filename);
         if (problem) reject(invalidInput([problem]));
         else this.#store(body, { filename: unescapeName(filename), content_type }, reject);
       });
@@ -152,7 +151,7 @@ class FormReceiver {
 }
 
 /**
- * Receives a form with one file in the field `file` (spec §4.7 leaves the name open), in constant memory. A declared length that is too large is refused before anything is read.
+ * Receives a form with one file in one field (spec §4.7 leaves the name open), in constant memory. A declared length that is too large is refused before anything is read.
  * @throws Problem 400 for a body that is not a form or ends early, 413 for one that is too large, 422 for a missing file,
  * a second one, or wrong fields
  */

@@ -46,6 +46,15 @@ function isLoggable(text: string): boolean {
   return text.length <= MAX_LOGGED_BYTES && (text.match(/[[{]/g)?.length ?? 0) <= MAX_LOGGED_BRACKETS;
 }
 
+/** Reads a body while the client keeps sending. */
+async function readBytes(incoming: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Buffer> {
+  if (!isJson(incoming.headers['content-type'])) {
+    throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
+  }
+  const paused = new Promise<never>((_, reject) => watchForPause(incoming, timeoutMs, reject));
+  return Promise.race([readAtMost(incoming, maxBytes), paused]).finally(() => incoming.setTimeout(0));
+}
+
 function parseJson(bytes: Buffer): { text: string; value: unknown } {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -62,6 +71,17 @@ export function isJson(contentType: string | undefined): boolean {
 }
 
 /**
+ * Reads a request's JSON.
+ * @throws Problem 415 for another content type, 413 for too large a body, 408 for a pause, 400 for invalid JSON
+ */
+export async function readJson(
+  incoming: IncomingMessage,
+  { maxBytes, timeoutMs }: { maxBytes: number; timeoutMs: number },
+): Promise<{ text: string; value: unknown }> {
+  return parseJson(await readBytes(incoming, maxBytes, timeoutMs));
+}
+
+/**
  * Reads a request's JSON object and checks it.
  * @throws Problem 415 for another content type, 413 for too large a body, 400 for invalid JSON, 422 for wrong fields
  */
@@ -70,16 +90,12 @@ export async function readBody<Schema extends v.GenericSchema>(
   schema: Schema,
   { maxBytes = MAX_JSON_BYTES, isLogged = true } = {},
 ): Promise<v.InferOutput<Schema>> {
-  const { incoming } = c.env;
-  if (!isJson(incoming.headers['content-type'])) {
-    throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
-  }
-  const paused = new Promise<never>((_, reject) => watchForPause(incoming, c.get('clientTimeoutMs'), reject));
-  const bytes = await Promise.race([readAtMost(incoming, maxBytes), paused]).finally(() => incoming.setTimeout(0));
+  const bytes = await readBytes(c.env.incoming, maxBytes, c.get('clientTimeoutMs'));
   await c.get('onBodyReceived')?.();
-  const { text, value } = parseJson(bytes);
+  const { text, value: received } = parseJson(bytes);
+  const value = c.env.exchange?.decodeBody(received) ?? received;
   const entry = c.get('entry');
-  if (entry && isLogged && isLoggable(text)) entry.body = value;
+  if (entry && isLogged && isLoggable(text)) entry.body = received;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidInput([{ path: '', message: 'must be an object' }]);
   }

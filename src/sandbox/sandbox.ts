@@ -1,15 +1,20 @@
 import { once, setMaxListeners } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { AgentRunner } from './agents/agent-runner.ts';
 import { CronRunner } from './agents/cron-runner.ts';
 import { type Script, scriptSchema } from './agents/reply-script.ts';
 import { answerUnroutable, createApp } from './app.ts';
 import { FaultInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
+import { type ObservedExchange, observe } from './observe.ts';
 import { RateLimiter } from './rate-limit.ts';
 import { RequestLog } from './request-log.ts';
 import { Scheduler, type SetTimer, setProcessTimer } from './scheduler.ts';
-import type { Service } from './service.ts';
+import type { Bindings, Service } from './service.ts';
+import { createEdge, type Fetch } from './shapes/edge.ts';
+import { PLAIN } from './shapes/plain.ts';
+import type { Shape } from './shapes/shape.ts';
+import { findShape } from './shapes/shapes.ts';
 import { createAdminKey, loadAdminKey } from './store/data-directory.ts';
 import { createMemoryStore, openStore, type Store } from './store/store.ts';
 import { hashSecret, issueToken, newTokenSchema } from './tokens.ts';
@@ -28,10 +33,14 @@ export interface SandboxOptions {
   /** Random by default; with a data directory it is stored there and stays the same. */
   readonly adminKey?: string;
   readonly faults?: FaultPlan;
+  /** The name of the dialect to answer in; `plain` by default. */
+  readonly shape?: string;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: Script;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;
+  /** Learns of every partner request that was answered. */
+  readonly onExchange?: (exchange: ObservedExchange) => void;
   /** From 0 up to 1; `Math.random` by default. */
   readonly random?: () => number;
   /**
@@ -84,6 +93,7 @@ interface ServiceParts
   extends Required<Pick<SandboxOptions, 'adminKey' | 'now' | 'random' | 'setTimer' | 'clientTimeoutMs'>> {
   readonly store: Store;
   readonly faults: FaultInjector;
+  readonly shape: Shape;
   readonly origin: string;
   readonly closing: AbortSignal;
 }
@@ -95,6 +105,21 @@ function createService({ adminKey, now, setTimer, ...parts }: ServiceParts): Ser
   const cron = new CronRunner({ store, scheduler, agents });
   const adminKeyHash = hashSecret(adminKey);
   return { ...parts, scheduler, agents, cron, log: new RequestLog(), limiter: new RateLimiter(), adminKeyHash };
+}
+
+/** What the adapter passes along: always HTTP/1, as the server speaks no other. */
+function toBindings({ incoming, outgoing }: HttpBindings | Http2Bindings): Bindings {
+  if (incoming instanceof IncomingMessage && outgoing instanceof ServerResponse) {
+    return { incoming, outgoing, logged: {} };
+  }
+  throw new Error('The sandbox speaks HTTP/1 only.');
+}
+
+/** @throws Error for an unknown name */
+function requireShape(name: string): Shape {
+  const shape = findShape(name);
+  if (!shape) throw new Error(`There is no shape ${JSON.stringify(name)}.`);
+  return shape;
 }
 
 /** Ends every request in progress without a response. */
@@ -121,6 +146,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     parseOrThrow('fault plan', faultPlanSchema, options.faults ?? { rules: [] }),
     random,
   );
+  const shape = requireShape(options.shape ?? PLAIN.name);
   const script = options.script && parseOrThrow('script', scriptSchema, options.script);
 
   const store = dataDir === undefined ? createMemoryStore() : await openStore(dataDir);
@@ -139,10 +165,27 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const origin = `http://${host === '::1' ? '[::1]' : host}:${await listen(server, host, port)}`;
     if (script) store.commit({ kind: 'script', script });
     const clocks = { now, setTimer, clientTimeoutMs };
-    const service = createService({ store, faults, origin, adminKey, random, ...clocks, closing: closing.signal });
+    const service = createService({
+      store,
+      faults,
+      shape,
+      origin,
+      adminKey,
+      random,
+      ...clocks,
+      closing: closing.signal,
+    });
     // By default the adapter replaces the global Request and Response of the embedding process.
     const adapter = { overrideGlobalObjects: false, errorHandler: answerUnroutable };
-    server.on('request', getRequestListener(createApp(service).fetch, adapter));
+    const app = createApp(service);
+    const fetchPlain: Fetch = (request, env) => app.fetch(request, env);
+    const fetchShaped = shape === PLAIN ? fetchPlain : createEdge(service, shape, fetchPlain);
+    const { onExchange } = options;
+    const fetch = onExchange ? observe(fetchShaped, onExchange) : fetchShaped;
+    server.on(
+      'request',
+      getRequestListener((request, env) => fetch(request, toBindings(env)), adapter),
+    );
     service.agents.resume();
     service.cron.resume();
     let closed: Promise<void> | undefined;

@@ -7,6 +7,8 @@ import type { FaultInjector, Quirk } from './faults.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { Exchange } from './shapes/exchange.ts';
+import type { Shape } from './shapes/shape.ts';
 import type { Token } from './store/changes.ts';
 import type { Store } from './store/store.ts';
 
@@ -22,6 +24,8 @@ export interface Service {
   faults: FaultInjector;
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly origin: string;
+  /** How it answers. */
+  readonly shape: Shape;
   readonly adminKeyHash: string;
   /** How long a client may pause within a body, in milliseconds. */
   readonly clientTimeoutMs: number;
@@ -31,8 +35,16 @@ export interface Service {
   readonly closing: AbortSignal;
 }
 
+/** What surrounds a request on its way into the app. */
+export interface Bindings extends HttpBindings {
+  /** Set when the request came in another shape. */
+  readonly exchange?: Exchange;
+  /** Gets the entry of the log, once there is one. */
+  readonly logged: { entry?: LoggedRequest };
+}
+
 export interface ServiceEnv {
-  Bindings: HttpBindings;
+  Bindings: Bindings;
   Variables: {
     requestId: string;
     clientTimeoutMs: number;

@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { ObservedExchange } from '../../src/sandbox/observe.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { exchangeCheck } from '../helpers/exchange-check.ts';
 import type { ChildSandbox } from './child-process.ts';
 
 export interface ApiResponse {
@@ -50,16 +52,19 @@ export interface TestSandbox {
   readonly sandbox: Sandbox;
   /** A token with every scope. */
   readonly token: string;
+  /** Calls the service in its own shape, whatever the shape of the sandbox. */
   partner(method: string, path: string, more?: CallOptions): Promise<ApiResponse>;
   admin(method: string, path: string, body?: unknown): Promise<ApiResponse>;
 }
 
-/** A client for a sandbox that the test itself closes. */
-export function connectTo(sandbox: Sandbox, token: string): TestSandbox {
+/** A client for a sandbox that the test itself closes. @param shape in which the sandbox answers others */
+export function connectTo(sandbox: Sandbox, token: string, shape?: string): TestSandbox {
+  const plain = shape === undefined ? {} : { 'sandbox-shape': 'plain' };
   return {
     sandbox,
     token,
-    partner: (method, path, more = {}) => call(method, `${sandbox.baseUrl}${path}`, { token, ...more }),
+    partner: (method, path, { headers, ...more } = {}) =>
+      call(method, `${sandbox.baseUrl}${path}`, { token, headers: { ...plain, ...headers }, ...more }),
     admin: (method, path, body) => call(method, `${sandbox.adminUrl}${path}`, { token: sandbox.adminKey, body }),
   };
 }
@@ -70,11 +75,23 @@ export function connectToChild(child: ChildSandbox): TestSandbox {
   return connectTo({ ...child, createToken: refuse, close: refuse }, child.token);
 }
 
-/** Starts a sandbox that is closed when the test ends. */
+/**
+ * Starts a sandbox that is closed when the test ends. The test fails if a request or an answer is not as the document of
+ * the service says.
+ */
 export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
-  const sandbox = await startSandbox(options);
-  onTestFinished(() => sandbox.close());
-  return connectTo(sandbox, await sandbox.createToken());
+  const check = exchangeCheck(options.shape);
+  const violations: string[] = [];
+  const onExchange = (exchange: ObservedExchange): void => {
+    const { method, path } = exchange.request;
+    for (const violation of check(exchange)) violations.push(`${method} ${path} ${exchange.status}: ${violation}`);
+  };
+  const sandbox = await startSandbox({ ...options, onExchange });
+  onTestFinished(async () => {
+    await sandbox.close();
+    if (violations.length > 0) throw new Error(`Not as documented:\n${[...new Set(violations)].join('\n')}`);
+  });
+  return connectTo(sandbox, await sandbox.createToken(), options.shape);
 }
 
 export const PROVISION = '/automation/agent-templates/provision-space/';

@@ -31,6 +31,8 @@ function startOf(session: Session | undefined, cursor: string | undefined): numb
 function pageLength(messages: readonly Message[], start: number, size: number, quirk?: Quirk): number {
   let length = 0;
   let text = 0;
+  // The edge of another shape asks for everything.
+  if (size === Number.MAX_SAFE_INTEGER) return messages.length - start;
   for (const message of messages.slice(start, start + size)) {
     text += message.text.length;
     if (text > MAX_PAGE_TEXT && length > 0) break;
@@ -61,8 +63,11 @@ export function historyPage(service: Service, c: ServiceContext) {
   const size = pageSizeOf(service, c);
   checkSource(c.get('token'), source_id);
   requireSource(service, source_id);
-  const session = service.store.world.session(source_id, session_id);
-  const messages = withoutUnseen(service, c, session?.messages ?? []);
+  const { world } = service.store;
+  const session = world.session(source_id, session_id);
+  const isEverySession = c.env.exchange?.isEverySession ?? false;
+  const all = isEverySession ? world.messagesOf(source_id) : (session?.messages ?? []);
+  const messages = withoutUnseen(service, c, all);
   const start = startOf(session, after_message_id);
   const quirk = c.get('quirk');
   const end = start + pageLength(messages, start, size, quirk);

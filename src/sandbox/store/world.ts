@@ -73,6 +73,12 @@ export class World {
     return this.sessions.get(sessionKey(sourceId, sessionId));
   }
 
+  /** The messages of every session of a source, in the order in which they came. */
+  messagesOf(sourceId: string): readonly Message[] {
+    const sessions = [...this.sessions.values()].filter(({ source_id }) => source_id === sourceId);
+    return sessions.flatMap(({ messages }) => messages).sort((a, b) => a.created_at.localeCompare(b.created_at));
+  }
+
   apply(change: Change): void {
     switch (change.kind) {
       case 'token':

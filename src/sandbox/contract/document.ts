@@ -1,0 +1,297 @@
+import { MISTAKES, writeTrait } from '../shapes/answers.ts';
+import { arrange, bodyFacts, listBody, listItem, singleBody } from '../shapes/arrange.ts';
+import { errorFormat } from '../shapes/errors.ts';
+import { SCHEMAS, withoutOptional } from '../shapes/maker.ts';
+import { factSchema } from '../shapes/paging.ts';
+import { methodOf, parameterNames, pathOf, requestSchema } from '../shapes/requests.ts';
+import type { Shape } from '../shapes/shape.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { type Kind, RESOURCES } from './resources.ts';
+import { listOf, objectOf, orNull, refTo, type Schema } from './schema.ts';
+
+interface MediaType {
+  readonly schema: Schema;
+}
+
+type Content = Readonly<Record<string, MediaType>>;
+
+interface Header {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+interface DocumentedResponse {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Header>>;
+  readonly content?: Content;
+}
+
+interface DocumentedParameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: Schema;
+}
+
+interface DocumentedOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly parameters: readonly DocumentedParameter[];
+  readonly requestBody?: { readonly required: true; readonly content: Content };
+  readonly responses: Readonly<Record<string, DocumentedResponse | { readonly $ref: string }>>;
+}
+
+/** An OpenAPI 3.1 document. */
+export interface Document {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, DocumentedResponse>>;
+    readonly securitySchemes: Readonly<Record<string, { type: 'http'; scheme: 'bearer'; description: string }>>;
+  };
+}
+
+const JSON_TYPE = 'application/json';
+
+const ERRORS: Readonly<Record<number, readonly [name: string, description: string]>> = {
+  400: ['BadRequest', 'The body is not valid JSON, is not a valid form, or ended early.'],
+  401: ['Unauthorized', 'The token is missing or unknown.'],
+  402: ['PaymentRequired', "The organization's balance is under 1 USD; nothing was processed."],
+  403: ['Forbidden', 'The token lacks the scope, or may not be used from this address or for this source.'],
+  404: ['NotFound', 'There is no such resource.'],
+  408: ['RequestTimeout', 'The body did not arrive in time.'],
+  413: ['ContentTooLarge', 'The body is too large.'],
+  415: ['UnsupportedMediaType', 'The body has another content type.'],
+  422: ['UnprocessableContent', 'A field or a parameter is not valid.'],
+  429: ['TooManyRequests', 'The rate limit is reached.'],
+  500: ['ServerError', 'The service failed.'],
+};
+
+const REQUEST_ID: Header = {
+  description: "The request's id; the caller's own if it is valid.",
+  required: true,
+  schema: { type: 'string' },
+};
+
+function errorContent(shape: Shape): Content {
+  const { mediaType = JSON_TYPE } = errorFormat(shape.errors ?? 'own');
+  return { [mediaType]: { schema: refTo('Error') } };
+}
+
+function errorResponses(shape: Shape): Record<string, DocumentedResponse> {
+  const entries = Object.entries(ERRORS).map(([status, [name, description]]) => {
+    const retryAfter = { description: 'When to come back.', schema: { type: 'string' } };
+    const headers = { 'X-Request-Id': REQUEST_ID, ...(status === '429' && { 'Retry-After': retryAfter }) };
+    return [name, { description, headers, content: errorContent(shape) }];
+  });
+  const any = { description: 'Any other error.', content: errorContent(shape) };
+  return Object.fromEntries([...entries, ['AnyError', any]]);
+}
+
+function errorStatuses({ answers, path, kind, method, form }: Operation): number[] {
+  const names = path.includes('{') || kind === 'receipt' || kind === 'message';
+  const hasReference = names || (kind === 'cron_job' && method === 'POST');
+  const ofBody = method === 'POST' ? [400, 408, 413, 415, 422] : [];
+  const ofList = answers === 'list' ? [422] : [];
+  const ofForm = form ? [400, 408] : [];
+  const found = hasReference ? [404] : [];
+  return [...new Set([401, 402, 403, 429, 500, ...ofBody, ...ofList, ...ofForm, ...found])].sort((a, b) => a - b);
+}
+
+function listSchema(shape: Shape, kind: Kind): Schema {
+  const item = listItem(shape, kind, { item: refTo(RESOURCES[kind].component), cursor: { type: 'string' } }, SCHEMAS);
+  const items = listOf(item);
+  const { paging } = shape;
+  const facts = bodyFacts(shape, kind).map(([path, fact]) => [path, paging && factSchema(paging, fact)] as const);
+  return withoutOptional(
+    listBody(shape, kind, { items: shape.emptyList === 'null' ? orNull(items) : items, facts }, SCHEMAS),
+  );
+}
+
+function resourceSchema(shape: Shape, kind: Kind): Schema {
+  const { schema } = RESOURCES[kind];
+  const { description = '' } = schema;
+  return { description, ...withoutOptional(arrange(shape, kind, schema, SCHEMAS)) };
+}
+
+function successSchema(shape: Shape, { kind, answers }: Operation): Schema {
+  const { component } = RESOURCES[kind];
+  if (answers === 'list') return refTo(`${component}List`);
+  const isInline = shape.constants !== undefined && (shape.single === undefined || kind === 'provisioning');
+  const resource = isInline ? resourceSchema(shape, kind) : refTo(component);
+  return withoutOptional(singleBody(shape, kind, resource, SCHEMAS));
+}
+
+function listHeaders({ paging }: Shape): Record<string, Header> {
+  const headers = Object.entries(paging?.headers ?? {}).map(([name, fact]) => {
+    const { description = '', ...schema } = paging ? withoutOptional(factSchema(paging, fact)) : {};
+    const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+    return [name, { description, schema: { ...schema, type } }];
+  });
+  return Object.fromEntries(headers);
+}
+
+function successResponses(shape: Shape, operation: Operation): Record<string, DocumentedResponse> {
+  const writes = writeTrait(shape, operation);
+  const success = successSchema(shape, operation);
+  const mistakes = shape.isErrorOk && errorStatuses(operation).some((status) => MISTAKES.includes(status));
+  const location: Header = {
+    description: 'The address of the resource, which ends in its id.',
+    required: true,
+    schema: { type: 'string', format: 'uri-reference' },
+  };
+  const headers = {
+    'X-Request-Id': REQUEST_ID,
+    ...(operation.answers === 'list' && listHeaders(shape)),
+    ...(writes?.isLocationOnly && { Location: location }),
+  };
+  const respond = (schema: Schema | undefined): DocumentedResponse => ({
+    description: operation.summary,
+    headers,
+    ...(schema && { content: { [JSON_TYPE]: { schema } } }),
+  });
+  const isPartial = operation.answers === 'list' && shape.paging?.isPartial;
+  const statuses = writes ? [writes.status] : [...operation.statuses, ...(isPartial ? [206] : [])];
+  const responses = Object.fromEntries(
+    statuses.map((status) => [String(status), respond(writes?.isLocationOnly ? undefined : success)]),
+  );
+  if (!mistakes) return responses;
+  const ok = statuses.includes(200) && !writes?.isLocationOnly ? [success, refTo('Error')] : [refTo('Error')];
+  return { ...responses, 200: { ...respond({ anyOf: ok }), headers: { 'X-Request-Id': REQUEST_ID } } };
+}
+
+function pathParameters({ path }: Operation): DocumentedParameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: 'The identifier of the resource.',
+    schema: { type: 'string' },
+  }));
+}
+
+/** The parameters that choose what a read answers. */
+function readParameters(shape: Shape, operation: Operation): DocumentedParameter[] {
+  const names = parameterNames(shape, operation);
+  const isIgnored = (name: string): boolean => name === 'session_id' && (shape.history?.isEverySession ?? false);
+  const chosen = (operation.query ?? []).filter(({ name }) => !isIgnored(name));
+  const own = chosen.map(({ name, required = false, schema: { description = '', ...schema } }) => ({
+    name: names.get(name) ?? name,
+    in: 'query' as const,
+    required,
+    description,
+    schema,
+  }));
+  const { paging } = shape;
+  if (operation.answers !== 'list' || !paging) return own;
+  const isNumber = paging.by === 'page' || paging.by === 'offset';
+  const minimum = paging.by === 'page' ? (paging.firstPage ?? 1) : 0;
+  const pageSchema: Schema = isNumber ? { type: 'integer', minimum } : { type: 'string' };
+  const page = { name: paging.parameter, schema: pageSchema, description: 'Which page, as the page before it said.' };
+  const size = {
+    name: paging.size,
+    schema: { type: 'integer', minimum: 1, maximum: 1_000 } as const,
+    description: 'Items on a page.',
+  };
+  const isByCursor = operation.kind === 'message' && shape.history?.isPagedByCursor;
+  const more = (isByCursor ? [size] : [page, size]).filter(({ name }) => own.every((each) => each.name !== name));
+  return [...own, ...more.map((each) => ({ ...each, in: 'query' as const, required: false }))];
+}
+
+function parameterObject(parameters: readonly DocumentedParameter[]): Schema {
+  const fields = parameters.map(({ name, required, description, schema }) => [
+    required ? name : `${name}?`,
+    { ...schema, description },
+  ]);
+  return objectOf(Object.fromEntries(fields));
+}
+
+function formSchema({ request }: Shape): Schema {
+  const file: Schema = {
+    type: 'string',
+    format: 'binary',
+    contentMediaType: 'application/octet-stream',
+    description: 'The file, with a filename.',
+  };
+  return objectOf({ [request?.file ?? 'file']: file }, { additionalProperties: true });
+}
+
+function requestContent(shape: Shape, operation: Operation): Content | undefined {
+  const { body, form, answers } = operation;
+  const json = body && { [JSON_TYPE]: { schema: requestSchema(shape, operation, body) } };
+  if (form) return { 'multipart/form-data': { schema: formSchema(shape) }, ...json };
+  if (json) return json;
+  const isReadByPost = answers === 'list' && methodOf(shape, operation) === 'POST';
+  return isReadByPost ? { [JSON_TYPE]: { schema: parameterObject(readParameters(shape, operation)) } } : undefined;
+}
+
+function documentOperation(shape: Shape, operation: Operation): DocumentedOperation {
+  const content = requestContent(shape, operation);
+  const inQuery = methodOf(shape, operation) === 'GET' ? readParameters(shape, operation) : [];
+  const errors = errorStatuses(operation).filter((status) => !(shape.isErrorOk && MISTAKES.includes(status)));
+  const toRef = (name: string) => ({ $ref: `#/components/responses/${name}` });
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    description: `Needs the scope \`${operation.scope}\`.`,
+    tags: [operation.tag],
+    parameters: [...pathParameters(operation), ...inQuery],
+    ...(content && { requestBody: { required: true as const, content } }),
+    responses: {
+      ...successResponses(shape, operation),
+      ...Object.fromEntries(errors.map((status) => [String(status), toRef(ERRORS[status]?.[0] ?? '')])),
+      default: toRef('AnyError'),
+    },
+  };
+}
+
+function schemas(shape: Shape): Record<string, Schema> {
+  const kinds = [...new Set(OPERATIONS.map(({ kind }) => kind))];
+  const lists = [...new Set(OPERATIONS.filter(({ answers }) => answers === 'list').map(({ kind }) => kind))];
+  return Object.fromEntries([
+    ...kinds.map((kind) => [RESOURCES[kind].component, resourceSchema(shape, kind)]),
+    ...lists.map((kind) => [`${RESOURCES[kind].component}List`, listSchema(shape, kind)]),
+    ['Error', errorFormat(shape.errors ?? 'own').schema],
+  ]);
+}
+
+/**
+ * The OpenAPI document of the service in a shape.
+ * @param origin where the service is, without a trailing slash
+ */
+export function createDocument(shape: Shape, origin: string): Document {
+  const paths: Record<string, Record<string, DocumentedOperation>> = {};
+  for (const operation of OPERATIONS) {
+    const path = pathOf(shape, operation);
+    const method = methodOf(shape, operation).toLowerCase();
+    paths[path] = { ...paths[path], [method]: documentOperation(shape, operation) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Partner Automation API',
+      version: 'v1',
+      description: 'Provisions customer workspaces, talks to automation agents, and schedules their jobs.',
+    },
+    servers: [{ url: `${origin}/v1`, description: 'This sandbox.' }],
+    security: [{ partnerToken: [] }],
+    tags: [...new Set(OPERATIONS.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: schemas(shape),
+      responses: errorResponses(shape),
+      securitySchemes: {
+        partnerToken: { type: 'http', scheme: 'bearer', description: 'A partner token, with the scopes of the call.' },
+      },
+    },
+  };
+}

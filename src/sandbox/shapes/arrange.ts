@@ -1,0 +1,125 @@
+import { type Kind, RESOURCES } from '../contract/resources.ts';
+import { type Maker, place } from './maker.ts';
+import { toCase } from './names.ts';
+import type { Fact } from './paging.ts';
+import type { Shape } from './shape.ts';
+
+/** Values that callers chose the names in. */
+const CALLERS_OWN = ['fields'];
+
+/** The name of a field in the answers of a shape. */
+function nameOf(shape: Shape, kind: Kind, field: string): string {
+  if (field === RESOURCES[kind].id && shape.id !== undefined) return toCase(shape.id, shape.case ?? 'snake');
+  const name = shape.fields?.[`${kind}.${field}`] ?? shape.fields?.[field] ?? field;
+  return toCase(name, shape.case ?? 'snake');
+}
+
+function author<T>(role: T, { author: trait }: Shape, make: Maker<T>): T {
+  if (trait?.form === 'flag') return make.isAssistant(role);
+  const word = trait?.words ? make.inWords(role, trait.words) : role;
+  return trait?.form === 'object' ? make.object({ type: word }) : word;
+}
+
+function messageText<T>(text: T, { text: form }: Shape, make: Maker<T>): T {
+  if (form === 'parts') return make.list([make.object({ type: make.constant('text'), text })]);
+  return form === 'object' ? make.object({ value: text, format: make.constant('plain') }) : text;
+}
+
+/** One field with its name and its value in the shape. */
+function arrangeField<T>(
+  shape: Shape,
+  kind: Kind,
+  [field, value]: readonly [string, T],
+  make: Maker<T>,
+): readonly [string, T] {
+  const name = nameOf(shape, kind, field);
+  if (kind === 'message' && field === 'role') {
+    return [toCase(shape.author?.name ?? 'role', shape.case ?? 'snake'), author(value, shape, make)];
+  }
+  if (kind === 'message' && field === 'text') return [name, messageText(value, shape, make)];
+  if (field === 'created_at' && shape.time) {
+    return [name, make.sinceEpoch(value, shape.time === 'epoch_seconds' ? 1_000 : 1)];
+  }
+  if (CALLERS_OWN.includes(field)) return [name, value];
+  return [name, make.renamed(value, (nested) => toCase(nested, shape.case ?? 'snake'))];
+}
+
+function nest<T>(shape: Shape, kind: Kind, fields: Readonly<Record<string, T>>, make: Maker<T>): T {
+  const { id: idField, singular, plural } = RESOURCES[kind];
+  const idName = idField === undefined ? undefined : nameOf(shape, kind, idField);
+  const { [idName ?? '']: id, ...rest } = fields;
+  switch (shape.nesting) {
+    case 'attributes':
+      return make.object({ type: make.constant(plural.replaceAll('_', '-')), id, attributes: make.object(rest) });
+    case 'properties':
+      return make.object({ [idName ?? 'id']: id, properties: make.object(rest) });
+    case 'metadata':
+      return make.object({
+        kind: make.constant(toCase(singular, 'pascal')),
+        metadata: make.object({ [idName ?? 'uid']: id }),
+        spec: make.object(rest),
+      });
+    default:
+      return make.object(fields);
+  }
+}
+
+/** A resource of the service, or its schema, as the shape shows it. */
+export function arrange<T>(shape: Shape, kind: Kind, resource: T, make: Maker<T>): T {
+  const fields = make.fieldsOf(resource);
+  if (kind === 'provisioning') return arrangeProvisioning(shape, fields, make);
+  const arranged = Object.entries(fields).map((field) => arrangeField(shape, kind, field, make));
+  return nest(shape, kind, Object.fromEntries(arranged), make);
+}
+
+function arrangeProvisioning<T>(shape: Shape, fields: Readonly<Record<string, T>>, make: Maker<T>): T {
+  const { created, space, agents } = fields;
+  const name = (field: string): string => toCase(field, shape.case ?? 'snake');
+  return make.object({
+    [name('created')]: created,
+    [name('space')]: space && arrange(shape, 'space', space, make),
+    [name('agents')]: agents && make.each(agents, (agent) => arrange(shape, 'agent', agent, make)),
+  });
+}
+
+/** Replaces `{singular}` and `{plural}` in a place by the names of a resource. */
+export function placeFor(shape: Shape, kind: Kind, path: string): string {
+  const { singular, plural } = RESOURCES[kind];
+  const name = (word: string): string => toCase(word, shape.case ?? 'snake');
+  return path.replaceAll('{singular}', name(singular)).replaceAll('{plural}', name(plural));
+}
+
+function constants<T>(shape: Shape, make: Maker<T>): (readonly [string, T])[] {
+  return Object.entries(shape.constants ?? {}).map(([path, value]) => [path, make.constant(value)]);
+}
+
+/** The body with one resource. */
+export function singleBody<T>(shape: Shape, kind: Kind, resource: T, make: Maker<T>): T {
+  const at = kind === 'provisioning' && shape.single === '{singular}' ? '' : (shape.single ?? '');
+  const fixed = constants(shape, make);
+  if (at === '' && fixed.length > 0) return make.object({ ...make.fieldsOf(resource), ...Object.fromEntries(fixed) });
+  return place(make, [[placeFor(shape, kind, at), resource], ...fixed]);
+}
+
+/** What surrounds a resource in a list. @param cursor where the list continues after it */
+export function listItem<T>(shape: Shape, kind: Kind, { item, cursor }: { item: T; cursor: T }, make: Maker<T>): T {
+  if (shape.item === 'node') return make.object({ cursor, node: item });
+  return shape.item === 'singular' ? make.object({ [placeFor(shape, kind, '{singular}')]: item }) : item;
+}
+
+/** What the pages of a list say in their bodies, and where. */
+export function bodyFacts({ paging, history }: Shape, kind: Kind): (readonly [path: string, fact: Fact])[] {
+  const isUncounted = kind === 'message' && history?.isPagedByCursor;
+  return Object.entries(paging?.body ?? {}).filter(([, fact]) => !(isUncounted && fact === 'total'));
+}
+
+/** The body with a page of a list. @param facts by their places, what the page says about the list */
+export function listBody<T>(
+  shape: Shape,
+  kind: Kind,
+  { items, facts }: { items: T; facts: readonly (readonly [string, T | undefined])[] },
+  make: Maker<T>,
+): T {
+  const at = placeFor(shape, kind, shape.list ?? 'results');
+  return place(make, [[at, items], ...facts, ...constants(shape, make)]);
+}
