@@ -65,6 +65,8 @@ export interface Context {
   http(): Promise<Http>;
   /** Creates a client for a service and token that are not configured yet. */
   httpTo(baseUrl: string, token: string): Promise<Http>;
+  /** Downloads a public document without sending a token. @throws as `fetchDocument` */
+  fetchDocument(url: URL): Promise<string>;
   /** The directory for private data. The state file must not hold it, because people share that file. */
   privateDirectory(): Promise<string>;
   /** The state file and the setting that chose it. @throws UsageError if no setting names a usable path */

@@ -13,7 +13,7 @@ import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context, Signals } from './context.ts';
 import type { Environment, Io } from './io.ts';
-import { connect, findService, type ServiceAccess, type ServiceParts } from './service.ts';
+import { connect, connectPublicly, findService, type ServiceAccess, type ServiceParts } from './service.ts';
 
 /** What `main` needs from the process or from a test. */
 export interface RuntimeDeps {
@@ -164,6 +164,12 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
       const profiles = await config.read();
       const baseUrl = requireBaseUrl(flags, env, profiles);
       return { profile: contractProfile(flags, env, profiles), baseUrl };
+    },
+    async fetchDocument(url: URL) {
+      const { transport, options } = connectPublicly(url, parts);
+      transports.push(transport);
+      const { fetchDocument } = await import('../api/fetch-document.ts');
+      return fetchDocument(url, options);
     },
     close: () => Promise.all(transports.map((transport) => transport.close())),
   };

@@ -56,6 +56,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   ),
   entry('contract show', 'Show the wire format that the tool expects', () => import('../commands/contract/show.ts')),
   entry('contract set', 'Set a part of the wire format', () => import('../commands/contract/set.ts')),
+  entry(
+    'contract import',
+    "Read the wire format from the service's OpenAPI document",
+    () => import('../commands/contract/import.ts'),
+  ),
   entry('contract unset', 'Remove a setting of the wire format', () => import('../commands/contract/unset.ts')),
   entry('sandbox start', 'Run the service on this machine', () => import('../commands/sandbox/start.ts')),
   entry('sandbox run', 'Run a command against a temporary sandbox', () => import('../commands/sandbox/run.ts')),

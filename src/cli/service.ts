@@ -1,4 +1,6 @@
+import type { TraceEvent } from '../api/attempt.ts';
 import type { TokenOrigin } from '../api/call-errors.ts';
+import type { FetchOptions } from '../api/fetch-document.ts';
 import { Http } from '../api/http.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { Transport } from '../api/transport.ts';
@@ -48,12 +50,27 @@ export interface ServiceAccess {
   readonly contract?: Contract | undefined;
 }
 
+function createTrace({ flags, show, redact }: ServiceParts): (event: TraceEvent) => void {
+  const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
+  return (event) => show(tracer(event));
+}
+
+/** Prepares a download that needs no token. The caller must close the transport. */
+export function connectPublicly(url: URL, parts: ServiceParts): { transport: Transport; options: FetchOptions } {
+  const { flags, env, clock, random, interrupt, userAgent, deadline } = parts;
+  const transport = new Transport({ origin: url.origin, proxy: proxyFor(url.href, env) });
+  const retries = flags.retries ?? DEFAULT_RETRIES;
+  return {
+    transport,
+    options: { transport, clock, random, interrupt, userAgent, deadline, retries, trace: createTrace(parts) },
+  };
+}
+
 /** Creates a client for a service. The caller must close the transport. */
 export function connect(access: ServiceAccess, parts: ServiceParts): { http: Http; transport: Transport } {
-  const { flags, env, clock, random, interrupt, userAgent, deadline, show, redact, onObserved } = parts;
+  const { flags, env, clock, random, interrupt, userAgent, deadline, redact, onObserved } = parts;
   const { baseUrl } = access;
   const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
-  const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
   const http = new Http({
     ...access,
     transport,
@@ -64,7 +81,7 @@ export function connect(access: ServiceAccess, parts: ServiceParts): { http: Htt
     retries: flags.retries ?? DEFAULT_RETRIES,
     deadline,
     timeoutMs: flags.timeoutMs,
-    trace: (event) => show(tracer(event)),
+    trace: createTrace(parts),
     redact,
     onObserved: (leaf, value) => onObserved(baseUrl, leaf, value),
   });

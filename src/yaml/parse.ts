@@ -14,7 +14,7 @@ import {
 } from 'yaml';
 import type { ProblemList } from './problem.ts';
 import { printable } from './quote.ts';
-import { LIMITS, type SourceText, UnreadableSource } from './source-text.ts';
+import { LIMITS, type Limits, type SourceText, UnreadableSource } from './source-text.ts';
 
 const HINTS: Partial<Record<ErrorCode, string>> = {
   BAD_ALIAS: 'put quotes around a value that starts with "*" or "&"',
@@ -29,9 +29,9 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Yields tokens without recursion and stops at the limits, because the composer recurses and keeps every error. */
-function* parseTokens(text: string): Generator<CST.Token> {
-  if (text.length > LIMITS.sourceLength) {
-    const limit = LIMITS.sourceLength.toLocaleString('en');
+function* parseTokens(text: string, limits: Limits): Generator<CST.Token> {
+  if (text.length > limits.sourceLength) {
+    const limit = limits.sourceLength.toLocaleString('en');
     throw new UnreadableSource(0, `longer than ${limit} characters`, SPLIT_HINT);
   }
   const carriageReturn = text.search(/\r(?!\n)/);
@@ -49,14 +49,14 @@ function* parseTokens(text: string): Generator<CST.Token> {
     }
     // Each escape may be an error of its own.
     count += lexeme.startsWith('"') ? lexeme.split('\\').length : 1;
-    if (count > LIMITS.tokensPerDocument) {
-      const limit = LIMITS.tokensPerDocument.toLocaleString('en');
+    if (count > limits.tokensPerDocument) {
+      const limit = limits.tokensPerDocument.toLocaleString('en');
       throw new UnreadableSource(offset, `more than ${limit} YAML tokens in one document`, 'split the document');
     }
     // The stack also holds the document and the value being read.
-    if (parser.stack.length - 2 > LIMITS.depth) {
+    if (parser.stack.length - 2 > limits.depth) {
       const hint = 'check the indentation, and that each bracket is closed';
-      throw new UnreadableSource(offset, `nested deeper than ${LIMITS.depth} levels`, hint);
+      throw new UnreadableSource(offset, `nested deeper than ${limits.depth} levels`, hint);
     }
   }
   yield* parser.end();
@@ -115,16 +115,16 @@ function isEmpty({ contents }: Document.Parsed): boolean {
  * other document.
  * @throws UnreadableSource
  */
-export function* parseDocuments(source: SourceText, problems: ProblemList): Generator<Node> {
+export function* parseDocuments(source: SourceText, problems: ProblemList, limits: Limits = LIMITS): Generator<Node> {
   const schema = new Schema({ schema: 'core', resolveKnownTags: false });
   // Duplicate keys are found when values are built: the parser takes quadratic time to find them.
   const composer = new Composer({ schema, resolveKnownTags: false, uniqueKeys: false });
   let count = 0;
   let hasContent = false;
-  for (const document of composer.compose(parseTokens(source.text))) {
+  for (const document of composer.compose(parseTokens(source.text, limits))) {
     count += 1;
-    if (count > LIMITS.documents) {
-      const limit = LIMITS.documents.toLocaleString('en');
+    if (count > limits.documents) {
+      const limit = limits.documents.toLocaleString('en');
       throw new UnreadableSource(document.range[0], `more than ${limit} documents in one source`, SPLIT_HINT);
     }
     // Tags are reported when values are built. An error may be the consequence of the one before it.

@@ -83,13 +83,16 @@ function formatProblem({ source, line, column, message, hint, excerpt: lines }: 
   );
 }
 
-/** The error that shows every problem with its place and its source line. */
-export function problemsError(problems: readonly Problem[]): InputError {
+/**
+ * The error that shows every problem with its place and its source line.
+ * @param consequence what the mistakes prevented
+ */
+export function problemsError(problems: readonly Problem[], consequence = 'nothing was sent'): InputError {
   const count =
     problems.length === 1
       ? 'a mistake'
       : `${problems.length < LIMITS.problems ? '' : 'at least '}${problems.length} mistakes`;
-  return new InputError(`The input has ${count}; nothing was sent.`, {
+  return new InputError(`The input has ${count}; ${consequence}.`, {
     why: problems.map(formatProblem).join('\n\n'),
     details: { problems },
   });

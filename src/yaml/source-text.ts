@@ -16,6 +16,8 @@ export const LIMITS = {
   problems: 1_000,
 } as const;
 
+export type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
+
 /** Thrown to stop reading a source. */
 export class UnreadableSource extends Error {
   readonly offset: number;

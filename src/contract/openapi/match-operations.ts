@@ -22,7 +22,7 @@ export const OPERATION_LEAVES = Object.keys(VOCABULARY).filter((name): name is O
   Object.hasOwn(VOCABULARY, name),
 );
 
-const MIN_SCORE = 50;
+const MIN_SCORE = 40;
 /** Of the 30 points for parameters. */
 const MIN_PARAMETERS = 8;
 const SCORES = {

@@ -1,6 +1,13 @@
 import { checkLeaf } from '../check-leaf.ts';
 import { LeafValueError } from '../leaf-value.ts';
-import { type FieldLeaf, LEAVES, type LeafName, type ListLeaf, type ParameterLeaf } from '../leaves.ts';
+import {
+  type FieldLeaf,
+  LEAVES,
+  type LeafName,
+  type ListLeaf,
+  type OperationLeaf,
+  type ParameterLeaf,
+} from '../leaves.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
 import { matchAgentValues, matchFields, type ResourceName, unwrapResource } from './match-fields.ts';
@@ -19,8 +26,8 @@ export interface Proposal {
 
 /** Something that a document leaves open, or that the tool cannot do. */
 export interface OpenQuestion {
-  /** The leaf to set where the document does not help; undefined if no leaf settles it. */
-  readonly leaf: LeafName | undefined;
+  /** The leaf to set where the document does not help; null if no leaf settles it. */
+  readonly leaf: LeafName | null;
   readonly message: string;
 }
 
@@ -30,6 +37,8 @@ export interface DocumentProposals {
   readonly version: string | undefined;
   /** One value per leaf, in the order of the catalog. */
   readonly proposals: readonly Proposal[];
+  /** The operations that the document seems not to have. */
+  readonly missing: readonly OperationLeaf[];
   readonly questions: readonly OpenQuestion[];
 }
 
@@ -91,7 +100,7 @@ class Proposer {
     }
   }
 
-  ask(leaf: LeafName | undefined, message: string): void {
+  ask(leaf: LeafName | null, message: string): void {
     this.questions.push({ leaf, message });
   }
 
@@ -114,7 +123,7 @@ class Proposer {
       } else this.ask(leaf, `${nameOf(endpoint)} has no parameter that looks like ${leaf}`);
     }
     for (const name of unknown) {
-      this.ask(undefined, `${nameOf(endpoint)} requires ${name}, which the tool does not send`);
+      this.ask(null, `${nameOf(endpoint)} requires ${name}, which the tool does not send`);
     }
   }
 
@@ -196,10 +205,8 @@ export function proposeFromOpenApi(parsed: unknown, basePath: string): DocumentP
   const failing = matches.find(({ endpoint }) => endpoint.errorResponse !== undefined)?.endpoint;
   if (failing?.errorResponse)
     proposer.addFields('error', failing.errorResponse.shape, `${nameOf(failing)}, error response`);
-  for (const leaf of OPERATION_LEAVES) {
-    const isFound = matches.some((match) => match.leaf === leaf) || ambiguous.some((other) => other.leaf === leaf);
-    if (!isFound) proposer.ask(leaf, `the document has no operation that looks like ${leaf}`);
-  }
+  const isFound = (leaf: OperationLeaf): boolean =>
+    matches.some((match) => match.leaf === leaf) || ambiguous.some((other) => other.leaf === leaf);
   const info = document.resolve(document.root.info);
   const text = (value: unknown): string | undefined => (typeof value === 'string' ? value.slice(0, 200) : undefined);
   return {
@@ -208,6 +215,7 @@ export function proposeFromOpenApi(parsed: unknown, basePath: string): DocumentP
     proposals: Object.keys(LEAVES).flatMap((name) =>
       [...proposer.proposals.values()].filter(({ leaf }) => leaf === name),
     ),
+    missing: OPERATION_LEAVES.filter((leaf) => !isFound(leaf)),
     questions: proposer.questions,
   };
 }

@@ -12,7 +12,7 @@ export type PlaceholderName = 'space_id' | 'agent_id' | 'source_id' | 'session_i
 
 /** The resource that a path parameter identifies, as the segment before it or its name says. */
 export const PLACEHOLDERS: Readonly<Record<PlaceholderName, readonly string[]>> = {
-  space_id: ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant', 'project'],
+  space_id: ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant'],
   agent_id: ['agent', 'assistant', 'bot'],
   source_id: ['source', 'chatsource', 'apichatsource', 'channel', 'apichat', 'inbox'],
   session_id: ['session', 'conversation', 'thread', 'chat'],
@@ -34,7 +34,7 @@ const JOBS = [
   'cron',
   'task',
 ];
-const SPACES = ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant', 'project'];
+const SPACES = ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant'];
 
 export const VOCABULARY: Readonly<Record<OperationLeaf, Vocabulary>> = {
   'spaces.list': { methods: ['GET'], nouns: SPACES, verbs: READS },

@@ -1,0 +1,137 @@
+import {
+  CredentialsError,
+  InterruptedError,
+  NotFoundError,
+  type PartnerctlError,
+  RefusedError,
+  ServiceError,
+} from '../errors.ts';
+import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
+import { decideRetry, parseRetryAfter } from './retry.ts';
+import { type HttpResponse, TimeLimitReached, type TransportFailure, type TransportResult } from './transport.ts';
+
+export interface FetchOptions extends AttemptDeps {
+  readonly userAgent: string;
+  readonly random: () => number;
+  readonly retries: number;
+  /** The command's deadline in milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+}
+
+const HEADERS_TIMEOUT_MS = 30_000;
+const MAX_REDIRECTS = 5;
+
+/**
+ * Downloads a public document. Sends no token, and follows only redirects on the same origin.
+ * @param options.transport sends to the origin of the URL
+ * @throws CredentialsError, NotFoundError, RefusedError, or ServiceError by the status; InterruptedError
+ */
+export async function fetchDocument(url: URL, options: FetchOptions): Promise<string> {
+  const { clock } = options;
+  const deadline = options.deadline ?? clock.now() + ATTEMPT_TIMEOUT_MS;
+  let target = url;
+  let redirects = 0;
+  for (let number = 1; ; number += 1) {
+    const result = await attempt(target, number, deadline, options);
+    if (result.kind === 'response' && result.status >= 200 && result.status < 300) return result.body;
+    const next = redirectTarget(result, target);
+    if (next !== undefined && redirects < MAX_REDIRECTS) {
+      redirects += 1;
+      target = next;
+      continue;
+    }
+    const decision = decideRetry({
+      safety: 'safe',
+      attempt: number - redirects,
+      retries: options.retries,
+      outcome: toOutcome(result, clock.now()),
+      timeLeftMs: deadline - clock.now(),
+      random: options.random(),
+    });
+    if (!decision.retry) throw result.kind === 'failure' ? failureError(result, target) : responseError(result, target);
+    await wait(decision.delayMs, options);
+  }
+}
+
+async function wait(ms: number, { trace, clock, interrupt }: FetchOptions): Promise<void> {
+  trace({ kind: 'wait', ms, why: 'before another attempt' });
+  try {
+    await clock.sleep(ms, interrupt);
+  } catch {
+    throw new InterruptedError('Interrupted.');
+  }
+}
+
+function attempt(url: URL, number: number, deadline: number, options: FetchOptions): Promise<TransportResult> {
+  const requestId = `req-${Math.floor(options.random() * 2 ** 48).toString(16)}-${number}`;
+  return runAttempt(options, {
+    number,
+    url: url.origin + url.pathname,
+    request: {
+      method: 'GET',
+      path: url.pathname + url.search,
+      requestId,
+      body: undefined,
+      freshConnection: false,
+      headersTimeoutMs: HEADERS_TIMEOUT_MS,
+      headers: {
+        accept: 'application/json, application/yaml, application/vnd.oai.openapi, text/yaml, */*;q=0.1',
+        'user-agent': options.userAgent,
+        'x-request-id': requestId,
+      },
+    },
+    stream: undefined,
+    safety: 'safe',
+    deadline,
+    signal: undefined,
+  });
+}
+
+/** Returns where a redirect leads, if that is on the same origin. */
+function redirectTarget(result: TransportResult, url: URL): URL | undefined {
+  const location = result.kind === 'response' && result.status >= 300 && result.status < 400 && result.headers.location;
+  if (!location || !URL.canParse(location, url.href)) return undefined;
+  const target = new URL(location, url);
+  return target.origin === url.origin ? target : undefined;
+}
+
+function toOutcome(result: TransportResult, now: number) {
+  if (result.kind === 'failure') return result;
+  const { status, sent, headers } = result;
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date, now);
+  return { kind: 'response' as const, status, sent, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function failureError({ message, cause, isTransient }: TransportFailure, { origin, pathname }: URL): PartnerctlError {
+  return new ServiceError(`Cannot download ${origin}${pathname}.`, {
+    why: message,
+    hint:
+      cause instanceof TimeLimitReached
+        ? 'Allow more time with --timeout.'
+        : 'Check the address and the network. -v shows every attempt.',
+    permanent: !isTransient,
+    cause,
+  });
+}
+
+function responseError({ status, headers }: HttpResponse, { origin, pathname }: URL): PartnerctlError {
+  const message = `Cannot download ${origin}${pathname} (${status}).`;
+  if (status >= 300 && status < 400) {
+    return new ServiceError(message, {
+      why: `It redirects to ${headers.location ?? 'an unnamed address'}, and redirects to other services are not followed.`,
+      hint: 'If you trust that address, import it.',
+      status,
+    });
+  }
+  if (status === 401 || status === 403) {
+    const hint = 'Download the document yourself, and import the file: no token is sent for it.';
+    return new CredentialsError(message, { hint, status });
+  }
+  if (status === 404 || status === 410) {
+    return new NotFoundError(message, { hint: 'Check the address of the document.', status });
+  }
+  if (status >= 500 || status === 429) {
+    return new ServiceError(message, { hint: 'Run the command again later.', status });
+  }
+  return new RefusedError(message, { hint: 'Check the address of the document.', status });
+}

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { type Args, command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
+import { decodeText, describeFileError, readFileChunks, readStdin, refuseTokenOnStdin } from '../../cli/input.ts';
+import { isLoopback } from '../../config/base-url.ts';
+import { compareProposals, type ProposedChange } from '../../config/contract-changes.ts';
+import { readContract, readContractLayers, writeContract } from '../../config/contract-file.ts';
+import { findLeaf } from '../../config/find-leaf.ts';
+import type { LeafName } from '../../contract/leaves.ts';
+import { OpenApiError } from '../../contract/openapi/document.ts';
+import { type DocumentProposals, proposeFromOpenApi } from '../../contract/openapi/propose.ts';
+import { InputError, UsageError } from '../../errors.ts';
+import { type Column, type CommandResult, listResult, type Tone } from '../../output/command-result.ts';
+
+type Source = { readonly kind: 'url'; readonly url: URL } | { readonly kind: 'file'; readonly path: string };
+
+interface Input {
+  readonly source: Source;
+  readonly only: readonly LeafName[];
+  readonly yes: boolean;
+  readonly accept: boolean;
+}
+
+const MAX_MIB = 10;
+
+const TONES: Readonly<Record<ProposedChange['status'], Tone>> = { change: 'good', conflict: 'bad', overridden: 'warn' };
+
+const COLUMNS: readonly Column<ProposedChange>[] = [
+  { header: 'LEAF', value: ({ leaf }) => leaf, noTruncate: true },
+  { header: 'OLD', value: ({ old }) => old },
+  { header: 'NEW', value: (change) => change.new, noTruncate: true },
+  { header: 'SOURCE', value: ({ old_source }) => old_source, tone: () => 'dim' },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim' },
+];
+
+/** @throws UsageError for plain http to another machine, and for credentials in the URL */
+function parseSource(text: string): Source {
+  if (!/^https?:\/\//i.test(text)) return { kind: 'file', path: text };
+  if (!URL.canParse(text)) throw new UsageError('The address of the document is not a URL.');
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') {
+    throw new UsageError('The address of the document contains credentials.', {
+      hint: 'Download the document yourself, and import the file.',
+    });
+  }
+  if (url.protocol === 'http:' && !isLoopback(url)) {
+    throw new UsageError('The address of the document uses plain http.', {
+      why: 'Anyone on the way could change what the tool sends, and where. Plain http works only for this machine.',
+      hint: `Use https://${url.host}${url.pathname}`,
+    });
+  }
+  return { kind: 'url', url };
+}
+
+function parse(args: Args): Input {
+  return {
+    source: parseSource(args.positionals[0] ?? ''),
+    only: args.values('only').map(findLeaf),
+    yes: args.isSet('yes'),
+    accept: args.isSet('accept'),
+  };
+}
+
+function nameOf(source: Source): string {
+  if (source.kind === 'url') return source.url.origin + source.url.pathname;
+  return source.path === '-' ? '<stdin>' : source.path;
+}
+
+/** @throws InputError if the document cannot be read; the errors of `fetchDocument` */
+async function readSource(source: Source, context: Context): Promise<string> {
+  if (source.kind === 'url') {
+    context.progress.start('Downloading the document');
+    const text = await context.fetchDocument(source.url);
+    if (Buffer.byteLength(text) <= MAX_MIB * 1024 * 1024) return text;
+    throw new InputError(`The document is larger than ${MAX_MIB} MiB.`, { hint: 'Nothing was changed.' });
+  }
+  const { abortSignal, flags, io } = context;
+  if (source.path === '-') refuseTokenOnStdin(flags, 'document');
+  const chunks = source.path === '-' ? readStdin(io.stdin, abortSignal) : readFileChunks(source.path, abortSignal);
+  try {
+    return await decodeText(chunks, MAX_MIB);
+  } catch (error) {
+    abortSignal.throwIfAborted();
+    throw new InputError(`The document cannot be read from ${nameOf(source)}.`, {
+      why: describeFileError(error),
+      hint: 'Nothing was changed.',
+    });
+  }
+}
+
+/** @throws InputError with line and column if the document cannot be used */
+async function readProposals(name: string, text: string, basePath: string): Promise<DocumentProposals> {
+  const { readPlainDocument } = await import('../../yaml/plain-document.ts');
+  const document = readPlainDocument({ name, text });
+  try {
+    return proposeFromOpenApi(document.value, basePath);
+  } catch (error) {
+    if (!(error instanceof OpenApiError)) throw error;
+    throw document.error(error.pointer, error.message, error.hint);
+  }
+}
+
+function count(number: number, one: string, several: string): string {
+  return `${number} ${number === 1 ? one : several}`;
+}
+
+function conflictError(conflicts: readonly ProposedChange[]): UsageError {
+  const what = count(conflicts.length, 'value of the document contradicts', 'values of the document contradict');
+  return new UsageError(`${what} the specification. Nothing was written.`, {
+    why: conflicts.map(({ leaf, old, new: value }) => `${leaf}: ${old} → ${value}`).join('\n'),
+    hint: 'If the document is right, add --accept. To import only some of its values, add --only <leaf>.',
+    details: { conflicts },
+  });
+}
+
+/** Whether to write: --yes, or a yes at the prompt. @throws UsageError for conflicts that nobody has accepted */
+async function mayWrite(
+  changes: readonly ProposedChange[],
+  { yes, accept }: Input,
+  context: Context,
+): Promise<boolean> {
+  const conflicts = changes.filter(({ status }) => status === 'conflict');
+  if (yes && conflicts.length > 0 && !accept) throw conflictError(conflicts);
+  if (yes || changes.length === 0 || !context.isInteractive) return yes;
+  for (const { leaf, old, new: value } of changes) await context.notice(`${leaf}: ${old} → ${value}`);
+  const against = conflicts.length > 0 && !accept ? `, ${conflicts.length} of them against the specification` : '';
+  return context.confirm(`Write ${count(changes.length, 'value', 'values')}${against}?`);
+}
+
+function summarize(changes: readonly ProposedChange[], isWritten: boolean): string {
+  if (changes.length === 0) return 'Nothing to change: the contract agrees with the document.';
+  const values = count(changes.length, 'value', 'values');
+  if (isWritten) return `Wrote ${values}. See them with: partnerctl contract show --source imported`;
+  const conflicts = changes.filter(({ status }) => status === 'conflict').length;
+  const accept = conflicts > 0 ? `, and --accept for the ${conflicts} that contradict the specification` : '';
+  return `Nothing was written. Add --yes to write ${values}${accept}.`;
+}
+
+async function run(context: Context, input: Input): Promise<CommandResult> {
+  const { config, clock } = context;
+  const key = await context.contractKey();
+  const name = nameOf(input.source);
+  const text = await readSource(input.source, context);
+  const { title, version, proposals, missing, questions } = await readProposals(
+    name,
+    text,
+    new URL(key.baseUrl).pathname,
+  );
+  const chosen = proposals.filter(({ leaf }) => input.only.length === 0 || input.only.includes(leaf));
+  const { changes, confirmed } = compareProposals(chosen, await readContractLayers(config.directory, key));
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const isWritten = await mayWrite(changes, input, context);
+  if (isWritten) {
+    const stored = await readContract(config.directory, key);
+    const imported = { ...stored.imported, ...Object.fromEntries(chosen.map(({ leaf, value }) => [leaf, value])) };
+    const document = { from: name, sha256, imported_at: new Date(clock.now()).toISOString() };
+    await writeContract(config.directory, key, { ...stored, imported, document });
+  }
+  if (missing.length > 0) await context.notice(`open: the document has no operation for ${missing.join(', ')}`);
+  for (const { message } of questions) await context.notice(`open: ${message}`);
+  await context.notice(summarize(changes, isWritten));
+  const document = { from: name, title: title ?? null, version: version ?? null, sha256 };
+  return listResult(changes, COLUMNS, {
+    empty: '',
+    document: () => ({ document, written: isWritten, changes, confirmed, missing, questions }),
+  });
+}
+
+export default command<Input>({
+  description:
+    "Reads the wire format from the service's OpenAPI 3.0 or 3.1 document (JSON or YAML) and shows what would change. Writes only with --yes, or after a yes at the prompt. No token is sent to download the document.",
+  args: [{ usage: '<file|url>', description: 'the document: a file, - for standard input, or an https address' }],
+  flags: [
+    { usage: '--yes', description: 'write the changes' },
+    { usage: '--accept', description: 'also accept values that contradict the specification' },
+    { usage: '--only <leaf>', description: 'import only this value', repeatable: true },
+  ],
+  examples: [
+    { line: 'partnerctl contract import openapi.json', does: 'show what the document would change' },
+    { line: 'partnerctl contract import https://api.example.com/v1/openapi.json --yes', does: 'import it' },
+    {
+      line: 'partnerctl contract import openapi.yaml --yes --accept',
+      does: 'also where it contradicts the specification',
+    },
+  ],
+  parse,
+  run,
+});

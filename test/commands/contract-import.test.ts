@@ -1,0 +1,267 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type FakeService, json, startFakeService } from '../helpers/fake-service.ts';
+import { type Ran, run, tempDirectory } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
+import { type Data, list, object, openApi, operation } from '../unit/contract/openapi/documents.ts';
+
+const BASE_URL = 'http://127.0.0.1:9/v1';
+
+/** A document of the list of spaces: it agrees with the path of the specification, and names its own fields. */
+function spacesDocument(path = '/automation/spaces/', more: Data = {}): Data {
+  return openApi(
+    { [path]: { get: operation(object({ rows: list(object('id', 'customerRef', 'name', 'clientReference')) })) } },
+    {},
+    more,
+  );
+}
+
+function home() {
+  const HOME = tempDirectory();
+  const env = {
+    HOME,
+    PARTNER_CONFIG_DIR: join(HOME, 'config'),
+    PARTNER_BASE_URL: BASE_URL,
+    PARTNER_TOKEN: 'secret-token-1',
+  };
+  const contracts = join(env.PARTNER_CONFIG_DIR, 'contracts');
+  return {
+    env,
+    importFrom: (source: string, ...flags: string[]): Promise<Ran> =>
+      run(['contract', 'import', source, ...flags], { env }),
+    value: async (leaf: string): Promise<{ value: string; source: string }> => {
+      const shown = await run(['contract', 'show', leaf, '-o', 'json'], { env });
+      const [first] = shown.json<{ value: string; source: string }[]>();
+      return { value: first?.value ?? '', source: first?.source ?? '' };
+    },
+    stored: (): string[] => {
+      try {
+        return readdirSync(contracts).map((name) => join(contracts, name));
+      } catch {
+        return [];
+      }
+    },
+  };
+}
+
+function file(content: Data | string, name = 'openapi.json'): string {
+  return write(name, typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+interface Imported {
+  readonly written: boolean;
+  readonly document: { readonly from: string; readonly sha256: string };
+  readonly changes: readonly {
+    readonly leaf: string;
+    readonly old: string;
+    readonly new: string;
+    readonly status: string;
+  }[];
+}
+
+describe('contract import', () => {
+  test('shows what would change, old and new, and writes nothing without --yes', async () => {
+    const { importFrom, stored } = home();
+    const ran = await importFrom(file(spacesDocument()), '-o', 'json');
+    expect(ran.code).toBe(0);
+    const { written, changes } = ran.json<Imported>();
+    expect(written).toBe(false);
+    expect(changes).toContainEqual(
+      expect.objectContaining({
+        leaf: 'spaces.list.items',
+        old: 'auto',
+        new: 'rows',
+        status: 'change',
+        evidence: 'GET /automation/spaces/, response',
+      }),
+    );
+    expect(ran.stderr).toContain('Nothing was written. Add --yes');
+    expect(stored()).toEqual([]);
+  });
+
+  test('writes with --yes, and keeps the hash and the date of the document in a private file', async () => {
+    const { importFrom, value, stored } = home();
+    const path = file(spacesDocument());
+    const ran = await importFrom(path, '--yes');
+    expect(ran).toMatchObject({ code: 0 });
+    expect(await value('spaces.list.items')).toEqual({ value: 'rows', source: 'imported' });
+    const [contract = ''] = stored();
+    expect(statSync(contract).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(contract, 'utf8')).document).toEqual({
+      from: path,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      imported_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
+  });
+
+  test('says so when there is nothing to change', async () => {
+    const { importFrom } = home();
+    const path = file(spacesDocument());
+    await importFrom(path, '--yes');
+    const again = await importFrom(path);
+    expect(again).toMatchObject({ code: 0, stdout: '' });
+    expect(again.stderr).toContain('Nothing to change');
+  });
+
+  test('leaves what the document does not say as it is', async () => {
+    const { importFrom, value, env } = home();
+    await run(['contract', 'set', 'cron_jobs.list', 'none'], { env });
+    await importFrom(file(spacesDocument()), '--yes');
+    expect(await value('cron_jobs.list')).toEqual({ value: 'none', source: 'override' });
+    expect((await value('agents.list')).source).toBe('spec');
+  });
+
+  test('an override stays in force over an imported value, and the list says so', async () => {
+    const { importFrom, value, env } = home();
+    await run(['contract', 'set', 'spaces.list.items', 'data'], { env });
+    const { changes } = (await importFrom(file(spacesDocument()), '--yes', '-o', 'json')).json<Imported>();
+    expect(changes).toContainEqual(expect.objectContaining({ leaf: 'spaces.list.items', status: 'overridden' }));
+    expect(await value('spaces.list.items')).toEqual({ value: 'data', source: 'override' });
+  });
+
+  test('a value that contradicts the specification needs --accept', async () => {
+    const { importFrom, value, stored } = home();
+    const path = file(spacesDocument('/automation/workspaces'));
+    const refused = await importFrom(path, '--yes');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('1 value of the document contradicts the specification. Nothing was written.');
+    expect(refused.stderr).toContain('spaces.list: GET /automation/spaces/ → GET /automation/workspaces');
+    expect(stored()).toEqual([]);
+    expect((await importFrom(path, '--yes', '--accept')).code).toBe(0);
+    expect(await value('spaces.list')).toEqual({ value: 'GET /automation/workspaces', source: 'imported' });
+  });
+
+  test('--only imports the named values alone', async () => {
+    const { importFrom, value } = home();
+    const path = file(spacesDocument('/automation/workspaces'));
+    expect(await importFrom(path, '--yes', '--only', 'spaces.list.items')).toMatchObject({ code: 0 });
+    expect((await value('spaces.list.items')).source).toBe('imported');
+    expect((await value('spaces.list')).source).toBe('spec');
+  });
+
+  test('reads YAML from standard input', async () => {
+    const { env } = home();
+    const yaml =
+      'openapi: 3.0.0\npaths:\n  /automation/spaces/:\n    get:\n      responses:\n        200:\n          content: {application/json: {schema: {type: array, items: {type: object, properties: {key: {type: string}}}}}}\n';
+    const ran = await run(['contract', 'import', '-', '-o', 'json'], { env, stdin: yaml });
+    expect(ran.json<Imported>().changes.map(({ leaf }) => leaf)).toContain('spaces.list.items');
+  });
+
+  test('downloads a document without the token, follows a redirect on the same origin, and drops the query from its name', async () => {
+    const service = await startFakeService({
+      'GET /openapi.json': json(spacesDocument()),
+      'GET /latest': (_, response) => response.writeHead(302, { location: '/v1/openapi.json' }).end(),
+    });
+    const { importFrom } = home();
+    const ran = await importFrom(`${service.baseUrl}/latest?key=abc`, '-o', 'json');
+    expect(ran.code).toBe(0);
+    expect(ran.json<Imported>().document.from).toBe(`${service.baseUrl}/latest`);
+    expect(service.requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+      ['/v1/latest?key=abc', undefined],
+      ['/v1/openapi.json', undefined],
+    ]);
+  });
+
+  test('does not follow a redirect to another origin', async () => {
+    const other = await startFakeService(json(spacesDocument()));
+    const service = await startFakeService((_, response) =>
+      response.writeHead(302, { location: `${other.baseUrl}/openapi.json` }).end(),
+    );
+    const ran = await home().importFrom(`${service.baseUrl}/openapi.json`);
+    expect(ran.code).toBe(8);
+    expect(ran.stderr).toContain('redirects to other services are not followed');
+    expect(other.requests).toEqual([]);
+  });
+
+  test.each([
+    [401, 3, 'no token is sent for it'],
+    [404, 4, 'Check the address of the document.'],
+    [500, 8, 'Run the command again later.'],
+  ])('a status of %i is exit code %i', async (status, code, hint) => {
+    const service: FakeService = await startFakeService(json({}, status));
+    const ran = await home().importFrom(`${service.baseUrl}/openapi.json`, '--retries', '0');
+    expect(ran.code).toBe(code);
+    expect(ran.stderr).toContain(hint);
+  });
+
+  test('ends at --timeout when the document does not arrive', async () => {
+    const service = await startFakeService(() => undefined);
+    const ran = await home().importFrom(`${service.baseUrl}/openapi.json`, '--timeout', '200ms');
+    expect(ran.code).not.toBe(0);
+    expect(ran.stderr).toContain('--timeout');
+  });
+
+  test.each([
+    ['http://api.example.com/openapi.json', 'plain http'],
+    ['https://user:pass@api.example.com/openapi.json', 'credentials'],
+  ])('refuses the address %s before anything is sent', async (address, reason) => {
+    const ran = await home().importFrom(address);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain(reason);
+    expect(ran.stderr).not.toContain('user:pass');
+  });
+});
+
+const bomb = Array.from(
+  { length: 12 },
+  (_, index) => `x${index}: &a${index} [${index === 0 ? '1' : `${`*a${index - 1},`.repeat(9)}`}]`,
+);
+
+describe('A document that cannot be used is refused with its place, and nothing changes:', () => {
+  test.each<readonly [string, string, RegExp]>([
+    ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /doc:3:13: invalid JSON/],
+    ['JSON that is cut off', '{"openapi": "3.1.0", "paths": {', /doc:1:32: invalid JSON/],
+    ['broken YAML', 'openapi: 3.1.0\npaths:\n  /a: [\n', /doc:3:7: this bracket is not closed/],
+    ['duplicate keys', 'openapi: 3.1.0\npaths:\n  /a: {}\n  /a: {}\n', /doc:4:3: duplicate key "\/a"/],
+    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /doc:1:2: it is a Swagger 2.0 document/],
+    ['OpenAPI 4', 'openapi: 4.0.0\npaths: {/a: {}}', /doc:1:1: its version "4.0.0" is not supported/],
+    [
+      'another kind of document',
+      'name: acme\nagents: []\n',
+      /it is not an OpenAPI document: it has no "openapi" version/,
+    ],
+    ['a list', '[1, 2]', /it is not an OpenAPI document, but an array of 2/],
+    ['HTML', '<!doctype html><title>API</title>', /this is HTML or XML/],
+    ['nothing', '', /this source contains no document/],
+    ['no paths', '{"openapi": "3.1.0", "paths": {}}', /it describes no paths/],
+    [
+      'an external reference',
+      JSON.stringify({ openapi: '3.1.0', paths: { '/a': { $ref: 'https://evil.example/a.json' } } }),
+      /points out of the document/,
+    ],
+    [
+      'a reference to itself',
+      JSON.stringify({ openapi: '3.1.0', paths: { '/a': { $ref: '#/paths/~1a' } } }),
+      /refers to itself/,
+    ],
+    [
+      'a reference to nothing',
+      JSON.stringify({ openapi: '3.1.0', paths: { '/a': { $ref: '#/components/x' } } }),
+      /leads to nothing/,
+    ],
+    ['a bomb of aliases', `openapi: 3.1.0\npaths:\n  /a: {}\n${bomb.join('\n')}\n`, /more than 1,000,000 values/],
+    ['deep nesting', `openapi: 3.1.0\npaths: ${'['.repeat(5_000)}`, /nested deeper than/],
+    [
+      'deep nesting in JSON',
+      `{"openapi": "3.1.0", "paths": ${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}}`,
+      /nested deeper than 200 levels/,
+    ],
+    ['two documents', 'openapi: 3.1.0\npaths: {/a: {}}\n---\nopenapi: 3.1.0\n', /a second document/],
+  ])('%s', async (_, text, message) => {
+    const { importFrom, stored } = home();
+    const ran = await importFrom(write('doc', text), '--yes');
+    expect(ran.stderr).toMatch(message);
+    expect(ran.stderr).toContain('nothing was changed');
+    expect(ran.code).toBe(2);
+    expect(stored()).toEqual([]);
+  });
+
+  test('a document of more than 10 MiB', async () => {
+    const { importFrom, stored } = home();
+    const ran = await importFrom(write('doc', `{"x": "${'a'.repeat(11 * 1024 * 1024)}"}`), '--yes');
+    expect(ran).toMatchObject({ code: 2 });
+    expect(ran.stderr).toContain('it is larger than 10 MiB');
+    expect(stored()).toEqual([]);
+  });
+});
