@@ -1,3 +1,4 @@
+import { documented } from './documentation.ts';
 import type { Operation } from './operations.ts';
 import { findRefusalProblems, type NamedCommand, namedCommands } from './refusal.ts';
 import { type CommandEnd, Scene } from './scene.ts';
@@ -99,7 +100,7 @@ export async function runConfigured(service: Service, operation: Operation): Pro
   for (let round = 0; round < ROUNDS && result.verdict === 'refused'; round += 1) {
     const before = settings.size;
     for (const { leaf, value } of result.commands) {
-      const wanted = service.documented?.[leaf] ?? value;
+      const wanted = documented(service, leaf) ?? value;
       if (wanted !== undefined && !settings.has(leaf)) settings.set(leaf, wanted);
     }
     if (settings.size === before) break;

@@ -38,6 +38,12 @@ export interface MessageFact {
   readonly external_message_id: string | null;
 }
 
+export interface Schedule {
+  readonly type: string;
+  readonly data: { readonly minute: string; readonly hour: string; readonly day_of_week: string };
+  readonly timezone: string;
+}
+
 export interface JobFact {
   readonly cron_job_id: Id;
   readonly agent_id: Id;
@@ -80,6 +86,8 @@ const TEXTS = [
 ] as const;
 const START = Date.UTC(2026, 2, 2, 9);
 const MINUTE = 60_000;
+/** How many minutes have the same time at a service that tells times coarsely. */
+const COARSE_MINUTES = 8;
 
 /** The facts of one service: five spaces, three agents in the last one, a source with two sessions, and three jobs. */
 export class Facts {
@@ -99,7 +107,7 @@ export class Facts {
   /** Replies that the next read but one of the history shows. */
   private waiting: { readsLeft: number; readonly message: MessageFact }[] = [];
 
-  /** @param isCoarse whether all messages of a session have one and the same time */
+  /** @param isCoarse whether neighbors can have the same time */
   constructor(newId: IdStyle, isCoarse = false) {
     this.newId = newId;
     this.isCoarse = isCoarse;
@@ -162,7 +170,7 @@ export class Facts {
       session_id,
       text,
       author,
-      created_at: START + (this.isCoarse ? 0 : this.count * MINUTE),
+      created_at: START + (this.isCoarse ? this.count - (this.count % COARSE_MINUTES) : this.count) * MINUTE,
       external_message_id,
     };
     if (at === 'now') return add(this.messages, message);

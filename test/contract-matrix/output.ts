@@ -162,7 +162,9 @@ export function checkJobRows(stdout: string, service: Service, jobs: readonly Jo
     stdout,
     jobs.map(({ cron_job_id, agent_id, name }) => [cron_job_id, hasAgent ? agent_id : undefined, name]),
   );
-  if (rowsOf(stdout).some(([, , , words]) => !words?.includes('At '))) problems.push('a schedule is blank');
+  const hasSchedule = !service.names?.schedule;
+  if (hasSchedule && rowsOf(stdout).some(([, , , words]) => !words?.includes('At ')))
+    problems.push('a schedule is blank');
   return problems;
 }
 

@@ -2,7 +2,7 @@ import { type Answer, ServiceError } from './http.ts';
 import type { Resource, Wire } from './wire.ts';
 
 /** The list that was asked for. */
-interface ListRequest {
+export interface ListRequest {
   readonly resource: Resource;
   /** What the service calls these resources. */
   readonly key: string;
@@ -36,12 +36,13 @@ export interface Page extends ListRequest {
 
 /** Where a request says which page it wants: the parameters that it understands, and how many items come before the page. */
 export interface Position {
+  readonly kind: 'page' | 'offset' | 'token' | 'after' | 'header' | 'none';
   readonly parameters: readonly string[];
   readonly from: (list: ListRequest) => number;
 }
 
 export interface Paging {
-  readonly parameters: readonly string[];
+  readonly position: Position;
   readonly answer: (list: ListRequest) => Answer;
 }
 
@@ -56,7 +57,7 @@ type Headers = (page: Page) => Record<string, string>;
  */
 export function paging(position: Position, body: Body, more: { headers?: Headers; status?: number } = {}): Paging {
   return {
-    parameters: position.parameters,
+    position,
     answer: (list) => {
       const page = pageAt(list, position.from(list));
       const headers = more.headers?.(page) ?? {};
@@ -67,7 +68,9 @@ export function paging(position: Position, body: Body, more: { headers?: Headers
 
 /** Everything is on one page. */
 export function unpaged(body: Body): Paging {
-  return paging({ parameters: [], from: () => 0 }, (page) => body(page));
+  const position: Position = { kind: 'none', parameters: [], from: () => 0 };
+  const { answer } = paging(position, body);
+  return { position, answer: (list) => answer({ ...list, size: Math.max(1, list.items.length) }) };
 }
 
 function pageAt(list: ListRequest, from: number): Page {
@@ -102,6 +105,7 @@ function numberIn(url: URL, name: string, otherwise: number): number {
 /** Pages have numbers. @param first the number of the first page */
 export function byNumber(parameter = 'page', first = 1): Position {
   return {
+    kind: 'page',
     parameters: [parameter],
     from: ({ url, size }) => Math.max(0, numberIn(url, parameter, first) - first) * size,
   };
@@ -109,17 +113,22 @@ export function byNumber(parameter = 'page', first = 1): Position {
 
 /** A page begins after this many items. @param first the number of the first item */
 export function byOffset(parameter = 'offset', first = 0): Position {
-  return { parameters: [parameter], from: ({ url }) => Math.max(0, numberIn(url, parameter, first) - first) };
+  return {
+    kind: 'offset',
+    parameters: [parameter],
+    from: ({ url }) => Math.max(0, numberIn(url, parameter, first) - first),
+  };
 }
 
 /** The answer has an opaque token for the next page. */
 export function byToken(parameter: string): Position {
-  return { parameters: [parameter], from: ({ url }) => readToken(url.searchParams.get(parameter)) };
+  return { kind: 'token', parameters: [parameter], from: ({ url }) => readToken(url.searchParams.get(parameter)) };
 }
 
 /** A page begins after the item with this id. */
 export function byLastId(parameter: string): Position {
   return {
+    kind: 'after',
     parameters: [parameter],
     from: ({ url, ids }) => {
       const id = url.searchParams.get(parameter);
@@ -135,7 +144,7 @@ export function tokenOf({ from, size, hasNext }: Page): string | null {
   return hasNext ? token(from + size) : null;
 }
 
-function token(from: number): string {
+export function token(from: number): string {
   return Buffer.from(`{"seek":${from},"v":2}`).toString('base64url');
 }
 

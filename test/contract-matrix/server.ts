@@ -79,7 +79,9 @@ export class ServiceServer {
       const { status, code, message: sentence } = error;
       const path = request.url.pathname;
       const body = this.service.error?.({ status, code, sentence, path }) ?? { detail: sentence };
-      return { answer: { status: this.service.errorStatus ?? status, body }, sentence };
+      const type = this.service.errorType;
+      const headers = type === undefined ? {} : { 'content-type': type };
+      return { answer: { status: this.service.errorStatus ?? status, headers, body }, sentence };
     }
   }
 
@@ -125,16 +127,22 @@ export class ServiceServer {
   private list(resource: Resource, facts: readonly object[], request: ServiceRequest, size = PAGE_SIZE): Answer {
     const { names = {}, paging, history, isStrict } = this.service;
     const used = (resource === 'message' ? history?.paging : undefined) ?? paging;
-    if (isStrict) this.refuseUnknown(request, used.parameters, resource);
+    if (isStrict) this.refuseUnknown(request, used.position.parameters, resource);
     return used.answer({
       resource,
       key: plural(resource, names.letterCase),
-      items: facts.map((fact) => show(names, resource, fact)),
+      items: facts.map((fact) => show(names, resource, fact, this.more(fact))),
       ids: facts.map((fact) => String(Object.entries(fact).find(([name]) => name === `${resource}_id`)?.[1])),
       url: request.url,
       headers: request.headers,
       size,
     });
+  }
+
+  private more(fact: object): Wire {
+    const { agentSource } = this.service;
+    if (!agentSource || !('agent_id' in fact) || !('template_id' in fact)) return {};
+    return agentSource(this.facts.sources.find(({ agent_id }) => agent_id === fact.agent_id)?.source_id ?? null);
   }
 
   private refuseUnknown({ url }: ServiceRequest, known: readonly string[], resource: Resource): void {
@@ -172,9 +180,9 @@ export class ServiceServer {
     });
     const { names = {}, provisioned, one } = this.service;
     const wires = installed.map((agent) => show(names, 'agent', agent));
-    const wire = show(names, 'space', made);
-    const key = plural('agent', names.letterCase);
-    const body = provisioned?.(wire, wires) ?? this.one('space', { ...wire, [key]: wires }, one);
+    const body =
+      provisioned?.(show(names, 'space', made), wires) ??
+      this.one('space', show(names, 'space', made, { agents: wires }), one);
     return this.wrote('provision', isNew, body, `/automation/spaces/${made.space_id}/`);
   }
 

@@ -1,4 +1,4 @@
-import type { IdStyle } from './facts.ts';
+import type { Id, IdStyle } from './facts.ts';
 import type { Paging } from './paging.ts';
 import type { Names, Resource, Wire } from './wire.ts';
 
@@ -14,7 +14,7 @@ interface History {
   /** How it pages, if not like the other lists. */
   readonly paging?: Paging;
   readonly pageSize?: number;
-  /** Whether it has no messages of a session that it does not know yet, and answers 404. */
+  /** Whether neighboring messages can have the same time. */
   readonly isCoarse?: boolean;
 }
 
@@ -37,8 +37,12 @@ export interface Service {
   /** What such answers have instead of a body. */
   readonly bodiless?: Partial<Record<Write, 'location' | 'nothing'>>;
   readonly history?: History;
+  /** What a listed agent tells of its source. By default nothing. */
+  readonly agentSource?: (sourceId: Id | null) => Wire;
   /** The body of an error. By default `{"detail": …}`. */
   readonly error?: (failure: { status: number; code: string; sentence: string; path: string }) => unknown;
+  /** The media type of errors. */
+  readonly errorType?: string;
   /** The status of all errors, where failures are told in the body alone. */
   readonly errorStatus?: number;
   /** Whether a query parameter that it does not know is an error. */

@@ -1,4 +1,4 @@
-import type { Id, MessageFact } from './facts.ts';
+import type { Id, MessageFact, Schedule } from './facts.ts';
 
 export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment';
 export type Wire = Readonly<Record<string, unknown>>;
@@ -17,6 +17,8 @@ export interface Names {
   readonly text?: (text: string) => Wire;
   /** When a message was written, from milliseconds since 1970. By default `created_at`. */
   readonly time?: (ms: number) => Wire;
+  /** When a job runs. By default `schedule`, as it was created. */
+  readonly schedule?: (schedule: Schedule) => Wire;
   /** Puts an object into its place, such as below `attributes`. */
   readonly wrap?: (resource: Resource, fields: Wire, id: Id) => Wire;
   /** Whether agents tell their template, which the specification has on the request side only. */
@@ -64,7 +66,7 @@ export function show(names: Names, resource: Resource, fact: object, more: Wire 
   for (const [field, value] of Object.entries({ ...fact, ...more })) {
     if ((field === own || field === 'id') && isId(value)) id = value;
     const name = field === 'id' ? own : field;
-    const special = isMessage(fact) ? messageField(names, field, fact) : undefined;
+    const special = isMessage(fact) ? messageField(names, field, fact) : jobField(names, field, value);
     if (special) {
       Object.assign(flat, special);
       continue;
@@ -73,7 +75,7 @@ export function show(names: Names, resource: Resource, fact: object, more: Wire 
     const path = paths[`${resource}.${name}`];
     if (path === null) continue;
     const byDefault = name === own ? (names.id ?? inCase(own, letterCase)) : inCase(name, letterCase);
-    put(flat, path ?? byDefault, keysInCase(value, letterCase));
+    put(flat, path ?? byDefault, field === 'agents' ? value : keysInCase(value, letterCase));
   }
   return names.wrap?.(resource, flat, id) ?? flat;
 }
@@ -94,6 +96,14 @@ function messageField(names: Names, field: string, { author, text, created_at }:
     return names.time?.(created_at) ?? { [inCase('created_at', letterCase)]: new Date(created_at).toISOString() };
   }
   return undefined;
+}
+
+function jobField(names: Names, field: string, value: unknown): Wire | undefined {
+  return field === 'schedule' && isSchedule(value) ? names.schedule?.(value) : undefined;
+}
+
+function isSchedule(value: unknown): value is Schedule {
+  return isWire(value) && isWire(value.data);
 }
 
 /** What a list of the resource is called. */

@@ -1,10 +1,10 @@
-import { numbers, uuids } from '../ids.ts';
-import { byNumber, paging } from '../paging.ts';
+import { digits, numbers, objectIds, prefixed, uuids } from '../ids.ts';
+import { byLastId, byNumber, byOffset, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
 /** What web frameworks and their usual libraries answer without being told otherwise. */
 
-export const FRAMEWORKS: readonly Service[] = [
+const DJANGO: readonly Service[] = [
   {
     name: 'drf-page',
     like: 'Django REST framework, PageNumberPagination',
@@ -18,8 +18,56 @@ export const FRAMEWORKS: readonly Service[] = [
     })),
   },
   {
-    name: 'fastapi-pagination',
-    like: 'FastAPI with fastapi-pagination: items, total, page, size, pages',
+    name: 'drf-limit-offset',
+    like: 'Django REST framework, LimitOffsetPagination, ids under pk',
+    ids: numbers,
+    names: {
+      id: 'pk',
+      paths: { 'cron_job.agent_id': 'agent', 'message.source_id': 'source', 'message.session_id': 'session' },
+    },
+    paging: paging(byOffset(), ({ total, hasNext, from, size, link, items }) => ({
+      count: total,
+      next: hasNext ? link({ limit: size, offset: from + size }) : null,
+      previous: null,
+      results: items,
+    })),
+    error: ({ sentence }) => ({ non_field_errors: [sentence] }),
+  },
+  {
+    name: 'drf-cursor',
+    like: 'Django REST framework, CursorPagination, newest first, ids under uuid',
+    ids: uuids,
+    names: { id: 'uuid', time: (ms) => ({ created: new Date(ms).toISOString() }) },
+    paging: paging(byToken('cursor'), (page) => ({
+      next: page.hasNext ? page.link({ cursor: tokenOf(page) ?? '' }) : null,
+      previous: null,
+      results: page.items,
+    })),
+    history: { order: 'newest first' },
+    error: ({ sentence }) => [sentence],
+  },
+  {
+    name: 'drf-unpaged',
+    like: 'Django REST framework without pagination, problem with an inclusive cursor',
+    ids: numbers,
+    names: { id: 'id', author: (author) => ({ author: author === 'user' ? 'customer' : 'bot' }) },
+    paging: unpaged(({ items }) => items),
+    history: { cursor: 'inclusive', pageSize: 50 },
+    created: 200,
+  },
+  {
+    name: 'django-ninja',
+    like: 'Django Ninja, LimitOffsetPagination: items and count, nothing else',
+    ids: numbers,
+    names: { id: 'id', author: (author) => ({ sender: author === 'user' ? 'user' : 'ai' }) },
+    paging: paging(byOffset(), ({ items, total }) => ({ items, count: total })),
+  },
+];
+
+const PYTHON: readonly Service[] = [
+  {
+    name: 'fastapi-page',
+    like: 'FastAPI with fastapi-pagination: items, total, page, size, pages; redirects to paths without a slash',
     ids: uuids,
     names: { id: 'id' },
     paging: paging(byNumber(), ({ items, total, number, size, pages }) => ({
@@ -35,6 +83,101 @@ export const FRAMEWORKS: readonly Service[] = [
         : { detail: sentence },
     slash: { read: 307, write: 307 },
     documented: { 'paths.trailing_slash': 'never' },
+  },
+  {
+    name: 'fastapi-limit-offset',
+    like: 'FastAPI with fastapi-pagination: limit and offset; validates its parameters',
+    ids: uuids,
+    names: { id: 'id', text: (content) => ({ content }) },
+    paging: paging(byOffset(), ({ items, total, from, size }) => ({ items, total, limit: size, offset: from })),
+    error: ({ sentence }) => ({ detail: [{ type: 'value_error', loc: ['query', 'x'], msg: sentence }] }),
+    isStrict: true,
+  },
+  {
+    name: 'fastapi-cursor',
+    like: 'FastAPI with fastapi-pagination: next_page is a token for cursor',
+    ids: uuids,
+    names: { id: 'id', text: (content) => ({ content: [{ type: 'text', text: content }] }) },
+    paging: paging(byToken('cursor'), (page) => ({
+      items: page.items,
+      total: page.total,
+      current_page: 'Pg==',
+      current_page_backwards: 'PA==',
+      previous_page: null,
+      next_page: tokenOf(page),
+    })),
+  },
+  {
+    name: 'flask-smorest',
+    like: 'flask-smorest: a bare array, and X-Pagination with JSON',
+    ids: numbers,
+    names: { id: 'id' },
+    paging: paging(byNumber(), ({ items }) => items, {
+      headers: ({ total, pages, number, hasNext }) => ({
+        'x-pagination': JSON.stringify({
+          total,
+          total_pages: pages,
+          first_page: 1,
+          last_page: pages,
+          page: number,
+          ...(hasNext && { next_page: number + 1 }),
+        }),
+      }),
+    }),
+    error: ({ status, sentence }) => ({ code: status, status: 'Unprocessable Entity', message: sentence }),
+  },
+];
+
+const RUBY_PHP: readonly Service[] = [
+  {
+    name: 'rails-kaminari',
+    like: 'Rails, jbuilder and kaminari: meta with next_page',
+    ids: numbers,
+    names: {
+      id: 'id',
+      text: (body) => ({ body }),
+      author: (author) => ({ sender_type: author === 'user' ? 'Contact' : 'AgentBot' }),
+    },
+    one: (resource, fields) => ({ [resource]: fields }),
+    paging: paging(byNumber(), ({ key, items, number, pages, hasNext, total }) => ({
+      [key]: items,
+      meta: {
+        current_page: number,
+        next_page: hasNext ? number + 1 : null,
+        prev_page: number > 1 ? number - 1 : null,
+        total_pages: pages,
+        total_count: total,
+      },
+    })),
+    error: ({ sentence }) => ({ errors: [sentence] }),
+  },
+  {
+    name: 'rails-api-pagination',
+    like: 'Rails with api-pagination: Link, Total, and Per-Page headers',
+    ids: numbers,
+    names: { id: 'id', author: (author) => ({ from_bot: author === 'assistant' }) },
+    paging: paging(byNumber(), ({ items }) => items, {
+      headers: ({ total, size, number, pages, hasNext, link }) => ({
+        total: String(total),
+        'per-page': String(size),
+        ...(hasNext && {
+          link: `<${link({ page: pages })}>; rel="last", <${link({ page: number + 1 })}>; rel="next"`,
+        }),
+      }),
+    }),
+    error: ({ status, sentence }) => ({ status, error: sentence }),
+  },
+  {
+    name: 'rails-active-model-serializers',
+    like: 'Rails with active_model_serializers: a root key, meta with total_pages only, kebab case',
+    ids: digits,
+    names: { id: 'id', letterCase: 'kebab' },
+    one: (resource, fields) => ({ [resource.replace('_', '-')]: fields }),
+    paging: paging(byNumber(), ({ key, items, number, pages }) => ({
+      [key]: items,
+      meta: { 'current-page': number, 'total-pages': pages },
+    })),
+    error: ({ sentence }) => ({ error: { base: [sentence] } }),
   },
   {
     name: 'laravel',
@@ -55,6 +198,72 @@ export const FRAMEWORKS: readonly Service[] = [
     error: ({ code, sentence }) => ({ message: sentence, errors: { [code]: [sentence] } }),
   },
   {
+    name: 'laravel-simple',
+    like: 'Laravel simplePaginate without resources: next_page_url at the top',
+    ids: numbers,
+    names: { id: 'id', author: (author) => ({ direction: author === 'user' ? 'in' : 'out' }) },
+    paging: paging(byNumber(), ({ items, number, hasNext, link, from, size }) => ({
+      current_page: number,
+      data: items,
+      first_page_url: link({ page: 1 }),
+      from: from + 1,
+      next_page_url: hasNext ? link({ page: number + 1 }) : null,
+      path: link({}).replace(/\?.*/, ''),
+      per_page: size,
+      prev_page_url: null,
+      to: from + items.length,
+    })),
+    error: ({ sentence }) => ({ message: sentence, exception: 'Symfony\\HttpException', trace: [] }),
+  },
+  {
+    name: 'laravel-cursor',
+    like: 'Laravel cursorPaginate: next_cursor and next_page_url',
+    ids: uuids,
+    names: { id: 'uuid' },
+    paging: paging(byToken('cursor'), (page) => ({
+      data: page.items,
+      path: page.link({}).replace(/\?.*/, ''),
+      per_page: page.size,
+      next_cursor: tokenOf(page),
+      next_page_url: page.hasNext ? page.link({ cursor: tokenOf(page) ?? '' }) : null,
+      prev_cursor: null,
+      prev_page_url: null,
+    })),
+    error: ({ sentence }) => ({ message: sentence }),
+  },
+  {
+    name: 'api-platform',
+    like: 'Symfony API Platform: JSON-LD and Hydra',
+    ids: numbers,
+    names: {
+      id: 'id',
+      letterCase: 'camel',
+      wrap: (resource, fields, id) => ({ '@id': `/v1/${resource}s/${id}`, '@type': resource, ...fields }),
+    },
+    paging: paging(byNumber(), ({ items, total, number, pages, hasNext, path }) => ({
+      '@context': '/contexts/Collection',
+      '@type': 'hydra:Collection',
+      'hydra:member': items,
+      'hydra:totalItems': total,
+      'hydra:view': {
+        '@id': path({ page: number }),
+        '@type': 'hydra:PartialCollectionView',
+        'hydra:last': path({ page: pages }),
+        ...(hasNext && { 'hydra:next': path({ page: number + 1 }) }),
+      },
+    })),
+    error: ({ status, sentence }) => ({
+      '@type': 'hydra:Error',
+      'hydra:title': 'An error occurred',
+      'hydra:description': sentence,
+      status,
+    }),
+    errorType: 'application/ld+json',
+  },
+];
+
+const JVM_NET: readonly Service[] = [
+  {
     name: 'spring-page',
     like: 'Spring Data Page as JSON, camel case, pages from 0',
     ids: uuids,
@@ -71,6 +280,316 @@ export const FRAMEWORKS: readonly Service[] = [
       numberOfElements: items.length,
       empty: items.length === 0,
     })),
-    error: ({ status, sentence, path }) => ({ timestamp: '2026-03-02T09:00:00Z', status, error: sentence, path }),
+    error: ({ status, sentence, path }) => ({
+      timestamp: '2026-03-02T09:00:00Z',
+      status,
+      error: 'Bad Request',
+      message: sentence,
+      path,
+    }),
+  },
+  {
+    name: 'spring-slice',
+    like: 'Spring Data Slice: last is the only sign of more; authors in capitals',
+    ids: uuids,
+    names: {
+      id: 'id',
+      letterCase: 'camel',
+      author: (author) => ({ senderRole: author === 'user' ? 'CUSTOMER' : 'ASSISTANT' }),
+      time: (ms) => ({ createdAt: ms }),
+    },
+    paging: paging(byNumber('page', 0), ({ items, number, size, hasNext }) => ({
+      content: items,
+      last: !hasNext,
+      first: number === 1,
+      number: number - 1,
+      size,
+      numberOfElements: items.length,
+    })),
+    error: ({ status, sentence }) => ({ type: 'about:blank', title: 'Bad Request', status, detail: sentence }),
+    errorType: 'application/problem+json',
+  },
+  {
+    name: 'spring-data-rest',
+    like: 'Spring Data REST: HAL, _embedded, page',
+    ids: numbers,
+    names: { id: 'id', letterCase: 'camel' },
+    paging: paging(byNumber('page', 0), ({ key, items, number, pages, total, size, hasNext, link }) => ({
+      _embedded: { [key]: items },
+      _links: {
+        self: { href: link({}) },
+        ...(hasNext && { next: { href: link({ page: number, size }) } }),
+        last: { href: link({ page: pages - 1, size }) },
+      },
+      page: { size, totalElements: total, totalPages: pages, number: number - 1 },
+    })),
+    bodiless: { 'create job': 'location' },
+  },
+  {
+    name: 'aspnet-odata',
+    like: 'ASP.NET OData: value, @odata.nextLink, Pascal case',
+    ids: numbers,
+    names: { id: 'Id', letterCase: 'pascal' },
+    paging: paging(byOffset('$skip'), ({ items, total, hasNext, link, from, size }) => ({
+      '@odata.context': 'http://localhost/$metadata#Things',
+      '@odata.count': total,
+      value: items,
+      ...(hasNext && { '@odata.nextLink': link({ $skip: from + size }) }),
+    })),
+    error: ({ code, sentence }) => ({ error: { code, message: sentence, details: [] } }),
+  },
+  {
+    name: 'aspnet-x-pagination',
+    like: 'ASP.NET: a bare array in camel case, and X-Pagination',
+    ids: uuids,
+    names: { id: 'id', letterCase: 'camel', author: (author) => ({ isFromAgent: author === 'assistant' }) },
+    paging: paging(byNumber('pageNumber'), ({ items }) => items, {
+      headers: ({ total, size, number, pages, hasNext }) => ({
+        'x-pagination': JSON.stringify({
+          TotalCount: total,
+          PageSize: size,
+          CurrentPage: number,
+          TotalPages: pages,
+          HasNext: hasNext,
+          HasPrevious: number > 1,
+        }),
+      }),
+    }),
+    error: ({ status, sentence }) => ({
+      type: 'https://tools.ietf.org/html/rfc9110#section-15.5.1',
+      title: 'One or more validation errors occurred.',
+      status,
+      errors: { query: [sentence] },
+      traceId: '00-1-1-00',
+    }),
+    errorType: 'application/problem+json',
+  },
+  {
+    name: 'aspnet-paged-list',
+    like: 'ASP.NET with PagedList: items, pageIndex, hasNextPage; history in camel case parameters only',
+    ids: numbers,
+    names: { id: 'id', letterCase: 'camel' },
+    paging: paging(byNumber('pageIndex'), ({ items, number, pages, total, hasNext }) => ({
+      items,
+      pageIndex: number,
+      totalPages: pages,
+      totalCount: total,
+      hasPreviousPage: number > 1,
+      hasNextPage: hasNext,
+    })),
+    history: { parameters: { source: 'sourceId', session: 'sessionId', after: 'afterMessageId' } },
   },
 ];
+
+const NODE: readonly Service[] = [
+  {
+    name: 'mongoose-paginate',
+    like: 'Express and Mongo with mongoose-paginate: docs, hasNextPage, nextPage',
+    ids: objectIds,
+    names: { id: '_id', letterCase: 'camel', wrap: (_resource, fields) => ({ ...fields, __v: 0 }) },
+    paging: paging(byNumber(), ({ items, total, size, number, pages, hasNext }) => ({
+      docs: items,
+      totalDocs: total,
+      limit: size,
+      totalPages: pages,
+      page: number,
+      pagingCounter: 1,
+      hasPrevPage: number > 1,
+      hasNextPage: hasNext,
+      prevPage: null,
+      nextPage: hasNext ? number + 1 : null,
+    })),
+    error: ({ sentence }) => ({ success: false, error: sentence }),
+  },
+  {
+    name: 'express-mongo',
+    like: 'Express and Mongo by hand: success, data, total; pages without a word about the next one',
+    ids: objectIds,
+    names: { id: '_id', letterCase: 'camel', author: (author) => ({ from: author === 'user' ? 'user' : 'bot' }) },
+    one: (_resource, fields) => ({ success: true, data: fields }),
+    paging: paging(byNumber(), ({ items, total, number, size }) => ({
+      success: true,
+      data: items,
+      total,
+      page: number,
+      limit: size,
+    })),
+    error: ({ sentence }) => ({ success: false, message: sentence }),
+    history: { unscoped: 'everything', parameters: { source: 'sourceId', session: 'sessionId', after: 'afterId' } },
+    slash: { read: 301, write: 404 },
+    documented: { 'paths.trailing_slash': 'never' },
+  },
+  {
+    name: 'nestjs-paginate',
+    like: 'NestJS with nestjs-paginate: data, meta, links',
+    ids: uuids,
+    names: { id: 'id', letterCase: 'camel' },
+    paging: paging(byNumber(), ({ items, number, pages, total, size, hasNext, link }) => ({
+      data: items,
+      meta: { itemsPerPage: size, totalItems: total, currentPage: number, totalPages: pages, sortBy: [['id', 'ASC']] },
+      links: { current: link({ page: number }), ...(hasNext && { next: link({ page: number + 1 }) }) },
+    })),
+    error: ({ status, sentence }) => ({ statusCode: status, message: [sentence], error: 'Bad Request' }),
+  },
+  {
+    name: 'nestjs-typeorm',
+    like: 'NestJS with nestjs-typeorm-paginate: items, meta with itemCount; refuses unknown parameters',
+    ids: numbers,
+    names: { id: 'id', letterCase: 'camel', text: (text) => ({ content: { text } }) },
+    paging: paging(byNumber(), ({ items, number, pages, total, size }) => ({
+      items,
+      meta: {
+        totalItems: total,
+        itemCount: items.length,
+        itemsPerPage: size,
+        totalPages: pages,
+        currentPage: number,
+      },
+    })),
+    error: ({ status, sentence }) => ({ statusCode: status, message: [sentence], error: 'Bad Request' }),
+    isStrict: true,
+  },
+  {
+    name: 'strapi-4',
+    like: 'Strapi 4: attributes, meta.pagination, pagination[page]',
+    ids: numbers,
+    names: { id: 'id', letterCase: 'camel', wrap: (_resource, { id, ...attributes }) => ({ id, attributes }) },
+    one: (resource, fields) => (resource === 'file_attachment' ? [fields] : { data: fields, meta: {} }),
+    paging: paging(byNumber('pagination[page]'), ({ items, number, size, pages, total }) => ({
+      data: items,
+      meta: { pagination: { page: number, pageSize: size, pageCount: pages, total } },
+    })),
+    error: ({ status, sentence }) => ({
+      data: null,
+      error: { status, name: 'ValidationError', message: sentence, details: {} },
+    }),
+    created: 200,
+    fileField: 'files',
+  },
+  {
+    name: 'directus',
+    like: 'Directus: data, all items at once, relations as objects',
+    ids: uuids,
+    names: { id: 'id', paths: { 'cron_job.agent_id': 'agent.id' } },
+    one: (_resource, fields) => ({ data: fields }),
+    paging: unpaged(({ items }) => ({ data: items })),
+    error: ({ code, sentence }) => ({ errors: [{ message: sentence, extensions: { code } }] }),
+    created: 200,
+    history: { pageSize: 100 },
+  },
+  {
+    name: 'feathers',
+    like: 'Feathers: total, limit, skip, data; $skip',
+    ids: objectIds,
+    names: { id: '_id', letterCase: 'camel', time: (ms) => ({ createdAt: ms }) },
+    paging: paging(byOffset('$skip'), ({ items, total, size, from }) => ({
+      total,
+      limit: size,
+      skip: from,
+      data: items,
+    })),
+    error: ({ status, sentence }) => ({
+      name: 'BadRequest',
+      message: sentence,
+      code: status,
+      className: 'bad-request',
+    }),
+  },
+  {
+    name: 'json-server',
+    like: 'json-server: a bare array, X-Total-Count, and _page',
+    ids: numbers,
+    names: { id: 'id' },
+    paging: paging(byNumber('_page'), ({ items }) => items, {
+      headers: ({ total }) => ({ 'x-total-count': String(total) }),
+    }),
+    error: () => ({}),
+  },
+];
+
+const OTHERS: readonly Service[] = [
+  {
+    name: 'phoenix-scrivener',
+    like: 'Phoenix with Scrivener: data, page_number, total_pages; inserted_at',
+    ids: uuids,
+    names: { id: 'id', time: (ms) => ({ inserted_at: new Date(ms).toISOString().slice(0, 19) }) },
+    one: (_resource, fields) => ({ data: fields }),
+    paging: paging(byNumber(), ({ items, number, size, pages, total }) => ({
+      data: items,
+      page_number: number,
+      page_size: size,
+      total_entries: total,
+      total_pages: pages,
+    })),
+    error: ({ sentence }) => ({ errors: { detail: sentence } }),
+  },
+  {
+    name: 'go-plain',
+    like: 'Go with encoding/json: Pascal case, null for an empty list, a total',
+    ids: numbers,
+    names: { id: 'ID', letterCase: 'pascal' },
+    paging: paging(byOffset(), ({ key, items, total }) => ({
+      [key]: items.length > 0 ? items : null,
+      Total: total,
+    })),
+    error: ({ sentence }) => ({ Error: sentence }),
+  },
+  {
+    name: 'go-servemux',
+    like: 'Go with a cursor, null when there is no more; 202 for messages',
+    ids: prefixed,
+    names: { id: 'id', author: (author) => ({ author: { kind: author === 'user' ? 'human' : 'agent', name: 'X' } }) },
+    paging: paging(byLastId('after'), ({ items, lastId, hasNext }) => ({
+      data: items.length > 0 ? items : null,
+      next_after: hasNext ? lastId : null,
+    })),
+    created: 202,
+    error: ({ sentence }) => ({ err: sentence }),
+  },
+  {
+    name: 'postgrest',
+    like: 'PostgREST and Supabase: a bare array, 206, and Content-Range',
+    ids: numbers,
+    names: { id: 'id' },
+    paging: paging(byOffset(), ({ items }) => items, {
+      status: 206,
+      headers: ({ from, items, total }) => ({ 'content-range': `${from}-${from + items.length - 1}/${total}` }),
+    }),
+    one: (_resource, fields) => [fields],
+    error: ({ code, sentence }) => ({ code, details: null, hint: null, message: sentence }),
+  },
+  {
+    name: 'hasura-rest',
+    like: 'Hasura REST endpoints: rows, and an aggregate with the count',
+    ids: uuids,
+    names: { id: 'id' },
+    one: (resource, fields) => ({ [`insert_${resource}s_one`]: fields }),
+    paging: paging(byOffset(), ({ key, items, total }) => ({
+      [key]: items,
+      [`${key}_aggregate`]: { aggregate: { count: total } },
+    })),
+    error: ({ sentence }) => ({ path: '$', error: sentence, code: 'bad-request' }),
+    created: 200,
+  },
+  {
+    name: 'graphql-relay',
+    like: 'A GraphQL gateway: data, edges, node, pageInfo',
+    ids: (number, resource) => Buffer.from(`${resource}:${number}`).toString('base64'),
+    names: { id: 'id', letterCase: 'camel' },
+    one: (resource, fields) => ({ data: { [resource]: fields } }),
+    paging: paging(byToken('after'), (page) => ({
+      data: {
+        [page.key]: {
+          totalCount: page.total,
+          edges: page.items.map((node) => ({ cursor: 'b3BhcXVl', node })),
+          pageInfo: { hasNextPage: page.hasNext, endCursor: tokenOf(page) },
+        },
+      },
+    })),
+    errorStatus: 200,
+    error: ({ code, sentence }) => ({ data: null, errors: [{ message: sentence, extensions: { code } }] }),
+    created: 200,
+  },
+];
+
+export const FRAMEWORKS: readonly Service[] = [...DJANGO, ...PYTHON, ...RUBY_PHP, ...JVM_NET, ...NODE, ...OTHERS];

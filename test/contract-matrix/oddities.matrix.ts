@@ -1,0 +1,4 @@
+import { declareCells } from './declare.ts';
+import { ODDITIES } from './services/oddities.ts';
+
+declareCells(ODDITIES);
