@@ -33,6 +33,7 @@ const CLOSING_BRACE = 0x7d;
 
 /** The beginning of a record, up to its type. */
 const HEAD = '{"v":1,"type":"';
+const HEAD_BYTES = Buffer.from(HEAD);
 const KEY_FIELD = Buffer.from('"key":"');
 /** The key of a record is at most this far from its beginning. */
 const MAX_KEY_OFFSET = 128;
@@ -87,6 +88,9 @@ export function createOtherLineCheck(family: RecordFamily, keys: readonly string
   return (bytes, start, end) => {
     if (bytes[end - 1] !== CLOSING_BRACE || countFlips(bytes, start, HEAD, 0) > 0) return false;
     const type = start + HEAD.length;
+    // An editor or a flipped bit may have joined it to another record.
+    const joined = bytes.indexOf(HEAD_BYTES, type);
+    if (joined !== -1 && joined < end) return false;
     if (isOtherType(bytes, type, family)) return endOfRun(bytes, type, isTypeByte) < end;
     if (keys === undefined) return false;
     const key = bytes.indexOf(KEY_FIELD, type) + KEY_FIELD.length;
@@ -101,7 +105,7 @@ function countUnreadable(bytes: Buffer): number {
   return bytes.toString('utf8').match(/[\p{Cc}\ufffd]/gu)?.length ?? 0;
 }
 
-const TYPE = /"type":"([^"]*)"/;
+const TYPE = /"type":"([^"]*)"/g;
 const TYPE_FIELD_LENGTH = '"type":"'.length;
 
 /** A key; and the beginning of one, in a line that was cut there. */
@@ -115,9 +119,8 @@ const CUT_KEY = /"key":"([^"]*)$/;
  */
 export function mayBeAbout(line: Buffer, { keys, texts }: ObjectIdentity, family: RecordFamily): boolean {
   const text = line.toString('latin1');
-  const typeMatch = TYPE.exec(text);
-  const type = typeMatch?.[1];
-  if (type !== undefined && family.endingTypes.includes(type)) return false;
+  const types = [...text.matchAll(TYPE)];
+  if (types.length > 0 && types.every(([, type = '']) => family.endingTypes.includes(type))) return false;
   const isReadable = countUnreadable(line) <= MAX_UNREADABLE;
   const read = [...text.matchAll(KEY)].map(({ index }) => index + KEY_FIELD.length);
   if (isReadable && read.length > 0) return read.some((at) => keys.some((each) => isNearly(line, at, each)));
@@ -128,6 +131,7 @@ export function mayBeAbout(line: Buffer, { keys, texts }: ObjectIdentity, family
   if (line.length < MIN_RECORD_BYTES) return false;
   return (
     !isReadable ||
-    ((typeMatch === null || !isOtherType(line, typeMatch.index + TYPE_FIELD_LENGTH, family)) && !OTHER_KEY.test(text))
+    ((types.length === 0 || types.some(({ index }) => !isOtherType(line, index + TYPE_FIELD_LENGTH, family))) &&
+      !OTHER_KEY.test(text))
   );
 }

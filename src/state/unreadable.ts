@@ -15,8 +15,8 @@ type KeptLine = UnreadableLine & { readonly bytes: Buffer | undefined };
 
 const OPENING_BRACE = 0x7b;
 
-/** The id of a record in a damaged line. */
-const RECORD_ID = /"id":"([^"]+)"/;
+/** The id of a record in a damaged line: of several, if lines were joined. */
+const RECORD_ID = /"id":"([^"]+)"/g;
 
 function isAbout({ kind, bytes }: KeptLine, identity: ObjectIdentity, family: RecordFamily): boolean {
   // Nothing can be told about a line that is too long.
@@ -76,8 +76,12 @@ export class UnreadableLines {
     if (this.lines.size === 0) return [];
     const settled = new Set(records.flatMap((record) => (record.kind === 'forgotten' ? record.lines : [])));
     const ended = endedIds(records);
+    const isEnded = (bytes: Buffer | undefined): boolean => {
+      const ids = [...(bytes?.toString() ?? '').matchAll(RECORD_ID)];
+      return ids.length > 0 && ids.every(([, id = '']) => ended.has(id));
+    };
     const isSettled = ({ kind, digest, bytes }: KeptLine): boolean =>
-      kind === 'damaged' && (settled.has(digest) || ended.has(RECORD_ID.exec(bytes?.toString() ?? '')?.[1] ?? ''));
+      kind === 'damaged' && (settled.has(digest) || isEnded(bytes));
     return [...this.lines.values()].filter((line) => !isSettled(line) && isAbout(line, identity, this.family));
   }
 

@@ -199,8 +199,8 @@ export async function uploadOnce(
     const outcome = await tryUpload(upload, onProgress);
     // The outcome of the other process decides what is left to do.
     if (outcome.status !== 'failed' || !(outcome.error instanceof UploadInProgress)) return outcome;
-    waitUntil ??= clock.now() + WAIT_MS;
-    if (clock.now() >= waitUntil) return outcome;
+    waitUntil ??= clock.monotonic() + WAIT_MS;
+    if (clock.monotonic() >= waitUntil) return outcome;
     await clock.sleep(POLL_MS, abortSignal);
   }
 }

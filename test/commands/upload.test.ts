@@ -565,7 +565,7 @@ describe('failures', () => {
     expect(planned).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('one flipped bit in the only record of an upload keeps it from being sent again without --retry-unknown', async () => {
+  test('a flipped bit in the only record of an upload, or a key that cannot be read, keeps it from being sent again without --retry-unknown', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     await it.upload([file]);
@@ -574,6 +574,7 @@ describe('failures', () => {
     for (const damaged of [
       done.replace('"upload_id":"a', '"upload_id":"b'),
       done.replace(sha256, `x${sha256.slice(1)}`),
+      done.replace(/"key":"[^"]*"/, (field) => 'x'.repeat(field.length)),
     ]) {
       writeFileSync(it.state, `${damaged}\n`);
       const ran = await it.upload([file, '-o', 'json']);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { encodeRecord } from '../../src/state/record.ts';
 import { createArgs } from '../helpers/cron.ts';
 import { expectBlocked, flipBit, onlyRecord } from '../helpers/damage.ts';
 
@@ -119,6 +120,24 @@ describe('a line that does not tell what it is about', () => {
     record.write(Buffer.from(`${others.join('\n')}\n`));
     expect((await record.run(...createArgs('agt_1', 'other'))).code).toBe(0);
     expect((await record.create()).code).toBe(9);
+  });
+});
+
+describe('two records that an editor or a flipped bit joined to one line', () => {
+  const head = { at: '2026-01-01T00:00:00.000Z', id: 'before', key: '0'.repeat(24) };
+  it.each([
+    ['the end of another job', { type: 'cron.released', ...head, reservation: 'r1', why: 'not_sent' }],
+    ['another job', { type: 'cron.unknown', ...head, reservation: 'r1', why: 'no_answer' }],
+    ['an upload', { type: 'upload.released', ...head, sent: 'r1', why: 'not_sent' }],
+  ])('block the job of the second one: after %s', async (_, before) => {
+    const record = await onlyRecord('created');
+    const joined = Buffer.concat([Buffer.from(`\n${encodeRecord(before)}\v`), record.bytes.subarray(1)]);
+    record.write(joined);
+    expect((await record.create()).code).toBe(9);
+    expect((await record.run(...createArgs('agt_1', 'other'))).code).toBe(0);
+    record.write(joined);
+    expect((await record.create('--dry-run')).code).toBe(9);
+    expect(record.posts()).toBe(1);
   });
 });
 

@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+import { startStopwatch } from '../../src/clock.ts';
+
+describe('a stopwatch', () => {
+  it('is not held up by a clock that is set back, nor by a monotonic one that stands still', () => {
+    const clock = { wall: 1_000_000, steady: 0, now: () => clock.wall, monotonic: () => clock.steady };
+    const elapsed = startStopwatch(clock);
+    clock.steady += 500;
+    clock.wall -= 3_600_000;
+    expect(elapsed()).toBe(500);
+    clock.wall += 3_600_000 + 2_000;
+    expect(elapsed()).toBe(2_000);
+  });
+});
