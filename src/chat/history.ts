@@ -25,14 +25,52 @@ export function compareTimestamps(left: Timestamp, right: Timestamp): number {
   return left.fraction < right.fraction ? -1 : left.fraction > right.fraction ? 1 : 0;
 }
 
-/** Sorts oldest first if every entry has a timestamp (entries with equal ones keep their order), else not at all. */
-export function sortByTimestamp<Entry extends { readonly timestamp: Timestamp | undefined }>(
-  entries: readonly Entry[],
-): readonly Entry[] {
-  if (entries.some(({ timestamp }) => timestamp === undefined)) return entries;
-  return entries.toSorted(({ timestamp: left }, { timestamp: right }) =>
-    left && right ? compareTimestamps(left, right) : 0,
-  );
+/** The number at the end of an id, if ids are numbered: `msg_12` has 12. */
+function numberOf({ message_id }: MessageRef): bigint | undefined {
+  const [, digits] = /^\D*(\d{1,19})$/.exec(message_id) ?? [];
+  return digits === undefined ? undefined : BigInt(digits);
+}
+
+/** What the fields of a page's messages say about their order. */
+interface Order {
+  /** Negative if the first message is older, positive if it is newer, 0 if nothing tells. */
+  compare(left: number, right: number): number;
+}
+
+function sign(difference: bigint): number {
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1;
+}
+
+/**
+ * Orders messages by their timestamps. Ties are ordered by the numbers of the ids, unless these contradict a timestamp.
+ * @returns undefined if a message has no timestamp
+ */
+function orderOf(messages: readonly MessageRef[]): Order | undefined {
+  const timestamps = messages.flatMap((message) => parseTimestamp(message) ?? []);
+  if (timestamps.length < messages.length) return undefined;
+  const byTime = (left: number, right: number) => {
+    const [first, second] = [timestamps[left], timestamps[right]];
+    return first && second ? compareTimestamps(first, second) : 0;
+  };
+  const numbers = messages.flatMap((message) => numberOf(message) ?? []);
+  const byNumber = (left: number, right: number) => sign((numbers[left] ?? 0n) - (numbers[right] ?? 0n));
+  const isNumbered =
+    numbers.length === messages.length &&
+    numbers.every((_, index) => index === 0 || byTime(index - 1, index) * byNumber(index - 1, index) >= 0);
+  return { compare: (left, right) => byTime(left, right) || (isNumbered ? byNumber(left, right) : 0) };
+}
+
+/**
+ * Sorts messages oldest first if every one has a timestamp, else not at all.
+ * @returns the indexes in that order
+ */
+export function sortOldestFirst(messages: readonly MessageRef[]): readonly number[] {
+  const indexes = messages.map((_, index) => index);
+  const order = orderOf(messages);
+  if (!order) return indexes;
+  // Newest first, the later of two messages that nothing else orders is the older one.
+  const tie = isDescending(messages) ? -1 : 1;
+  return indexes.toSorted((left, right) => order.compare(left, right) || tie * (left - right));
 }
 
 /** With fewer messages, a descending order may be an accident. */
@@ -40,9 +78,8 @@ const MIN_ORDERED = 3;
 
 /** How each message compares to the next one; undefined with too few messages or without timestamps. */
 function compareNeighbors(messages: readonly MessageRef[]): readonly number[] | undefined {
-  const timestamps = messages.flatMap((message) => parseTimestamp(message) ?? []);
-  if (messages.length < MIN_ORDERED || timestamps.length < messages.length) return undefined;
-  return timestamps.slice(1).map((timestamp, index) => compareTimestamps(timestamps[index] ?? timestamp, timestamp));
+  const order = messages.length < MIN_ORDERED ? undefined : orderOf(messages);
+  return order && messages.slice(1).map((_, index) => order.compare(index, index + 1));
 }
 
 /** Whether each of at least three messages is older than the one before it. False if one has no timestamp. */

@@ -4,7 +4,7 @@ import {
   isNewestFirst,
   type MessageRef,
   parseTimestamp,
-  sortByTimestamp,
+  sortOldestFirst,
   type Timestamp,
 } from './history.ts';
 import type { FollowStart } from './types.ts';
@@ -130,10 +130,10 @@ export function acceptPage<Message extends MessageRef>(
   const isOld = oldMessageTest(updated, entries);
   const seen = new Map(state.seen);
   const fresh: Message[] = [];
-  for (const entry of sortByTimestamp(entries)) {
-    const { message_id } = entry.message;
-    if (seen.has(message_id) || entry.index < replayed || isOld(entry)) continue;
-    seen.set(message_id, entry.timestamp);
+  for (const index of sortOldestFirst(messages)) {
+    const entry = entries[index];
+    if (!entry || seen.has(entry.message.message_id) || index < replayed || isOld(entry)) continue;
+    seen.set(entry.message.message_id, entry.timestamp);
     fresh.push(entry.message);
   }
   const candidates = extendCandidates(state, messages, fresh, now);

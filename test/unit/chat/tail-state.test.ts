@@ -235,6 +235,23 @@ it.each<[string, readonly MessageRef[], boolean, boolean]>([
   expect([isNewestFirst(messages), isDescending(messages)]).toEqual([strictly, loosely]);
 });
 
+it.each<[string, readonly MessageRef[], readonly string[]]>([
+  ['numbered ids order ties', [at('m3', '2026-01-01'), at('m2', '2026-01-01'), at('m1', '2026-01-01')], ['m1', 'm2', 'm3']],
+  [
+    'numbers that contradict the time do not count',
+    [at('m9', '2026-01-01T00:00:01Z'), at('m3', '2026-01-01T00:00:02Z'), at('m2', '2026-01-01T00:00:02Z')],
+    ['m9', 'm3', 'm2'],
+  ],
+  [
+    'newest first, the later of a tie is older',
+    [at('c', '2026-01-01T00:00:02Z'), at('b', '2026-01-01T00:00:01Z'), at('a', '2026-01-01T00:00:01Z')],
+    ['a', 'b', 'c'],
+  ],
+  ['oldest first, a tie keeps its order', [at('a', '2026-01-01'), at('b', '2026-01-01')], ['a', 'b']],
+])('%s', (_, messages, sorted) => {
+  expect(openTail().accept(messages)).toEqual(sorted);
+});
+
 /** A service that keeps messages in order but repeats them, swaps neighbors, and truncates its responses. */
 interface Quirks {
   readonly repeat: number;

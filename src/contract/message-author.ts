@@ -1,0 +1,93 @@
+import { isJsonObject } from './json.ts';
+
+/** Who wrote a message, as far as its fields tell. */
+export interface Author {
+  /** `assistant`, `user`, or the service's own name. */
+  readonly role: string;
+  readonly isKnown: boolean;
+}
+
+/** The names by which a service calls the two sides, in lower case. */
+export interface AuthorNames {
+  readonly agent: readonly string[];
+  readonly user: readonly string[];
+}
+
+/** Keys of an author object that may say who it is, compared as `normalizeName` does. */
+const KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];
+const MAX_DEPTH = 2;
+
+/** Returns a name without case, `_`, and `-`, so that snake, camel, Pascal, and kebab case are one. */
+function normalize(name: string): string {
+  return name.replace(/[-_\s]/g, '').toLowerCase();
+}
+
+/** `AGENT_MESSAGE`, `agentMessage`, and `message.agent` → agent, message. */
+function wordsOf(name: string): readonly string[] {
+  return name
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+    .filter((word) => word !== '');
+}
+
+type Side = 'assistant' | 'user';
+
+function decide(isAgent: boolean, isUser: boolean): Side | undefined {
+  if (isAgent === isUser) return undefined;
+  return isAgent ? 'assistant' : 'user';
+}
+
+/** A name with spaces may be a person's (Agent Smith), so only a single identifier is taken apart. */
+function sideOf(name: string, names: AuthorNames): Side | undefined {
+  const whole = normalize(name);
+  const isNamed = (list: readonly string[]) => list.some((each) => normalize(each) === whole);
+  const exact = decide(isNamed(names.agent), isNamed(names.user));
+  if (exact !== undefined || !/^[\w.:-]+$/.test(name)) return exact;
+  const words = wordsOf(name);
+  const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each));
+  return decide(hasWord(names.agent), hasWord(names.user));
+}
+
+/** Reads `is_bot: true`: the name of the flag says whose it is, and its value whether that holds. */
+function sideOfFlag(key: string, value: boolean, names: AuthorNames): Side | undefined {
+  const words = wordsOf(key);
+  const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each));
+  const side = decide(hasWord(names.agent) || words.includes('outgoing'), hasWord(names.user) || words.includes('incoming'));
+  if (side === undefined || value) return side;
+  return side === 'assistant' ? 'user' : 'assistant';
+}
+
+/** What a value says about the author: the names in it, and the side if one is recognized. */
+interface Reading {
+  readonly side?: Side | undefined;
+  readonly name?: string | undefined;
+}
+
+function read(key: string, value: unknown, names: AuthorNames, depth: number): Reading {
+  if (typeof value === 'boolean') return { side: sideOfFlag(key, value, names) };
+  if (typeof value === 'string') {
+    const name = value.trim();
+    return name === '' ? {} : { name, side: sideOf(name, names) };
+  }
+  if (!isJsonObject(value) || depth === 0) return {};
+  const readings = Object.entries(value)
+    .filter(([inner, found]) => typeof found === 'boolean' || KEYS.includes(normalize(inner)))
+    .map(([inner, found]) => read(inner, found, names, depth - 1));
+  // An object under the name of a side is that side: `{"bot": {"id": 5}}`.
+  return {
+    side: readings.find(({ side }) => side)?.side ?? sideOf(key, names),
+    name: readings.find(({ name }) => name)?.name,
+  };
+}
+
+/**
+ * Decides who wrote a message. A recognized value in any field wins over an earlier field, which may hold a person's name.
+ * @param fields the fields that may tell the author, in order
+ */
+export function decideAuthor(fields: readonly (readonly [key: string, value: unknown])[], names: AuthorNames): Author {
+  const readings = fields.map(([key, value]) => read(key, value, names, MAX_DEPTH));
+  const side = readings.find((reading) => reading.side !== undefined)?.side;
+  if (side !== undefined) return { role: side, isKnown: true };
+  return { role: readings.find(({ name }) => name !== undefined)?.name ?? 'unknown', isKnown: false };
+}

@@ -1,0 +1,54 @@
+import { isJsonObject } from './json.ts';
+
+/** Text parts may be nested (`{text: {value}}`). */
+const MAX_DEPTH = 4;
+
+/** Keys of an object or of a part that hold its text, in order. */
+const KEYS = ['text', 'value', 'content', 'body', 'parts', 'message', 'plain', 'markdown'];
+
+function textAt(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return value;
+  if (depth === 0) return undefined;
+  if (Array.isArray(value)) {
+    const parts = value.map((part) => textAt(part, depth - 1)).filter((part) => part !== undefined);
+    return parts.length === 0 ? undefined : parts.join('');
+  }
+  if (!isJsonObject(value)) return undefined;
+  for (const [key, inner] of sortedEntries(value)) {
+    const found = KEYS.includes(key) ? textAt(inner, depth - 1) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The entries in the order of KEYS, with their names in lower case. */
+function sortedEntries(value: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] {
+  const entries = Object.entries(value).map(([key, inner]) => [key.toLowerCase(), inner] as const);
+  return entries.toSorted(([left], [right]) => KEYS.indexOf(left) - KEYS.indexOf(right));
+}
+
+/** Returns the text of a field: a string, a list of parts that hold text, or an object with either; undefined if none. */
+export function extractText(value: unknown): string | undefined {
+  return textAt(value, MAX_DEPTH);
+}
+
+/** The unit of a number of this size, as a divisor that makes milliseconds: seconds, milli-, micro-, or nanoseconds. */
+const UNITS = [
+  { below: 1e11, toMs: (time: number) => time * 1000 },
+  { below: 1e14, toMs: (time: number) => time },
+  { below: 1e17, toMs: (time: number) => time / 1e3 },
+  { below: 1e20, toMs: (time: number) => time / 1e6 },
+];
+
+/**
+ * Returns the time of a message: a text unchanged, even if it is not a date; the seconds, milliseconds, microseconds, or
+ * nanoseconds since 1970, as a number or as digits, in ISO 8601. Undefined for anything else.
+ */
+export function readTimestamp(value: unknown): string | undefined {
+  if (typeof value === 'string') return /^\d{10,19}(\.\d+)?$/.test(value) ? readTimestamp(Number(value)) : value || undefined;
+  if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
+  const time = Number(value);
+  const ms = UNITS.find(({ below }) => Math.abs(time) < below)?.toMs(time);
+  const date = new Date(ms ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
