@@ -6,6 +6,7 @@ import {
   decodeMessage,
   findHistoryEntries,
   type Message,
+  rejectForeignMessage,
 } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import type { CallOptions, Http } from './http.ts';
@@ -120,7 +121,12 @@ export async function* readHistoryAfter(
     let reachedByLink = false;
     const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems: findHistoryEntries };
     for await (const page of listPages(http, list, () => ({ ...limits(), query }))) {
-      const messages = page.response.read(() => page.items.map(decodeMessage));
+      const messages = page.response.read((_, contract) =>
+        page.items.map((item) => {
+          rejectForeignMessage(item, position, contract);
+          return decodeMessage(item, contract);
+        }),
+      );
       const last = messages.at(-1)?.message_id;
       nextCursor = page.unfollowableKey !== undefined && last !== cursor ? last : undefined;
       const { headers } = page.response;

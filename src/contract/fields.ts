@@ -91,6 +91,11 @@ export class Fields {
     return ranks.flat().some(({ value }) => value === null) ? null : undefined;
   }
 
+  /** Returns every value that the service sent for a field, in the order of its candidates, whether they agree or not. */
+  all(leaf: FieldLeaf): readonly Pick<Found, 'path' | 'value'>[] {
+    return this.ranks(leaf).flat();
+  }
+
   /**
    * Returns a field that is a text, or a number as text; undefined if the service sent nothing or null.
    * @throws UnknownShape if it is anything else, or as `value`

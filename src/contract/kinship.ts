@@ -30,8 +30,8 @@ interface Candidate {
   readonly value: unknown;
 }
 
-/** `customerRef`, `customer_ref`, and `customer-ref` have the same words. */
-function wordsOf(key: string): readonly string[] {
+/** Returns the words of a name: `customerRef`, `customer_ref`, and `customer-ref` have the same. */
+export function wordsOf(key: string): readonly string[] {
   return key
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .toLowerCase()

@@ -151,17 +151,22 @@ const FIELD_LEAVES = {
     'external_message_id, external_id, client_message_id',
     'named as in requests',
   ),
-  'message.text': leaf('field', 'assumed', 'text, content, body, message', 'a string, or a list of parts with text'),
+  'message.text': leaf(
+    'field',
+    'assumed',
+    'text, content, body, message, parts, plain_text, msg, markdown, payload, data',
+    'a string, a list of parts with text, or an object with either',
+  ),
   'message.author': leaf(
     'field',
     'assumed',
-    'role, author, sender, sender_type, direction',
-    'a name, or an object with a role or type',
+    'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, actor, speaker, is_bot, is_agent, is_assistant, is_ai, from_bot, from_agent, from_assistant, is_user, is_customer, is_human, from_user, from_customer, incoming, outgoing, is_incoming, is_outgoing, type, kind',
+    'a name, an object with a role or type, or a flag such as is_bot',
   ),
   'message.created_at': leaf(
     'field',
     'assumed',
-    'created_at, timestamp, sent_at, created, time, date',
+    'created_at, timestamp, sent_at, created, created_time, create_time, inserted_at, time, date, ts',
     'ISO 8601, or the seconds or milliseconds since 1970',
   ),
   'cron_job.id': idLeaf('cron_job_id'),
@@ -187,11 +192,16 @@ const FIELD_LEAVES = {
 } as const;
 
 const VALUE_LEAVES = {
-  'message.author.agent': leaf('values', 'assumed', 'assistant, agent, bot, ai, outbound', 'authors of replies'),
+  'message.author.agent': leaf(
+    'values',
+    'assumed',
+    'assistant, agent, bot, ai, outbound, outgoing, reply, model',
+    'authors of replies',
+  ),
   'message.author.user': leaf(
     'values',
     'assumed',
-    'user, human, customer, client, contact, visitor, end_user, inbound',
+    'user, human, customer, client, contact, visitor, end_user, inbound, incoming',
     'authors of messages to the agent',
   ),
   'paths.trailing_slash': leaf(

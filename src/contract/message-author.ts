@@ -1,4 +1,6 @@
+import { normalizeName } from './field-names.ts';
 import { isJsonObject } from './json.ts';
+import { wordsOf } from './kinship.ts';
 
 /** Who wrote a message, as far as its fields tell. */
 export interface Author {
@@ -13,23 +15,9 @@ export interface AuthorNames {
   readonly user: readonly string[];
 }
 
-/** Keys of an author object that may say who it is, compared as `normalizeName` does. */
+/** Keys of an author object that may say who it is, normalized. */
 const KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];
 const MAX_DEPTH = 2;
-
-/** Returns a name without case, `_`, and `-`, so that snake, camel, Pascal, and kebab case are one. */
-function normalize(name: string): string {
-  return name.replace(/[-_\s]/g, '').toLowerCase();
-}
-
-/** `AGENT_MESSAGE`, `agentMessage`, and `message.agent` → agent, message. */
-function wordsOf(name: string): readonly string[] {
-  return name
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z\d]+/)
-    .filter((word) => word !== '');
-}
 
 type Side = 'assistant' | 'user';
 
@@ -40,8 +28,8 @@ function decide(isAgent: boolean, isUser: boolean): Side | undefined {
 
 /** A name with spaces may be a person's (Agent Smith), so only a single identifier is taken apart. */
 function sideOf(name: string, names: AuthorNames): Side | undefined {
-  const whole = normalize(name);
-  const isNamed = (list: readonly string[]) => list.some((each) => normalize(each) === whole);
+  const whole = normalizeName(name);
+  const isNamed = (list: readonly string[]) => list.some((each) => normalizeName(each) === whole);
   const exact = decide(isNamed(names.agent), isNamed(names.user));
   if (exact !== undefined || !/^[\w.:-]+$/.test(name)) return exact;
   const words = wordsOf(name);
@@ -53,7 +41,10 @@ function sideOf(name: string, names: AuthorNames): Side | undefined {
 function sideOfFlag(key: string, value: boolean, names: AuthorNames): Side | undefined {
   const words = wordsOf(key);
   const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each));
-  const side = decide(hasWord(names.agent) || words.includes('outgoing'), hasWord(names.user) || words.includes('incoming'));
+  const side = decide(
+    hasWord(names.agent) || words.includes('outgoing'),
+    hasWord(names.user) || words.includes('incoming'),
+  );
   if (side === undefined || value) return side;
   return side === 'assistant' ? 'user' : 'assistant';
 }
@@ -72,7 +63,7 @@ function read(key: string, value: unknown, names: AuthorNames, depth: number): R
   }
   if (!isJsonObject(value) || depth === 0) return {};
   const readings = Object.entries(value)
-    .filter(([inner, found]) => typeof found === 'boolean' || KEYS.includes(normalize(inner)))
+    .filter(([inner, found]) => typeof found === 'boolean' || KEYS.includes(normalizeName(inner)))
     .map(([inner, found]) => read(inner, found, names, depth - 1));
   // An object under the name of a side is that side: `{"bot": {"id": 5}}`.
   return {

@@ -45,7 +45,8 @@ const UNITS = [
  * nanoseconds since 1970, as a number or as digits, in ISO 8601. Undefined for anything else.
  */
 export function readTimestamp(value: unknown): string | undefined {
-  if (typeof value === 'string') return /^\d{10,19}(\.\d+)?$/.test(value) ? readTimestamp(Number(value)) : value || undefined;
+  if (typeof value === 'string')
+    return /^\d{10,19}(\.\d+)?$/.test(value) ? readTimestamp(Number(value)) : value || undefined;
   if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
   const time = Number(value);
   const ms = UNITS.find(({ below }) => Math.abs(time) < below)?.toMs(time);

@@ -1,7 +1,12 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import type { Contract } from './contract.ts';
+import { normalizeName } from './field-names.ts';
+import { type Fields, fieldsOf } from './fields.ts';
+import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { wordsOf } from './kinship.ts';
 import { readList } from './lists.ts';
-import { findField, findId, findText } from './plain-fields.ts';
+import { type Author, decideAuthor } from './message-author.ts';
+import { extractText, readTimestamp } from './message-text.ts';
 
 /** A message of a session's history. */
 export interface Message {
@@ -26,104 +31,106 @@ export interface Acknowledgement {
   readonly created: boolean | undefined;
 }
 
-const AUTHOR_FIELDS = ['role', 'author', 'sender', 'sender_type', 'direction'] as const;
-const AUTHOR_KEYS = ['role', 'type', 'kind', 'sender_type', 'author_type'] as const;
-const AGENT_ROLES: readonly string[] = ['assistant', 'agent', 'bot', 'ai', 'outbound'];
-const USER_ROLES: readonly string[] = [
-  'user',
-  'human',
-  'customer',
-  'client',
-  'contact',
-  'visitor',
-  'end_user',
-  'inbound',
-];
-const TEXT_FIELDS = ['text', 'content', 'body', 'message'] as const;
-const TIMESTAMP_FIELDS = ['created_at', 'timestamp', 'sent_at'] as const;
-/** Text parts may be nested (`{text: {value}}`). */
-const MAX_TEXT_DEPTH = 3;
+/** Fields that may say what kind of message it is rather than who wrote it. Only a recognized author counts there. */
+const KINDS = ['type', 'kind'];
 
-function authorName(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
-  if (!isJsonObject(value)) return undefined;
-  return AUTHOR_KEYS.map((key) => value[key]).find((name) => typeof name === 'string');
-}
-
-/** A recognized role in any field wins over an earlier field, which may hold a person's name. */
-function findRole(message: JsonObject): string {
-  const names = AUTHOR_FIELDS.flatMap((field) => authorName(findField(message, 'message', field)) ?? []);
-  for (const name of names) {
-    if (AGENT_ROLES.includes(name.toLowerCase())) return 'assistant';
-    if (USER_ROLES.includes(name.toLowerCase())) return 'user';
-  }
-  return names[0] ?? 'unknown';
-}
-
-function extractText(value: unknown, depth: number): string | undefined {
-  if (typeof value === 'string') return value;
-  if (depth === 0) return undefined;
-  if (Array.isArray(value)) {
-    const parts = value.map((part) => extractText(part, depth - 1)).filter((part) => part !== undefined);
-    return parts.length === 0 ? undefined : parts.join('');
-  }
-  if (!isJsonObject(value)) return undefined;
-  return (
-    extractText(value.text, depth - 1) ?? extractText(value.value, depth - 1) ?? extractText(value.content, depth - 1)
+function authorOf(fields: Fields, contract: Contract): Author {
+  const candidates = fields
+    .all('message.author')
+    .map(({ path, value }) => [path.split('.').at(-1) ?? path, value] as const);
+  const names = { agent: contract.values('message.author.agent'), user: contract.values('message.author.user') };
+  const author = decideAuthor(candidates, names);
+  if (author.isKnown) return author;
+  return decideAuthor(
+    candidates.filter(([key]) => !KINDS.includes(normalizeName(key))),
+    names,
   );
 }
 
-function findMessageText(message: JsonObject): string | null {
-  for (const field of TEXT_FIELDS) {
-    const text = extractText(findField(message, 'message', field), MAX_TEXT_DEPTH);
-    if (text !== undefined) return text;
-  }
-  return null;
-}
+/** Words in the names of fields that are not the text of a message. */
+const OTHER_WORDS =
+  /^(id|ids|uuid|uid|ref|type|kind|status|state|url|uri|href|link|lang|language|locale|version|name|title|email|phone|time|at|date|timestamp|ts|format|mime|channel|source|session|conversation|thread|object|event|hash|etag|cursor|avatar|model|ip|agent|device|priority|direction|intent|role|author|sender|user|file|attachment|key|token|mode)$/;
 
-/** Whether all text fields present are null, which marks an intermediate step of the agent. */
-function isExplicitlyEmpty(message: JsonObject): boolean {
-  const values = TEXT_FIELDS.map((field) => findField(message, 'message', field)).filter(
-    (value) => value !== undefined,
+/** Returns the key under which an entry without a known text field may have its text. */
+function findUnknownText(entry: JsonObject, contract: Contract): string | undefined {
+  const names = contract.namesOf('message');
+  const found = Object.entries(entry).find(
+    ([key, value]) =>
+      typeof value === 'string' &&
+      value.trim() !== '' &&
+      names.nameOf(key) === undefined &&
+      !wordsOf(key).some((word) => OTHER_WORDS.test(word)),
   );
-  return values.length > 0 && values.every((value) => value === null);
+  return found?.[0];
 }
 
-/** Smaller numbers are seconds since the epoch (up to the year 2286); others are milliseconds. */
-const MAX_SECONDS = 1e10;
-/** The range of `Date`. */
-const MAX_DATE_MS = 8.64e15;
-
-function findTimestamp(message: JsonObject): string | null {
-  for (const field of TIMESTAMP_FIELDS) {
-    const value = findField(message, 'message', field);
-    if (typeof value === 'string' && value !== '') return value;
-    if (typeof value !== 'number') continue;
-    const ms = Math.abs(value) < MAX_SECONDS ? value * 1000 : value;
-    if (Math.abs(ms) <= MAX_DATE_MS) return new Date(ms).toISOString();
+/** @throws UnknownShape if the text is under a name that the contract does not have */
+function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Message, 'text'> & { isStep: boolean } {
+  const candidates = fields.all('message.text');
+  for (const { value } of candidates) {
+    const text = extractText(value);
+    if (text !== undefined) return { text, isStep: false };
   }
-  return null;
+  const key = candidates.length === 0 ? findUnknownText(entry, contract) : undefined;
+  if (key !== undefined) {
+    const fix = { leaf: 'message.text', value: key } as const;
+    throw new UnknownShape('message.text', 'The text of a message cannot be found.', describeFields(entry), fix);
+  }
+  // Null in every text field marks an intermediate step of the agent.
+  return { text: null, isStep: candidates.length > 0 && candidates.every(({ value }) => value === null) };
 }
 
 /**
  * Decodes a history entry (assumptions `message.author`, `message.text`, `message.created_at`).
- * @throws UnknownShape if it has no message_id
+ * @throws UnknownShape if it has no id, or its text is under an unknown name
  */
-export function decodeMessage(entry: JsonObject): Message {
-  const message_id = findId(entry, 'message');
-  if (message_id === undefined) {
-    throw new UnknownShape('history.messages', 'An entry of the history has no message_id.', describeJson(entry));
-  }
-  const role = findRole(entry);
+export function decodeMessage(entry: JsonObject, contract: Contract): Message {
+  const fields = fieldsOf(entry, 'message', contract);
+  const message_id = fields.readId('message.id');
+  const { role, isKnown } = authorOf(fields, contract);
+  const { text, isStep } = textOf(entry, fields, contract);
+  const times = fields.all('message.created_at').map(({ value }) => readTimestamp(value));
   return {
     message_id,
     role,
-    isReply: role === 'assistant' && !isExplicitlyEmpty(entry),
-    text: findMessageText(entry),
-    created_at: findTimestamp(entry),
-    external_message_id: findText(entry, 'message', 'external_message_id') ?? null,
+    isReply: isKnown && role === 'assistant' && !isStep,
+    text,
+    created_at: times.find((time) => time !== undefined) ?? null,
+    external_message_id: fields.text('message.external_message_id') ?? null,
     raw: entry,
   };
+}
+
+/** The session that was asked for. */
+export interface RequestedSession {
+  readonly source_id: string;
+  readonly session_id: string;
+}
+
+/** An entry of the history that belongs to another session. */
+export class ForeignMessage extends UnknownShape {}
+
+/**
+ * Makes sure that an entry is not of another session or source, as in the response of a service that ignores the
+ * parameters of the history. An entry that names neither is taken to be of the session.
+ * @throws ForeignMessage
+ */
+export function rejectForeignMessage(entry: JsonObject, requested: RequestedSession, contract: Contract): void {
+  const fields = fieldsOf(entry, 'message', contract);
+  for (const [name, leaf] of [
+    ['session_id', 'message.session_id'],
+    ['source_id', 'message.source_id'],
+  ] as const) {
+    const found = fields.all(leaf).find(({ value }) => ['string', 'number', 'bigint'].includes(typeof value));
+    if (found === undefined || String(found.value) === requested[name]) continue;
+    const parameter = `messages.history.${name}` as const;
+    throw new ForeignMessage(
+      'history.query',
+      `The history contains a message with another ${name} than the requested one. The service may ignore the parameter.`,
+      `a message whose ${found.path} differs`,
+      { leaf: parameter, value: `query:${found.path.split('.').at(-1) ?? name}` },
+    );
+  }
 }
 
 /** Returns the list of messages (`messages` or `history`) in a history response. @throws UnknownShape if it has none */
@@ -132,19 +139,28 @@ export function findHistoryEntries(body: unknown): readonly JsonObject[] {
   return isJsonObject(body.history) ? readList(body.history, 'messages') : readList(body, 'history');
 }
 
+/** Returns the flag that tells whether the object is new, in any spelling of its name. */
+function createdIn(objects: readonly JsonObject[]): boolean | undefined {
+  const values = objects.flatMap((object) =>
+    Object.entries(object).flatMap(([key, value]) => (normalizeName(key) === 'created' ? [value] : [])),
+  );
+  return values.find((value) => typeof value === 'boolean');
+}
+
 /**
  * Decodes the response to registering a message (assumption `chat.acknowledgement`).
  * @throws UnknownShape if the response has no message_id or reports an error
  */
-export function decodeAcknowledgement(body: unknown): Acknowledgement {
+export function decodeAcknowledgement(body: unknown, contract: Contract): Acknowledgement {
   const top = isJsonObject(body) ? body : {};
   const layers = [top, top.data, top.result].filter(isJsonObject);
   rejectErrorInBody(body, layers, 'chat.acknowledgement');
-  const layer = layers.find((candidate) => findId(candidate, 'message') !== undefined);
-  const message_id = layer && findId(layer, 'message');
-  if (layer === undefined || message_id === undefined) {
+  const read = layers.map((layer) => ({ layer, fields: fieldsOf(layer, 'message', contract) }));
+  const found = read.find(({ fields }) => fields.id('message.id') !== undefined) ?? read[0];
+  if (found === undefined) {
     throw new UnknownShape('chat.acknowledgement', 'The response has no message_id.', describeJson(body));
   }
-  const created = [findField(layer, 'message', 'created'), top.created].find((value) => typeof value === 'boolean');
-  return { message_id, created };
+  const message_id = found.fields.readId('message.id');
+  const nested = [found.layer.message, found.layer.attributes].filter(isJsonObject);
+  return { message_id, created: createdIn([found.layer, ...nested, top]) };
 }

@@ -6,6 +6,7 @@ import { parseRetryAfter } from '../../src/api/retry.ts';
 import { listSpaces } from '../../src/api/spaces.ts';
 import { UnknownShape } from '../../src/contract/assumptions.ts';
 import { decodeChatSource } from '../../src/contract/chat-source.ts';
+import { Contract } from '../../src/contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../../src/contract/cron.ts';
 import { readErrorBody } from '../../src/contract/error-body.ts';
 import { isJsonObject, JsonLimitError, parseJson } from '../../src/contract/json.ts';
@@ -112,20 +113,21 @@ describe('JSON responses', () => {
   }));
   const body = tree.map((value) => stringifyJson(value));
 
+  const contract = new Contract();
   const readers: readonly ((value: unknown) => unknown)[] = [
     (value) => readList(value, 'spaces'),
     (value) => readNext(value, 'spaces'),
     (value) => findUnfollowableKey(value, 'spaces'),
     (value) => readStatedExtent(value, 'messages'),
     (value) => findUnreadRest(value, 'spaces', 1),
-    (value) => findHistoryEntries(value).map(decodeMessage),
+    (value) => findHistoryEntries(value).map((entry) => decodeMessage(entry, contract)),
     (value) => readList(value, 'cron_jobs').map(readCronJob),
     (value) => readList(value, 'agents').map(readAgent),
-    (value) => isJsonObject(value) && decodeMessage(value),
+    (value) => isJsonObject(value) && decodeMessage(value, contract),
     (value) => isJsonObject(value) && readCronJob(value),
     (value) => isJsonObject(value) && readAgent(value),
     decodeChatSource,
-    decodeAcknowledgement,
+    (value) => decodeAcknowledgement(value, contract),
     readCreatedCronJob,
     readProvisionResponse,
     (value) => readUploadId(value, 'document'),

@@ -2,8 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { decodeChatSource } from '../../../src/contract/chat-source.ts';
-import { decodeAcknowledgement, decodeMessage, findHistoryEntries } from '../../../src/contract/messages.ts';
+import { Contract } from '../../../src/contract/contract.ts';
+import type { JsonObject } from '../../../src/contract/json.ts';
+import * as messages from '../../../src/contract/messages.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
+
+const { findHistoryEntries } = messages;
+const contract = new Contract();
+const decodeMessage = (entry: JsonObject) => messages.decodeMessage(entry, contract);
+const decodeAcknowledgement = (body: unknown) => messages.decodeAcknowledgement(body, contract);
 
 describe('a message of the history', () => {
   it('is decoded with its exact text', () => {
@@ -25,10 +32,20 @@ describe('a message of the history', () => {
     });
   });
 
-  it('is not a reply if its text is null, but may be one if its text is not found', () => {
+  it('is not a reply if its text is null', () => {
     expect(decodeMessage({ message_id: 't1', role: 'assistant', text: null, content: null }).isReply).toBe(false);
     expect(decodeMessage({ message_id: 't2', role: 'assistant', text: '' }).isReply).toBe(true);
-    expect(decodeMessage({ message_id: 't3', role: 'assistant', utterance: 'Hi' }).isReply).toBe(true);
+  });
+
+  it('is refused if its text is under an unknown name, which the refusal proposes', () => {
+    const entry = { message_id: 't3', role: 'assistant', utterance: 'Hi', channel: 'web', created_at: '2026-01-01' };
+    expect(() => decodeMessage(entry)).toThrow(
+      expect.objectContaining({ fix: { leaf: 'message.text', value: 'utterance' } }),
+    );
+  });
+
+  it('may have no text at all', () => {
+    expect(decodeMessage({ message_id: 't4', type: 'typing', channel: 'web' }).text).toBeNull();
   });
 
   it('may be nested and have a number as id', () => {
@@ -52,6 +69,19 @@ describe('a message of the history', () => {
     ['user', { role: 'user' }],
     ['user', { direction: 'inbound' }],
     ['user', { author: { role: 'customer' } }],
+    ['assistant', { senderType: 'AI_AGENT' }],
+    ['assistant', { Author: { Kind: 'bot' } }],
+    ['assistant', { author: { is_bot: true, name: 'Anna' } }],
+    ['user', { author: { isBot: false } }],
+    ['assistant', { from_agent: true }],
+    ['user', { 'is-agent': false }],
+    ['user', { incoming: true }],
+    ['assistant', { type: 'assistant_message' }],
+    ['user', { type: 'message.user' }],
+    ['unknown', { type: 'message' }],
+    ['Agent Smith', { author: 'Agent Smith' }],
+    ['user', { author: 'Agent Smith', type: 'customer' }],
+    ['assistant', { attributes: { role: 'bot' } }],
     ['system', { role: 'system' }],
     ['Anna', { author: 'Anna' }],
     ['unknown', {}],
@@ -74,6 +104,9 @@ describe('a message of the history', () => {
     [null, { attachment: 'x' }],
     [null, { content: [{ url: 'u' }] }],
     [null, { text: 5 }],
+    ['p', { parts: [{ type: 'text', text: 'p' }] }],
+    ['x', { payload: { Text: 'x' } }],
+    ['y', { attributes: { Body: 'y' } }],
   ])('has the text %j: %j', (text, fields) => {
     expect(decodeMessage({ message_id: 'm', ...fields }).text).toBe(text);
   });
@@ -82,6 +115,8 @@ describe('a message of the history', () => {
     ['2026-01-02T03:04:05Z', { created_at: '2026-01-02T03:04:05Z' }],
     ['2026-01-02T03:04:05.000Z', { timestamp: 1767323045 }],
     ['2026-01-02T03:04:05.500Z', { sent_at: 1767323045500 }],
+    ['2026-01-02T03:04:05.000Z', { ts: '1767323045' }],
+    ['2026-01-02T03:04:05.500Z', { createTime: 1767323045500123 }],
     [null, { created_at: 1e30 }],
     [null, { created_at: '' }],
   ])('has the creation time %j: %j', (created_at, fields) => {
