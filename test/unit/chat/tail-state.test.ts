@@ -236,7 +236,11 @@ it.each<[string, readonly MessageRef[], boolean, boolean]>([
 });
 
 it.each<[string, readonly MessageRef[], readonly string[]]>([
-  ['numbered ids order ties', [at('m3', '2026-01-01'), at('m2', '2026-01-01'), at('m1', '2026-01-01')], ['m1', 'm2', 'm3']],
+  [
+    'numbered ids order ties',
+    [at('m3', '2026-01-01'), at('m2', '2026-01-01'), at('m1', '2026-01-01')],
+    ['m1', 'm2', 'm3'],
+  ],
   [
     'numbers that contradict the time do not count',
     [at('m9', '2026-01-01T00:00:01Z'), at('m3', '2026-01-01T00:00:02Z'), at('m2', '2026-01-01T00:00:02Z')],
