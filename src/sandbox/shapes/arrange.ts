@@ -44,23 +44,44 @@ function arrangeField<T>(
   return [name, make.renamed(value, (nested) => toCase(nested, shape.case ?? 'snake'))];
 }
 
-function nest<T>(shape: Shape, kind: Kind, fields: Readonly<Record<string, T>>, make: Maker<T>): T {
+/** The links beside a resource, under the name that the shape gives them. */
+function linksOf<T>(shape: Shape, kind: Kind, fields: Readonly<Record<string, T>>, make: Maker<T>): Record<string, T> {
+  const { id = '', plural } = RESOURCES[kind];
+  const own = fields[id];
+  if (shape.links === undefined || own === undefined) return {};
+  const href = make.prefixed(`/v1/automation/${toCase(plural, 'kebab')}/`, own);
+  if (shape.links === 'self') return { links: make.object({ self: href }) };
+  return { _links: make.object({ self: make.object({ href }) }) };
+}
+
+interface Arranged<T> {
+  readonly fields: Readonly<Record<string, T>>;
+  readonly links: Readonly<Record<string, T>>;
+}
+
+function nest<T>(shape: Shape, kind: Kind, { fields, links }: Arranged<T>, make: Maker<T>): T {
   const { id: idField, singular, plural } = RESOURCES[kind];
   const idName = idField === undefined ? undefined : nameOf(shape, kind, idField);
   const { [idName ?? '']: id, ...rest } = fields;
   switch (shape.nesting) {
     case 'attributes':
-      return make.object({ type: make.constant(plural.replaceAll('_', '-')), id, attributes: make.object(rest) });
+      return make.object({
+        type: make.constant(plural.replaceAll('_', '-')),
+        id,
+        attributes: make.object(rest),
+        ...links,
+      });
     case 'properties':
-      return make.object({ [idName ?? 'id']: id, properties: make.object(rest) });
+      return make.object({ [idName ?? 'id']: id, properties: make.object(rest), ...links });
     case 'metadata':
       return make.object({
         kind: make.constant(toCase(singular, 'pascal')),
         metadata: make.object({ [idName ?? 'uid']: id }),
         spec: make.object(rest),
+        ...links,
       });
     default:
-      return make.object(fields);
+      return make.object({ ...fields, ...links });
   }
 }
 
@@ -69,7 +90,7 @@ export function arrange<T>(shape: Shape, kind: Kind, resource: T, make: Maker<T>
   const fields = make.fieldsOf(resource);
   if (kind === 'provisioning') return arrangeProvisioning(shape, fields, make);
   const arranged = Object.entries(fields).map((field) => arrangeField(shape, kind, field, make));
-  return nest(shape, kind, Object.fromEntries(arranged), make);
+  return nest(shape, kind, { fields: Object.fromEntries(arranged), links: linksOf(shape, kind, fields, make) }, make);
 }
 
 function arrangeProvisioning<T>(shape: Shape, fields: Readonly<Record<string, T>>, make: Maker<T>): T {
@@ -108,9 +129,11 @@ export function listItem<T>(shape: Shape, kind: Kind, { item, cursor }: { item: 
 }
 
 /** What the pages of a list say in their bodies, and where. */
-export function bodyFacts({ paging, history }: Shape, kind: Kind): (readonly [path: string, fact: Fact])[] {
+export function bodyFacts(shape: Shape, kind: Kind): (readonly [path: string, fact: Fact])[] {
+  const { paging, history } = shape;
   const isUncounted = kind === 'message' && history?.isPagedByCursor;
-  return Object.entries(paging?.body ?? {}).filter(([, fact]) => !(isUncounted && fact === 'total'));
+  const said = Object.entries(paging?.body ?? {}).filter(([, fact]) => !(isUncounted && fact === 'total'));
+  return said.map(([path, fact]) => [placeFor(shape, kind, path), fact]);
 }
 
 /** The body with a page of a list. @param facts by their places, what the page says about the list */

@@ -24,6 +24,8 @@ export interface Maker<T> {
   fieldsOf(object: T): Readonly<Record<string, T>>;
   /** With every name below renamed. */
   renamed(value: T, rename: (name: string) => string): T;
+  /** A text with something in front of it. */
+  prefixed(prefix: string, text: T): T;
   /** The role of a message in other words. */
   inWords(role: T, words: Words): T;
   isAssistant(role: T): T;
@@ -45,6 +47,7 @@ export const VALUES: Maker<Json> = {
   each: (list, arrange) => (Array.isArray(list) ? list.map(arrange) : list),
   fieldsOf: (object) => (isFields(object) ? object : {}),
   renamed: renameKeys,
+  prefixed: (prefix, text) => `${prefix}${String(text)}`,
   inWords: (role, words) => (role === 'assistant' ? words.assistant : words.user),
   isAssistant: (role) => role === 'assistant',
   sinceEpoch: (time, unitMs) => (typeof time === 'string' ? Math.floor(Date.parse(time) / unitMs) : time),
@@ -86,6 +89,7 @@ export const SCHEMAS: Maker<FieldSchema> = {
       ]),
     ),
   renamed: renameProperties,
+  prefixed: () => ({ type: 'string', description: 'The address.' }),
   inWords: (role, words) => ({ ...role, enum: [words.user, words.assistant] }),
   isAssistant: () => ({ type: 'boolean', description: 'Whether an agent wrote it.' }),
   sinceEpoch: ({ description = '' }, unitMs) => ({
