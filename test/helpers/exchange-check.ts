@@ -36,7 +36,7 @@ function parseJson(text: string): unknown {
 
 class DocumentedService {
   readonly #document: Document;
-  readonly #ajv = new Ajv2020({ strict: false, logger: false });
+  readonly #ajv = new Ajv2020({ strict: false, logger: false, validateSchema: false, code: { optimize: false } });
   readonly #validators = new Map<string, ValidateFunction>();
   readonly #paths: readonly { pattern: RegExp; path: string }[];
 
@@ -51,10 +51,18 @@ class DocumentedService {
     }));
   }
 
+  /** Compiles a schema once, wherever it is used: compiling takes longer than all else. */
+  #validator(place: readonly string[]): ValidateFunction {
+    const text = JSON.stringify(place.reduce<unknown>((at, name) => (isObject(at) ? at[name] : at), this.#document));
+    const known = this.#validators.get(text);
+    if (known) return known;
+    const compiled = this.#ajv.compile({ $ref: `document#/${pointer(...place)}` });
+    this.#validators.set(text, compiled);
+    return compiled;
+  }
+
   #errors(value: unknown, ...place: readonly string[]): readonly string[] {
-    const at = pointer(...place);
-    const validate = this.#validators.get(at) ?? this.#ajv.compile({ $ref: `document#/${at}` });
-    this.#validators.set(at, validate);
+    const validate = this.#validator(place);
     if (validate(value)) return [];
     return (validate.errors ?? []).map(({ instancePath, message, params }) =>
       `${instancePath} ${message} ${JSON.stringify(params)}`.trim(),
