@@ -66,7 +66,7 @@ export async function runCell(
     await scene.server.start();
     const cell = new Cell(service, scene);
     await operation.perform(cell);
-    const harm = [...scene.server.facts.duplicates().map((thing) => `twice: ${thing}`), ...cell.problems];
+    const harm = [...findDuplicates(cell, operation), ...cell.problems];
     if (!cell.refusal) return { verdict: harm.length > 0 ? 'wrong' : 'works', reasons: harm, commands: [] };
     const problems = findRefusalProblems(cell.refusal, operation);
     const { argv, code, stdout, stderr } = cell.refusal;
@@ -79,6 +79,12 @@ export async function runCell(
   } finally {
     await scene.close();
   }
+}
+
+function findDuplicates({ service, facts }: Cell, { needsJobList }: Operation): string[] {
+  const isUnguarded = needsJobList && service.jobsStatus !== undefined;
+  const things = facts.duplicates().filter((thing) => !(isUnguarded && thing.startsWith('job ')));
+  return things.map((thing) => `twice: ${thing}`);
 }
 
 export interface ConfiguredResult extends CellResult {

@@ -10,6 +10,8 @@ export interface Operation {
   readonly leaves: RegExp;
   /** Whether it can leave something at the service, so that its outcome can be unknown. */
   readonly isWrite?: true;
+  /** Whether only the list of jobs can tell that a job exists: a service without that list may get a second one. */
+  readonly needsJobList?: true;
   /** Whether it waits for a reply. */
   readonly isWait?: true;
   readonly perform: (cell: Cell) => Promise<void>;
@@ -126,9 +128,11 @@ async function createJob(cell: Cell, codes: readonly number[] = [0], machine = '
   const { code } = await cell.run(
     argv,
     codes,
-    ({ stdout, code }) => {
+    ({ stdout, stderr, code }) => {
       const job = createdJob(cell);
       if (!job) return ['the service does not have the job'];
+      if (cell.service.jobsStatus !== undefined)
+        return /list/.test(stderr) ? [] : ['does not say that there is no list'];
       const isKnown = code !== 9 && stdout !== '';
       return isKnown ? output.checkFields(stdout, { cron_job_id: job.cron_job_id, name: 'daily' }) : [];
     },
@@ -249,6 +253,7 @@ export const OPERATIONS: readonly Operation[] = [
     name: 'cron create on a second machine',
     leaves: JOBS,
     isWrite: true,
+    needsJobList: true,
     perform: async (cell) => {
       await createJob(cell);
       await createJob(cell, [0, 5], 'second');

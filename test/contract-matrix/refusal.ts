@@ -50,10 +50,11 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
   if (/This is a bug/.test(text) || /^\s+at .*:\d+:\d+\)?$/m.test(text)) problems.push('it is reported as a bug');
   if (!exitCodes(end, operation).includes(end.code)) problems.push(`misleading exit code ${end.code}`);
   const commands = namedCommands(end.stderr);
-  if (commands.length === 0) problems.push('no command that settles it (partnerctl contract set …)');
+  const last = end.exchanges.at(-1);
+  const isForbidden = last?.answer.status === 401 || last?.answer.status === 403;
+  if (commands.length === 0 && !isForbidden) problems.push('no command that settles it (partnerctl contract set …)');
   const strange = commands.filter(({ leaf }) => !operation.leaves.test(leaf));
   if (strange.length > 0) problems.push(`names a leaf of something else: ${strange.map(({ leaf }) => leaf)}`);
-  const last = end.exchanges.at(-1);
   if (!last) return [...problems, 'refused, although the service was not asked'];
   const always = end.exchanges.filter(({ path }) => path === last.path).every(({ sentence }) => sentence !== null);
   if (last.sentence !== null) {
