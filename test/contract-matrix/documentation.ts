@@ -59,7 +59,7 @@ function isPageOf(value: unknown): boolean {
   return Array.isArray(value) && value.length >= SIZE && JSON.stringify(value[0]).includes(`${MARK}1`);
 }
 
-function nextOf({ position }: Paging, body: unknown, headers: Readonly<Record<string, string>>): string {
+function nextOf({ position }: Paging, body: unknown, headers: Readonly<Record<string, string>>): string | undefined {
   const { kind, parameters } = position;
   const [parameter = ''] = parameters;
   if (kind === 'none') return 'none';
@@ -70,7 +70,7 @@ function nextOf({ position }: Paging, body: unknown, headers: Readonly<Record<st
   const link = pathsOf(body, (value) => typeof value === 'string' && /[/?]/.test(value) && leadsOn(value, position))[0];
   if (link) return `link:${link.join('.')}`;
   if (headers.link !== undefined) return 'header:link';
-  return `${kind}:${parameter}`;
+  return kind === 'token' || kind === 'header' ? undefined : `${kind}:${parameter}`;
 }
 
 /** Whether an address leads to the second page. */

@@ -8,6 +8,9 @@ export const numbers: IdStyle = (number) => 41_000 + number;
 
 export const digits: IdStyle = (number) => String(880_000 + number);
 
+/** More digits than a number of JavaScript holds. */
+export const snowflakes: IdStyle = (number) => `11774563218900${40_000 + number}`;
+
 export const uuids: IdStyle = (number, resource) =>
   hash(number, resource).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5');
 

@@ -63,12 +63,17 @@ export class ServiceServer {
       response.socket?.resetAndDestroy();
       return;
     }
-    const body = answer.body === undefined ? undefined : JSON.stringify(answer.body);
+    const body = answer.body === undefined ? undefined : this.write(answer.body);
     response.writeHead(answer.status, {
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...answer.headers,
     });
     response.end(body);
+  }
+
+  private write(body: unknown): string {
+    const text = JSON.stringify(body);
+    return this.service.hasBigNumbers ? text.replaceAll(/"(\d{19})"/g, '$1') : text;
   }
 
   private async answer(request: ServiceRequest): Promise<{ answer: Answer; sentence: string | null }> {
@@ -228,9 +233,16 @@ export class ServiceServer {
   }
 
   private history(request: ServiceRequest): Answer {
-    const { method = 'GET', unscoped, order, cursor, pageSize = HISTORY_PAGE_SIZE } = this.service.history ?? {};
+    const {
+      method = 'GET',
+      otherMethod = 405,
+      unscoped,
+      order,
+      cursor,
+      pageSize = HISTORY_PAGE_SIZE,
+    } = this.service.history ?? {};
     if (request.method !== method) {
-      throw new ServiceError(405, 'method_not_allowed', `The method ${request.method} is not allowed here.`);
+      throw new ServiceError(otherMethod, 'method_not_allowed', `The method ${request.method} is not allowed here.`);
     }
     const names = this.historyParameters();
     const body = method === 'POST' ? readJson(request) : {};
@@ -314,7 +326,7 @@ function isFields(value: unknown): value is Fields {
 
 function readJson({ body }: ServiceRequest): Fields {
   try {
-    const value: unknown = JSON.parse(body.toString() || '{}');
+    const value: unknown = JSON.parse(body.toString().replaceAll(/(?<=[:[,]\s*)\d{19}/g, '"$&"') || '{}');
     if (isFields(value)) return value;
   } catch {
     // It is refused below.

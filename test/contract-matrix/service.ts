@@ -5,6 +5,8 @@ import type { Names, Resource, Wire } from './wire.ts';
 /** How the history is read. By default as the specification says, oldest first, without the message of the cursor. */
 interface History {
   readonly method?: 'GET' | 'POST';
+  /** The status of a request by another method. By default 405. */
+  readonly otherMethod?: number;
   /** The names of the parameters. */
   readonly parameters?: { readonly source: string; readonly session: string; readonly after: string };
   /** What a request without its source or session gets: an error, or the messages of all sessions. */
@@ -26,6 +28,8 @@ export interface Service {
   /** What answers like this. */
   readonly like: string;
   readonly ids?: IdStyle;
+  /** Whether ids of 19 digits are sent as numbers, which JavaScript cannot hold. */
+  readonly hasBigNumbers?: true;
   readonly names?: Names;
   readonly paging: Paging;
   /** How one resource is sent. By default the bare object. */

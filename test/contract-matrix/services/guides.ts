@@ -84,6 +84,25 @@ export const GUIDES: readonly Service[] = [
     created: 200,
   },
   {
+    name: 'google-aip-names',
+    like: 'Google AIP-122 and AIP-148: name is a path, displayName the name, uid the id',
+    names: {
+      id: 'uid',
+      letterCase: 'camel',
+      paths: {
+        'space.name': 'displayName',
+        'agent.name': 'displayName',
+        'source.name': 'displayName',
+        'cron_job.name': 'displayName',
+      },
+      time: (ms) => ({ createTime: new Date(ms).toISOString() }),
+      wrap: (resource, fields, id) => ({ name: `${resource}s/${id}`, ...fields }),
+    },
+    paging: paging(byToken('pageToken'), (page) => ({ [page.key]: page.items, nextPageToken: tokenOf(page) ?? '' })),
+    error: ({ status, sentence }) => ({ error: { code: status, message: sentence, status: 'NOT_FOUND', details: [] } }),
+    created: 200,
+  },
+  {
     name: 'google-aip-go',
     like: 'Google AIP by grpc-gateway: snake case, nothing for an empty list or token, page_token',
     ids: numbers,

@@ -1,4 +1,4 @@
-import { digits, numbers, prefixed, uuids } from '../ids.ts';
+import { digits, numbers, prefixed, snowflakes, uuids } from '../ids.ts';
 import { byNumber, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
@@ -20,6 +20,13 @@ export const ODDITIES: readonly Service[] = [
     names: ID,
     paging: results,
     history: { method: 'POST' },
+  },
+  {
+    name: 'history-by-post-404',
+    like: 'The history is a search: POST, and 404 for GET',
+    names: ID,
+    paging: cursor,
+    history: { method: 'POST', otherMethod: 404 },
   },
   {
     name: 'history-of-everyone',
@@ -213,6 +220,37 @@ export const ODDITIES: readonly Service[] = [
       response: { status: 'ok', data: { items, pagination: { page: number, page_count: pages, item_count: total } } },
     })),
     error: ({ sentence }) => ({ response: { status: 'error', error: { description: sentence } } }),
+  },
+  {
+    name: 'big-number-ids',
+    like: 'Ids are numbers of 19 digits',
+    ids: snowflakes,
+    hasBigNumbers: true,
+    names: ID,
+    paging: results,
+  },
+  {
+    name: 'mixed-id-types',
+    like: 'Own ids are numbers, references to other resources strings',
+    ids: numbers,
+    names: {
+      id: 'id',
+      wrap: (_resource, fields) =>
+        Object.fromEntries(
+          Object.entries(fields).map(([name, value]) => [name, name.endsWith('_id') ? String(value) : value]),
+        ),
+    },
+    paging: results,
+  },
+  {
+    name: 'pk-and-uuid',
+    like: 'Every resource has a primary key and a uuid; paths take the uuid',
+    ids: uuids,
+    names: {
+      id: 'uuid',
+      wrap: (_resource, fields, id) => ({ id: Number.parseInt(String(id).slice(0, 6), 16), ...fields }),
+    },
+    paging: results,
   },
   {
     name: 'everything-at-once',

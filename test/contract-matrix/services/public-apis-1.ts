@@ -126,6 +126,20 @@ export const PUBLIC_APIS_1: readonly Service[] = [
     error: ({ sentence }) => ({ type: 'error', error: { message: sentence } }),
   },
   {
+    name: 'box',
+    like: 'Box: entries, total_count, offset, limit, order',
+    ids: digits,
+    names: { id: 'id', wrap: (resource, fields) => ({ type: resource, etag: '1', ...fields }) },
+    paging: paging(byOffset(), ({ items, total, from, size }) => ({
+      total_count: total,
+      entries: items,
+      offset: from,
+      limit: size,
+      order: [{ by: 'type', direction: 'ASC' }],
+    })),
+    error: ({ status, code, sentence }) => ({ type: 'error', status, code, message: sentence, request_id: 'r-1' }),
+  },
+  {
     name: 'cloudflare',
     like: 'Cloudflare: success, result, result_info',
     ids: uuids,
@@ -188,6 +202,18 @@ export const PUBLIC_APIS_1: readonly Service[] = [
       items,
     })),
     error: ({ code, sentence }) => ({ sys: { type: 'Error', id: code }, message: sentence, requestId: 'r-1' }),
+  },
+  {
+    name: 'couchdb',
+    like: 'CouchDB: rows with doc, total_rows, offset; skip',
+    ids: uuids,
+    names: {
+      id: '_id',
+      wrap: (_resource, fields, id) => ({ id, key: id, value: { rev: '1-9' }, doc: { _rev: '1-9', ...fields } }),
+    },
+    one: (_resource, fields) => ({ ok: true, ...fields }),
+    paging: paging(byOffset('skip'), ({ items, total, from }) => ({ total_rows: total, offset: from, rows: items })),
+    error: ({ code, sentence }) => ({ error: code, reason: sentence }),
   },
   {
     name: 'digitalocean',
@@ -341,6 +367,23 @@ export const PUBLIC_APIS_1: readonly Service[] = [
       }),
     }),
     error: ({ sentence }) => ({ message: { base: [sentence] } }),
+  },
+  {
+    name: 'gong',
+    like: 'Gong: records is an object with totalRecords and a cursor, beside the items',
+    ids: digits,
+    names: { id: 'id', letterCase: 'camel' },
+    paging: paging(byToken('cursor'), (page) => ({
+      requestId: 'r-1',
+      records: {
+        totalRecords: page.total,
+        currentPageSize: page.items.length,
+        currentPageNumber: page.number - 1,
+        ...(page.hasNext && { cursor: tokenOf(page) }),
+      },
+      [page.key]: page.items,
+    })),
+    error: ({ sentence }) => ({ requestId: 'r-1', errors: [sentence] }),
   },
   {
     name: 'harbor',

@@ -124,6 +124,23 @@ export const PUBLIC_APIS_2: readonly Service[] = [
     created: 200,
   },
   {
+    name: 'marketo',
+    like: 'Marketo: result, nextPageToken, moreResult; failures with status 200',
+    ids: numbers,
+    names: { id: 'id', letterCase: 'camel' },
+    one: (_resource, fields) => ({ requestId: 'r-1', success: true, result: [fields] }),
+    paging: paging(byToken('nextPageToken'), (page) => ({
+      requestId: 'r-1',
+      success: true,
+      nextPageToken: tokenOf(page) ?? 'GWP55GLCVCZLPE6SS7OCG5IEXQ',
+      moreResult: page.hasNext,
+      result: page.items,
+    })),
+    errorStatus: 200,
+    error: ({ sentence }) => ({ requestId: 'r-1', success: false, errors: [{ code: '610', message: sentence }] }),
+    created: 200,
+  },
+  {
     name: 'mastodon',
     like: 'Mastodon: a bare array, Link with max_id; newest first',
     ids: digits,
@@ -140,6 +157,19 @@ export const PUBLIC_APIS_2: readonly Service[] = [
     }),
     history: { order: 'newest first' },
     error: ({ sentence }) => ({ error: sentence }),
+    created: 200,
+  },
+  {
+    name: 'mediawiki',
+    like: 'MediaWiki: continue is an object of parameters, query holds the items',
+    ids: numbers,
+    names: { id: 'id' },
+    paging: paging(byToken('apcontinue'), (page) => ({
+      batchcomplete: true,
+      ...(page.hasNext && { continue: { apcontinue: tokenOf(page), continue: '-||' } }),
+      query: { [page.key]: page.items },
+    })),
+    error: ({ code, sentence }) => ({ error: { code, info: sentence, docref: 'See the API.' } }),
     created: 200,
   },
   {
@@ -233,6 +263,18 @@ export const PUBLIC_APIS_2: readonly Service[] = [
     created: 200,
   },
   {
+    name: 'recurly',
+    like: 'Recurly: object, has_more, next as a path',
+    names: { id: 'id', wrap: (resource, fields) => ({ ...fields, object: resource }) },
+    paging: paging(byToken('cursor'), (page) => ({
+      object: 'list',
+      has_more: page.hasNext,
+      next: page.hasNext ? page.path({ cursor: tokenOf(page) ?? '', limit: page.size }) : null,
+      data: page.items,
+    })),
+    error: ({ code, sentence }) => ({ error: { type: code, message: sentence, params: [{ param: 'id' }] } }),
+  },
+  {
     name: 'salesforce',
     like: 'Salesforce: records, done, nextRecordsUrl; Pascal case',
     ids: (number, resource) => `00${resource.slice(0, 1).toUpperCase()}5e00000${number}AAA`,
@@ -278,6 +320,40 @@ export const PUBLIC_APIS_2: readonly Service[] = [
       }),
     }),
     error: ({ sentence }) => ({ detail: { message: sentence, code: 'invalid', extra: {} } }),
+  },
+  {
+    name: 'servicenow',
+    like: 'ServiceNow: result, sys_id, X-Total-Count, Link, sysparm_offset',
+    ids: (number, resource) => String(uuids(number, resource)).replaceAll('-', ''),
+    names: {
+      id: 'sys_id',
+      time: (ms) => ({ sys_created_on: new Date(ms).toISOString().slice(0, 19).replace('T', ' ') }),
+    },
+    one: (_resource, fields) => ({ result: fields }),
+    paging: paging(byOffset('sysparm_offset'), ({ items }) => ({ result: items }), {
+      headers: ({ total, from, size, hasNext, link }) => ({
+        'x-total-count': String(total),
+        ...(hasNext && {
+          link: `<${link({ sysparm_offset: 0 })}>;rel="first",<${link({ sysparm_offset: from + size })}>;rel="next"`,
+        }),
+      }),
+    }),
+    error: ({ sentence }) => ({ error: { message: sentence, detail: null }, status: 'failure' }),
+  },
+  {
+    name: 'sharepoint',
+    like: 'SharePoint and OData 2: d.results, __next, __metadata',
+    ids: numbers,
+    names: {
+      id: 'Id',
+      letterCase: 'pascal',
+      wrap: (resource, fields) => ({ __metadata: { type: `SP.${resource}` }, ...fields }),
+    },
+    one: (_resource, fields) => ({ d: fields }),
+    paging: paging(byToken('$skiptoken'), (page) => ({
+      d: { results: page.items, ...(page.hasNext && { __next: page.link({ $skiptoken: tokenOf(page) ?? '' }) }) },
+    })),
+    error: ({ code, sentence }) => ({ error: { code, message: { lang: 'en-US', value: sentence } } }),
   },
   {
     name: 'shopify',
@@ -333,6 +409,17 @@ export const PUBLIC_APIS_2: readonly Service[] = [
     errorStatus: 200,
     error: ({ code, sentence }) => ({ ok: false, error: code, detail: sentence }),
     history: { method: 'POST' },
+  },
+  {
+    name: 'solr',
+    like: 'Solr: response with numFound, start, docs',
+    ids: digits,
+    names: { id: 'id' },
+    paging: paging(byOffset('start'), ({ items, total, from }) => ({
+      responseHeader: { status: 0, QTime: 2 },
+      response: { numFound: total, start: from, numFoundExact: true, docs: items },
+    })),
+    error: ({ status, sentence }) => ({ responseHeader: { status }, error: { msg: sentence, code: status } }),
   },
   {
     name: 'square',
@@ -425,6 +512,20 @@ export const PUBLIC_APIS_2: readonly Service[] = [
       data: items,
     })),
     error: ({ sentence }) => ({ error: 'Something strange occurred.', developer_message: sentence, error_code: 2204 }),
+  },
+  {
+    name: 'wordpress',
+    like: 'WordPress: bare arrays, X-WP-Total and X-WP-TotalPages, rendered texts',
+    ids: numbers,
+    names: {
+      id: 'id',
+      text: (rendered) => ({ content: { rendered, protected: false } }),
+      time: (ms) => ({ date_gmt: new Date(ms).toISOString().slice(0, 19) }),
+    },
+    paging: paging(byNumber(), ({ items }) => items, {
+      headers: ({ total, pages }) => ({ 'x-wp-total': String(total), 'x-wp-totalpages': String(pages) }),
+    }),
+    error: ({ status, code, sentence }) => ({ code, message: sentence, data: { status } }),
   },
   {
     name: 'zendesk',
