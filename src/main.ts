@@ -1,10 +1,11 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
 import { type Environment, lazyIo, type Sink, withWrite } from './cli/io.ts';
 import { type ParsedCommand, parse } from './cli/parse.ts';
+import type { CommandRun } from './cli/run-command.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
 import { shouldUseColor } from './output/color.ts';
-import { createRedactor, redactingSink } from './output/redact.ts';
-import { isReaderGone } from './output/stream-sink.ts';
+import { createRedactor } from './output/redact.ts';
+import { isReaderGone, waitForReader } from './output/stream-sink.ts';
 
 /** Whether the last --output in argv, else PARTNER_OUTPUT, is a JSON format. Also works for invalid arguments. */
 function wantsJson(argv: readonly string[], env: Environment): boolean {
@@ -57,7 +58,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const { io, env, version } = deps;
   const stdout = reportWriteErrors(io.stdout);
   const stderr = ignoreWriteErrors(io.stderr);
-  const secrets = new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []);
+  const run: CommandRun = { secrets: new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []) };
   let command: ParsedCommand | undefined;
   try {
     const parsed = await parse(argv, { version, columns: io.stdout.columns });
@@ -72,10 +73,11 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
     }
     command = parsed;
     const { runCommand } = await import('./cli/run-command.ts');
-    return await runCommand(command, { ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, secrets);
+    return await runCommand(command, { ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, run);
   } catch (error) {
     if (isReaderGone(error)) return EXIT.ok;
-    await redactingSink(stderr, createRedactor(secrets)).write(await errorReport(error, argv, command, deps));
+    const report = createRedactor(run.secrets).redact(await errorReport(error, argv, command, deps));
+    await waitForReader(stderr.write(report), run.abortSignal);
     // Do not read `signals` earlier: the getter starts listening for signals.
     const { reason } = deps.signals.interrupt;
     return exitCodeOf(error instanceof InterruptedError && reason instanceof InterruptedError ? reason : error);

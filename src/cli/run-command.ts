@@ -5,9 +5,9 @@ import { type CommandResult, OUTPUT_FORMATS, type OutputFormat } from '../output
 import { createProgress, progressSafeSink } from '../output/progress.ts';
 import { createRedactor, redactingSink } from '../output/redact.ts';
 import { render } from '../output/render.ts';
-import { isReaderGone } from '../output/stream-sink.ts';
+import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
-import { lazyIo } from './io.ts';
+import { lazyIo, type Sink, withWrite } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
 
 /** Whether a spinner fits: a terminal without a window, as in a container, reports 0 columns. */
@@ -30,13 +30,32 @@ function failureOf(result: CommandResult): PartnerctlError | undefined {
   return result.kind === 'list' ? result.failure?.() : undefined;
 }
 
+/** What a running command leaves for the report of its failure. */
+export interface CommandRun {
+  /** Texts to redact: every token that the command reads. */
+  readonly secrets: Set<string>;
+  /** Aborts when the command is to end: on a signal, and at --timeout. */
+  abortSignal?: AbortSignal;
+}
+
+/** Creates a sink that gives up when nobody reads the output of a command that is to end. @throws the signal's reason */
+function endableSink(sink: Sink, run: CommandRun): Sink {
+  let isStalled = false;
+  const write = async (text: string): Promise<void> => {
+    isStalled ||= !(await waitForReader(sink.write(text), run.abortSignal));
+    if (isStalled) throw run.abortSignal?.reason;
+  };
+  return withWrite(write, sink);
+}
+
 /**
  * Runs a command and writes its result.
- * @param secrets texts to redact; the function adds every token that the command reads
+ * @param run the function adds to it
  * @returns the exit code
  * @throws the error that ends the command
  */
-export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, secrets: Set<string>): Promise<number> {
+export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: CommandRun): Promise<number> {
+  const { secrets } = run;
   const { io, env, clock, terminal } = deps;
   const flags = parseGlobalFlags(parsed.globals);
   const redactor = createRedactor(secrets);
@@ -46,8 +65,11 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, secre
     clock,
     redact,
   });
-  const stderr = redactingSink(progressSafeSink(io.stderr, progress), redactor);
-  const stdout = redactingSink(progressSafeSink(io.stdout, progress), redactor);
+  const endable = endableSink(io.stderr, run);
+  // A message that cannot be written must not stop the command.
+  const messages = withWrite((text) => endable.write(text).catch(() => undefined), io.stderr);
+  const stderr = redactingSink(progressSafeSink(messages, progress), redactor);
+  const stdout = redactingSink(progressSafeSink(endableSink(io.stdout, run), progress), redactor);
   const addSecret = (secret: string): void => {
     secrets.add(secret);
     redactor.add(secret);
@@ -57,11 +79,12 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, secre
     addSecret,
     redact,
   });
+  run.abortSignal = context.abortSignal;
   try {
     const format = outputFormat(flags, deps);
-    const run = parsed.command.prepare(parsed.args);
+    const execute = parsed.command.prepare(parsed.args);
     if (flags.query !== undefined) await (await import('../output/query.ts')).checkQuery(flags.query);
-    const result = await run(context);
+    const result = await execute(context);
     const color = shouldUseColor(flags.color, env, io.stdout);
     try {
       await render(result, { format, query: flags.query, color, quiet: flags.quiet }, { stdout, stderr, redact });

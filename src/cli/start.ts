@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
-import { flush, streamSink } from '../output/stream-sink.ts';
+import { flush, streamSink, waitForReader } from '../output/stream-sink.ts';
 import type { Signals } from './context.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
@@ -92,7 +92,9 @@ export async function runProcess(): Promise<void> {
     exit(1);
   });
   const code = await run(process.argv.slice(2), exit);
-  await Promise.all([flush(process.stdout), flush(process.stderr)]);
+  const written = Promise.all([flush(process.stdout), flush(process.stderr)]);
+  // A failure was reported last. What is still to be written then has no reader.
+  await waitForReader(written, code === 0 ? undefined : AbortSignal.abort());
   // Without an explicit exit, Node waits for idle sockets and for undici's parser to compile.
   exit(code);
 }

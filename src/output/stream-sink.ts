@@ -58,6 +58,33 @@ export function flush(stream: OutputStream): Promise<void> {
   });
 }
 
+/** How long output may wait for its reader once the program is to end, in milliseconds. */
+const READER_GRACE_MS = 1_000;
+
+/**
+ * Waits until output is written. Once the signal aborts, a pipe that nobody reads delays the program by a second at most.
+ * @returns whether it was written
+ * @throws the error of the write
+ */
+export async function waitForReader(written: Promise<unknown>, signal: AbortSignal | undefined): Promise<boolean> {
+  if (!signal) return written.then(() => true);
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = (): void => undefined;
+  const stalled = new Promise<false>((resolve) => {
+    onAbort = () => {
+      timer = setTimeout(() => resolve(false), READER_GRACE_MS);
+    };
+  });
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([written.then(() => true), stalled]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 /**
  * Whether a write failed because the reader is gone. Only sinks throw a bare EPIPE; network errors are ServiceErrors.
  */

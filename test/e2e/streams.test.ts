@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
-import { shell, start } from './program.ts';
+import { PROGRAM, shell, start } from './program.ts';
 
 test('a closed pipe ends the program quietly with 0', async () => {
   const it = await service();
@@ -23,6 +24,27 @@ test('a run without a reader still does all its work', async () => {
   const ran = await shell(`partnerctl provision '${path}' -o ndjson --concurrency 1 | true`, { env: it.env });
   expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await it.spaces()).toHaveLength(8);
+});
+
+test('--timeout and signals end a command whose output nobody reads any further', async () => {
+  const it = await service();
+  await it.admin('POST', '/spaces', { count: 1_500, prefix: 'acme' });
+  await it.set({ page_size: 1000 });
+  // Reads one byte, so that the command is writing, and then nothing.
+  const list = async (args: string, end: string) => {
+    const run = `mkfifo pipe; node '${PROGRAM}' spaces list -o ndjson ${args} >pipe & exec 3<pipe; head -c 1 <&3; ${end} wait $!`;
+    return await shell(run, { env: it.env, cwd: tempDirectory() });
+  };
+  const [late, unheard, interrupted, terminated] = await Promise.all([
+    list('--timeout 5s', ''),
+    list('--timeout 5s -v 2>&1', ''),
+    list('', 'kill -INT $!;'),
+    list('', 'kill -TERM $!;'),
+  ]);
+  expect(late).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--timeout') });
+  expect(unheard).toMatchObject({ exitCode: 1, stderr: '' });
+  expect(interrupted).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('Interrupted') });
+  expect(terminated).toMatchObject({ exitCode: 143, stderr: expect.stringContaining('Interrupted') });
 });
 
 test.each([
