@@ -148,7 +148,11 @@ function isAddress({ shape }: Property): boolean {
   const { format, text, examples } = shape;
   const isExample = examples.some((example) => typeof example === 'string' && /^(https?:\/)?\//.test(example));
   return (
-    format === 'uri' || format === 'url' || format === 'uri-reference' || isExample || /\b(url|uri|link)\b/.test(text)
+    format === 'uri' ||
+    format === 'url' ||
+    format === 'uri-reference' ||
+    isExample ||
+    /\b(url|uri|link|address|href)\b/.test(text)
   );
 }
 
@@ -176,8 +180,14 @@ function nextIn(property: Property, { token, page }: PagingParameters): string |
   if (!isNamed(property, NEXT_NAMES)) return undefined;
   const isNumber = property.shape.types.has('integer') || property.shape.types.has('number');
   if (isNumber) return page === undefined ? undefined : `token:${path}:${page}`;
-  if (token !== undefined && !isAddress(property) && !isWithinLinks(property)) return `token:${path}:${token}`;
-  return isNamed(property, ['after']) ? undefined : `link:${linkPath(property)}`;
+  const isLink = isAddress(property) || isWithinLinks(property);
+  const isToken = /\b(cursor|token|opaque|marker|continuation)\b/.test(property.shape.text);
+  // Where both are possible, what comes will tell: `auto` looks at the value.
+  if (token === undefined || isLink !== isToken) {
+    if (isToken && token !== undefined) return `token:${path}:${token}`;
+    return isNamed(property, ['after']) || isToken ? undefined : `link:${linkPath(property)}`;
+  }
+  return undefined;
 }
 
 function announcedInHeader({ responseHeaders }: Endpoint, token: string | undefined): string | undefined {

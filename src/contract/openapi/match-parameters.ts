@@ -50,7 +50,8 @@ function slotsOf(document: OpenApiDocument, { parameters, json, form }: Endpoint
       isRequired: property.isRequired,
       isPlain: isBodyOf(property),
     });
-  const body = contentProperties(document, json).map(toSlot('body'));
+  // A file travels in a form, even where the operation takes JSON, too.
+  const body = contentProperties(document, form ? undefined : json).map(toSlot('body'));
   const fields = contentProperties(document, form).filter(({ path }) => path.length === 1);
   return [...query, ...body, ...fields.map((field) => ({ ...toSlot('form')(field), isPlain: true }))];
 }
