@@ -1,5 +1,6 @@
 import { LEAVES, type OperationLeaf, parametersOf } from '../leaves.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { OpenApiDocument } from './document.ts';
+import { contentProperties, type Endpoint } from './endpoints.ts';
 import { normalizeName, singularName, wordsOf } from './names.ts';
 import { PARAMETER_NAMES, PLACEHOLDERS, type PlaceholderName, VOCABULARY } from './vocabulary.ts';
 
@@ -16,6 +17,13 @@ export interface MatchedOperation {
 export interface AmbiguousOperation {
   readonly leaf: OperationLeaf;
   readonly endpoints: readonly Endpoint[];
+}
+
+interface Candidate {
+  readonly endpoint: Endpoint;
+  readonly segments: readonly string[];
+  /** The names of what it takes; computed once, and only if they matter. */
+  readonly taken: () => ReadonlySet<string>;
 }
 
 export const OPERATION_LEAVES = Object.keys(VOCABULARY).filter((name): name is OperationLeaf =>
@@ -98,14 +106,18 @@ function scoreNames(leaf: OperationLeaf, { operationId, tags }: Endpoint): numbe
   return noun + (noun > 0 ? verb : 0) + tag;
 }
 
+/** The names of what an endpoint takes, wherever it takes it. */
+function takenNames(document: OpenApiDocument, { parameters, json, form }: Endpoint): ReadonlySet<string> {
+  const inBodies = [...contentProperties(document, json), ...contentProperties(document, form)];
+  return new Set(
+    [...parameters.map(({ name }) => name), ...inBodies.map(({ path }) => path.at(-1) ?? '')].map(normalizeName),
+  );
+}
+
 /** Up to 30 for the share of the operation's parameters that the endpoint has under their usual names. */
-function scoreParameters(leaf: OperationLeaf, { parameters, json, form }: Endpoint): number {
-  const names = new Set([
-    ...parameters.map(({ name }) => normalizeName(name)),
-    ...[...(json?.shape.properties.keys() ?? []), ...(form?.shape.properties.keys() ?? [])].map(normalizeName),
-  ]);
+function scoreParameters(leaf: OperationLeaf, { taken }: Candidate): number {
   const own = parametersOf(leaf);
-  const known = own.filter((name) => PARAMETER_NAMES[name].some((each) => names.has(normalizeName(each))));
+  const known = own.filter((name) => PARAMETER_NAMES[name].some((each) => taken().has(normalizeName(each))));
   return own.length === 0 ? 0 : Math.round((30 * known.length) / own.length);
 }
 
@@ -116,41 +128,59 @@ function saysHistory({ path, operationId }: Endpoint): boolean {
   );
 }
 
+/** The query parameter that takes the space of a list of agents, where the path does not. */
+function spaceParameter(leaf: OperationLeaf, { path, parameters }: Endpoint): string | undefined {
+  if (leaf !== 'agents.list' || placeholdersOf(segmentsOf(path)).includes('space_id')) return undefined;
+  const query = parameters.filter(({ place, name }) => place === 'query' && /^\w+$/.test(name));
+  return query.find(({ name }) => placeholderName(name, undefined) === 'space_id')?.name;
+}
+
 function isPossible(leaf: OperationLeaf, endpoint: Endpoint, segments: readonly string[]): boolean {
   const { methods } = VOCABULARY[leaf];
   const found = placeholdersOf(segments);
-  const needed = placeholdersOf(segmentsOf(LEAVES[leaf].value));
-  const fillable = [...needed, ...parametersOf(leaf).map((name) => name.slice(leaf.length + 1))];
+  const usual = placeholdersOf(segmentsOf(LEAVES[leaf].value));
+  const fillable = [...usual, ...parametersOf(leaf).map((name) => name.slice(leaf.length + 1))];
+  const given = [...found, spaceParameter(leaf, endpoint) && 'space_id'];
+  // An agent's own id says which space it is in.
+  const needed = usual.includes('agent_id') ? ['agent_id'] : usual;
   if (!methods.includes(endpoint.method)) return false;
   if (leaf === 'messages.history' && endpoint.method === 'POST' && !saysHistory(endpoint)) return false;
   if (leaf === 'messages.send' && saysHistory(endpoint)) return false;
   // A path that ends in a placeholder is about one resource, not about a list or a new one.
   const isOne = isPlaceholder(segments.at(-1) ?? '') && found.at(-1) !== 'external_space_id';
   const isFillable = found.every((name) => name !== undefined && fillable.includes(name));
-  return !isOne && isFillable && needed.every((name) => found.includes(name)) && new Set(found).size === found.length;
-}
-
-/** Whether the parameters of a write are the operation's: a word such as "task" in a path may mean anything. */
-function takesParameters(leaf: OperationLeaf, endpoint: Endpoint): boolean {
-  return scoreParameters(leaf, endpoint) >= MIN_PARAMETERS;
-}
-
-/** Whether more than a common word supports the match: the spec's path, the parameters, or for a list those of its POST. */
-function isSupported(leaf: OperationLeaf, endpoint: Endpoint, pathScore: number, all: readonly Endpoint[]): boolean {
-  if (pathScore >= SCORES.tail) return true;
-  if (leaf !== 'cron_jobs.list') return parametersOf(leaf).length === 0 || takesParameters(leaf, endpoint);
-  return all.some(
-    (other) => other.path === endpoint.path && other !== endpoint && takesParameters('cron_jobs.create', other),
+  return (
+    !isOne &&
+    isFillable &&
+    needed.every((name) => given.some((each) => each === name)) &&
+    new Set(found).size === found.length
   );
 }
 
-function scoreOf(leaf: OperationLeaf, endpoint: Endpoint, all: readonly Endpoint[]): number {
-  const segments = segmentsOf(endpoint.path);
+/** Whether the parameters of a write are the operation's: a word such as "task" in a path may mean anything. */
+function takesParameters(leaf: OperationLeaf, candidate: Candidate): boolean {
+  return scoreParameters(leaf, candidate) >= MIN_PARAMETERS;
+}
+
+/** Whether more than a common word supports the match: the spec's path, the parameters, or for a list those of its POST. */
+function isSupported(leaf: OperationLeaf, candidate: Candidate, pathScore: number, all: readonly Candidate[]): boolean {
+  if (pathScore >= SCORES.tail) return true;
+  if (leaf !== 'cron_jobs.list') return parametersOf(leaf).length === 0 || takesParameters(leaf, candidate);
+  return all.some(
+    (other) =>
+      other.endpoint.path === candidate.endpoint.path &&
+      other !== candidate &&
+      takesParameters('cron_jobs.create', other),
+  );
+}
+
+function scoreOf(leaf: OperationLeaf, candidate: Candidate, all: readonly Candidate[]): number {
+  const { endpoint, segments } = candidate;
   if (!isPossible(leaf, endpoint, segments)) return 0;
   const path = scorePath(leaf, segments);
   const named = path + scoreNames(leaf, endpoint);
-  if (named === 0 || !isSupported(leaf, endpoint, path, all)) return 0;
-  return named + scoreParameters(leaf, endpoint) - (endpoint.isDeprecated ? 30 : 0);
+  if (named === 0 || !isSupported(leaf, candidate, path, all)) return 0;
+  return named + scoreParameters(leaf, candidate) - (endpoint.isDeprecated ? 30 : 0);
 }
 
 function toMatch(leaf: OperationLeaf, endpoint: Endpoint): MatchedOperation {
@@ -161,19 +191,36 @@ function toMatch(leaf: OperationLeaf, endpoint: Endpoint): MatchedOperation {
     index += 1;
     return `{${names[index] ?? ''}}`;
   });
-  return { leaf, endpoint, path, placeholders: names };
+  const space = spaceParameter(leaf, endpoint);
+  const inQuery = space === undefined ? '' : `?${space}={space_id}`;
+  return { leaf, endpoint, path: path + inQuery, placeholders: names };
 }
 
 /**
  * Finds the tool's operations among the endpoints of a document: by path, then by operation id, tags, and parameters.
  * An endpoint is at most one operation, the one that it fits best.
  */
-export function matchOperations(endpoints: readonly Endpoint[]): {
+export function matchOperations(
+  document: OpenApiDocument,
+  endpoints: readonly Endpoint[],
+): {
   readonly matches: readonly MatchedOperation[];
   readonly ambiguous: readonly AmbiguousOperation[];
 } {
+  const candidates = endpoints.map((endpoint): Candidate => {
+    let names: ReadonlySet<string> | undefined;
+    const taken = (): ReadonlySet<string> => {
+      names ??= takenNames(document, endpoint);
+      return names;
+    };
+    return { endpoint, segments: segmentsOf(endpoint.path), taken };
+  });
   const scored = OPERATION_LEAVES.flatMap((leaf) =>
-    endpoints.map((endpoint) => ({ leaf, endpoint, score: scoreOf(leaf, endpoint, endpoints) })),
+    candidates.map((candidate) => ({
+      leaf,
+      endpoint: candidate.endpoint,
+      score: scoreOf(leaf, candidate, candidates),
+    })),
   )
     .filter(({ score }) => score >= MIN_SCORE)
     .sort((one, other) => other.score - one.score);

@@ -97,7 +97,7 @@ function isKnownHeader({ name, place }: EndpointParameter): boolean {
 /** Finds the places of an operation's parameters. A slot is for one parameter, the one that it fits best. */
 export function matchParameters(
   document: OpenApiDocument,
-  { leaf: operation, endpoint, placeholders }: MatchedOperation,
+  { leaf: operation, endpoint, path, placeholders }: MatchedOperation,
 ): ParameterMatches {
   const slots = slotsOf(document, endpoint);
   const inPath = (leaf: ParameterLeaf): boolean => placeholders.some((name) => leaf === `${operation}.${name}`);
@@ -110,7 +110,8 @@ export function matchParameters(
   for (const { leaf, slot } of rated) {
     if (!found.has(leaf) && ![...found.values()].includes(slot)) found.set(leaf, slot);
   }
-  const used = new Set([...found.values()].map(({ value }) => value));
+  const inQuery = [...path.matchAll(/[?&](\w+)=/g)].map(([, name]) => `query:${name}`);
+  const used = new Set([...[...found.values()].map(({ value }) => value), ...inQuery]);
   const headers = endpoint.parameters.filter(
     (parameter) => parameter.place === 'header' && parameter.isRequired && !isKnownHeader(parameter),
   );

@@ -191,7 +191,7 @@ function addLists(proposer: Proposer, found: readonly MatchedOperation[]): void 
  */
 export function proposeFromOpenApi(parsed: unknown, basePath: string): DocumentProposals {
   const document = openDocument(parsed);
-  const { matches, ambiguous } = matchOperations(endpointsOf(document, basePath));
+  const { matches, ambiguous } = matchOperations(document, endpointsOf(document, basePath));
   const proposer = new Proposer(document);
   const endpointOf = (leaf: MatchedOperation['leaf']) => matches.find((match) => match.leaf === leaf)?.endpoint;
   for (const matched of matches) proposer.addOperation(matched);

@@ -137,4 +137,368 @@ describe('The OpenAPI document of', () => {
     expect(changes).not.toHaveProperty(['spaces.list.id']);
     expect(questions).toEqual([]);
   });
+
+  test('Django REST framework with drf-spectacular: named pages, closing slashes, primary keys in nested routes', () => {
+    const page = (name: string): Data =>
+      object(
+        { count: { type: 'integer' } },
+        { next: { ...text, nullable: true, format: 'uri', example: 'http://api.example.org/accounts/?page=4' } },
+        { results: list(ref(name)) },
+      );
+    const document = openApi(
+      {
+        '/automation/spaces/': {
+          get: operation(ref('PaginatedSpaceList'), {
+            operationId: 'automation_spaces_list',
+            parameters: query({ page: { type: 'integer' } }),
+            tags: ['automation'],
+          }),
+        },
+        '/automation/spaces/{space_pk}/agents/': {
+          get: operation(ref('PaginatedAgentList'), { operationId: 'automation_spaces_agents_list' }),
+        },
+        '/automation/spaces/{space_pk}/agents/{id}/api-chat/': { post: write(object('name'), object('uuid', 'name')) },
+      },
+      {
+        PaginatedSpaceList: page('Space'),
+        PaginatedAgentList: page('Agent'),
+        Space: object('uuid', 'external_id', 'name'),
+        Agent: object('uuid', 'name', 'template'),
+      },
+    );
+    const { changes } = read(document);
+    expect(changes).toEqual({
+      'spaces.list.items': 'results',
+      'spaces.list.next': 'link:next',
+      'agents.list.items': 'results',
+      'agents.list.next': 'link:next',
+    });
+  });
+
+  test('Spring with springdoc: camelCase, pages from zero stay automatic, allOf with a base class, any media type', () => {
+    const document = openApi(
+      {
+        '/automation/spaces': {
+          get: {
+            operationId: 'getSpaces',
+            tags: ['space-controller'],
+            parameters: query({ page: { type: 'integer', default: 0, minimum: 0 } }, { size: { type: 'integer' } }),
+            responses: { '200': { content: { '*/*': { schema: ref('PageSpaceDto') } } } },
+          },
+        },
+        '/integrations/api-chat/message': {
+          post: write(ref('SendMessageRequest'), object('messageId', { created: flag })),
+        },
+      },
+      {
+        PageSpaceDto: object({
+          totalPages: { type: 'integer' },
+          content: list(ref('SpaceDto')),
+          last: flag,
+          sort: ref('Sort'),
+          number: { type: 'integer' },
+        }),
+        Sort: object({ sorted: flag }),
+        Entity: object('id', 'createdAt'),
+        SpaceDto: { allOf: [ref('Entity'), object('externalSpaceId', 'displayName')] },
+        SendMessageRequest: object('sourceId', 'sessionId', 'text', 'externalMessageId', 'responseMode'),
+      },
+    );
+    expect(read(document).changes).toEqual({
+      'spaces.list': 'GET /automation/spaces',
+      'spaces.list.items': 'content',
+      'messages.send': 'POST /integrations/api-chat/message',
+      'messages.send.source_id': 'body:sourceId',
+      'messages.send.session_id': 'body:sessionId',
+      'messages.send.external_message_id': 'body:externalMessageId',
+      'messages.send.response_mode': 'body:responseMode',
+    });
+  });
+
+  test('Rails: short resources, bodies wrapped in their resource, page numbers', () => {
+    const document = openApi({
+      '/spaces': {
+        get: operation(list(object('id', 'external_ref', 'name')), {
+          parameters: query({ page: { type: 'integer' } }),
+        }),
+      },
+      '/cron_jobs': {
+        get: operation(list(object('id', 'agent_id', 'name', 'prompt'))),
+        post: write(
+          object({
+            cron_job: object('agent_id', 'name', 'prompt', {
+              schedule: object('type', { data: object('minute', 'hour', 'day_of_week') }, 'time_zone'),
+            }),
+          }),
+          object('id'),
+        ),
+      },
+    });
+    expect(read(document).changes).toMatchObject({
+      'spaces.list': 'GET /spaces',
+      'spaces.list.items': '$',
+      'spaces.list.next': 'page:page',
+      'space.external_space_id': 'external_ref',
+      'cron_jobs.list': 'GET /cron_jobs',
+      'cron_jobs.create': 'POST /cron_jobs',
+      'cron_jobs.create.agent_id': 'body:cron_job.agent_id',
+      'cron_jobs.create.instructions': 'body:cron_job.prompt',
+      'cron_jobs.create.minute': 'body:cron_job.schedule.data.minute',
+      'cron_jobs.create.timezone': 'body:cron_job.schedule.time_zone',
+      'cron_job.instructions': 'prompt',
+    });
+  });
+
+  test('.NET with NSwag: versions in the path, PascalCase, closed schemas without optional parameters', () => {
+    const document = openApi(
+      {
+        '/api/v{version}/Automation/Spaces/{SpaceId}/Agents/{AgentId}/ApiChat': {
+          post: write({ ...object('DisplayName'), additionalProperties: false }, object('SourceId')),
+        },
+        '/api/v{version}/Automation/Documents': { post: upload('File', object('DocumentId')) },
+      },
+      {},
+      { servers: [{ url: '/' }] },
+    );
+    expect(read(document).changes).toMatchObject({
+      'sources.setup': 'POST /Automation/Spaces/{space_id}/Agents/{agent_id}/ApiChat',
+      'sources.setup.name': 'body:DisplayName',
+      'sources.setup.reply_capable': 'none',
+      'sources.setup.routing_mode': 'none',
+      'documents.create': 'POST /Automation/Documents',
+      'documents.create.file': 'form:File',
+    });
+  });
+
+  test('Google: custom verbs, page tokens, resources inside of their collection', () => {
+    const paging = query({ pageSize: { type: 'integer' } }, 'pageToken');
+    const document = openApi({
+      '/spaces': {
+        get: operation(object({ spaces: list(object('spaceId', 'displayName')) }, 'nextPageToken'), {
+          parameters: paging,
+        }),
+      },
+      '/spaces:provision': {
+        post: write(
+          object(
+            'externalSpaceId',
+            { space: object('displayName') },
+            { agents: list(object('templateId', 'displayName')) },
+          ),
+          object('spaceId'),
+        ),
+      },
+      '/spaces/{space}/agents/{agent}:setupApiChat': {
+        post: write(object('displayName', { replyCapable: flag }), object('sourceId')),
+      },
+      '/sources/{source}/sessions/{session}/messages': {
+        get: operation(
+          object({ messages: list(object('messageId', 'author', 'text', 'createTime')) }, 'nextPageToken'),
+          { parameters: [...paging, ...query('afterMessageId')] },
+        ),
+        post: write(object('text', 'externalMessageId'), object('messageId')),
+      },
+    });
+    expect(read(document).changes).toMatchObject({
+      'spaces.list': 'GET /spaces',
+      'spaces.list.items': 'spaces',
+      'spaces.list.next': 'token:nextPageToken:pageToken',
+      'spaces.provision': 'POST /spaces:provision',
+      'spaces.provision.name': 'body:space.displayName',
+      'spaces.provision.agents.template_id': 'body:agents[].templateId',
+      'spaces.provision.agents.name': 'body:agents[].displayName',
+      'sources.setup': 'POST /spaces/{space_id}/agents/{agent_id}:setupApiChat',
+      'messages.history': 'GET /sources/{source_id}/sessions/{session_id}/messages',
+      'messages.history.after_message_id': 'query:afterMessageId',
+      'messages.send': 'POST /sources/{source_id}/sessions/{session_id}/messages',
+    });
+  });
+
+  test('JSON:API: attributes, links, bodies under data', () => {
+    const resource = (...attributes: string[]): Data => object('id', 'type', { attributes: object(...attributes) });
+    const media = 'application/vnd.api+json';
+    const document = openApi({
+      '/automation/spaces/': {
+        get: {
+          responses: {
+            '200': {
+              content: {
+                [media]: {
+                  schema: object({
+                    data: list(resource('name', 'customer-reference', 'client-reference')),
+                    links: object('self', 'next'),
+                  }),
+                },
+              },
+            },
+          },
+        },
+      },
+      '/integrations/api-chat/message/': {
+        post: {
+          requestBody: {
+            content: {
+              [media]: {
+                schema: object({
+                  data: object('type', {
+                    attributes: object('source-id', 'session-id', 'text', 'external-message-id'),
+                  }),
+                }),
+              },
+            },
+          },
+          responses: { '201': { content: { [media]: { schema: object({ data: resource('created') }) } } } },
+        },
+      },
+    });
+    expect(read(document).changes).toMatchObject({
+      'spaces.list.items': 'data',
+      'spaces.list.next': 'link:links.next',
+      'space.external_space_id': 'attributes.client-reference',
+      'messages.send.source_id': 'body:data.attributes.source-id',
+      'messages.send.text': 'body:data.attributes.text',
+    });
+  });
+
+  test('HAL: embedded lists, links with an href', () => {
+    const document = openApi({
+      '/automation/partner-cron-jobs/': {
+        get: operation(
+          object({
+            _embedded: object({ jobs: list(object('jobId', 'agentId', 'title')) }),
+            _links: object({ self: object('href'), next: object('href') }),
+          }),
+        ),
+      },
+    });
+    expect(read(document).changes).toMatchObject({
+      'cron_jobs.list.items': '_embedded.jobs',
+      'cron_jobs.list.next': 'link:_links.next.href',
+      'cron_job.id': 'jobId, cron_job_id, id|uuid|uid|guid|pk|_id',
+      'cron_job.name': 'title',
+    });
+  });
+
+  test('a history by POST, an author with other words, text one level down', () => {
+    const document = openApi({
+      '/integrations/api-chat/history/': {
+        post: write(
+          object({ filter: object('channel', 'conversation') }, 'after'),
+          object({
+            data: object({
+              entries: list(
+                object(
+                  'id',
+                  { payload: object('text'), party: { ...text, enum: ['customer', 'concierge'] } },
+                  'sent_at',
+                ),
+              ),
+            }),
+            paging: object({ cursors: object('after') }),
+          }),
+        ),
+      },
+    });
+    expect(read(document).changes).toMatchObject({
+      'messages.history': 'POST /integrations/api-chat/history/',
+      'messages.history.source_id': 'body:filter.channel',
+      'messages.history.session_id': 'body:filter.conversation',
+      'messages.history.after_message_id': 'body:after',
+      'messages.history.items': 'data.entries',
+      'message.text': 'payload.text',
+      'message.author': 'party',
+      'message.author.agent': expect.stringMatching(/, concierge$/),
+    });
+  });
+
+  test('a gateway: a prefix before the paths, other services beside, tags and operation ids alone to go by', () => {
+    const document = openApi(
+      {
+        '/partner/v1/automation/spaces/': { get: operation(list(object('space_id'))) },
+        '/billing/v1/invoices': { get: operation(list(object('id'))), post: write(object('name'), object('id')) },
+        '/partner/v1/tasks': { get: operation(list(object('id'))), post: write(object('title'), object('id')) },
+        '/partner/v1/x7': {
+          post: write(
+            object('agentId', 'name', 'instructions', { schedule: object('minute', 'hour', 'dayOfWeek', 'timezone') }),
+            object('id'),
+            { operationId: 'createCronJob', tags: ['CronJobs'] },
+          ),
+        },
+      },
+      {},
+      { servers: [{ url: 'https://gateway.example.com' }] },
+    );
+    const { changes } = read(document);
+    expect(changes).toMatchObject({
+      'spaces.list.items': '$',
+      'cron_jobs.create': 'POST /x7',
+      'cron_jobs.create.minute': 'body:schedule.minute',
+    });
+    expect(changes).not.toHaveProperty(['cron_jobs.list']);
+  });
+
+  test('recursive schemas, which honest documents have', () => {
+    const document = openApi(
+      { '/automation/spaces/': { get: operation(list(ref('Space'))) } },
+      {
+        Space: {
+          ...object('space_id', 'external_space_id', 'name'),
+          properties: {
+            space_id: text,
+            external_space_id: text,
+            name: text,
+            parent: ref('Space'),
+            children: list(ref('Space')),
+          },
+        },
+      },
+    );
+    expect(read(document)).toMatchObject({ changes: { 'spaces.list.items': '$' }, questions: [] });
+  });
+
+  test('two operations that fit alike: neither is taken, and the document is asked', () => {
+    const document = openApi({
+      '/a/spaces': { get: operation(list(object('id'))) },
+      '/b/spaces': { get: operation(list(object('id'))) },
+    });
+    const { changes, questions } = read(document);
+    expect(changes).toEqual({});
+    expect(questions).toEqual(['spaces.list: GET /a/spaces and GET /b/spaces look like spaces.list alike']);
+  });
+
+  test('parameters that the tool does not send, and headers: named as open', () => {
+    const document = openApi({
+      '/automation/spaces/': {
+        get: operation(list(object('id', 'external_id')), {
+          parameters: [
+            { name: 'tenant', in: 'query', required: true, schema: text },
+            { name: 'X-Tenant', in: 'header', required: true, schema: text },
+            { name: 'Authorization', in: 'header', required: true, schema: text },
+          ],
+        }),
+      },
+    });
+    expect(read(document).questions).toEqual([
+      'GET /automation/spaces/ requires header:X-Tenant, which the tool does not send',
+      'GET /automation/spaces/ requires query:tenant, which the tool does not send',
+    ]);
+  });
+
+  test('flat resources: the space of a list of agents in the query, a source by its agent alone', () => {
+    const document = openApi({
+      '/agents': {
+        get: operation(list(object('agent_id', 'name')), {
+          parameters: [{ name: 'space', in: 'query', required: true, schema: text }],
+        }),
+      },
+      '/agents/{id}/chat-source': { post: write(object('name'), object('source_id')) },
+    });
+    expect(read(document)).toMatchObject({
+      changes: {
+        'agents.list': 'GET /agents?space={space_id}',
+        'sources.setup': 'POST /agents/{agent_id}/chat-source',
+      },
+      questions: [],
+    });
+  });
 });

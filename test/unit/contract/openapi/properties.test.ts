@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { checkLeaf } from '../../../../src/contract/check-leaf.ts';
+import { OpenApiError } from '../../../../src/contract/openapi/document.ts';
+import { proposeFromOpenApi } from '../../../../src/contract/openapi/propose.ts';
+import { createDocument } from '../../../../src/sandbox/contract/document.ts';
+import { SHAPES } from '../../../../src/sandbox/shapes/shapes.ts';
+import '../../../helpers/seed.ts';
+
+type Path = readonly (string | number)[];
+
+function pathsIn(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return [path, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...path, key]))];
+}
+
+function replaceAt(value: unknown, [key, ...rest]: Path, by: unknown): unknown {
+  if (key === undefined) return by;
+  if (Array.isArray(value)) return value.map((inner, index) => (index === key ? replaceAt(inner, rest, by) : inner));
+  if (typeof value !== 'object' || value === null) return value;
+  return { ...value, [key]: replaceAt(Reflect.get(value, key), rest, by) };
+}
+
+const documents = SHAPES.slice(0, 3).map((shape) => {
+  const document: unknown = JSON.parse(JSON.stringify(createDocument(shape, 'http://127.0.0.1:1')));
+  return { document, paths: pathsIn(document) };
+});
+
+const odd = fc.oneof(
+  fc.constantFrom(null, true, 0, '', [], {}, 'GET', '#', '#/paths', '../../x', 'object', ['object', 1], '__proto__'),
+  fc.constantFrom('#/components/schemas/Space', '#/components', 'other.yaml', '#/paths/~1~0').map(($ref) => ({ $ref })),
+  fc
+    .constantFrom('allOf', 'oneOf', 'anyOf', 'properties', 'items')
+    .map((key) => ({ [key]: [{ $ref: '#/components/schemas/Space' }] })),
+  fc.jsonValue(),
+);
+
+test('A changed document gives valid leaves or an OpenApiError, never another error', () => {
+  const changes = fc.array(fc.tuple(fc.nat(), odd), { minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(fc.constantFrom(...documents), changes, ({ document, paths }, replacements) => {
+      let changed = document;
+      for (const [index, by] of replacements) {
+        changed = replaceAt(changed, paths[index % paths.length] ?? [], by);
+      }
+      try {
+        for (const { leaf, value } of proposeFromOpenApi(changed, '/v1').proposals) checkLeaf(leaf, value);
+      } catch (error) {
+        expect(error).toBeInstanceOf(OpenApiError);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('Any JSON at all is refused as no OpenAPI document', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(() => proposeFromOpenApi(value, '/v1')).toThrow(OpenApiError);
+    }),
+  );
+});
