@@ -1,12 +1,4 @@
-import {
-  InterruptedError,
-  LocalError,
-  OutcomeUnknownError,
-  PartnerctlError,
-  ServiceError,
-  ShapeError,
-  withHint,
-} from '../errors.ts';
+import { LocalError, OutcomeUnknownError, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
 import type { UnreadableLine } from '../state/unreadable.ts';
 import type { PresentAgent } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
@@ -33,8 +25,7 @@ export function lostPostError(error: unknown): unknown {
  * @param lostPost the failure of a POST that may have been carried out, if there is one
  */
 export function withLostPost(error: unknown, lostPost: OutcomeUnknownError | undefined): unknown {
-  if (!lostPost || !(error instanceof PartnerctlError)) return error;
-  if (error instanceof InterruptedError || error instanceof OutcomeUnknownError) return error;
+  if (!lostPost || !(error instanceof PartnerctlError) || error instanceof OutcomeUnknownError) return error;
   // The failure of a read alone would look as if nothing had been sent.
   const hint = `The response to an earlier request was lost: the space may or may not have been provisioned. ${RERUN_HINT}`;
   return withHint(error, { hint, details: {} });

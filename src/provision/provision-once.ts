@@ -98,7 +98,7 @@ class DocumentRun {
       const { waitMs, why = '' } = step.kind === 'wait' ? step : { waitMs: await this.afterFailure(step) };
       if (waitMs > http.remainingMs()) throw outOfTime(this.document.manifest.external_space_id, this.lostPost);
       onWait(why);
-      if (waitMs > 0) await clock.sleep(waitMs, interrupt);
+      if (waitMs > 0) await clock.sleep(waitMs, interrupt).catch((error) => this.fail(error));
       onWait('');
     }
   }
@@ -219,6 +219,10 @@ class DocumentRun {
     }
   }
 
+  private fail(error: unknown): never {
+    throw withLostPost(error, this.lostPost);
+  }
+
   /** What follows a failed attempt. @returns how many milliseconds to wait before the next one @throws the final error */
   private async afterFailure({ step, error }: Extract<Step, { kind: 'failed' }>): Promise<number> {
     if (error instanceof RemoteStateUnavailable) {
@@ -236,7 +240,8 @@ class DocumentRun {
       const pauseMs = this.limits.pauseMs(error);
       if (pauseMs <= this.deps.http.remainingMs()) return pauseMs;
     }
-    throw step === 'lost post' ? lostPostError(error) : withLostPost(error, this.lostPost);
+    if (step === 'lost post') throw lostPostError(error);
+    return this.fail(error);
   }
 }
 

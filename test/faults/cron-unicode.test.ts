@@ -73,6 +73,16 @@ describe('records with the key of a decomposed name, as the first version wrote 
     expect(posts(it.service)).toHaveLength(1);
   });
 
+  it.each([NFC, NFD])('block the job %j if they are damaged', async (name) => {
+    const it = await place();
+    await it.create(NFD);
+    const created = readFileSync(it.path, 'utf8').trim().split('\n').at(-1) ?? '';
+    const { text } = asFirstVersion(created, it.service.baseUrl);
+    writeFileSync(it.path, `${text.replace('"cron_job_id":"c', '"cron_job_id":"b')}\n`);
+    expect((await it.create(name)).code).toBe(9);
+    expect(posts(it.service)).toHaveLength(1);
+  });
+
   it('are found and forgotten by their old key and by the new one', async () => {
     const it = await place();
     const created = (await it.create(NFD)).json<{ key: string }>();

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { handSignals, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
 
@@ -51,6 +51,28 @@ describe('an interrupted provision', () => {
       results: [{ status: 'reused', cron: [{ status: 'exists' }, { status: 'created' }] }],
     });
     expect(jobs).toHaveLength(2);
+  });
+
+  it('while it looks for what a lost request did says that the space may have been provisioned', async () => {
+    const signals = handSignals();
+    const server = await startFakeService({
+      'GET *': json([]),
+      'POST *': json({ detail: 'overloaded' }, 503),
+    });
+    const clock: Clock = {
+      ...systemClock,
+      async sleep(_, signal) {
+        signals.abort(new InterruptedError('Interrupted.'));
+        signal?.throwIfAborted();
+      },
+    };
+    const ran = await partnerctl(server.baseUrl, ['provision', '-', '-o', 'json'], {
+      stdin: documents[0] ?? '',
+      signals,
+      clock,
+    });
+    expect(ran.code).toBe(130);
+    expect(ran.error().hint).toContain('may or may not have been provisioned');
   });
 
   it.each([
