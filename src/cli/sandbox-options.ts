@@ -1,4 +1,4 @@
-import { InputError, LocalError } from '../errors.ts';
+import { InputError, LocalError, UsageError } from '../errors.ts';
 import type { FaultPlan, Sandbox, Script } from '../sandbox/sandbox.ts';
 import type { Args, FlagSpec } from './command.ts';
 import { decodeText, describeFileError, MAX_TEXT_MIB, readFileChunks } from './input.ts';
@@ -8,6 +8,7 @@ export interface SandboxInput {
   readonly dataDir: string | undefined;
   readonly faultsFile: string | undefined;
   readonly scriptFile: string | undefined;
+  readonly shape: string | undefined;
   readonly port: number;
 }
 
@@ -22,6 +23,11 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
     description: 'a YAML or JSON file that says how agents reply: [{"pattern":"hello","replies":[{"text":"Hi!"}]}]',
     default: 'an echo',
   },
+  {
+    usage: '--shape <name>',
+    description: 'answer in another dialect; `partnerctl sandbox shapes` lists them',
+    default: 'plain',
+  },
 ];
 
 export function parseSandboxOptions(args: Args): SandboxInput {
@@ -29,6 +35,7 @@ export function parseSandboxOptions(args: Args): SandboxInput {
     dataDir: args.value('data'),
     faultsFile: args.value('faults'),
     scriptFile: args.value('script'),
+    shape: args.value('shape'),
     port: args.count('port', { min: 0, max: 65_535, fallback: 0 }),
   };
 }
@@ -75,15 +82,28 @@ async function readScript(path: string, signal: AbortSignal): Promise<Script> {
   });
 }
 
+/** @throws UsageError, with a suggestion if a shape has a similar name */
+async function requireShape(name: string): Promise<void> {
+  const { findShape, SHAPES } = await import('../sandbox/shapes/shapes.ts');
+  if (findShape(name)) return;
+  const { suggest } = await import('../yaml/suggest.ts');
+  const names = SHAPES.map((shape) => shape.name);
+  const near = suggest(name, names);
+  throw new UsageError(`There is no shape ${JSON.stringify(name)}.`, {
+    hint: `${near === undefined ? '' : `Did you mean ${near}? `}List the shapes with: partnerctl sandbox shapes`,
+  });
+}
+
 /**
  * Starts a sandbox with the options from the flags.
  * @param signal cancels reading the files
- * @throws InputError for an unusable fault or script file, LocalError when the sandbox cannot start
+ * @throws UsageError for an unknown shape, InputError for an unusable fault or script file, LocalError when the sandbox cannot start
  */
 export async function startFromOptions(
-  { dataDir, faultsFile, scriptFile, port }: SandboxInput,
+  { dataDir, faultsFile, scriptFile, shape, port }: SandboxInput,
   signal: AbortSignal,
 ): Promise<Sandbox> {
+  if (shape !== undefined) await requireShape(shape);
   const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile, signal);
   const script = scriptFile === undefined ? undefined : await readScript(scriptFile, signal);
   const { startSandbox } = await import('../sandbox/sandbox.ts');
@@ -93,6 +113,7 @@ export async function startFromOptions(
       ...(dataDir !== undefined && { dataDir }),
       ...(faults && { faults }),
       ...(script && { script }),
+      ...(shape !== undefined && { shape }),
     });
   } catch (error) {
     throw new LocalError('The sandbox cannot start.', {

@@ -14,6 +14,7 @@ export default command<SandboxInput>({
       does: 'with its data on disk, always on the same port',
     },
     { line: 'partnerctl sandbox start --script replies.yaml', does: 'with agents that reply as a file says' },
+    { line: 'partnerctl sandbox start --shape json-api', does: 'in another dialect' },
   ],
   parse: parseSandboxOptions,
   async run(context, input) {
