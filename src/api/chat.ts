@@ -130,7 +130,7 @@ export async function* readHistoryAfter(
       const last = messages.at(-1)?.message_id;
       nextCursor = page.unfollowableKey !== undefined && last !== cursor ? last : undefined;
       const { headers } = page.response;
-      const { ends, total } = readStatedExtent(page.response.json(), 'messages');
+      const { ends, total } = readStatedExtent(page.response.json());
       yield {
         messages,
         hasMore: page.hasNext || nextCursor !== undefined,

@@ -7,9 +7,9 @@ import type { LeafName } from './leaves.ts';
  */
 export const ASSUMPTIONS = {
   'list.envelope':
-    'a list is a bare array, or the value of results, data, items, or the name of the resource (at the top or one level down), or of the only key that holds an array of objects',
+    'a list is a bare array, or the value of results, data, items, or another customary key, or of the name of the resource (also one or two levels down), or of the only key that holds an array of objects',
   'list.next':
-    'the next page is the value of `next` in the body, or of a Link header with rel="next": a path and query of this service',
+    'a list is whole when nothing in its last response speaks of more; the next page is requested as the response announces it, and has to prove itself by new items',
   'id.field':
     'an id is the value of its own name or of `id`, at the top or one level down under the name of its resource',
   'space.external_id': 'a listed space has its external_space_id under that name',

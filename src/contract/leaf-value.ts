@@ -17,10 +17,13 @@ export interface ParameterValue {
 
 /** How the next page of a list is requested. A source that starts with `header.` is a response header. */
 export type NextValue =
-  | { readonly kind: 'auto' | 'none' | 'header' }
+  | { readonly kind: 'auto' | 'none' }
+  | { readonly kind: 'header' }
   | { readonly kind: 'link'; readonly source: readonly string[] }
   | { readonly kind: 'token'; readonly source: readonly string[]; readonly parameter: string }
-  | { readonly kind: 'page' | 'offset' | 'after'; readonly parameter: string };
+  | { readonly kind: 'offset' | 'after'; readonly parameter: string }
+  /** Pages count from `first`, by default from 1. */
+  | { readonly kind: 'page'; readonly parameter: string; readonly first?: 0 };
 
 /**
  * The candidates for a field: ranks, of which an earlier one wins; in a rank, equals that must agree; each a path of keys.
@@ -76,10 +79,11 @@ export function parseNext(value: string): NextValue {
   if (parameter !== '') {
     if (kind === 'link') return { kind, source: parsePath(rest.join(':')) };
     if (kind === 'token' && rest.length === 2) return { kind, source: parsePath(rest[0] ?? ''), parameter };
+    if (kind === 'page' && rest.length === 2 && parameter === '0') return { kind, parameter: rest[0] ?? '', first: 0 };
     if ((kind === 'page' || kind === 'offset' || kind === 'after') && rest.length === 1) return { kind, parameter };
   }
   throw new LeafValueError(
-    'must be auto, none, header:link, link:<path>, token:<path>:<parameter>, page:<parameter>, offset:<parameter>, or after:<parameter>',
+    'must be auto, none, header:link, link:<path>, token:<path>:<parameter>, page:<parameter>, page:<parameter>:0 (the first page is 0), offset:<parameter>, or after:<parameter>',
   );
 }
 

@@ -1,174 +1,177 @@
+import { type PageSigns, readSigns } from './announcements.ts';
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
+import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { descend } from './json-path.ts';
+import type { ListLeaf } from './leaves.ts';
 
-/** Keys that may hold a list, tried in this order before the resource's name. */
-const ENVELOPES = ['results', 'data', 'items'] as const;
+/** Keys that may hold a list, as `normalizeName` returns them. */
+const LIST_KEYS: ReadonlySet<string> = new Set(
+  [
+    'results data items value values content contents records list entries nodes edges elements objects rows docs hits',
+    'resources member members hydra:member collection',
+  ].flatMap((line) => line.split(' ')),
+);
 
-/** Alternative names of a resource: the service's path calls jobs partner-cron-jobs. */
-const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = { cron_jobs: ['partner_cron_jobs', 'jobs'] };
+/** Keys of objects that may hold a list one level down. */
+const WRAPPERS: ReadonlySet<string> = new Set(['response', 'result', 'payload', 'body', 'embedded', 'page', 'viewer']);
 
-/** Returns every key that may hold a list, in the order to try them. */
-function keysOf(resource: string): readonly string[] {
-  return [...ENVELOPES, resource, ...(OTHER_NAMES[resource] ?? [])];
+/** Keys whose arrays are never the list. */
+const NO_LISTS = /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging)$/;
+
+/** Every name of a listed resource. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  spaces: ['spaces', 'workspaces'],
+  agents: ['agents', 'assistants'],
+  cron_jobs: ['cronjobs', 'partnercronjobs', 'jobs', 'crons', 'schedules', 'scheduledjobs'],
+  messages: ['messages', 'chatmessages'],
+};
+
+const MAX_DEPTH = 2;
+
+interface Candidate {
+  readonly path: readonly string[];
+  readonly value: readonly unknown[] | null;
+  readonly isOwn: boolean;
+  readonly depth: number;
 }
 
-/** Keys that may hold paging information. */
-const PAGING = ['links', '_links', 'meta', 'pagination', 'paging', 'page'] as const;
+function namesOf(resource: string): readonly string[] {
+  return NAMES[resource] ?? [normalizeName(resource)];
+}
 
-/** Keys that announce another page without a link to it. */
-const OTHER_CURSORS = [
-  'has_more',
-  'hasMore',
-  'has_next',
-  'hasNext',
-  'next_cursor',
-  'nextCursor',
-  'next_page',
-  'nextPage',
-  'next_page_token',
-  'nextPageToken',
-  'next_page_url',
-  'nextPageUrl',
-  'next_url',
-  'next_link',
-  'nextLink',
-  '@odata.nextLink',
-];
+function leafOf(resource: string): `${ListLeaf}.items` {
+  if (resource === 'spaces') return 'spaces.list.items';
+  if (resource === 'agents') return 'agents.list.items';
+  return resource === 'cron_jobs' ? 'cron_jobs.list.items' : 'messages.history.items';
+}
 
-/** Keys that hold the size of the whole list. */
-const TOTALS = ['total', 'total_count', 'totalCount', 'total_items', 'totalItems', 'count'] as const;
-const PAGE_TOTALS = ['total_pages', 'totalPages', 'page_count', 'pageCount'] as const;
+/** Whether the key names another resource than the one that is listed. */
+function isOfAnother(key: string, own: readonly string[]): boolean {
+  return !own.includes(key) && Object.values(NAMES).some((names) => names.includes(key));
+}
 
-function objects(list: readonly unknown[], resource: string): readonly JsonObject[] {
-  return list.map((item) => {
-    if (!isJsonObject(item)) {
-      throw new UnknownShape(
-        'list.envelope',
-        `The list of ${resource} has an item that is not an object.`,
-        describeJson(item),
-      );
+/** Collects the values that may be the list: arrays, and `null` under a key of a list, at the top or up to two levels down. */
+function findCandidates(body: JsonObject, own: readonly string[]): readonly Candidate[] {
+  const found: Candidate[] = [];
+  const visit = (object: JsonObject, path: readonly string[], isWrapper: boolean): void => {
+    for (const [name, value] of Object.entries(object)) {
+      const key = normalizeName(name);
+      const isOwn = own.includes(key);
+      const isKnown = isOwn || (isWrapper && LIST_KEYS.has(key));
+      const place = [...path, name];
+      if (isKnown && (Array.isArray(value) || value === null)) {
+        found.push({ path: place, value, isOwn, depth: path.length });
+      }
+      if (!isJsonObject(value) || path.length === MAX_DEPTH || NO_LISTS.test(key)) continue;
+      visit(value, place, isWrapper && (isKnown || WRAPPERS.has(key)));
     }
-    return item;
+  };
+  visit(body, [], true);
+  return found;
+}
+
+/** Returns all arrays of objects under any key, at the top or in an envelope, with their paths. */
+function findArrays(body: JsonObject): readonly Candidate[] {
+  const found: Candidate[] = [];
+  const visit = (object: JsonObject, path: readonly string[]): void => {
+    for (const [name, value] of Object.entries(object)) {
+      const key = normalizeName(name);
+      if (NO_LISTS.test(key)) continue;
+      const place = [...path, name];
+      if (Array.isArray(value) && value.length > 0 && value.every(isJsonObject)) {
+        found.push({ path: place, value, isOwn: false, depth: path.length });
+      }
+      if (isJsonObject(value) && path.length < MAX_DEPTH) visit(value, place);
+    }
+  };
+  visit(body, []);
+  return found;
+}
+
+/** Picks the candidate that is the list: the highest one with items, by the resource's own name where it has one. */
+function pick(candidates: readonly Candidate[]): Candidate | readonly Candidate[] | undefined {
+  const arrays = candidates.filter(({ value }) => value !== null);
+  const filled = arrays.filter(({ value }) => value?.some(isJsonObject));
+  const depth = Math.min(...filled.map((each) => each.depth));
+  const highest = filled.filter((each) => each.depth === depth);
+  const own = highest.filter(({ isOwn }) => isOwn);
+  const preferred = own.length > 0 ? own : withoutEdges(highest);
+  if (preferred.length > 1) return preferred;
+  return preferred[0] ?? arrays[0] ?? candidates[0];
+}
+
+/** A connection may offer `edges` and, as a shortcut, `nodes` with the same items. */
+function withoutEdges(candidates: readonly Candidate[]): readonly Candidate[] {
+  const nodes = candidates.filter(({ path }) => normalizeName(path.at(-1) ?? '') === 'nodes');
+  return nodes.length > 0 ? candidates.filter(({ path }) => normalizeName(path.at(-1) ?? '') !== 'edges') : candidates;
+}
+
+/** Returns the items of an array. The edges of a connection (`{ node, cursor }`) are their nodes. */
+function toItems(list: readonly unknown[], resource: string): readonly JsonObject[] {
+  const items = list.map((item) => {
+    if (isJsonObject(item)) return item;
+    const message = `The list of ${resource} has an item that is not an object.`;
+    throw new UnknownShape('list.envelope', message, describeJson(item));
   });
-}
-
-function arrayAt(body: JsonObject, resource: string): readonly unknown[] | undefined {
-  for (const key of keysOf(resource)) {
-    const value = body[key];
-    if (Array.isArray(value)) return value;
-  }
-  return undefined;
-}
-
-function nestedArray(body: JsonObject, resource: string): readonly unknown[] | undefined {
-  for (const key of keysOf(resource)) {
-    const value = body[key];
-    const found = isJsonObject(value) ? arrayAt(value, resource) : undefined;
-    if (found) return found;
-  }
-  return undefined;
-}
-
-function onlyArrayOfObjects(body: JsonObject): readonly unknown[] | undefined {
-  const candidates = Object.entries(body).flatMap(([key, value]) =>
-    key !== 'errors' && Array.isArray(value) && value.length > 0 && value.every(isJsonObject) ? [value] : [],
+  const nodes = items.flatMap(({ node, ...others }) =>
+    isJsonObject(node) && Object.keys(others).every((key) => key === 'cursor' || key === '__typename') ? [node] : [],
   );
-  return candidates.length === 1 ? candidates[0] : undefined;
+  return nodes.length === items.length ? nodes : items;
+}
+
+function atPath(body: unknown, path: readonly string[], resource: string): readonly JsonObject[] {
+  const value = descend(body, path.join('.').replace(/\[\](\.node)?$/, ''));
+  if (value === null) return [];
+  if (Array.isArray(value)) return toItems(value, resource);
+  const message = `The response contains no list of ${resource} at ${path.length === 0 ? '$' : path.join('.')}.`;
+  throw noList(body, resource, message);
+}
+
+function noList(body: unknown, resource: string, message: string): UnknownShape {
+  const proposed = isJsonObject(body) ? findArrays(body)[0]?.path.join('.') : undefined;
+  const fix = { leaf: leafOf(resource), value: proposed ?? (Array.isArray(body) ? '$' : '<path>') };
+  return new UnknownShape('list.envelope', message, describeJson(body), fix);
 }
 
 /**
  * Returns the items of the list in a response (assumption `list.envelope`).
- * @param resource the plural resource name, as the service spells it: `spaces`, `agents`
+ * @param resource the plural resource name, as the spec spells it: `spaces`, `agents`
+ * @param path where the items are; undefined to look for them
  * @throws UnknownShape with the keys of the body if it has no list; ErrorInBody if it reports an error
  */
-export function readList(body: unknown, resource: string): readonly JsonObject[] {
-  if (Array.isArray(body)) return objects(body, resource);
+export function readList(body: unknown, resource: string, path?: readonly string[]): readonly JsonObject[] {
   if (isJsonObject(body)) {
     rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject), 'list.envelope');
-    const found = arrayAt(body, resource) ?? nestedArray(body, resource) ?? onlyArrayOfObjects(body);
-    if (found) return objects(found, resource);
   }
-  throw new UnknownShape('list.envelope', `The response contains no list of ${resource}.`, describeJson(body));
+  if (path) return atPath(body, path, resource);
+  if (Array.isArray(body)) return toItems(body, resource);
+  const none = `The response contains no list of ${resource}.`;
+  if (!isJsonObject(body)) throw noList(body, resource, none);
+  const own = namesOf(resource);
+  const known = pick(findCandidates(body, own));
+  const others = findArrays(body).filter(
+    ({ depth, path: [key = ''] }) => depth === 0 && !isOfAnother(normalizeName(key), own),
+  );
+  const found = known === undefined && others.length === 1 ? others[0] : known;
+  if (found === undefined) throw noList(body, resource, none);
+  if ('length' in found) {
+    const places = found.map((each) => each.path.join('.'));
+    const fix = { leaf: leafOf(resource), value: places[0] ?? '<path>' };
+    const message = `The response may contain the list of ${resource} in several places: ${places.join(', ')}.`;
+    throw new UnknownShape('list.envelope', message, describeJson(body), fix);
+  }
+  return found.value === null ? [] : toItems(found.value, resource);
 }
-
-/** Returns the objects that may hold paging information: the body, its envelopes, and the paging objects in each. */
-function pagingPlaces(body: JsonObject, resource: string): readonly JsonObject[] {
-  const envelopes = [
-    body,
-    ...keysOf(resource)
-      .map((key) => body[key])
-      .filter(isJsonObject),
-  ];
-  return envelopes.flatMap((place) => [place, ...PAGING.map((key) => place[key]).filter(isJsonObject)]);
-}
-
-/** Returns the URL of a link; if the link is an object, its href or url. */
-function linkIn(next: unknown): unknown {
-  if (!isJsonObject(next)) return next;
-  if ('href' in next) return next.href;
-  if ('url' in next) return next.url;
-  return Object.keys(next).length === 0 ? undefined : next;
-}
-
-function leadsOn(next: unknown): boolean {
-  return next !== undefined && next !== null && next !== '' && next !== false;
-}
-
-/**
- * Returns the link to the next page from the body (assumption `list.next`): a URL, a path, or a query. Does not check
- * it against the base URL. Returns undefined on the last page.
- * @param resource as for `readList`
- * @throws UnknownShape if `next` is not a link, so that part of a list never passes for all of it
- */
-export function readNext(body: unknown, resource: string): string | undefined {
-  if (!isJsonObject(body)) return undefined;
-  const next = pagingPlaces(body, resource)
-    .map((place) => linkIn(place.next))
-    .find(leadsOn);
-  if (next === undefined) return undefined;
-  if (typeof next === 'string' && /^(https?:\/\/|\/|\?)/i.test(next)) return next;
-  throw new UnknownShape('list.next', 'The list continues, but its `next` is not a link.', describeJson(next));
-}
-
-/**
- * Returns the key that announces another page without a link to it, or undefined.
- * @param resource as for `readList`
- */
-export function findUnfollowableKey(body: unknown, resource: string): string | undefined {
-  if (!isJsonObject(body)) return undefined;
-  const places = pagingPlaces(body, resource);
-  return OTHER_CURSORS.find((key) => places.some((place) => Boolean(place[key])));
-}
-
-/** Keys whose empty value marks the last page. */
-const ENDS = ['next', ...OTHER_CURSORS];
 
 /**
  * Returns what the response states about the extent of the list: `total`, the number of all items, and `ends`, whether
  * the response marks this page as the last.
- * @param resource as for `readList`
  */
-export function readStatedExtent(body: unknown, resource: string): { readonly total?: number; readonly ends: boolean } {
-  if (!isJsonObject(body)) return { ends: false };
-  const places = pagingPlaces(body, resource);
-  const ends = places.some((place) => ENDS.some((key) => key in place && !leadsOn(linkIn(place[key]))));
-  const total = places.flatMap((place) => TOTALS.map((key) => place[key])).find((value) => typeof value === 'number');
-  return total === undefined ? { ends } : { total, ends };
-}
-
-/**
- * Returns evidence that a list without a next page has more items than were read, such as `total: 5, and 3 read`;
- * undefined if there is none.
- * @param resource as for `readList`
- * @param read the number of items read
- */
-export function findUnreadRest(body: unknown, resource: string, read: number): string | undefined {
-  if (!isJsonObject(body)) return undefined;
-  for (const place of pagingPlaces(body, resource)) {
-    const total = TOTALS.find((key) => typeof place[key] === 'number' && place[key] > read);
-    if (total !== undefined) return `${total}: ${place[total]}, and ${read} read`;
-    const pages = PAGE_TOTALS.find((key) => typeof place[key] === 'number' && place[key] > 1);
-    if (pages !== undefined) return `${pages}: ${place[pages]}`;
-  }
-  return undefined;
+export function readStatedExtent(body: unknown): { readonly total?: number; readonly ends: boolean } {
+  const page = { body, headers: {}, status: 200, itemCount: -1, headerLinks: {} };
+  const signs: PageSigns = readSigns(page);
+  const ends = signs.ends.length > 0 || signs.flags.some(({ value }) => !value);
+  const [total] = signs.totals;
+  return total === undefined ? { ends } : { total: total.value, ends };
 }

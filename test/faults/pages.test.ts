@@ -76,8 +76,6 @@ describe('the pages of a list', () => {
   );
 
   it.each([
-    ['a bare cursor', { results: FIRST, next: 'abc' }],
-    ['has_more', { results: FIRST, has_more: true }],
     ['an invalid URL', { results: FIRST, next: 'https://[bad' }],
     ['a scheme alone', { results: FIRST, next: 'http://' }],
   ])('that cannot be followed are an error, not the end of the list: %s', async (_, body) => {

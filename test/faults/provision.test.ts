@@ -291,7 +291,7 @@ describe('a list', () => {
   );
 
   it('of an unknown shape prevents every write', async () => {
-    const service = await oddService({ envelope: () => ({ workspaces: [] }) });
+    const service = await oddService({ envelope: () => ({ customers: [] }) });
     const ran = await machine(manifest('acme-1'))(service);
     expect(ran.code).toBe(8);
     expect(service.posts()).toEqual([]);

@@ -4,14 +4,16 @@ import { parse as parseYaml } from 'yaml';
 import type { Http } from '../../src/api/http.ts';
 import { parseRetryAfter } from '../../src/api/retry.ts';
 import { listSpaces } from '../../src/api/spaces.ts';
+import { readSigns } from '../../src/contract/announcements.ts';
 import { UnknownShape } from '../../src/contract/assumptions.ts';
 import { decodeChatSource } from '../../src/contract/chat-source.ts';
 import { Contract } from '../../src/contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../../src/contract/cron.ts';
 import { readErrorBody } from '../../src/contract/error-body.ts';
 import { isJsonObject, JsonLimitError, parseJson } from '../../src/contract/json.ts';
-import { findUnfollowableKey, findUnreadRest, readList, readNext, readStatedExtent } from '../../src/contract/lists.ts';
+import { readList, readStatedExtent } from '../../src/contract/lists.ts';
 import { decodeAcknowledgement, decodeMessage, findHistoryEntries } from '../../src/contract/messages.ts';
+import { proposeSteps } from '../../src/contract/next-page.ts';
 import { readAgent, readProvisionResponse } from '../../src/contract/provisioning.ts';
 import { readUploadId } from '../../src/contract/uploads.ts';
 import { readJobsFile } from '../../src/cron/jobs-file.ts';
@@ -116,10 +118,8 @@ describe('JSON responses', () => {
   const contract = new Contract();
   const readers: readonly ((value: unknown) => unknown)[] = [
     (value) => readList(value, 'spaces'),
-    (value) => readNext(value, 'spaces'),
-    (value) => findUnfollowableKey(value, 'spaces'),
-    (value) => readStatedExtent(value, 'messages'),
-    (value) => findUnreadRest(value, 'spaces', 1),
+    (body) => proposeSteps(readSigns({ body, headers: {}, status: 200, itemCount: 1, headerLinks: {} }), 1),
+    (value) => readStatedExtent(value),
     (value) => findHistoryEntries(value).map((entry) => decodeMessage(entry, contract)),
     (value) => readList(value, 'cron_jobs').map(readCronJob),
     (value) => readList(value, 'agents').map(readAgent),

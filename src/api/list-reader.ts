@@ -1,0 +1,305 @@
+import type { JsonObject } from '../contract/json.ts';
+import {
+  firstStep,
+  formatWay,
+  isCounted,
+  isKin,
+  isLink,
+  isWay,
+  type PageWay,
+  proposeSteps,
+  type Step,
+  saysNothingElse,
+  sourceValue,
+} from '../contract/next-page.ts';
+import { fingerprint, type Outlook, PageProgress } from '../contract/page-progress.ts';
+import { ShapeError } from '../errors.ts';
+import type { CallOptions, Http } from './http.ts';
+import {
+  type FetchedPage,
+  fetchPage,
+  type IncompleteList,
+  incompleteListError,
+  noneHint,
+  type PagedList,
+  pathOfStep,
+  rejectedStatus,
+} from './list-page.ts';
+
+/** The largest number of pages of a list. */
+const MAX_PAGES = 10_000;
+const MAX_EMPTY_PAGES = 100;
+/** How many requests may be spent to find out how the next page is requested. */
+const MAX_TRIES = 16;
+
+const CIRCLE = 'The pages of the list form a circle.';
+const LINK_REPEATS = 'The next link of the list leads to items of an earlier page.';
+const RETRY_HINT = 'The list may have changed while it was read: run the command again.';
+
+/** A page and how many items at its start were read before. */
+interface NextPage extends FetchedPage {
+  readonly repeated: number;
+}
+
+/** What came of requesting the next page in one way; `why` says what speaks against the way. */
+type Followed =
+  | { readonly kind: 'page'; readonly page: NextPage }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'unproved'; readonly why: string };
+
+interface Failure {
+  readonly error: unknown;
+}
+
+const END: Followed = { kind: 'end' };
+const unproved = (why: string): Followed => ({ kind: 'unproved', why });
+
+/**
+ * Reads a list to its end, and proves that it is the end: whatever in a response speaks of more is followed, or the list
+ * is refused. How the service is paged is found out by requests, and remembered once new items prove it.
+ */
+export class ListReader {
+  private readonly http: Http;
+  private readonly list: PagedList;
+  private readonly options: CallOptions;
+  private readonly maxPages: number;
+  private readonly progress = new PageProgress();
+  private readonly requested = new Set<number>();
+  private way: PageWay | undefined;
+  /** Whether the user set the way, which then decides where the list ends. */
+  private isOverride = false;
+  /** Whether new items proved the way in this run. */
+  private isProved = false;
+  /** What the last page was requested with. */
+  private lastStep: Step | undefined;
+  private first: FetchedPage | undefined;
+
+  constructor(http: Http, list: PagedList, options: CallOptions, maxPages = MAX_PAGES) {
+    this.http = http;
+    this.list = list;
+    this.options = options;
+    this.maxPages = maxPages;
+  }
+
+  /**
+   * Yields the items, and holds at most two pages in memory.
+   * @throws ShapeError if the list cannot be read to its end
+   */
+  async *read(): AsyncGenerator<JsonObject> {
+    const { http, list } = this;
+    const next = http.contract.next(list.operation.leaf);
+    let page: NextPage = { ...(await fetchPage(http, list, this.options)), repeated: 0 };
+    if (next.kind === 'none') return void (yield* page.items);
+    this.first = page;
+    this.isOverride = http.contract.leaf(`${list.operation.leaf}.next`).source === 'override';
+    this.way = isWay(next) ? next : undefined;
+    for (;;) {
+      this.accept(page);
+      const isKnown = this.way !== undefined;
+      if (isKnown) yield* page.items.slice(page.repeated);
+      const following: NextPage | Failure | undefined = await this.advance(page).catch((error) => ({ error }));
+      const isFailure = following !== undefined && 'error' in following;
+      // Items that precede a failure tell the consumer that the list exists. A refused list has none.
+      if (!isKnown && !(isFailure && following.error instanceof ShapeError)) yield* page.items.slice(page.repeated);
+      if (isFailure) throw following.error;
+      if (following === undefined) return;
+      page = following;
+    }
+  }
+
+  private accept(page: NextPage): void {
+    const { progress, maxPages } = this;
+    this.requested.add(fingerprint(page.response.path));
+    progress.add(page.ids, page.repeated, page.signs);
+    if (progress.pagesRead > maxPages) {
+      throw this.refuse(page, `The list has more than ${maxPages.toLocaleString('en')} pages.`, {
+        hint: 'A list of so many pages is most likely endless. Report it to the operator of the service.',
+      });
+    }
+    if (progress.emptyPages > MAX_EMPTY_PAGES) {
+      throw this.refuse(page, `${MAX_EMPTY_PAGES} pages of the list in a row are empty, and it still continues.`);
+    }
+  }
+
+  /** Returns the next page, or undefined at the end of the list. */
+  private async advance(page: NextPage): Promise<NextPage | undefined> {
+    if (this.way) {
+      const followed = await this.follow(this.stepAfter(this.way, page), page);
+      if (followed.kind === 'page') return followed.page;
+      if (followed.kind === 'end') return undefined;
+      this.dropUnproved(this.way, page, followed.why);
+    }
+    return this.detect(page);
+  }
+
+  private stepAfter(way: PageWay, page: FetchedPage): Step {
+    const number = this.lastStep?.number;
+    if (number === undefined) return firstStep(way, page.signs, page.items.length);
+    return { way, number: way.kind === 'offset' ? number + page.items.length : number + 1 };
+  }
+
+  private outlook(page: FetchedPage): Outlook {
+    return this.progress.outlook(page.signs, page.items.length);
+  }
+
+  /** Goes back to detection after an observed or imported way did not prove itself. @throws ShapeError for any other */
+  private dropUnproved(way: PageWay, page: FetchedPage, why: string): void {
+    const leaf = `${this.list.operation.leaf}.next` as const;
+    const { source } = this.http.contract.leaf(leaf);
+    if (this.isProved) throw this.refuse(page, `The list cannot be read to its end: ${why}.`, { hint: RETRY_HINT });
+    if (source === 'override') {
+      throw this.refuse(page, `${leaf} is set to ${formatWay(way)}, but ${why}.`, {
+        hint: `Set another value, or run: partnerctl contract unset ${leaf}`,
+      });
+    }
+    if (source === 'observed') this.http.observe(leaf, undefined);
+    this.way = undefined;
+    this.lastStep = undefined;
+  }
+
+  /** Requests the page that follows in a known way. */
+  private async follow(step: Step, page: FetchedPage): Promise<Followed> {
+    const outlook = this.outlook(page);
+    if (!this.leadsOn(step.way, page, outlook)) return this.finish(step.way, page, outlook);
+    const path = this.pathOf(step, page);
+    if (path === undefined) return unproved('its items have no id');
+    if (this.requested.has(fingerprint(path))) {
+      if (!this.isProved && !isLink(step.way)) return unproved('it leads back to an earlier page');
+      throw this.refuse(page, CIRCLE, { seen: formatWay(step.way), hint: RETRY_HINT });
+    }
+    const followed = await this.attempt(step, path, outlook);
+    const isPastEnd = followed.kind === 'unproved' && this.isProved && isCounted(step.way);
+    if (isPastEnd && outlook.certain.length === 0 && followed.why.startsWith(REJECTED)) return END;
+    if (followed.kind === 'page') this.lastStep = step;
+    return followed;
+  }
+
+  /** Requests a page, and decides what it proves. @throws what a failed call throws, unless the service rejects the parameter */
+  private async attempt(step: Step, link: string, outlook: Outlook): Promise<Followed> {
+    try {
+      const page = await fetchPage(this.http, this.list, { ...this.options, link });
+      return this.judge(step, page, outlook);
+    } catch (error) {
+      const status = isLink(step.way) ? undefined : rejectedStatus(error);
+      if (status === undefined) throw error;
+      return unproved(`${REJECTED} (${status})`);
+    }
+  }
+
+  private judge({ way, number }: Step, page: FetchedPage, outlook: Outlook): Followed {
+    const comparison = this.progress.compare(page.ids);
+    if (comparison.kind === 'empty') {
+      const isFollowed =
+        isLink(way) || (way.kind === 'token' && (this.isProved || saysNothingElse(outlook.certain, way)));
+      if (isFollowed || this.isOverride || outlook.certain.length === 0)
+        return { kind: 'page', page: { ...page, repeated: 0 } };
+      return unproved('the next page is empty although there should be more');
+    }
+    if (comparison.kind !== 'new') return unproved('the next page repeats items of an earlier one');
+    const { repeated } = comparison;
+    if (repeated > 1 && !this.isProved && !isLink(way)) return unproved('the next page repeats several items');
+    const stated = way.kind === 'page' ? page.signs.pages : way.kind === 'offset' ? page.signs.offsets : [];
+    const [echo] = stated;
+    if (echo && !stated.some(({ value }) => value === number)) {
+      return unproved(`the next page states ${echo.path}: ${echo.value}`);
+    }
+    this.prove(way);
+    return { kind: 'page', page: { ...page, repeated } };
+  }
+
+  private prove(way: PageWay): void {
+    if (this.isProved) return;
+    this.isProved = true;
+    const leaf = `${this.list.operation.leaf}.next` as const;
+    const value = formatWay(way);
+    if (this.http.contract.leaf(leaf).value !== value) this.http.observe(leaf, value);
+  }
+
+  /** Whether a page leads to another one in a known way. */
+  private leadsOn(way: PageWay, page: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
+    if (isCounted(way)) {
+      const isOpen = !isStated && (this.isProved || this.isOverride);
+      return page.items.length > 0 && (certain.length + possible.length > 0 || isOpen);
+    }
+    const value = sourceValue(way, page.answer);
+    if (value === undefined || value === null || value === '' || value === false) return false;
+    const { flags } = page.signs;
+    const isLast = flags.length > 0 && flags.every((flag) => !flag.value);
+    return isLink(way) || this.isOverride || !isLast;
+  }
+
+  /** Decides whether a page that leads to no other is the last one. */
+  private finish(way: PageWay, page: FetchedPage, { certain, possible }: Outlook): Followed {
+    if (this.isOverride) {
+      const isUnused = this.progress.pagesRead === 1 && certain.length > 0 && !isCounted(way);
+      return isUnused ? unproved(`the response has nothing there, and announces more with ${certain.join(', ')}`) : END;
+    }
+    if (!this.isProved && certain.length + possible.length > 0 && this.progress.emptyPages === 0) {
+      return unproved('the response announces the next page in another way');
+    }
+    if (certain.length > 0) throw this.refuse(page, 'The list ends although the service announces more.');
+    this.checkTotal(page);
+    return END;
+  }
+
+  /** @throws ShapeError if the service states another number of items than were read */
+  private checkTotal(page: FetchedPage): void {
+    const seen = this.progress.findMismatch();
+    if (seen === undefined) return;
+    const hint = `${RETRY_HINT}\n${noneHint(this.list.operation)}`;
+    throw this.refuse(page, 'The service states another number of items than it sent.', { seen, hint });
+  }
+
+  private pathOf(step: Step, page: FetchedPage): string | undefined {
+    return pathOfStep(this.http, this.list, step, { page, first: this.first ?? page });
+  }
+
+  /** Finds out how the page after this one is requested. @throws ShapeError if no way proves itself */
+  private async detect(page: FetchedPage): Promise<NextPage | undefined> {
+    const outlook = this.outlook(page);
+    const signs = [...outlook.certain, ...outlook.possible];
+    if (signs.length === 0) return void this.checkTotal(page);
+    const tried = new Set<string>();
+    let fallback: { readonly step: Step; readonly page: NextPage } | undefined;
+    for (const { step, path } of this.candidates(page)) {
+      const followed = await this.attempt(step, path, outlook);
+      if (followed.kind === 'page') {
+        if (followed.page.items.length > 0 || isKin(step.way, page.signs)) return this.settle(step, followed.page);
+        fallback ??= { step, page: followed.page };
+      }
+      if (isLink(step.way)) throw this.refuse(page, LINK_REPEATS, { seen: formatWay(step.way), hint: RETRY_HINT });
+      tried.add(step.way.parameter);
+    }
+    if (fallback) return this.settle(fallback.step, fallback.page);
+    const message = 'The list continues in a way that the tool cannot follow.';
+    throw this.refuse(page, message, { seen: signs.join(', '), tried: [...tried] });
+  }
+
+  /** Returns the requests for the page after the first one to try in turn. Only GET is tried out. */
+  private candidates(page: FetchedPage): readonly { readonly step: Step; readonly path: string }[] {
+    const isGet = this.http.contract.operation(this.list.operation.leaf)?.method === 'GET';
+    const found = proposeSteps(page.signs, page.items.length).flatMap((step) => {
+      const path = isGet || isLink(step.way) ? this.pathOf(step, page) : undefined;
+      if (path === undefined) return [];
+      if (!this.requested.has(fingerprint(path))) return [{ step, path }];
+      if (!isLink(step.way)) return [];
+      throw this.refuse(page, CIRCLE, { seen: formatWay(step.way), hint: RETRY_HINT });
+    });
+    return found.slice(0, MAX_TRIES);
+  }
+
+  private settle(step: Step, page: NextPage): NextPage {
+    this.way = step.way;
+    this.lastStep = step;
+    return page;
+  }
+
+  private refuse(page: FetchedPage, message: string, more: Partial<IncompleteList> = {}) {
+    const { certain, possible } = this.outlook(page);
+    const seen = [...certain, ...possible].join(', ') || 'nothing';
+    const { operation } = this.list;
+    return incompleteListError({ operation, response: page.response, message, seen, ...more });
+  }
+}
+
+const REJECTED = 'the service rejects it';

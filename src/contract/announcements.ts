@@ -1,0 +1,277 @@
+import { isJsonObject, type JsonObject } from './json.ts';
+import { addressIn, descend, relationOf } from './json-path.ts';
+import { isPagingName, type Spelling, spellingOf, toWords } from './paging-names.ts';
+import {
+  isDate,
+  isEnvelope,
+  isIgnored,
+  isLinkText,
+  isSkippedContainer,
+  isTime,
+  isTokenName,
+  leadsOn,
+  namesNext,
+  roleOfFlag,
+  roleOfNumber,
+  withParent,
+} from './sign-roles.ts';
+
+/** A response, as far as paging is concerned. */
+export interface PageAnswer {
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly itemCount: number;
+  /** What the Link header (RFC 8288) names, by relation: `next`, `prev`, `first`, `last`. */
+  readonly headerLinks: Readonly<Record<string, string>>;
+}
+
+/** Something that a response says about its pages. */
+export interface Sign<Value> {
+  /** Where it is, as in a leaf: `meta.next_cursor`, `header.x-next-page`. */
+  readonly path: string;
+  readonly words: readonly string[];
+  readonly spelling: Spelling;
+  readonly value: Value;
+}
+
+/** A token of the next page. A weak one may stand in the last page, too: `cursor`, `end_cursor`, `last_id`. */
+export interface TokenSign extends Sign<string> {
+  readonly isWeak: boolean;
+  readonly isNumber: boolean;
+}
+
+/** Everything that a response says about its pages. */
+export interface PageSigns {
+  /** Links to the next page. */
+  readonly links: Sign<string>[];
+  readonly tokens: TokenSign[];
+  /** Whether the service says that there is more. */
+  readonly flags: Sign<boolean>[];
+  /** The number of this page. */
+  readonly pages: Sign<number>[];
+  readonly offsets: Sign<number>[];
+  readonly sizes: Sign<number>[];
+  /** The size of the whole list. */
+  readonly totals: Sign<number>[];
+  readonly pageTotals: Sign<number>[];
+  /** Names of a next page without a value: this is the last page. */
+  readonly ends: string[];
+  /** Status 206 without the range that says which part this is. */
+  readonly partial: string[];
+  /** What speaks of more in a way that has no reading. */
+  readonly unknown: string[];
+}
+
+const MAX_DEPTH = 6;
+
+interface Place {
+  readonly path: string;
+  readonly words: readonly string[];
+  readonly name: string;
+  /** Whether the place holds paging information; elsewhere only names that consist of paging words count. */
+  readonly isPaging: boolean;
+}
+
+/** Reads what a response says about its pages, in the body outside of the items, in the headers, and by its status. */
+export function readSigns(answer: PageAnswer): PageSigns {
+  const signs: PageSigns = {
+    links: [],
+    tokens: [],
+    flags: [],
+    pages: [],
+    offsets: [],
+    sizes: [],
+    totals: [],
+    pageTotals: [],
+    ends: [],
+    partial: [],
+    unknown: [],
+  };
+  const reader = new SignReader(signs, answer);
+  if (isJsonObject(answer.body)) reader.readObject(answer.body, { path: '', words: [], name: '', isPaging: true }, 0);
+  reader.readHeaders();
+  return signs;
+}
+
+class SignReader {
+  private readonly signs: PageSigns;
+  private readonly answer: PageAnswer;
+
+  constructor(signs: PageSigns, answer: PageAnswer) {
+    this.signs = signs;
+    this.answer = answer;
+  }
+
+  /** Reads an object and what is in it, except for the items. */
+  readObject(object: JsonObject, parent: Place, depth: number): void {
+    for (const [key, value] of Object.entries(object)) {
+      const own = toWords(key);
+      const words = withParent(own, parent.words);
+      const path = parent.path === '' ? key : `${parent.path}.${key}`;
+      const place: Place = { path, words, name: key, isPaging: parent.isPaging };
+      if (isIgnored(own)) continue;
+      if (Array.isArray(value)) this.readArray(value, place);
+      else if (isJsonObject(value)) this.readNested(value, place, depth);
+      else this.readValue(value, place);
+    }
+  }
+
+  readHeaders(): void {
+    const { headers, headerLinks, status } = this.answer;
+    const { next, prev, first, last } = headerLinks;
+    const link: Place = { path: 'header.link', words: ['next'], name: 'link', isPaging: true };
+    if (next !== undefined) this.signs.links.push(signOf(link, next));
+    else if (prev === undefined && first !== undefined && last !== undefined && first !== last)
+      this.signs.unknown.push('header.link');
+    const range = readRange(headers['content-range']);
+    if (range) {
+      const place: Place = { path: 'header.content-range', words: ['range'], name: 'range', isPaging: true };
+      this.signs.offsets.push(signOf({ ...place, words: ['offset'] }, range.start));
+      if (range.total !== undefined) this.signs.totals.push(signOf(place, range.total));
+    }
+    if (status === 206 && range?.total === undefined) this.signs.partial.push('status 206');
+    for (const [name, value] of Object.entries(headers)) {
+      if (name !== 'link' && name !== 'content-range') this.readHeader(name.toLowerCase(), value);
+    }
+  }
+
+  private readHeader(name: string, value: string): void {
+    const words = toWords(name.replace(/^x-/, ''));
+    const place: Place = { path: `header.${name}`, words, name: name.replace(/^x-/, ''), isPaging: false };
+    if (!isPagingName(words) || isIgnored(words) || words.join() === 'token') return;
+    const parsed = value.trim().startsWith('{') ? parseOrUndefined(value) : undefined;
+    if (isJsonObject(parsed)) this.readObject(parsed, { ...place, words: [], isPaging: true }, 1);
+    else this.readValue(value.trim(), place);
+  }
+
+  private readNested(value: JsonObject, place: Place, depth: number): void {
+    const { words, path } = place;
+    if (isSkippedContainer(words) || depth >= MAX_DEPTH) return;
+    const address = addressIn(value);
+    if (leadsOn(words) && address !== undefined) {
+      this.readValue(address, place);
+      return;
+    }
+    const before = countOf(this.signs);
+    const isPaging = place.isPaging && (isPagingName(words) || isEnvelope(words));
+    this.readObject(value, { ...place, isPaging }, depth + 1);
+    if (!leadsOn(words.slice(-1))) return;
+    if (Object.keys(value).length === 0) this.signs.ends.push(path);
+    else if (countOf(this.signs) === before) this.signs.unknown.push(path);
+  }
+
+  /** Reads a list of links (`[{ rel: 'next', href }]`). Another array under a name of the next page has no reading. */
+  private readArray(list: readonly unknown[], place: Place): void {
+    const links = list
+      .filter(isJsonObject)
+      .filter((item) => addressIn(item) !== undefined && relationOf(item) !== undefined);
+    for (const item of links) {
+      if (relationOf(item) !== 'next') continue;
+      this.readValue(addressIn(item), { ...place, path: `${place.path}.next`, words: ['next'] });
+    }
+    if (links.length > 0 || !namesNext(place.words) || !isPagingName(place.words)) return;
+    if (list.length === 0) this.signs.ends.push(place.path);
+    else this.signs.unknown.push(place.path);
+  }
+
+  private readValue(value: unknown, place: Place): void {
+    const { words, path } = place;
+    const isKnown = isPagingName(words);
+    const flag = toFlag(value);
+    const number = toNumber(value);
+    if (value === null || value === '') {
+      if (isKnown && namesNext(words)) this.signs.ends.push(path);
+    } else if (flag !== undefined) {
+      const saysMore = isKnown || (place.isPaging && leadsOn(words)) ? roleOfFlag(words) : undefined;
+      if (saysMore !== undefined) this.signs.flags.push(signOf(place, flag === saysMore));
+    } else if (place.isPaging || isKnown) {
+      if (number !== undefined) this.readNumber(number, place, isKnown);
+      else if (typeof value === 'string') this.readText(value, place, isKnown);
+    }
+  }
+
+  private readNumber(value: number, place: Place, isKnown: boolean): void {
+    const { signs } = this;
+    const { words } = place;
+    const sign = signOf(place, value);
+    const role = roleOfNumber(words, isKnown);
+    if (role === 'more') signs.flags.push(signOf(place, value > 0));
+    else if (role === 'next' && value <= 0) signs.ends.push(place.path);
+    else if (role === 'next' || role === 'token') this.addToken(place, String(value), true);
+    if (value < 0) return;
+    const isOfThisPage = value === this.answer.itemCount && !words.includes('total') && !words.includes('totals');
+    if (role === 'total' && !isOfThisPage) signs.totals.push(sign);
+    if (role === 'size' && value > 0) signs.sizes.push(sign);
+    if (role === 'page-total') signs.pageTotals.push(sign);
+    if (role === 'page') signs.pages.push(sign);
+    if (role === 'offset') signs.offsets.push(sign);
+  }
+
+  private readText(text: string, place: Place, isKnown: boolean): void {
+    const { words, path } = place;
+    const isOther = !isKnown && !leadsOn(words) && !words.includes('cursor') && !words.includes('marker');
+    if (isOther || (isDate(text) && isTime(words)) || !isTokenName(words)) return;
+    const isAddress = words.some((word) => /^(url|uri|href|link)$/.test(word));
+    if (isLinkText(text) || isAddress) {
+      if (leadsOn(words)) this.signs.links.push(signOf(place, text));
+    } else if (/^[a-z][a-z+.-]*:\/\//i.test(text)) this.signs.unknown.push(path);
+    else this.addToken(place, text, false);
+  }
+
+  private addToken(place: Place, value: string, isNumber: boolean): void {
+    const isWeak = !leadsOn(place.words);
+    this.signs.tokens.push({ ...signOf(place, value), isWeak, isNumber });
+  }
+}
+
+function signOf<Value>({ path, words, name }: Place, value: Value): Sign<Value> {
+  return { path, words, spelling: spellingOf(name), value };
+}
+
+function countOf(signs: PageSigns): number {
+  return Object.values(signs).reduce((sum, list) => sum + list.length, 0);
+}
+
+function toFlag(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (value === 'true' || value === 'True' || value === 'yes') return true;
+  return value === 'false' || value === 'False' || value === 'no' ? false : undefined;
+}
+
+function toNumber(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a Content-Range (RFC 9110 §14.4): `items 0-1/5`; undefined total for `*`. */
+function readRange(header: string | undefined): { readonly start: number; readonly total?: number } | undefined {
+  const [, start = '0', , total = '*'] = /^\s*[\w-]*[\s=]*(?:(\d+)-(\d+)|\*)\/(\d+|\*)\s*$/.exec(header ?? '') ?? [];
+  if (header === undefined) return undefined;
+  return total === '*' ? { start: Number(start) } : { start: Number(start), total: Number(total) };
+}
+
+/**
+ * Returns the value at a path as signs name it: keys of the body, which may contain dots themselves, or `header` and a
+ * header's name. In a list of links, the relation is the key. A link in an object is returned as its address.
+ */
+export function valueAt(path: readonly string[], { body, headers, headerLinks }: PageAnswer): unknown {
+  const [top, name = '', ...rest] = path;
+  if (top !== 'header') return addressOf(descend(body, path.join('.')));
+  if (name === 'link') return headerLinks.next;
+  const value = headers[name.toLowerCase()];
+  return rest.length === 0 ? value : addressOf(descend(parseOrUndefined(value ?? ''), rest.join('.')));
+}
+
+function addressOf(value: unknown): unknown {
+  return isJsonObject(value) ? addressIn(value) : value;
+}

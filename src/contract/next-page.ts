@@ -1,0 +1,181 @@
+import { type PageAnswer, type PageSigns, type Sign, type TokenSign, valueAt } from './announcements.ts';
+import type { NextValue } from './leaf-value.ts';
+import { type Spelling, spell, toWords } from './paging-names.ts';
+
+/** A way to request the next page. */
+export type PageWay = Exclude<NextValue, { readonly kind: 'auto' | 'none' }>;
+
+/** A request for a page: the way, and the number of the page or of its first item if the way counts. */
+export interface Step {
+  readonly way: PageWay;
+  readonly number?: number;
+}
+
+const AFTER: readonly string[][] = [['starting', 'after'], ['after'], ['after', 'id'], ['cursor'], ['last', 'id']];
+const PAGE_NAMES = ['page', 'page_number', 'pageNumber', '_page', 'p', 'pageIndex', 'page_index'];
+const OFFSET_NAMES = ['offset', 'start', 'skip', '_start', 'startIndex', 'startAt', 'from', 'start_index'];
+const TOKEN_NAMES: readonly string[][] = [
+  ['cursor'],
+  ['page', 'token'],
+  ['after'],
+  ['next'],
+  ['next', 'token'],
+  ['starting', 'after'],
+  ['start', 'cursor'],
+  ['continuation', 'token'],
+  ['token'],
+  ['marker'],
+  ['page'],
+  ['offset'],
+];
+
+/** Parameters that carry the token of a name with this word, by custom. */
+const CUSTOMARY: Readonly<Record<string, readonly string[][]>> = {
+  cursor: [['cursor'], ['after'], ['start', 'cursor'], ['page', 'token']],
+  token: [['page', 'token'], ['next', 'token'], ['continuation', 'token'], ['token'], ['cursor']],
+  marker: [['marker'], ['start', 'marker'], ['after']],
+  continuation: [['continuation', 'token'], ['continuation'], ['continue']],
+  continue: [['continue'], ['continue', 'token'], ['continuation', 'token']],
+  after: [['after'], ['starting', 'after'], ['cursor']],
+  page: [['page'], ['page', 'token'], ['page', 'number'], ['p']],
+  offset: [['offset'], ['start'], ['skip'], ['from']],
+  start: [['start'], ['offset'], ['start', 'key']],
+  key: [['start', 'key'], ['exclusive', 'start', 'key'], ['after']],
+  id: [['after', 'id'], ['starting', 'after'], ['after'], ['start', 'after']],
+};
+
+/** Returns the query parameters that may take a token, those closest to the name that announces it first. */
+export function tokenParameters(words: readonly string[], spelling: Spelling): readonly string[] {
+  const rest = words.filter((word) => word !== 'next');
+  const isLast = words.includes('last') && words.length > 1;
+  const nested = words[0] === 'page' && words.length === 2 ? [`page[${words[1]}]`] : [];
+  const kin = [...(isLast || rest.length === 0 ? [] : [rest]), words];
+  const customary = words.flatMap((word) => CUSTOMARY[word] ?? []);
+  const inOwnSpelling = (names: readonly (readonly string[])[]) => names.map((name) => spell(name, spelling));
+  const others = (['snake', 'camel', 'kebab'] as const).flatMap((other) => kin.map((name) => spell(name, other)));
+  const ordered = isLast ? [...inOwnSpelling(customary), ...inOwnSpelling(kin)] : inOwnSpelling([...kin, ...customary]);
+  return unique([...nested, ...ordered, ...others, ...inOwnSpelling(TOKEN_NAMES)]);
+}
+
+function unique(names: readonly string[]): readonly string[] {
+  return [...new Set(names)];
+}
+
+function splitPath(path: string): readonly string[] {
+  return path.split('.');
+}
+
+function tokenWays(tokens: readonly TokenSign[]): readonly PageWay[] {
+  const ways = tokens.map(({ path, words, spelling, isNumber }) => {
+    const names =
+      isNumber && words.join() === 'next' ? ['page', 'offset', 'next', 'cursor', 'start', 'skip'] : undefined;
+    return (names ?? tokenParameters(words, spelling)).map(
+      (parameter): PageWay => ({ kind: 'token', source: splitPath(path), parameter }),
+    );
+  });
+  // Several tokens take turns, so that no one uses up all tries.
+  const longest = Math.max(0, ...ways.map((each) => each.length));
+  return Array.from({ length: longest }, (_, index) => ways.flatMap((each) => each[index] ?? [])).flat();
+}
+
+/** Returns the parameters for the number of a page or an offset: first those named as the answer names it. */
+function numberParameters(signs: readonly Sign<number>[], customary: readonly string[]): readonly string[] {
+  const own = signs.flatMap(({ path, words, spelling }) => {
+    const rest = words.filter((word) => word !== 'current' && word !== 'cur' && word !== 'in');
+    const isNested = words[0] === 'page' && words.length === 2 && path.endsWith(`page.${words[1]}`);
+    if (isNested) return words[1] === 'number' ? ['page', 'page[number]'] : [words[1] ?? '', `page[${words[1]}]`];
+    return rest.length === 0 || rest.join() === 'number' ? [] : [spell(rest, spelling)];
+  });
+  return unique([...own, ...customary]);
+}
+
+/**
+ * Returns the ways in which the next page may be requested, the most likely one first: what the response announces, then
+ * what services customarily understand. A link excludes guesses only if it works.
+ */
+function proposeWays(signs: PageSigns): readonly PageWay[] {
+  const { links, tokens, pages, offsets, pageTotals, flags } = signs;
+  const linked = links.map(
+    ({ path }): PageWay => (path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: splitPath(path) }),
+  );
+  const strong = tokens.filter(({ isWeak }) => !isWeak);
+  const weak = tokens.filter(({ isWeak }) => isWeak);
+  const flag = flags.find(({ value }) => value);
+  const after = flag ? AFTER.map((words): PageWay => ({ kind: 'after', parameter: spell(words, flag.spelling) })) : [];
+  const page = numberParameters(pages, PAGE_NAMES).map((parameter): PageWay => ({ kind: 'page', parameter }));
+  const offset = numberParameters(offsets, OFFSET_NAMES).map((parameter): PageWay => ({ kind: 'offset', parameter }));
+  const isPaged = pages.length + pageTotals.length > 0;
+  const numbered = isPaged
+    ? [...page.slice(0, 4), ...offset.slice(0, 2)]
+    : offsets.length > 0
+      ? offset.slice(0, 4)
+      : [];
+  return [...linked, ...tokenWays(strong), ...numbered, ...tokenWays(weak), ...after, ...interleave(offset, page)];
+}
+
+function interleave<Item>(left: readonly Item[], right: readonly Item[]): readonly Item[] {
+  return left.flatMap((item, index) => [item, ...right.slice(index, index + 1)]);
+}
+
+/** Returns the requests to try for the page after the first one, the most likely one first. */
+export function proposeSteps(signs: PageSigns, itemCount: number): readonly Step[] {
+  const [page] = signs.pages;
+  const [offset] = signs.offsets;
+  const steps = proposeWays(signs).flatMap((way): readonly Step[] => {
+    if (way.kind === 'offset') return [{ way, number: (offset?.value ?? 0) + itemCount }];
+    if (way.kind !== 'page') return [{ way }];
+    // Page 1 comes first: it repeats the first page, or it is the second one where pages count from 0.
+    const known = page ? [page.value] : [0, 1];
+    return known.map((first) => ({ way: first === 0 ? { ...way, first } : way, number: first + 1 }));
+  });
+  const distinct = new Map(steps.map((step) => [`${formatWay(step.way)} ${step.number}`, step]));
+  return [...distinct.values()];
+}
+
+/** Returns what to request after the first page in a known way. */
+export function firstStep(way: PageWay, signs: PageSigns, itemCount: number): Step {
+  if (way.kind === 'offset') return { way, number: (signs.offsets[0]?.value ?? 0) + itemCount };
+  return way.kind === 'page' ? { way, number: (signs.pages[0]?.value ?? way.first ?? 1) + 1 } : { way };
+}
+
+/** Returns the link or token with which the next page is requested. */
+export function sourceValue(way: Extract<PageWay, { readonly kind: 'link' | 'header' | 'token' }>, answer: PageAnswer) {
+  return valueAt(way.kind === 'header' ? ['header', 'link'] : way.source, answer);
+}
+
+export function isWay(next: NextValue): next is PageWay {
+  return next.kind !== 'auto' && next.kind !== 'none';
+}
+
+export function isLink(way: PageWay): way is Extract<PageWay, { readonly kind: 'link' | 'header' }> {
+  return way.kind === 'link' || way.kind === 'header';
+}
+
+/** Whether the service does not say itself with what the next page is requested. */
+export function isCounted(way: PageWay): way is Extract<PageWay, { readonly kind: 'page' | 'offset' | 'after' }> {
+  return way.kind === 'page' || way.kind === 'offset' || way.kind === 'after';
+}
+
+/** Whether a parameter is so close to the name that announces the token that even an empty page proves it. */
+export function isKin(way: PageWay, { tokens }: PageSigns): boolean {
+  if (way.kind !== 'token') return true;
+  const sign = tokens.find(({ path }) => path === way.source.join('.'));
+  return sign !== undefined && toWords(way.parameter).every((word) => sign.words.includes(word));
+}
+
+/** Returns a way as a value of the leaf `<list>.next`. */
+export function formatWay(way: PageWay): string {
+  if (way.kind === 'header') return 'header:link';
+  if (way.kind === 'link') return `link:${way.source.join('.')}`;
+  if (way.kind === 'token') return `token:${way.source.join('.')}:${way.parameter}`;
+  if (way.kind === 'page' && way.first === 0) return `page:${way.parameter}:0`;
+  return `${way.kind}:${way.parameter}`;
+}
+
+/** Whether a token is all that speaks of more. Then an empty page may be the end: some services always send a token. */
+export function saysNothingElse(
+  certain: readonly string[],
+  way: Extract<PageWay, { readonly kind: 'token' }>,
+): boolean {
+  return certain.every((sign) => sign === way.source.join('.'));
+}

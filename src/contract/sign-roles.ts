@@ -1,0 +1,94 @@
+/** What a number under a name of paging means. */
+export type NumberRole = 'more' | 'next' | 'total' | 'size' | 'page-total' | 'page' | 'offset' | 'token';
+
+/** Words of names that a response may have in any place, and that say nothing of the next page. */
+const IGNORED =
+  /^(prev|previous|before|first|self|sync|delta|rate|ratelimit|retry|access|refresh|csrf|xsrf|auth|bearer|expires|query)$/;
+const SKIPPED_CONTAINER =
+  /^(errors?|warnings?|facets?|aggregations?|aggs|filters?|shards|rate|ratelimit|quotas?|usage|included|schema|debug|timing|request|context)$/;
+const ENVELOPE =
+  /^(meta|metadata|info|header|headers|response|result|results|payload|body|data|links?|embedded|collection|envelope|extra|extensions)$/;
+const TIME = /^(at|date|time|run|runs|reset|poll|refresh|interval|ms|seconds|secs|minutes|billing|check)$/;
+const LEADS_ON = /^(next|more|continue|continuation|continues)$/;
+const NAMES_NEXT = /^(next|more|continue|continuation|continues|cursors?|token|marker|bookmark|scroll|resumption)$/;
+const SAYS_MORE = /^(next|more|continue|continuation|continues|truncated|incomplete|partial)$/;
+const SAYS_END = /^(last|done|complete|completed|finished|exhausted|end|final)$/;
+const LINK = /^(https?:\/\/|\/|\?|\.{1,2}\/|[\w$.~%/-]*\?[\w$.~%[\]-]+=)/i;
+const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
+const TOKEN = /^(cursor|token|marker|bookmark|scroll|resumption|after|offset|skip)$/;
+const TOTAL = /^(total|totals|count|found|overall)$/;
+const LAST_OF = /^(id|key|cursor|token|item|record|row|index)$/;
+
+export type Words = readonly string[];
+
+const some = (words: Words, pattern: RegExp): boolean => words.some((word) => pattern.test(word));
+const includes = (words: Words, ...wanted: string[]): boolean => wanted.some((word) => words.includes(word));
+
+export const isIgnored = (words: Words): boolean => some(words, IGNORED);
+export const isSkippedContainer = (words: Words): boolean => some(words, SKIPPED_CONTAINER);
+export const isEnvelope = (words: Words): boolean => some(words, ENVELOPE);
+export const leadsOn = (words: Words): boolean => some(words, LEADS_ON);
+export const namesNext = (words: Words): boolean => some(words, NAMES_NEXT);
+export const isTime = (words: Words): boolean => some(words, TIME);
+
+/** Whether a text has the form of a link: an address, a path, or a query. */
+export function isLinkText(text: string): boolean {
+  return LINK.test(text);
+}
+
+export function isDate(text: string): boolean {
+  return ISO_DATE.test(text);
+}
+
+/** Returns whether a flag with this name says that there is more (true) or that this is the end (false) when it is set. */
+export function roleOfFlag(words: Words): boolean | undefined {
+  if (some(words, SAYS_MORE)) return true;
+  return some(words, SAYS_END) ? false : undefined;
+}
+
+/** Returns what a text that is no link means: the token of the next page, or nothing. */
+export function isTokenName(words: Words): boolean {
+  if (leadsOn(words)) return true;
+  const isStart = includes(words, 'start', 'current') && !includes(words, 'token');
+  const isLast = includes(words, 'last') && some(words, LAST_OF);
+  return !isStart && (some(words, TOKEN) || isLast);
+}
+
+/** Whether a number is of items: `total`, `count`, `page.totalElements`, and not of pages. */
+function isTotal(words: Words): boolean {
+  if (!some(words, TOTAL) || includes(words, 'pages')) return false;
+  return !includes(words, 'page') || (words.length > 2 && !includes(words, 'size', 'limit', 'number', 'last'));
+}
+
+/** Returns what a number means. @param isKnown whether the name consists of words of paging only */
+export function roleOfNumber(words: Words, isKnown: boolean): NumberRole | undefined {
+  if (!isKnown && isTime(words)) return undefined;
+  if (words.at(-1) === 'more' || includes(words, 'truncated', 'incomplete', 'remaining')) {
+    return isKnown && !includes(words, 'limit') ? 'more' : undefined;
+  }
+  if (leadsOn(words)) return 'next';
+  if (isTotal(words)) return 'total';
+  if (!isKnown) return undefined;
+  if (includes(words, 'size', 'limit', 'per', 'top', 'take', 'max') && !includes(words, 'pages')) return 'size';
+  if (includes(words, 'pages') || (includes(words, 'page') && includes(words, 'total', 'count', 'last'))) {
+    return 'page-total';
+  }
+  return roleOfPosition(words);
+}
+
+function roleOfPosition(words: Words): NumberRole | undefined {
+  if (includes(words, 'last')) return some(words, LAST_OF) ? 'token' : 'page-total';
+  if (includes(words, 'cursor', 'token', 'marker', 'bookmark', 'after') && !includes(words, 'start')) return 'token';
+  if (includes(words, 'page') || words.join() === 'current' || words.join() === 'number') return 'page';
+  return includes(words, 'offset', 'skip', 'start') || words.join() === 'from' ? 'offset' : undefined;
+}
+
+/** Adds the parent's words where only both together say what a value is: `page.number`, `next.cursor`, `total.value`. */
+export function withParent(own: Words, parent: Words): Words {
+  const last = parent.at(-1);
+  if (last === 'next' && !own.includes('next')) return ['next', ...own];
+  if (last === 'page' || last === 'pages') return own.includes('page') ? own : ['page', ...own];
+  if (last === 'total' && includes(own, 'value', 'count')) return ['total'];
+  if ((last === 'cursor' || last === 'cursors') && own.join() === 'next') return ['next', 'cursor'];
+  return own;
+}
