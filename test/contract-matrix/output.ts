@@ -11,7 +11,8 @@ function isJson(value: unknown): value is Json {
 
 function parse(stdout: string): unknown {
   try {
-    return JSON.parse(stdout);
+    // JavaScript cannot hold numbers of 19 digits.
+    return JSON.parse(stdout.replaceAll(/(?<=":\s*)\d{19}\b/g, '"$&"'));
   } catch {
     return undefined;
   }

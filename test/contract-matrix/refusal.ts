@@ -36,11 +36,11 @@ export function namedCommands(stderr: string): NamedCommand[] {
   });
 }
 
-/** The names in a JSON value, down to the second level. */
-function keysIn(value: unknown, depth = 2): string[] {
-  if (typeof value !== 'object' || value === null || depth === 0) return [];
+/** The names in a JSON value. */
+function keysIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
   const own = Array.isArray(value) ? [] : Object.keys(value);
-  return [...own, ...Object.values(value).flatMap((each) => keysIn(each, depth - 1))];
+  return [...own, ...Object.values(value).flatMap(keysIn)];
 }
 
 /** Finds what a refusal lacks: a true exit code, the assumption that failed, what came, and a command that settles it. */

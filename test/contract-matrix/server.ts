@@ -326,7 +326,7 @@ function isFields(value: unknown): value is Fields {
 
 function readJson({ body }: ServiceRequest): Fields {
   try {
-    const value: unknown = JSON.parse(body.toString().replaceAll(/(?<=[:[,]\s*)\d{19}/g, '"$&"') || '{}');
+    const value: unknown = JSON.parse(body.toString().replaceAll(/(?<=":\s*)\d{19}\b/g, '"$&"') || '{}');
     if (isFields(value)) return value;
   } catch {
     // It is refused below.

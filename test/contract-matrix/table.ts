@@ -61,7 +61,8 @@ export class MatrixTable implements Reporter {
     for (const { message, stack } of unhandled) print(`X outside of the cells\n${indent(stack ?? message)}`);
     const marks = [...this.#rows.values()].flatMap((row) => [...row.values()]);
     const width = Math.max(0, ...[...this.#rows.keys()].map((name) => name.length));
-    const names = OPERATIONS.map(({ name }) => name);
+    const ran = [...this.#rows.values()];
+    const names = OPERATIONS.map(({ name }) => name).filter((name) => ran.some((row) => row.has(name)));
     const count = (mark: keyof typeof MARKS, of: readonly string[] = marks): number =>
       of.filter((each) => each === mark).length;
     const lines = [...this.#rows]
