@@ -100,6 +100,7 @@ export function describeFileError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'there is no such file or directory';
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'EROFS') return 'the file system is read-only';
   if (code === 'EISDIR') return 'it is a directory';
   if (code === 'ENOTDIR') return 'a part of its path is a file, not a directory';
   if (code === 'ELOOP') return 'it is a symbolic link that points to itself';

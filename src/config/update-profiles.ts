@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { describeFileError } from '../cli/input.ts';
 import type { Clock } from '../clock.ts';
 import { LocalError } from '../errors.ts';
 import { errorCode, type Profiles, profilesPath, readProfiles } from './profiles.ts';
@@ -73,7 +74,7 @@ export async function updateProfiles(
   const failed = (why: string, cause?: unknown): LocalError =>
     new LocalError(`The profiles in ${directory} cannot be written.`, { why, cause });
   const fail = (error: unknown): never => {
-    throw errorCode(error) === undefined ? error : failed(String(error), error);
+    throw errorCode(error) === undefined ? error : failed(describeFileError(error), error);
   };
   await mkdir(directory, { recursive: true, mode: 0o700 }).catch(fail);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

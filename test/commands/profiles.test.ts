@@ -125,6 +125,16 @@ describe('login', () => {
   });
 });
 
+test('a directory that takes no profiles is named with the reason', async () => {
+  // Nobody can create files there, not even root.
+  const env = { PARTNER_CONFIG_DIR: '/proc/self', PARTNER_TOKEN: TOKEN };
+  const ran = await run(['login', '--base-url', BASE, '--no-verify', '--quiet'], { env });
+  expect(ran.code).toBe(1);
+  expect(ran.stderr).toBe(
+    'error: The profiles in /proc/self cannot be written.\n  there is no such file or directory\n',
+  );
+});
+
 describe('profiles', () => {
   test('list marks the current profile and shows no token', async () => {
     const home = createProfileHome();

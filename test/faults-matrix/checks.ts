@@ -3,11 +3,22 @@ import type { CommandEnd } from './run-command.ts';
 /** Pieces of a token this long count as a leak. */
 const PIECE_LENGTH = 12;
 
-/** Finds a piece of the token in a text. */
+/** The token as it is, reversed, and in hexadecimal and base64: of the latter, what does not depend on the text around it. */
+function spellingsOf(token: string): string[] {
+  const bytes = Buffer.from(token);
+  const hex = bytes.toString('hex');
+  const base64 = [0, 1, 2].map((before) => Buffer.concat([Buffer.alloc(before), bytes]).toString('base64'));
+  const reversed = [...token].reverse().join('');
+  return [token, reversed, hex, hex.toUpperCase(), ...base64.map((text) => text.slice(4, -4))];
+}
+
+/** Finds a piece of the token in a text, in any of its spellings. */
 export function findCanary(where: string, text: string, token: string): string[] {
-  for (let at = 0; at + PIECE_LENGTH <= token.length; at += 1) {
-    const found = text.indexOf(token.slice(at, at + PIECE_LENGTH));
-    if (found !== -1) return [`the token is in ${where}: ${text.slice(Math.max(0, found - 80), found + 40)}`];
+  for (const spelling of spellingsOf(token)) {
+    for (let at = 0; at + PIECE_LENGTH <= spelling.length; at += 1) {
+      const found = text.indexOf(spelling.slice(at, at + PIECE_LENGTH));
+      if (found !== -1) return [`the token is in ${where}: ${text.slice(Math.max(0, found - 80), found + 40)}`];
+    }
   }
   return [];
 }
