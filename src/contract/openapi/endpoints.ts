@@ -93,7 +93,8 @@ function contentIn(document: OpenApiDocument, holder: JsonObject | undefined, ty
   return undefined;
 }
 
-function responsesIn(document: OpenApiDocument, operation: JsonObject) {
+/** @param isRead a write answers 201 with what it created, and 200 perhaps with an error */
+function responsesIn(document: OpenApiDocument, operation: JsonObject, isRead: boolean) {
   const responses = isJsonObject(operation.responses) ? operation.responses : {};
   const named = (pattern: RegExp) =>
     Object.entries(responses).flatMap(([status, given]) => {
@@ -101,7 +102,8 @@ function responsesIn(document: OpenApiDocument, operation: JsonObject) {
       return response === undefined ? [] : [response];
     });
   // An operation that lists no success status may describe it as the default.
-  const successes = [...named(/^2(0[0-6]|xx)$/i), ...(named(/^2/).length === 0 ? named(/^default$/) : [])];
+  const usual = isRead ? named(/^200$/) : named(/^201$/);
+  const successes = [...usual, ...named(/^2(0[0-6]|xx)$/i), ...(named(/^2/).length === 0 ? named(/^default$/) : [])];
   const success = successes.find((each) => contentIn(document, each, JSON_TYPE)) ?? successes[0];
   const failures = [...named(/^4(\d\d|xx)$/i), ...named(/^5(\d\d|xx)$/i), ...named(/^default$/)];
   return {
@@ -179,7 +181,7 @@ export function endpointsOf(document: OpenApiDocument, basePath: string): readon
           parameters: parametersIn(document, item, operation),
           json: contentIn(document, body, JSON_TYPE),
           form: contentIn(document, body, FORM_TYPE),
-          ...responsesIn(document, operation),
+          ...responsesIn(document, operation, method === 'GET'),
           pointer: formatPointer(pointer),
         },
       ];

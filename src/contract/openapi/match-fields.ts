@@ -26,14 +26,24 @@ const RESOURCE_LAYERS: Readonly<Record<ResourceName, readonly string[]>> = {
   file_attachment: ['file_attachment', 'attachment', 'file'],
   error: [],
 };
-const LAYERS = ['attributes', 'node', 'properties'];
+/** Keys that the tool looks under by default, and others that documents put fields under. */
+const LAYERS = ['attributes', 'node', 'properties', 'fields', 'resource'];
+const OTHER_LAYERS = ['metadata', 'meta', 'spec', 'data', 'details', 'info', 'content', 'object', 'values'];
 const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items'];
 const FIELD_DEPTH = 3;
 
 interface Candidate {
   readonly property: Property;
-  /** Its path without the keys that the tool looks under anyway, normalized. */
+  /** Its path without the keys around all fields, normalized. */
   readonly name: string;
+  /** Its path without the keys that the tool looks under by default, normalized. */
+  readonly plainName: string;
+}
+
+function withoutLayers(names: readonly string[], layers: readonly string[]): string {
+  let start = 0;
+  while (start < names.length - 1 && layers.includes(names[start] ?? '')) start += 1;
+  return names.slice(start).join('.');
 }
 
 function candidatesOf(document: OpenApiDocument, resource: ResourceName, shape: Shape): readonly Candidate[] {
@@ -42,9 +52,11 @@ function candidatesOf(document: OpenApiDocument, resource: ResourceName, shape: 
     .filter(({ path }) => !path.some((step) => step.endsWith('[]')))
     .map((property) => {
       const names = property.path.map(normalizeName);
-      let start = 0;
-      while (start < names.length - 1 && layers.includes(names[start] ?? '')) start += 1;
-      return { property, name: names.slice(start).join('.') };
+      return {
+        property,
+        name: withoutLayers(names, [...layers, ...OTHER_LAYERS]),
+        plainName: withoutLayers(names, layers),
+      };
     });
 }
 
@@ -52,7 +64,7 @@ function candidatesOf(document: OpenApiDocument, resource: ResourceName, shape: 
 function isFoundBy(value: FieldValue, candidates: readonly Candidate[], wanted: Candidate): boolean {
   for (const rank of value) {
     const names = rank.map((path) => path.map(normalizeName).join('.'));
-    const present = candidates.filter(({ name }) => names.includes(name));
+    const present = candidates.filter(({ plainName }) => names.includes(plainName));
     if (present.length > 0) return present.length === 1 && present[0] === wanted;
   }
   return false;
@@ -131,7 +143,6 @@ export function matchAgentValues(document: OpenApiDocument, message: Shape): rea
   const candidates = candidatesOf(document, 'message', message);
   const author = findAuthor(candidates);
   if (author === undefined) return undefined;
-  if (author.property.shape.types.has('boolean')) return ['true'];
   const inner = candidates.filter(({ name }) => name === author.name || name.startsWith(`${author.name}.`));
   const values = inner.flatMap(({ property }) => textChoices(property));
   const agents: readonly string[] = LEAVES['message.author.agent'].value.split(', ');

@@ -36,6 +36,8 @@ const OTHER_LISTS = ['errors', 'links', 'warnings', 'included', 'sort', 'facets'
   normalizeName,
 );
 
+const NO_ITEMS = ['errors', 'links', '_links', 'warnings', 'included'];
+
 function itemsShape(document: OpenApiDocument, { items }: Shape): Shape | undefined {
   return items.length === 0 ? undefined : shapeOf(document, items);
 }
@@ -58,17 +60,23 @@ export function matchItems(
   if (response === undefined) return undefined;
   const whole = itemsShape(document, response.shape);
   if (whole) return { value: '$', shape: whole };
-  const [best] = contentProperties(document, response)
+  const lists = contentProperties(document, response)
     .filter(
-      ({ path, shape }) => path.length <= 3 && !path.some((step) => step.endsWith('[]')) && shape.items.length > 0,
+      ({ path, shape }) => path.length <= 4 && !path.some((step) => step.endsWith('[]')) && shape.items.length > 0,
     )
     .filter(({ shape }) => {
       const types = itemsShape(document, shape)?.types;
       return types === undefined || types.size === 0 || types.has('object');
     })
     .sort((one, other) => rateList(list, one) - rateList(list, other));
+  const [best] = lists;
   const shape = best && itemsShape(document, best.shape);
-  return best && shape && rateList(list, best) < 1_000 ? { value: best.path.join('.'), shape } : undefined;
+  // The only list is the one, unless it is known to be something else.
+  const isOther =
+    best !== undefined &&
+    rateList(list, best) >= 1_000 &&
+    (lists.length > 1 || NO_ITEMS.includes(best.path.at(-1) ?? ''));
+  return best && shape && !isOther ? { value: best.path.join('.'), shape } : undefined;
 }
 
 const LINK_NAMES = [
@@ -79,6 +87,7 @@ const LINK_NAMES = [
   'next_uri',
   'next_page_uri',
   'next_href',
+  'next_records_url',
 ];
 const TOKEN_NAMES = [
   'next_cursor',
@@ -95,8 +104,10 @@ const TOKEN_NAMES = [
   'page_token',
   'cursor_next',
   'scroll_id',
+  'continue',
 ];
 const TOKEN_PARAMETERS = [
+  'continue',
   'cursor',
   'page_token',
   'next_token',
@@ -117,9 +128,9 @@ const TOKEN_PARAMETERS = [
 ];
 const AFTER_PARAMETERS = ['starting_after', 'after', 'after_id', 'start_after'];
 const PAGE_PARAMETERS = ['page', 'page_number', 'page_no', 'pagenum', 'page_index', 'p'];
-const OFFSET_PARAMETERS = ['offset', 'skip', 'start', 'start_index', 'from'];
+const OFFSET_PARAMETERS = ['offset', 'skip', 'start', 'start_index', 'start_at', 'from'];
 const MORE_NAMES = ['has_more', 'has_next', 'has_next_page', 'more', 'is_last', 'last'];
-const NEXT_NAMES = ['next', 'next_page', 'after'];
+const NEXT_NAMES = ['next', 'next_page'];
 
 /** Returns the query parameter of the endpoint that has one of these names; `page[cursor]` counts as cursor, too. */
 function queryParameter(
@@ -169,25 +180,35 @@ function isWithinLinks({ path, shape }: Property): boolean {
 
 interface PagingParameters {
   readonly token: string | undefined;
+  readonly offset: string | undefined;
   readonly page: string | undefined;
 }
 
+function tokenFor(property: Property, parameter: string | undefined): string | undefined {
+  return parameter === undefined ? undefined : `token:${property.path.join('.')}:${parameter}`;
+}
+
 /** Reads whether a property of a response leads to the next page: by a link, or by a token for a query parameter. */
-function nextIn(property: Property, { token, page }: PagingParameters): string | undefined {
-  const path = property.path.join('.');
+function nextIn(property: Property, { token, page, offset }: PagingParameters): string | undefined {
   if (isNamed(property, LINK_NAMES)) return `link:${linkPath(property)}`;
-  if (isNamed(property, TOKEN_NAMES)) return token === undefined ? undefined : `token:${path}:${token}`;
+  if (isNamed(property, [...TOKEN_NAMES, 'after'])) return tokenFor(property, token);
+  if (isNamed(property, ['next_offset'])) return tokenFor(property, offset);
   if (!isNamed(property, NEXT_NAMES)) return undefined;
-  const isNumber = property.shape.types.has('integer') || property.shape.types.has('number');
-  if (isNumber) return page === undefined ? undefined : `token:${path}:${page}`;
+  const { types } = property.shape;
+  return types.has('integer') || types.has('number') ? tokenFor(property, page) : linkOrToken(property, token);
+}
+
+/** Reads what `next` is: an address, an object with one, or a token. */
+function linkOrToken(property: Property, token: string | undefined): string | undefined {
+  const { properties, text } = property.shape;
+  const link = linkPath(property);
+  // What is in an object without an address is looked at on its own.
+  if (properties.size > 0 && link === property.path.join('.')) return undefined;
   const isLink = isAddress(property) || isWithinLinks(property);
-  const isToken = /\b(cursor|token|opaque|marker|continuation)\b/.test(property.shape.text);
+  const isToken = /\b(cursor|token|opaque|marker|continuation)\b/.test(text);
   // Where both are possible, what comes will tell: `auto` looks at the value.
-  if (token === undefined || isLink !== isToken) {
-    if (isToken && token !== undefined) return `token:${path}:${token}`;
-    return isNamed(property, ['after']) || isToken ? undefined : `link:${linkPath(property)}`;
-  }
-  return undefined;
+  if (isLink === isToken && token !== undefined) return undefined;
+  return isToken && !isLink ? tokenFor(property, token) : `link:${link}`;
 }
 
 function announcedInHeader({ responseHeaders }: Endpoint, token: string | undefined): string | undefined {
@@ -204,11 +225,14 @@ function announcedInHeader({ responseHeaders }: Endpoint, token: string | undefi
  */
 export function matchNext(document: OpenApiDocument, endpoint: Endpoint, own: readonly string[]): string | undefined {
   const properties = contentProperties(document, endpoint.response).filter(
-    ({ path }) => path.length <= 3 && !path.some((step) => step.endsWith('[]')),
+    ({ path }) => path.length <= 4 && !path.some((step) => step.endsWith('[]')),
   );
   const token = queryParameter(endpoint, TOKEN_PARAMETERS, own);
   const page = queryParameter(endpoint, PAGE_PARAMETERS, own);
-  const inBody = properties.map((property) => nextIn(property, { token, page })).find((next) => next !== undefined);
+  const offset = queryParameter(endpoint, OFFSET_PARAMETERS, own);
+  const inBody = properties
+    .map((property) => nextIn(property, { token, page, offset }))
+    .find((next) => next !== undefined);
   const announced = inBody ?? announcedInHeader(endpoint, token);
   if (announced !== undefined) return announced;
   const isCountedFromZero = endpoint.parameters.some(({ name, shape }) => name === page && shape.startsAtZero);
@@ -216,6 +240,5 @@ export function matchNext(document: OpenApiDocument, endpoint: Endpoint, own: re
   const saysMore = properties.some((property) => isNamed(property, MORE_NAMES));
   const after = queryParameter(endpoint, AFTER_PARAMETERS, own);
   if (after !== undefined && saysMore) return `after:${after}`;
-  const offset = queryParameter(endpoint, OFFSET_PARAMETERS, own);
   return offset === undefined ? undefined : `offset:${offset}`;
 }

@@ -69,7 +69,22 @@ export const VOCABULARY: Readonly<Record<OperationLeaf, Vocabulary>> = {
   'cron_jobs.list': { methods: ['GET'], nouns: JOBS, verbs: READS },
 };
 
-const IDS = ['id', 'uuid', 'uid', 'guid', 'pk', 'key'];
+const IDS = [
+  'id',
+  'uuid',
+  'uid',
+  'guid',
+  'pk',
+  '_id',
+  'sid',
+  'gid',
+  'oid',
+  'identifier',
+  'key',
+  'urn',
+  'digest',
+  'number',
+];
 const SOURCE = ['source_id', 'source', 'chat_source_id', 'api_chat_source_id', 'channel_id', 'channel', 'inbox_id'];
 const SESSION = ['session_id', 'session', 'session_key', 'conversation_id', 'conversation', 'thread_id', 'chat_id'];
 const NAME = ['name', 'display_name', 'title', 'label'];
@@ -150,7 +165,6 @@ export const PARAMETER_NAMES: Readonly<Record<ParameterLeaf, readonly string[]>>
     'last_message_id',
     'from_message_id',
     'min_id',
-    'cursor',
   ],
   'cron_jobs.create.agent_id': ['agent_id', 'agent', 'assistant_id', 'bot_id', 'agent_uuid'],
   'cron_jobs.create.name': [...NAME, 'job_name'],
@@ -166,12 +180,12 @@ export const PARAMETER_NAMES: Readonly<Record<ParameterLeaf, readonly string[]>>
 
 /** How documents name a field, the usual name first; `.` leads into a nested object. */
 export const FIELD_NAMES: Readonly<Record<FieldLeaf, readonly string[]>> = {
-  'space.id': ['space_id', 'workspace_id', ...IDS, '_id'],
+  'space.id': ['space_id', 'workspace_id', ...IDS],
   'space.external_space_id': EXTERNAL_SPACE,
   'space.name': [...NAME, 'space_name', 'workspace_name'],
   'space.description': ['description', 'summary', 'about', 'details'],
   'space.is_org_wide': ['is_org_wide', 'org_wide', 'organization_wide', 'is_organization_wide'],
-  'agent.id': ['agent_id', 'assistant_id', 'bot_id', ...IDS, '_id'],
+  'agent.id': ['agent_id', 'assistant_id', 'bot_id', ...IDS],
   'agent.name': [...NAME, 'agent_name'],
   'agent.template_id': ['template_id', 'agent_template_id', 'template.template_id', 'template.id', 'template_key'],
   'agent.source_id': [
@@ -182,11 +196,11 @@ export const FIELD_NAMES: Readonly<Record<FieldLeaf, readonly string[]>> = {
     'api_chat.id',
     'api_chat_source.id',
   ],
-  'source.id': [...SOURCE.filter((name) => name.endsWith('id')), ...IDS, '_id'],
+  'source.id': [...SOURCE.filter((name) => name.endsWith('id')), ...IDS],
   'source.name': [...NAME, 'source_name'],
   'source.reply_capable': ['reply_capable', 'is_reply_capable', 'can_reply', 'replies_enabled', 'supports_replies'],
   'source.routing_mode': ROUTING,
-  'message.id': ['message_id', ...IDS, '_id'],
+  'message.id': ['message_id', ...IDS],
   'message.session_id': [
     ...SESSION.filter((name) => !['session', 'conversation'].includes(name)),
     'session.id',
@@ -228,7 +242,7 @@ export const FIELD_NAMES: Readonly<Record<FieldLeaf, readonly string[]>> = {
     'occurred_at',
     'ts',
   ],
-  'cron_job.id': ['cron_job_id', 'partner_cron_job_id', 'job_id', 'schedule_id', ...IDS, '_id'],
+  'cron_job.id': ['cron_job_id', 'partner_cron_job_id', 'job_id', 'schedule_id', ...IDS],
   'cron_job.agent_id': ['agent_id', 'assistant_id', 'bot_id', 'agent_uuid', 'agent.agent_id', 'agent.id', 'agent'],
   'cron_job.name': [...NAME, 'job_name'],
   'cron_job.instructions': INSTRUCTIONS,
@@ -243,8 +257,8 @@ export const FIELD_NAMES: Readonly<Record<FieldLeaf, readonly string[]>> = {
     'crontab',
   ],
   'cron_job.timezone': [...TIMEZONE, ...TIMEZONE.map((name) => `schedule.${name}`)],
-  'document.id': ['document_id', 'doc_id', ...IDS, '_id'],
-  'file_attachment.id': ['file_attachment_id', 'attachment_id', 'file_id', 'upload_id', ...IDS, '_id'],
-  'error.code': ['code', 'error.code', 'error_code', 'error.type', 'type', 'errors[].code'],
+  'document.id': ['document_id', 'doc_id', ...IDS],
+  'file_attachment.id': ['file_attachment_id', 'attachment_id', 'file_id', 'upload_id', ...IDS],
+  'error.code': ['code', 'error.code', 'error_code', 'error.type'],
   'error.message': ['message', 'error.message', 'detail', 'error.detail', 'error_description', 'error', 'title', 'msg'],
 };

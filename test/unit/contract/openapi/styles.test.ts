@@ -501,4 +501,56 @@ describe('The OpenAPI document of', () => {
       questions: [],
     });
   });
+
+  test('Kubernetes: ids under metadata, fields under spec, a token named continue', () => {
+    const document = openApi({
+      '/automation/spaces/': {
+        get: operation(
+          object(
+            { metadata: object('continue') },
+            { items: list(object({ metadata: object('uid'), spec: object('externalSpaceId', 'name') })) },
+          ),
+          { parameters: query('continue', { limit: { type: 'integer' } }) },
+        ),
+      },
+    });
+    expect(read(document)).toEqual({
+      changes: {
+        'spaces.list.items': 'items',
+        'spaces.list.next': 'token:metadata.continue:continue',
+        'space.id': 'metadata.uid, space_id, id|uuid|uid|guid|pk|_id',
+        'space.external_space_id': 'spec.externalSpaceId',
+        'space.name': 'spec.name',
+      },
+      questions: [],
+    });
+  });
+
+  test('a write that answers 200 with an error and 201 with what it created', () => {
+    const failed = upload('file', object('ok', 'error'));
+    const created = { content: { 'application/json': { schema: object('document_number', 'doc_id') } } };
+    const responses = Object.assign({ '201': created }, failed.responses);
+    const document = openApi({ '/automation/documents/': { post: { ...failed, responses } } });
+    expect(read(document)).toEqual({
+      changes: { 'document.id': 'doc_id, document_id, id|uuid|uid|guid|pk|_id' },
+      questions: [],
+    });
+  });
+
+  test('a next that may be a link or a token: left to what comes', () => {
+    const page = (next: Data): Data =>
+      openApi({
+        '/automation/spaces/': {
+          get: operation(object({ next }, { results: list(object('space_id', 'external_space_id')) }), {
+            parameters: query('cursor'),
+          }),
+        },
+      });
+    const nextOf = (next: Data) => read(page(next)).changes['spaces.list.next'];
+    expect(nextOf(text)).toBeUndefined();
+    expect(nextOf({ ...text, format: 'uri' })).toBe('link:next');
+    expect(nextOf({ ...text, description: 'An opaque token' })).toBe('token:next:cursor');
+    expect(nextOf(object('href'))).toBe('link:next.href');
+    expect(nextOf(object('after'))).toBe('token:next.after:cursor');
+  });
 });
