@@ -122,18 +122,19 @@ function describeBody(body: string, contentType: string | undefined): string {
 }
 
 /**
- * Runs a reader from `contract` on a list item.
+ * Runs a reader from `contract` on an item of a list.
  * @throws ShapeError in place of the reader's UnknownShape
  */
-export function readItem<Item, Value>(item: Item, reader: (item: Item) => Value): Value {
+export function readItem<Value>(operation: Operation, read: () => Value): Value {
   try {
-    return reader(item);
+    return read();
   } catch (error) {
     if (!(error instanceof UnknownShape)) throw error;
-    throw new ShapeError(error.message, {
-      why: `The item is ${error.seen}.`,
-      ...(error.fix && { hint: describeFix(error.fix) }),
-      details: { assumption: error.assumption, ...(error.fix && { leaf: error.fix.leaf }), seen: error.seen },
+    const { assumption, seen, fix, message } = error;
+    throw new ShapeError(message, {
+      why: `${operation.name} responded with a list, and an item of it is ${seen}.`,
+      ...(fix && { hint: describeFix(fix) }),
+      details: { operation: operation.name, assumption, ...(fix && { leaf: fix.leaf }), seen },
     });
   }
 }

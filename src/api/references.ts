@@ -1,6 +1,10 @@
+import { readAgent } from '../contract/agents.ts';
+import type { Contract } from '../contract/contract.ts';
+import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { findField, findId, findText, readId } from '../contract/plain-fields.ts';
-import { NotFoundError, ShapeError, UsageError } from '../errors.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { readSpace } from '../contract/spaces.ts';
+import { NotFoundError, ShapeError, UsageError, withHint } from '../errors.ts';
 import { readItem } from './api-response.ts';
 import type { Http } from './http.ts';
 import { listAgents, listSpaces } from './spaces.ts';
@@ -37,12 +41,13 @@ export function parseAgentReference(text: string): AgentReference {
 
 /**
  * Resolves a reference to a space_id. Looks up any reference other than an id in the list of spaces.
- * @throws NotFoundError if no space matches, and UsageError if several do, both with candidates; ShapeError if the
- * match has no id, or if the list does not include the field
+ * @throws NotFoundError if no space matches, and UsageError if several do, both with candidates; ShapeError if an
+ * item cannot be read, or if the list does not include the field
  */
 export async function resolveSpaceId(http: Http, { by, value }: Reference): Promise<string> {
   if (by === 'id') return value;
-  const wanted = { resource: 'space', field: by, value, listCommand: 'partnerctl spaces list' } as const;
+  const { contract } = http;
+  const wanted = { resource: 'space', field: by, value, listCommand: 'partnerctl spaces list', contract } as const;
   return findUniqueId(listSpaces(http), wanted);
 }
 
@@ -52,7 +57,8 @@ export async function resolveSpaceId(http: Http, { by, value }: Reference): Prom
  */
 export async function resolveAgentId(http: Http, spaceId: string, { by, value }: AgentReference): Promise<string> {
   if (by === 'id') return value;
-  const wanted = { resource: 'agent', field: by, value, listCommand: `partnerctl agents list ${spaceId}` } as const;
+  const listCommand = `partnerctl agents list ${spaceId}`;
+  const wanted = { resource: 'agent', field: by, value, listCommand, contract: http.contract } as const;
   return findUniqueId(listAgents(http, spaceId), wanted);
 }
 
@@ -62,84 +68,111 @@ interface Wanted {
   readonly value: string;
   /** The command that shows the whole list. */
   readonly listCommand: string;
+  readonly contract: Contract;
+}
+
+/** A listed item that a reference may name. */
+interface Candidate {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly external_space_id?: string | null | undefined;
+  readonly template_id?: string | undefined;
+}
+
+const LISTS = { space: OPERATIONS.listSpaces, agent: OPERATIONS.listAgents } as const;
+
+function readCandidate(item: JsonObject, { resource, contract }: Wanted): Candidate {
+  return readItem(LISTS[resource], () => {
+    if (resource === 'agent') {
+      const { agent_id: id, name, template_id } = readAgent(item, contract);
+      return { id, name, template_id };
+    }
+    const { space_id: id, name, external_space_id } = readSpace(item, contract);
+    return { id, name, external_space_id };
+  });
 }
 
 const MAX_CANDIDATES = 10;
 const EMPTY_LIST = { space: 'The token can access no spaces.', agent: 'The space has no agents.' } as const;
 
+function describeAll(shown: readonly Candidate[]): string {
+  return shown
+    .slice(0, MAX_CANDIDATES)
+    .map(({ id, name, external_space_id: external, template_id }) =>
+      [id, name, external && `ext:${external}`, template_id].filter(Boolean).join(' · '),
+    )
+    .join('\n');
+}
+
 /** Reads the whole list, because a second match makes the reference ambiguous. */
 async function findUniqueId(items: AsyncIterable<JsonObject>, wanted: Wanted): Promise<string> {
   const { resource, field, value, listCommand } = wanted;
-  const { matches, candidates, isFieldListed } = await matchItems(items, wanted);
-  const describe = (shown: readonly JsonObject[]): string =>
-    shown
-      .slice(0, MAX_CANDIDATES)
-      .map((item) => describeItem(item, resource))
-      .join('\n');
-  const details = (shown: readonly JsonObject[]) => ({
-    candidates: shown.map((item) => findId(item, resource) ?? null),
-  });
-  if (!isFieldListed) {
-    throw new ShapeError(`The service lists ${resource}s without their ${field}, so they cannot be matched by it.`, {
-      hint: `Use the ${resource}_id. List the ${resource}s with: ${listCommand}`,
-      details: details(candidates),
-    });
-  }
-  const [match] = matches;
-  if (!match) {
+  const { matches, candidates, unreadable } = await matchItems(items, wanted);
+  const details = (shown: readonly Candidate[]) => ({ candidates: shown.map(({ id }) => id) });
+  const [match, ...others] = matches;
+  if (match === undefined) {
+    if (unreadable) throw unlistedField(unreadable, wanted, details(candidates));
     throw new NotFoundError(`No ${resource} has the ${field} ${JSON.stringify(value)}.`, {
-      why: candidates.length === 0 ? EMPTY_LIST[resource] : `Some that exist:\n${describe(candidates)}`,
+      why: candidates.length === 0 ? EMPTY_LIST[resource] : `Some that exist:\n${describeAll(candidates)}`,
       hint: `List all ${resource}s with: ${listCommand}`,
       details: details(candidates),
     });
   }
-  if (matches.length > 1) {
+  if (others.length > 0) {
     throw new UsageError(`${matches.length} ${resource}s have the ${field} ${JSON.stringify(value)}.`, {
-      why: describe(matches),
+      why: describeAll(matches),
       hint: `Use the ${resource}_id of the one you mean.`,
       details: details(matches),
     });
   }
-  return readItem(match, (item) => readId(item, resource));
+  return match.id;
 }
 
-/** Returns the matches, and a few other items to suggest: similar items if there are any. */
-async function matchItems(items: AsyncIterable<JsonObject>, { resource, field, value }: Wanted) {
-  const matches: JsonObject[] = [];
-  const similar: JsonObject[] = [];
-  const others: JsonObject[] = [];
-  const matchedIds = new Set<string>();
-  let isEmpty = true;
+/** The error for a list without the field, which cannot prove that nothing matches. */
+function unlistedField(item: JsonObject, wanted: Wanted, details: Readonly<Record<string, unknown>>): unknown {
+  const { resource, field, listCommand, contract } = wanted;
+  const leaf = field === 'name' ? (`${resource}.name` as const) : 'space.external_space_id';
+  const message = `The service lists ${resource}s without their ${field}, so they cannot be matched by it.`;
+  try {
+    return readItem(LISTS[resource], () => {
+      throw fieldsOf(item, resource, contract).unreadable(leaf, message);
+    });
+  } catch (error) {
+    if (!(error instanceof ShapeError)) return error;
+    return withHint(error, { hint: `Or use the ${resource}_id. List the ${resource}s with: ${listCommand}`, details });
+  }
+}
+
+/**
+ * Returns the matches, and a few other items to suggest: similar items if there are any.
+ * @returns `unreadable` is an item without the field, if no item has it
+ */
+async function matchItems(items: AsyncIterable<JsonObject>, wanted: Wanted) {
+  const { field, value } = wanted;
+  const matches = new Map<string, Candidate>();
+  const similar: Candidate[] = [];
+  const others: Candidate[] = [];
+  let unreadable: JsonObject | undefined;
   let hasField = false;
   for await (const item of items) {
-    isEmpty = false;
-    hasField ||= findField(item, resource, field) !== undefined;
-    const found = findText(item, resource, field);
-    if (found === value) {
-      const id = findId(item, resource);
-      // Pages shift while a list grows, so an item may appear twice.
-      if (id === undefined || !matchedIds.has(id)) matches.push(item);
-      if (id !== undefined) matchedIds.add(id);
-    } else if (isSimilar(found, value) && similar.length < MAX_CANDIDATES) similar.push(item);
-    else if (others.length < MAX_CANDIDATES) others.push(item);
+    const candidate = readCandidate(item, wanted);
+    const found = candidate[field];
+    if (found === undefined) unreadable = item;
+    else hasField = true;
+    // Pages shift while a list grows, so an item may appear twice.
+    if (found === value) matches.set(candidate.id, candidate);
+    else if (isSimilar(found, value) && similar.length < MAX_CANDIDATES) similar.push(candidate);
+    else if (others.length < MAX_CANDIDATES) others.push(candidate);
   }
-  return { matches, candidates: similar.length > 0 ? similar : others, isFieldListed: isEmpty || hasField };
+  return {
+    matches: [...matches.values()],
+    candidates: similar.length > 0 ? similar : others,
+    unreadable: hasField ? undefined : unreadable,
+  };
 }
 
-function isSimilar(found: string | undefined, wanted: string): boolean {
+function isSimilar(found: string | null | undefined, wanted: string): boolean {
   if (!found) return false;
   const [a, b] = [found.toLowerCase(), wanted.toLowerCase()];
   return a.includes(b) || b.includes(a);
-}
-
-function describeItem(item: JsonObject, resource: Wanted['resource']): string {
-  const externalId = findText(item, resource, 'external_space_id');
-  return [
-    findId(item, resource),
-    findText(item, resource, 'name'),
-    externalId && `ext:${externalId}`,
-    findText(item, resource, 'template_id'),
-  ]
-    .filter(Boolean)
-    .join(' · ');
 }

@@ -14,5 +14,5 @@ const CREATE = { attachment: OPERATIONS.createFileAttachment, document: OPERATIO
  */
 export async function createUpload(http: Http, kind: UploadKind, body: StreamedBody): Promise<string> {
   const response = await http.call(CREATE[kind], { body });
-  return response.read((uploaded) => readUploadId(uploaded, kind));
+  return response.read((uploaded, contract) => readUploadId(uploaded, kind, contract));
 }

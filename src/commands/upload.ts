@@ -1,7 +1,7 @@
 import { type Args, command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, refuseTokenOnStdin } from '../cli/input.ts';
-import { FILE_FIELD, type UploadKind } from '../contract/uploads.ts';
+import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';
 import type { Column, CommandResult } from '../output/command-result.ts';
@@ -29,9 +29,7 @@ const COLUMNS: readonly Column<UploadResult>[] = [
 function parseField(text: string): readonly [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError(`--field takes name=value, not ${JSON.stringify(text)}.`);
-  const name = text.slice(0, at);
-  if (name === FILE_FIELD) throw new UsageError(`--field cannot set ${FILE_FIELD}: that field holds the file itself.`);
-  return [name, text.slice(at + 1)];
+  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 function parseContentType(args: Args): string | undefined {
@@ -133,6 +131,12 @@ function contentOfStdin(source: SourceInput): 'file' | 'text' | undefined {
   return source.from === 'text' && source.text.from === 'stdin' ? 'text' : undefined;
 }
 
+/** @throws UsageError if --field sets the field that holds the file */
+function refuseFileField(source: SourceInput, fileField: string): void {
+  if (source.from === 'text' || !source.fields.some(([name]) => name === fileField)) return;
+  throw new UsageError(`--field cannot set ${fileField}: that field holds the file itself.`);
+}
+
 async function runUpload(context: Context, { source, options }: Input): Promise<CommandResult> {
   const [{ openSources }, { uploadFiles }, { showProgress }] = await Promise.all([
     import('../upload/open-sources.ts'),
@@ -148,6 +152,7 @@ async function runUpload(context: Context, { source, options }: Input): Promise<
     const progress = showProgress(context, opened.sources);
     try {
       const http = earlyHttp ?? (await context.http());
+      refuseFileField(source, fileFieldOf(options.as, http.contract));
       let hasSkipped = false;
       for await (const result of uploadFiles(context, http, opened.sources, { ...options, progress })) {
         hasSkipped ||= result.status === 'skipped';

@@ -1,3 +1,4 @@
+import { normalizeName } from './field-names.ts';
 import { describeJson, type JsonObject } from './json.ts';
 import type { LeafName } from './leaves.ts';
 
@@ -71,10 +72,43 @@ export class ErrorInBody extends UnknownShape {
   }
 }
 
-function reportsError({ success, ok, error, errors }: JsonObject): boolean {
-  const isPresent = (value: unknown) =>
-    typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
-  return success === false || ok === false || isPresent(error) || isPresent(errors);
+const FAILURES = new Set(['error', 'errors', 'errored', 'fail', 'failed', 'failure']);
+/** Names of what tells about a failure. An object with an id and none of these is a resource whose own status it is. */
+const TELLING = new Set([
+  'message',
+  'msg',
+  'detail',
+  'details',
+  'code',
+  'reason',
+  'errormessage',
+  'errorcode',
+  'title',
+]);
+const RESOURCE_ID = /^(?!(request|trace|correlation|error|log|event)id$).*id$/;
+const LOWEST_ERROR_STATUS = 400;
+
+function isPresent(value: unknown): boolean {
+  return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+}
+
+function saysFailure(name: string, value: unknown): boolean {
+  if (typeof value === 'string')
+    return ['status', 'result', 'outcome'].includes(name) && FAILURES.has(value.toLowerCase());
+  if (typeof value !== 'number') return false;
+  return ['status', 'statuscode', 'code'].includes(name) && value >= LOWEST_ERROR_STATUS && value < 600;
+}
+
+function reportsError(object: JsonObject): boolean {
+  const entries = Object.entries(object).map(([key, value]) => [normalizeName(key), value] as const);
+  const isReported = entries.some(([name, value]) => {
+    if (['success', 'ok', 'succeeded', 'issuccess'].includes(name)) return value === false;
+    if (['iserror', 'haserror', 'haserrors'].includes(name)) return value === true;
+    return ['error', 'errors', 'fault', 'faults'].includes(name) && isPresent(value);
+  });
+  if (isReported) return true;
+  const isResource = entries.some(([name]) => RESOURCE_ID.test(name)) && !entries.some(([name]) => TELLING.has(name));
+  return !isResource && entries.some(([name, value]) => saysFailure(name, value));
 }
 
 /**

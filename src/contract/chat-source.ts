@@ -1,6 +1,8 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
+import type { Contract } from './contract.ts';
+import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findField, findId, findText } from './plain-fields.ts';
+import { findCreated, findResource, layersOf } from './resource.ts';
 
 /** An API chat source (spec §2, §4.2). */
 export interface ChatSource {
@@ -14,34 +16,28 @@ export interface ChatSource {
   readonly raw: JsonObject;
 }
 
-function asBoolean(value: unknown): boolean | undefined {
-  return typeof value === 'boolean' ? value : undefined;
-}
-
 /**
- * Decodes the response to setting up API chat (assumption `chat.source`).
+ * Decodes the response to setting up API chat, in any customary envelope (assumption `chat.source`).
  * @throws UnknownShape if the response has no source_id or reports an error
  */
-export function decodeChatSource(body: unknown): ChatSource {
-  const top = isJsonObject(body) ? body : {};
-  const envelopes = [top, top.data, top.result].filter(isJsonObject);
-  rejectErrorInBody(body, envelopes, 'chat.source');
-  const objects = envelopes
-    .flatMap((envelope) => [envelope, envelope.source, envelope.api_chat, envelope.api_chat_source])
-    .filter(isJsonObject);
-  // An `id` next to a nested source is not the source's, so the innermost object with an id wins.
-  const source =
-    objects.find((object) => 'source_id' in object) ?? objects.findLast((object) => findId(object, 'source'));
-  const source_id = source && findId(source, 'source');
-  if (source === undefined || source_id === undefined) {
-    throw new UnknownShape('chat.source', 'The response has no source_id.', describeJson(body));
+export function decodeChatSource(body: unknown, contract: Contract): ChatSource {
+  const layers = layersOf(body, 'source');
+  rejectErrorInBody(body, layers, 'chat.source');
+  const source = findResource(layers, 'source', 'source.id', contract);
+  if (source === undefined) {
+    if (isJsonObject(body)) throw fieldsOf(body, 'source', contract).unreadable('source.id', NO_ID);
+    throw new UnknownShape('chat.source', NO_ID, describeJson(body));
   }
+  const { fields } = source;
+  const replyCapable = fields.value('source.reply_capable');
   return {
-    source_id,
-    created: objects.map(({ created }) => asBoolean(created)).find((created) => created !== undefined),
-    name: findText(source, 'source', 'name'),
-    reply_capable: asBoolean(findField(source, 'source', 'reply_capable')),
-    routing_mode: findText(source, 'source', 'routing_mode'),
-    raw: source,
+    source_id: source.id,
+    created: findCreated(layers),
+    name: fields.text('source.name'),
+    reply_capable: typeof replyCapable === 'boolean' ? replyCapable : undefined,
+    routing_mode: fields.text('source.routing_mode'),
+    raw: source.object,
   };
 }
+
+const NO_ID = 'The response has no source_id.';

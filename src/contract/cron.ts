@@ -1,6 +1,9 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
+import type { Contract } from './contract.ts';
+import { normalizeName } from './field-names.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findId, readId } from './plain-fields.ts';
+import { findResource, layersOf } from './resource.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {
@@ -14,104 +17,142 @@ export interface WireSchedule {
 export interface ListedCronJob {
   readonly cron_job_id: string;
   readonly agent_id: string | undefined;
-  readonly name: string | undefined;
+  /** A text in `agent`, which may be its id or its name. */
+  readonly agent_text: string | undefined;
+  /** Null if the service says that the job has none. */
+  readonly name: string | null | undefined;
   readonly instructions: string | undefined;
   /** Also undefined for a schedule that minute, hour, and day_of_week cannot express. */
   readonly schedule: WireSchedule | undefined;
 }
 
+/** An object's values by normalized name; the first spelling wins. */
+type Named = ReadonlyMap<string, unknown>;
+
+function namedValues(object: JsonObject): Named {
+  return new Map(
+    Object.entries(object)
+      .map(([key, value]) => [normalizeName(key), value] as const)
+      .toReversed(),
+  );
+}
+
+function firstOf(place: Named, names: readonly string[]): unknown {
+  return names.map((name) => place.get(name)).find((value) => value !== undefined && value !== null);
+}
+
+const MINUTES = ['minute', 'minutes', 'min'];
+const HOURS = ['hour', 'hours'];
+const DAYS = ['dayofweek', 'daysofweek', 'dow', 'weekday', 'weekdays'];
 /** Other fields that a schedule may have. If one is restricted, WireSchedule cannot express the schedule. */
-const OTHER_FIELDS = ['day_of_month', 'day', 'month', 'month_of_year', 'year', 'week'];
+const OTHER_FIELDS = ['dayofmonth', 'day', 'dom', 'month', 'monthofyear', 'year', 'week', 'second', 'seconds'];
 const ANY = ['*', '?'];
-const EXPRESSION_FIELDS = ['expression', 'cron', 'cron_expression'];
+const EXPRESSIONS = ['expression', 'cron', 'cronexpression', 'expr', 'crontab', 'value'];
+const TYPES = ['type', 'kind'];
+const CRON_TYPES = ['cron', 'crontab', 'cronexpression', 'cronschedule'];
+/** Names under which a schedule nests its fields. */
+const DATA = ['data', 'cron', 'crontab', 'fields', 'spec', 'value'];
 
 function cronField(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
   return Number.isInteger(value) ? String(value) : undefined;
 }
 
-type Fields = Omit<WireSchedule, 'timezone'>;
+type CronFields = Omit<WireSchedule, 'timezone'>;
 
 /** Returns the fields if all three are present: the service's default for a missing field is unknown. */
-function fromFields(place: JsonObject): Fields | undefined {
-  const [minute, hour, day_of_week] = [place.minute, place.hour, place.day_of_week].map(cronField);
+function fromFields(place: Named): CronFields | undefined {
+  const [minute, hour, day_of_week] = [MINUTES, HOURS, DAYS].map((names) => cronField(firstOf(place, names)));
   if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
-  const others = OTHER_FIELDS.map((field) => place[field]).filter((value) => value !== undefined && value !== null);
-  return others.every((value) => ANY.includes(String(value))) ? { minute, hour, day_of_week } : undefined;
+  const others = OTHER_FIELDS.map((field) => place.get(field)).filter((value) => value !== undefined && value !== null);
+  const isFree = (value: unknown) => ANY.includes(String(value));
+  return others.every(isFree) ? { minute, hour, day_of_week } : undefined;
 }
 
 /** Parses `0 9 * * 1-5`: five fields, where the day of the month and the month must be unrestricted. */
-function fromExpression(text: unknown): Fields | undefined {
+function fromExpression(text: unknown): CronFields | undefined {
   if (typeof text !== 'string') return undefined;
   const [minute, hour, day = '', month = '', day_of_week, ...more] = text.trim().split(/\s+/);
   if (minute === undefined || hour === undefined || day_of_week === undefined || more.length > 0) return undefined;
   return ANY.includes(day) && ANY.includes(month) ? { minute, hour, day_of_week } : undefined;
 }
 
-function fieldsIn(place: unknown): Fields | undefined {
-  if (!isJsonObject(place)) return fromExpression(place);
-  if (place.type !== undefined && place.type !== 'cron') return undefined;
-  if (isJsonObject(place.data)) return fromFields(place.data);
-  const texts = [place.data, ...EXPRESSION_FIELDS.map((field) => place[field])];
-  return fromFields(place) ?? fromExpression(texts.find((value) => typeof value === 'string'));
+function fieldsIn(schedule: unknown): CronFields | undefined {
+  if (!isJsonObject(schedule)) return fromExpression(schedule);
+  const place = namedValues(schedule);
+  const type = firstOf(place, TYPES);
+  if (type !== undefined && !(typeof type === 'string' && CRON_TYPES.includes(normalizeName(type)))) return undefined;
+  const data = DATA.map((name) => place.get(name)).find(isJsonObject);
+  if (data !== undefined) return fromFields(namedValues(data)) ?? fieldsOfExpression(namedValues(data));
+  return fromFields(place) ?? fieldsOfExpression(place);
 }
 
-/** Returns the job's fields. Fields nested under the resource's name win over outer ones. */
-function jobIn(item: JsonObject): JsonObject {
-  return { ...item, ...[item.cron_job, item.partner_cron_job].find(isJsonObject) };
+function fieldsOfExpression(place: Named): CronFields | undefined {
+  const texts = ['data', ...EXPRESSIONS].map((name) => place.get(name));
+  return fromExpression(texts.find((value) => typeof value === 'string'));
 }
 
-function scheduleOf(job: JsonObject): WireSchedule | undefined {
+/** The zone of the schedule, or else of the job. */
+function timezoneOf(schedule: unknown, job: Fields, contract: Contract): string | undefined {
+  const inner = isJsonObject(schedule) ? [schedule, ...Object.values(schedule).filter(isJsonObject)] : [];
+  const zones = [...inner.map((place) => fieldsOf(place, 'cron_job', contract)), job].map((place) =>
+    place.all('cron_job.timezone').find(({ value }) => typeof value === 'string' && value.trim() !== ''),
+  );
+  const value = zones.find((zone) => zone !== undefined)?.value;
+  return typeof value === 'string' ? value.trim() : undefined;
+}
+
+function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   // If there is no `schedule`, the fields may be on the job itself, whose `type` and `data` are not the schedule's.
-  const { type: _, data: __, ...flat } = job;
-  const schedule = job.schedule ?? flat;
+  const merged: JsonObject = Object.fromEntries(job.places.flatMap((place) => Object.entries(place)));
+  const { type: _, kind: __, data: ___, value: ____, ...flat } = merged;
+  const schedule = job.value('cron_job.schedule') ?? flat;
   const fields = fieldsIn(schedule);
-  const places = isJsonObject(schedule) ? [schedule, schedule.data, job] : [job];
-  const timezone = places.filter(isJsonObject).find((place) => typeof place.timezone === 'string')?.timezone;
-  if (fields === undefined || typeof timezone !== 'string' || timezone.trim() === '') return undefined;
-  return { ...fields, timezone: timezone.trim() };
+  const timezone = timezoneOf(schedule, job, contract);
+  return fields === undefined || timezone === undefined ? undefined : { ...fields, timezone };
 }
 
-function agentOf({ agent_id, agent }: JsonObject): string | undefined {
-  // A string in `agent` may be a name. If it were taken for an id, the job would seem to belong to another agent.
-  return findId({ agent_id }, 'agent') ?? (isJsonObject(agent) ? findId(agent, 'agent') : undefined);
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+function agentOf(job: Fields, contract: Contract): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
+  const agents = job.places.map((place) => firstOf(namedValues(place), ['agent', 'assistant']));
+  const agent = agents.find((value) => value !== undefined);
+  const nested = agents.find(isJsonObject);
+  const inner = nested && fieldsOf(nested, 'agent', contract).id('agent.id');
+  const own = job.ownId('cron_job.agent_id') ?? inner ?? (typeof agent === 'number' ? String(agent) : undefined);
+  // A text in `agent` may be a name. If it were taken for an id, the job would seem to belong to another agent.
+  if (own !== undefined || typeof agent === 'string') {
+    return { agent_id: own, agent_text: typeof agent === 'string' ? agent : undefined };
+  }
+  return { agent_id: job.shownText('cron_job.agent_id'), agent_text: undefined };
 }
 
 /**
- * Reads one job of a list (assumption `cron.fields`). Does not guess: a field that is unclear is undefined.
- * @throws UnknownShape if the job has no id
+ * Reads one job of a list. Does not guess: a schedule that is unclear is undefined.
+ * @throws UnknownShape if the job has no id, or if its name or agent was sent and cannot be read
  */
-export function readCronJob(item: JsonObject): ListedCronJob {
-  const job = jobIn(item);
+export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob {
+  const job = fieldsOf(item, 'cron_job', contract);
+  const name = job.shownText('cron_job.name');
+  const instructions = job.all('cron_job.instructions').find(({ value }) => typeof value === 'string')?.value;
   return {
-    cron_job_id: readId(item, 'cron_job'),
-    agent_id: agentOf(job),
-    name: textOf(job.name),
-    instructions: textOf(job.instructions),
-    schedule: scheduleOf(job),
+    cron_job_id: job.readId('cron_job.id'),
+    ...agentOf(job, contract),
+    name: name ?? (job.value('cron_job.name') === null ? null : undefined),
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+    schedule: scheduleOf(job, contract),
   };
 }
 
+const NO_ID = 'The response contains no cron_job_id.';
+
 /**
- * Returns the id from the response to creating a job (spec §4.5): at the top, or under data, result, job, or the
- * resource's name.
+ * Returns the id from the response to creating a job (spec §4.5), in any customary envelope.
  * @throws UnknownShape if the response has no id or reports an error
  */
-export function readCreatedCronJob(body: unknown): string {
-  const top = isJsonObject(body) ? body : {};
-  const envelopes = [top, top.data, top.result].filter(isJsonObject);
-  rejectErrorInBody(body, envelopes, 'cron.fields');
-  const places = envelopes.flatMap((place) => [place, place.cron_job, place.partner_cron_job, place.job]);
-  const objects = places.filter(isJsonObject);
-  // A plain `id` next to a nested job belongs to the envelope, so the innermost object with an id wins.
-  const candidates = [...objects.filter((object) => 'cron_job_id' in object), ...objects.toReversed()];
-  const id = candidates.map((object) => findId(object, 'cron_job')).find((found) => found !== undefined);
-  if (id === undefined) {
-    throw new UnknownShape('cron.fields', 'The response contains no cron_job_id.', describeJson(body));
-  }
-  return id;
+export function readCreatedCronJob(body: unknown, contract: Contract): string {
+  const layers = layersOf(body, 'cron_job');
+  rejectErrorInBody(body, layers, 'cron.fields');
+  const job = findResource(layers, 'cron_job', 'cron_job.id', contract);
+  if (job) return job.id;
+  if (isJsonObject(body)) throw fieldsOf(body, 'cron_job', contract).unreadable('cron_job.id', NO_ID);
+  throw new UnknownShape('cron.fields', NO_ID, describeJson(body));
 }

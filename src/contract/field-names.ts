@@ -1,3 +1,4 @@
+import { isLikelyName } from './kinship.ts';
 import type { FieldLeaf } from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2), and the body of an error response. */
@@ -28,6 +29,16 @@ const OWN_NAMES: Readonly<Record<Resource, readonly string[]>> = {
   error: ['error'],
 };
 
+/** The normalized names under which an object nests the resource. */
+export function ownNames(resource: Resource): readonly string[] {
+  return OWN_NAMES[resource];
+}
+
+/** Whether a normalized name is that of a resource. */
+export function isResourceName(name: string): boolean {
+  return Object.values(OWN_NAMES).some((names) => names.includes(name));
+}
+
 /** How a name nests what the tool looks for: as the resource in an envelope, or as a part of the resource. */
 export type Nesting = 'envelope' | 'part';
 
@@ -48,6 +59,7 @@ export class FieldNames {
   private readonly nestings: ReadonlyMap<string, Nesting>;
   private readonly names: ReadonlySet<string>;
   private readonly known = new Map<string, string | undefined>();
+  private readonly likely = new Map<string, boolean>();
 
   constructor(resource: Resource, rules: ReadonlyMap<FieldLeaf, FieldRule>) {
     this.rules = rules;
@@ -64,6 +76,16 @@ export class FieldNames {
   /** How objects under this normalized name are searched; undefined if they are not. */
   nesting(name: string): Nesting | undefined {
     return this.nestings.get(name);
+  }
+
+  /** Whether a key that no candidate names is probably the field. */
+  isLikely(leaf: FieldLeaf, key: string): boolean {
+    const pair = `${leaf} ${key}`;
+    const known = this.likely.get(pair);
+    if (known !== undefined) return known;
+    const isLikely = this.nameOf(key) === undefined && isLikelyName(leaf, key);
+    if (this.likely.size < MAX_KNOWN) this.likely.set(pair, isLikely);
+    return isLikely;
   }
 
   /** Returns the normalized name of a key; undefined if no field of the resource is called so. */

@@ -67,6 +67,8 @@ export class Fields {
   private readonly names: FieldNames;
   private readonly contract: Contract;
   private readonly found: Found[] = [];
+  /** The objects that hold the fields: the object itself, and those nested in it. */
+  readonly places: JsonObject[] = [];
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
@@ -108,6 +110,24 @@ export class Fields {
   }
 
   /**
+   * Returns a field to show, as `text` does.
+   * @throws as `text`, and if the service seems to have sent it under another name
+   */
+  shownText(leaf: FieldLeaf): string | undefined {
+    const text = this.text(leaf);
+    if (text !== undefined || this.names.rule(leaf).isChosen || this.value(leaf) === null) return text;
+    const key = Object.keys(this.object).find((each) => this.names.isLikely(leaf, each) && this.isSent(each));
+    if (key === undefined) return undefined;
+    const message = `The response contains no ${leaf}, unless ${key} is it.`;
+    throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), { leaf, value: key });
+  }
+
+  /** Returns every value found for a field, in the order of its candidates, without comparing them. */
+  all(leaf: FieldLeaf): readonly { readonly path: string; readonly value: unknown }[] {
+    return this.ranks(leaf).flat();
+  }
+
+  /**
    * Returns the id of the resource: its own name wins over a plain one, and what cannot be an id is passed over.
    * @throws UnknownShape as `value`
    */
@@ -117,6 +137,16 @@ export class Fields {
       const depth = Math.max(...ids.map((each) => each.depth));
       const own = ids.filter((each) => !PLAIN.has(each.name) || each.depth === depth);
       if (own.length > 0) return asId(this.agreed(leaf, own));
+    }
+    return undefined;
+  }
+
+  /** Returns the id under a name that only this resource has, or at a path that was chosen for it. @throws as `value` */
+  ownId(leaf: FieldLeaf): string | undefined {
+    const { isChosen } = this.names.rule(leaf);
+    for (const rank of this.ranks(leaf)) {
+      const ids = rank.filter(({ name, value }) => asId(value) !== undefined && (isChosen || !PLAIN.has(name)));
+      if (ids.length > 0) return asId(this.agreed(leaf, ids));
     }
     return undefined;
   }
@@ -132,6 +162,10 @@ export class Fields {
   unreadable(leaf: FieldLeaf, message: string): UnknownShape {
     const fix = { leaf, value: proposePath(this.object, leaf, this.contract) ?? '<path>' };
     return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+  }
+
+  private isSent(key: string): boolean {
+    return isScalar(this.object[key]) && this.object[key] !== '';
   }
 
   private agreed(leaf: FieldLeaf, values: readonly Found[]): unknown {
@@ -157,6 +191,7 @@ export class Fields {
   }
 
   private collect(object: JsonObject, path: string, depth: number, nesting: number): void {
+    this.places.push(object);
     for (const key of Object.keys(object)) {
       const name = this.names.nameOf(key);
       if (name === undefined) continue;

@@ -1,5 +1,4 @@
 import type { Contract } from './contract.ts';
-import { normalizeName } from './field-names.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
 
@@ -39,12 +38,49 @@ export function wordsOf(key: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
+/** The words of a name as one text, by which its spellings are equal. */
+function wordsIn(key: string): string {
+  return wordsOf(key).join('');
+}
+
+/** Words that make a name a field of the resource by themselves, and words that may stand beside them. */
+const TELLING: Readonly<Record<string, readonly string[]>> = {
+  name: ['name', 'title', 'label', 'caption'],
+  external_space_id: ['external', 'ext', 'customer', 'foreign'],
+  description: ['description', 'desc', 'about'],
+  template_id: ['template', 'blueprint'],
+  agent_id: ['agent', 'assistant', 'bot'],
+};
+const BESIDE = [
+  'id',
+  'ref',
+  'reference',
+  'key',
+  'identifier',
+  'uuid',
+  'display',
+  'full',
+  'friendly',
+  'short',
+  'public',
+];
+const RESOURCE_WORDS = ['space', 'workspace', 'agent', 'assistant', 'bot', 'source', 'cron', 'job', 'partner'];
+
+/** Whether a key is called so that it probably holds a field: `customerRef`, `spaceCaption`, but not `owner_name`. */
+export function isLikelyName(leaf: FieldLeaf, key: string): boolean {
+  const [, field = ''] = leaf.split('.');
+  const telling = TELLING[field] ?? [];
+  const words = wordsOf(key);
+  const isTold = words.some((word) => telling.includes(word));
+  return isTold && words.every((word) => [...telling, ...BESIDE, ...RESOURCE_WORDS].includes(word));
+}
+
 function candidatesIn(object: JsonObject, prefix = '', depth = 1): readonly Candidate[] {
   return Object.entries(object).flatMap(([key, value]) => {
     if (!/^[\w@$-]{1,60}$/.test(key)) return [];
     const path = prefix + key;
     if (isJsonObject(value)) return depth < MAX_DEPTH ? candidatesIn(value, `${path}.`, depth + 1) : [];
-    return [{ path, words: wordsOf(key), value }];
+    return [{ path, words: wordsOf(path), value }];
   });
 }
 
@@ -70,10 +106,10 @@ export function proposePath(object: JsonObject, leaf: FieldLeaf, contract: Contr
   const kin = KIN[field] ?? [];
   const taken = contract.leaves().flatMap(({ name, kind, value }) => {
     if (kind !== 'field' || name === leaf || !name.startsWith(`${resource}.`)) return [];
-    return value.split(/[,|]/).map((each) => normalizeName(each.trim()));
+    return value.split(/[,|]/).map(wordsIn);
   });
   const [best] = candidatesIn(object)
-    .filter(({ path, value }) => isPossible(value, field) && !taken.includes(normalizeName(path)))
+    .filter(({ path, value }) => isPossible(value, field) && !taken.includes(wordsIn(path)))
     .map((candidate) => ({ path: candidate.path, points: score(candidate, resource, kin) }))
     .filter(({ points }) => points > 0)
     .toSorted((a, b) => b.points - a.points);

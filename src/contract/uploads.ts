@@ -1,38 +1,31 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findId } from './plain-fields.ts';
+import type { Contract } from './contract.ts';
+import { fieldsOf } from './fields.ts';
+import { describeJson, isJsonObject } from './json.ts';
+import { findResource, layersOf } from './resource.ts';
 
 /** The kind of resource that an upload creates (spec §2). */
 export type UploadKind = 'attachment' | 'document';
 
 const RESOURCES = { attachment: 'file_attachment', document: 'document' } as const;
+const IDS = { attachment: 'file_attachment.id', document: 'document.id' } as const;
+const FILES = { attachment: 'file_attachments.create.file', document: 'documents.create.file' } as const;
 
-/** The form field with the file itself (assumption `upload.multipart`). */
-export const FILE_FIELD = 'file';
-
-/** Keys under which a response may nest the resource. */
-const ENVELOPES = ['data', 'result', 'results', 'file_attachments', 'documents', 'attachments', 'files'] as const;
-
-/** Limits the recursion. No response with a single resource should be nested deeper. */
-const MAX_DEPTH = 8;
-
-function layersOf(body: unknown, depth = 0): readonly JsonObject[] {
-  if (depth > MAX_DEPTH) return [];
-  if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], depth + 1) : [];
-  if (!isJsonObject(body)) return [];
-  return [body, ...ENVELOPES.flatMap((name) => layersOf(body[name], depth + 1))];
+/** Returns the name of the form field with the file itself. */
+export function fileFieldOf(kind: UploadKind, contract: Contract): string {
+  return contract.parameter(FILES[kind])?.path[0] ?? 'file';
 }
 
 /**
- * Returns the id of the uploaded resource from any envelope (assumption `id.field`).
+ * Returns the id of the uploaded resource from any customary envelope (assumption `id.field`).
  * @throws UnknownShape if the response has no id or reports an error
  */
-export function readUploadId(body: unknown, kind: UploadKind): string {
-  const layers = layersOf(body);
+export function readUploadId(body: unknown, kind: UploadKind, contract: Contract): string {
+  const layers = layersOf(body, RESOURCES[kind], true);
   rejectErrorInBody(body, layers, 'id.field');
-  // A plain `id` next to a nested file belongs to the envelope, so the innermost object with an id wins.
-  const candidates = [...layers.filter((layer) => `${RESOURCES[kind]}_id` in layer), ...layers.toReversed()];
-  const id = candidates.map((layer) => findId(layer, RESOURCES[kind])).find((found) => found !== undefined);
-  if (id !== undefined) return id;
-  throw new UnknownShape('id.field', `The response contains no id of the ${kind}.`, describeJson(body));
+  const found = findResource(layers, RESOURCES[kind], IDS[kind], contract);
+  if (found) return found.id;
+  const message = `The response contains no id of the ${kind}.`;
+  if (isJsonObject(body)) throw fieldsOf(body, RESOURCES[kind], contract).unreadable(IDS[kind], message);
+  throw new UnknownShape('id.field', message, describeJson(body));
 }

@@ -55,6 +55,7 @@ async function createDeps(
   const ledger = await openJobLedger(context, ledgerOptions);
   const find = createFreshJobFinder({
     list: () => listCronJobs(http),
+    contract: http.contract,
     wanted,
     clock,
     wasReadBefore: async () => provesListRead(await ledger.readAll(), http.baseUrl),

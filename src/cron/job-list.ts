@@ -4,8 +4,11 @@ import { createFreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
+import type { Contract } from '../contract/contract.ts';
 import { readCronJob, type WireSchedule } from '../contract/cron.ts';
+import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { ErrorInSuccessBody, isTokenRejected, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import { type CronJob, normalizeName } from './job.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
@@ -26,10 +29,26 @@ function toSchedule(schedule: WireSchedule | undefined): CronSchedule | undefine
   }
 }
 
-/** Converts an item of the service's list. @throws ShapeError when it has no id */
-export function toListedJob(item: JsonObject): ListedJob {
-  const job = readItem(item, readCronJob);
-  return { ...job, schedule: toSchedule(job.schedule) };
+/** Converts an item of the service's list. @throws ShapeError when it has no id, or its name or agent cannot be read */
+export function toListedJob(item: JsonObject, contract: Contract): ListedJob {
+  const job = readItem(OPERATIONS.listCronJobs, () => readCronJob(item, contract));
+  return { ...job, name: job.name ?? undefined, schedule: toSchedule(job.schedule) };
+}
+
+/**
+ * Refuses a list with a job whose name cannot be read: it may be the wanted one. A job can have no name if others have
+ * one, as what this tool creates always has.
+ * @param nameless the jobs without a name
+ * @throws ShapeError
+ */
+function refuseNameless(nameless: readonly JsonObject[], isAnyNamed: boolean, contract: Contract): void {
+  for (const item of nameless) {
+    const fields = fieldsOf(item, 'cron_job', contract);
+    if (isAnyNamed && fields.value('cron_job.name') === null) continue;
+    readItem(OPERATIONS.listCronJobs, () => {
+      throw fields.unreadable('cron_job.name', 'A listed job has no name that can be read.');
+    });
+  }
 }
 
 /** The list of jobs in messages. */
@@ -55,7 +74,7 @@ export async function findListedJob(
 > {
   try {
     for await (const item of listCronJobs(http)) {
-      const job = toListedJob(item);
+      const job = toListedJob(item, http.contract);
       if (job.cron_job_id === cronJobId) return { kind: 'listed', job };
     }
     return { kind: 'unlisted' };
@@ -88,6 +107,7 @@ export type FindJob = (job: Wanted) => Promise<FoundJobs>;
 export interface JobListOptions {
   /** The service's list, page after page. */
   readonly list: () => AsyncIterable<JsonObject>;
+  readonly contract: Contract;
   /** The jobs to look up; for all others only the ids are kept. */
   readonly wanted: readonly Pick<Wanted, 'name'>[];
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -118,12 +138,15 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
   const ids = new Set<string>();
   // A map, because a job may be listed twice: pages shift while the list grows.
   const jobs = new Map<string, ListedJob>();
+  const nameless: JsonObject[] = [];
   try {
     for await (const item of options.list()) {
-      const listed = toListedJob(item);
+      const listed = toListedJob(item, options.contract);
       ids.add(listed.cron_job_id);
+      if (listed.name === undefined) nameless.push(item);
       if (listed.name === undefined || names.has(normalizeName(listed.name))) jobs.set(listed.cron_job_id, listed);
     }
+    refuseNameless(nameless, nameless.length < ids.size, options.contract);
     return { at, ids, jobs: [...jobs.values()] };
   } catch (error) {
     const fail = (known: boolean) =>

@@ -1,5 +1,5 @@
+import type { Contract } from '../contract/contract.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { findText } from '../contract/plain-fields.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { LISTED_WITHIN_MS } from './create-once.ts';
 import { toWireSchedule } from './cron-result.ts';
@@ -35,14 +35,19 @@ async function describeTimes(
   return { description: await describeSchedule(schedule), next };
 }
 
-async function toListedRow(item: JsonObject, keys: ReadonlyMap<string, string>, now: number): Promise<JobRow> {
-  const { cron_job_id, agent_id, name, schedule } = toListedJob(item);
+async function toListedRow(
+  item: JsonObject,
+  contract: Contract,
+  keys: ReadonlyMap<string, string>,
+  now: number,
+): Promise<JobRow> {
+  const { cron_job_id, agent_id, agent_text, name, schedule } = toListedJob(item, contract);
   const key = keys.get(cron_job_id);
   const times = await describeTimes(schedule, now);
   return {
     cron_job_id,
-    agent_id,
-    name: name ?? findText(item, 'cron_job', 'name'),
+    agent_id: agent_id ?? agent_text,
+    name,
     ...times,
     state: key === undefined ? 'unrecorded' : 'recorded',
     json: {
@@ -101,14 +106,14 @@ export async function* toLocalRows({ jobs, open }: KnownJobs, now: number): Asyn
 
 /** Rows for the service's list, page after page, joined with the state file. Jobs that are only in the state file come last. */
 export async function* joinRows(
-  listed: AsyncIterable<JsonObject>,
+  listed: { readonly items: AsyncIterable<JsonObject>; readonly contract: Contract },
   { jobs, open }: KnownJobs,
   now: number,
 ): AsyncGenerator<JobRow> {
   const keys = new Map(jobs.map(({ remoteId, key }) => [remoteId, key]));
   const unseen = new Map(jobs.map((job) => [job.remoteId, job]));
-  for await (const item of listed) {
-    const row = await toListedRow(item, keys, now);
+  for await (const item of listed.items) {
+    const row = await toListedRow(item, listed.contract, keys, now);
     if (row.cron_job_id !== null) unseen.delete(row.cron_job_id);
     yield row;
   }

@@ -6,6 +6,8 @@ import { ScheduleError } from './schedule-error.ts';
 export interface ListedJob {
   readonly cron_job_id: string;
   readonly agent_id: string | undefined;
+  /** A text in place of the agent: its id or its name. */
+  readonly agent_text?: string | undefined;
   readonly name: string | undefined;
   readonly instructions: string | undefined;
   readonly schedule: CronSchedule | undefined;
@@ -13,10 +15,10 @@ export interface ListedJob {
 
 /** Whether a listed job has this agent and name; `maybe` if the service leaves one of them out. */
 export function matchIdentity(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
-  const agent = listed.agent_id ?? agentId;
+  const known = listed.agent_id ?? (listed.agent_text === agentId ? agentId : undefined);
   const listedName = listed.name ?? name;
-  if (agent !== agentId || normalizeName(listedName) !== normalizeName(name)) return 'no';
-  return listed.agent_id === undefined || listed.name === undefined ? 'maybe' : 'yes';
+  if ((known ?? agentId) !== agentId || normalizeName(listedName) !== normalizeName(name)) return 'no';
+  return known === undefined || listed.name === undefined ? 'maybe' : 'yes';
 }
 
 /** Whether two schedules have the same meaning; undefined if one is missing or invalid. */

@@ -50,6 +50,7 @@ export function reconcileDeps(context: Context, http: Http, ledger: JobLedger): 
     listJobs: (wanted) =>
       createJobFinder({
         list: () => listCronJobs(http),
+        contract: http.contract,
         wanted,
         clock,
         wasReadBefore: async () => provesListRead(await ledger.readAll(), http.baseUrl),

@@ -1,4 +1,4 @@
-import type { ListedAgent } from '../contract/provisioning.ts';
+import type { ListedAgent } from '../contract/agents.ts';
 import { normalizeName } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 

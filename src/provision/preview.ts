@@ -1,5 +1,5 @@
 import type { Http } from '../api/http.ts';
-import type { JsonObject } from '../contract/json.ts';
+import type { ListedSpace } from '../contract/spaces.ts';
 import { type CronDeps, createCronJobs } from './create-cron-jobs.ts';
 import { type ProvisionHistory, withHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
@@ -15,7 +15,7 @@ export interface PreviewDeps extends CronDeps {
 async function previewDocument(
   { http, history }: PreviewDeps,
   document: ManifestDocument,
-  listed: ReadonlyMap<string, JsonObject>,
+  listed: ReadonlyMap<string, ListedSpace>,
 ): Promise<DocumentResult> {
   const { manifest } = document;
   const space = listed.get(manifest.external_space_id);

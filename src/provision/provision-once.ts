@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/json.ts';
+import type { ListedSpace } from '../contract/spaces.ts';
 import { NotFoundError, type OutcomeUnknownError } from '../errors.ts';
 import { OwnerWatch, readKey } from '../state/once.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
@@ -17,7 +17,7 @@ import {
   unrecordedError,
   withLostPost,
 } from './provision-errors.ts';
-import { fetchRemoteState, RemoteStateUnavailable, readSpaceId, type SpaceList } from './remote-state.ts';
+import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
 import { appliedResult, type DocumentResult } from './result.ts';
 import { findSuspects, lacksRecorded, releaseAll, SettleWindow } from './settle.ts';
 import { agentKeys, spaceKey } from './space-records.ts';
@@ -73,7 +73,7 @@ class DocumentRun {
   private canRead: boolean;
   private isFirstRead = true;
   /** The space, once it was listed. */
-  private space: JsonObject | undefined;
+  private space: ListedSpace | undefined;
   /** The plan before anything was sent. */
   private firstPlan: ProvisionPlan | undefined;
   /** The failure of the last POST that may have been carried out. */
@@ -185,7 +185,7 @@ class DocumentRun {
     const decisive = lines.find(({ kind }) => kind === 'newer' || !(this.canRead || retryUnknown));
     if (decisive) throw unreadableError(decisive, history.path, manifest.external_space_id);
     if (!this.canRead && !retryUnknown && this.space) {
-      const spaceId = readSpaceId(this.space);
+      const spaceId = this.space.space_id;
       if (spaceId !== recalled?.space_id) throw hiddenAgentsError(manifest.external_space_id, spaceId);
     }
     const missing = new Map(unsettled.map(({ reservation: { id } }) => [id, quietFrom.get(id) ?? 0]));

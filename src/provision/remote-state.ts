@@ -4,17 +4,19 @@ import type { Http } from '../api/http.ts';
 import { type DecisiveList, ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { listAgents, listSpaces } from '../api/spaces.ts';
 import type { Clock } from '../clock.ts';
+import { readAgent } from '../contract/agents.ts';
+import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { findField, findId, findText, readId } from '../contract/plain-fields.ts';
-import { readAgent } from '../contract/provisioning.ts';
-import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
+import { OPERATIONS, type Operation } from '../contract/operations.ts';
+import { type ListedSpace, readSpace } from '../contract/spaces.ts';
+import { NotFoundError, type PartnerctlError, ShapeError, withHint } from '../errors.ts';
 import type { ProvisionHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { PresentAgent, PresentSpace } from './plan.ts';
 
-/** The lists of spaces or agents are unavailable, or without the fields that identify them. */
+/** The lists of spaces or agents are unavailable. */
 export class RemoteStateUnavailable extends Error {
-  /** The service's refusal, or the unusable shape. */
+  /** The service's refusal. */
   readonly reason: PartnerctlError;
 
   constructor(reason: PartnerctlError) {
@@ -26,7 +28,7 @@ export class RemoteStateUnavailable extends Error {
 /** The spaces of a run that the service lists. */
 interface ListedSpaces {
   /** By external id. */
-  readonly spaces: ReadonlyMap<string, JsonObject>;
+  readonly spaces: ReadonlyMap<string, ListedSpace>;
   /** The id of the last record of each space, by key, before the list was read. */
   readonly lastRecords: ReadonlyMap<string, string | undefined>;
 }
@@ -57,46 +59,84 @@ function toUnavailable(error: unknown, list: DecisiveList): unknown {
 /**
  * The listed spaces with the external ids of the documents, by external id. Reads the whole list once.
  * @param wasReadBefore whether the list is known to exist
- * @throws RemoteStateUnavailable when the list is unavailable, or has no external ids
- * @throws ShapeError when two spaces have the same external id
+ * @throws RemoteStateUnavailable when the list is unavailable
+ * @throws ShapeError when the list has no external ids, or two spaces have the same
  */
 export async function findSpaces(
   http: Http,
   documents: readonly ManifestDocument[],
   wasReadBefore: () => Promise<boolean>,
-): Promise<Map<string, JsonObject>> {
+): Promise<Map<string, ListedSpace>> {
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  const found = new Map<string, JsonObject>();
-  let isListed = false;
+  const found = new Map<string, ListedSpace>();
+  let last: JsonObject | undefined;
   let hasExternalIds = false;
   try {
-    for await (const space of listSpaces(http)) {
-      isListed = true;
-      hasExternalIds ||= findField(space, 'space', 'external_space_id') !== undefined;
-      const id = findText(space, 'space', 'external_space_id');
-      if (id === undefined || !wanted.has(id)) continue;
+    for await (const item of listSpaces(http)) {
+      last = item;
+      const space = readItem(OPERATIONS.listSpaces, () => readSpace(item, http.contract));
+      const id = space.external_space_id;
+      hasExternalIds ||= id !== undefined;
+      if (typeof id !== 'string' || !wanted.has(id)) continue;
       const earlier = found.get(id);
       // A space may be listed twice: pages shift while spaces are created.
-      if (earlier && findId(earlier, 'space') !== findId(space, 'space')) {
+      if (earlier && earlier.space_id !== space.space_id) {
         throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`);
       }
       found.set(id, space);
     }
   } catch (error) {
-    throw toUnavailable(error, { name: 'the list of spaces', wasRead: await wasReadBefore(), isPartlyRead: isListed });
+    throw toUnavailable(error, {
+      name: 'the list of spaces',
+      wasRead: await wasReadBefore(),
+      isPartlyRead: last !== undefined,
+    });
   }
-  if (isListed && !hasExternalIds) {
-    const message = 'The listed spaces have no external_space_id.';
-    throw new RemoteStateUnavailable(new ShapeError(message, { details: { assumption: 'space.external_id' } }));
+  if (last && !hasExternalIds) {
+    refuseItem(http, OPERATIONS.listSpaces, last, 'space.external_space_id');
   }
   return found;
 }
 
-/** The agents of a space. @throws RemoteStateUnavailable when the list is unavailable, or has no names */
+/** @throws ShapeError for a list whose items lack the field by which the tool knows what exists */
+function refuseItem(
+  http: Http,
+  operation: Operation,
+  item: JsonObject,
+  leaf: 'space.external_space_id' | 'agent.name',
+): never {
+  const resource = leaf === 'agent.name' ? 'agent' : 'space';
+  try {
+    return readItem(operation, () => {
+      throw fieldsOf(item, resource, http.contract).unreadable(
+        leaf,
+        `A listed ${resource} has no ${leaf.split('.')[1]}.`,
+      );
+    });
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw withHint(error, {
+      hint: `If the service does not list it, go on without the list: partnerctl contract set ${operation.leaf} none`,
+      details: {},
+    });
+  }
+}
+
+/**
+ * The agents of a space.
+ * @throws RemoteStateUnavailable when the list is unavailable
+ * @throws ShapeError when an agent has no name: it may be one that would be installed again
+ */
 export async function fetchAgents(http: Http, spaceId: string): Promise<readonly PresentAgent[]> {
   const agents: PresentAgent[] = [];
+  let nameless: JsonObject | undefined;
+  const isUnnamed = (item: JsonObject) => fieldsOf(item, 'agent', http.contract).value('agent.name') === null;
   try {
-    for await (const agent of listAgents(http, spaceId)) agents.push(readItem(agent, readAgent));
+    for await (const item of listAgents(http, spaceId)) {
+      const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+      agents.push(agent);
+      if (agent.name === undefined && !isUnnamed(item)) nameless = item;
+    }
   } catch (error) {
     // A 404 is about the space, not the list, unless a gateway sent it.
     const isUnknownSpace = error instanceof NotFoundError && !error.info.fromGateway;
@@ -104,27 +144,18 @@ export async function fetchAgents(http: Http, spaceId: string): Promise<readonly
       ? error
       : toUnavailable(error, { name: 'the list of agents', wasRead: false, isPartlyRead: agents.length > 0 });
   }
-  if (agents.length > 0 && agents.every(({ name }) => name === undefined)) {
-    const message = 'The listed agents have no names.';
-    throw new RemoteStateUnavailable(new ShapeError(message, { details: { assumption: 'agent.name' } }));
-  }
+  if (nameless) refuseItem(http, OPERATIONS.listAgents, nameless, 'agent.name');
   return agents;
 }
 
-/** The id of a listed space. @throws ShapeError if it has none */
-export function readSpaceId(space: JsonObject): string {
-  return readItem(space, (listed) => readId(listed, 'space'));
-}
-
 /** A listed space with its agents. @throws RemoteStateUnavailable as `fetchAgents` */
-export async function fetchRemoteState(http: Http, space: JsonObject): Promise<PresentSpace> {
-  const spaceId = readSpaceId(space);
-  const orgWide = findField(space, 'space', 'is_org_wide');
+export async function fetchRemoteState(http: Http, space: ListedSpace): Promise<PresentSpace> {
+  const { space_id, name, description, is_org_wide } = space;
   return {
-    space_id: spaceId,
-    name: findText(space, 'space', 'name'),
-    description: findText(space, 'space', 'description'),
-    is_org_wide: typeof orgWide === 'boolean' ? orgWide : undefined,
-    agents: await fetchAgents(http, spaceId),
+    space_id,
+    name,
+    description,
+    is_org_wide: typeof is_org_wide === 'boolean' ? is_org_wide : undefined,
+    agents: await fetchAgents(http, space_id),
   };
 }

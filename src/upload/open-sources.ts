@@ -36,7 +36,7 @@ async function createFormBuilder({ fields, contentType }: FormInput) {
   return (file: Omit<UploadSource, 'form'>): UploadSource => {
     const { filename, bytes } = file;
     const type = contentType ?? types?.getType(filename) ?? UNKNOWN_TYPE;
-    return { ...file, form: () => fileForm({ filename, bytes, contentType: type, fields }) };
+    return { ...file, form: (fileField) => fileForm({ fileField, filename, bytes, contentType: type, fields }) };
   };
 }
 

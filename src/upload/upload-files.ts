@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
-import type { UploadKind } from '../contract/uploads.ts';
+import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
 import { ensureWritable } from '../state/append.ts';
 import { openLedger, otherLines } from '../state/ledger.ts';
@@ -47,6 +47,7 @@ async function openDeps(
   return {
     origin: http.baseUrl,
     kind,
+    fileField: fileFieldOf(kind, http.contract),
     ledger,
     clock: context.clock,
     newId: randomRecordId,

@@ -11,6 +11,8 @@ export interface UploadDeps extends OnceDeps<UploadSnapshot> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly kind: UploadIdentity['kind'];
+  /** The name of the form field with the file; `file` by default. */
+  readonly fileField?: string;
   /** @throws OutcomeUnknownError if the upload may have been created; any other PartnerctlError proves that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
   /** Aborts waiting for another process, and reading a file that is not being sent. */
@@ -161,7 +163,7 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
         upload.hash = hash;
         await commit();
       };
-      return await deps.post(createBody(source, { onProgress, beforeLastBytes }));
+      return await deps.post(createBody(source, { fileField: deps.fileField, onProgress, beforeLastBytes }));
     });
     const sha256 = upload.hash ?? null;
     switch (result.kind) {

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { StreamedBody } from '../api/streamed-body.ts';
 import { describeFileError } from '../cli/input.ts';
-import { FILE_FIELD } from '../contract/uploads.ts';
 import { LocalError } from '../errors.ts';
 import type { FileFacts } from './upload-records.ts';
 
@@ -18,8 +17,8 @@ export interface UploadSource {
   readonly stamp: string | null;
   /** Reads the content in order. @throws LocalError when it cannot be read, or changed since it was inspected */
   content(signal: AbortSignal): AsyncIterable<Buffer>;
-  /** Creates the form on each call: the forms of all files at once would need too much memory. */
-  form(): BodyForm;
+  /** Creates the form on each call, with the file in this form field: the forms of all files at once would need too much memory. */
+  form(fileField?: string): BodyForm;
 }
 
 /** How the content is wrapped in the request: what goes before and after it, and how it is encoded. */
@@ -126,6 +125,8 @@ function encodeName(name: string): string {
 }
 
 export interface FileFormInput {
+  /** The name of the form field with the file; `file` by default. */
+  readonly fileField?: string | undefined;
   readonly filename: string;
   readonly bytes: number;
   readonly contentType: string;
@@ -137,14 +138,14 @@ export interface FileFormInput {
  * A multipart/form-data body (RFC 7578, with names encoded as in the HTML standard) around the bytes of one file (spec §4,
  * endpoints 7 and 8, which leave the fields open).
  */
-export function fileForm({ filename, bytes, contentType, fields }: FileFormInput): BodyForm {
+export function fileForm({ fileField = 'file', filename, bytes, contentType, fields }: FileFormInput): BodyForm {
   // Random, so that it does not occur in the body.
   const boundary = `partnerctl-${randomBytes(16).toString('hex')}`;
   const parts = fields.map(
     ([name, value]) =>
       `--${boundary}\r\nContent-Disposition: form-data; name="${encodeName(name)}"\r\n\r\n${value}\r\n`,
   );
-  const disposition = `form-data; name="${FILE_FIELD}"; filename="${encodeName(filename)}"`;
+  const disposition = `form-data; name="${encodeName(fileField)}"; filename="${encodeName(filename)}"`;
   const file = `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${contentType}\r\n\r\n`;
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
@@ -186,6 +187,8 @@ export async function hashContent(source: UploadSource, signal: AbortSignal): Pr
 }
 
 export interface BodyHooks {
+  /** The name of the form field with the file; `file` by default. */
+  readonly fileField?: string | undefined;
   /** Called with the number of content bytes that the connection has taken so far. */
   readonly onProgress: (bytes: number) => void;
   /** Called when everything but the last bytes was sent. If it throws, they are not sent. */
@@ -193,8 +196,11 @@ export interface BodyHooks {
 }
 
 /** The body of one upload. Every attempt iterates its chunks, which throw what the content and `beforeLastBytes` throw. */
-export function createBody({ form, content }: UploadSource, { onProgress, beforeLastBytes }: BodyHooks): StreamedBody {
-  const { contentType, head, tail, bytes, encode } = form();
+export function createBody(
+  { form, content }: UploadSource,
+  { fileField, onProgress, beforeLastBytes }: BodyHooks,
+): StreamedBody {
+  const { contentType, head, tail, bytes, encode } = form(fileField);
   return {
     contentType,
     bytes: head.length + bytes + tail.length,

@@ -4,6 +4,7 @@ import { parse as parseYaml } from 'yaml';
 import type { Http } from '../../src/api/http.ts';
 import { parseRetryAfter } from '../../src/api/retry.ts';
 import { listSpaces } from '../../src/api/spaces.ts';
+import { readAgent } from '../../src/contract/agents.ts';
 import { readSigns } from '../../src/contract/announcements.ts';
 import { UnknownShape } from '../../src/contract/assumptions.ts';
 import { decodeChatSource } from '../../src/contract/chat-source.ts';
@@ -14,7 +15,7 @@ import { isJsonObject, JsonLimitError, parseJson } from '../../src/contract/json
 import { readList, readStatedExtent } from '../../src/contract/lists.ts';
 import { decodeAcknowledgement, decodeMessage, findHistoryEntries } from '../../src/contract/messages.ts';
 import { proposeSteps } from '../../src/contract/next-page.ts';
-import { readAgent, readProvisionResponse } from '../../src/contract/provisioning.ts';
+import { readProvisionResponse } from '../../src/contract/provisioning.ts';
 import { readUploadId } from '../../src/contract/uploads.ts';
 import { readJobsFile } from '../../src/cron/jobs-file.ts';
 import { describeSchedule, formatExpression, isSameSchedule, parseExpression } from '../../src/cron/schedule.ts';
@@ -121,17 +122,17 @@ describe('JSON responses', () => {
     (body) => proposeSteps(readSigns({ body, headers: {}, status: 200, itemCount: 1, headerLinks: {} }), 1),
     (value) => readStatedExtent(value),
     (value) => findHistoryEntries(value).map((entry) => decodeMessage(entry, contract)),
-    (value) => readList(value, 'cron_jobs').map(readCronJob),
-    (value) => readList(value, 'agents').map(readAgent),
+    (value) => readList(value, 'cron_jobs').map((item) => readCronJob(item, contract)),
+    (value) => readList(value, 'agents').map((item) => readAgent(item, contract)),
     (value) => isJsonObject(value) && decodeMessage(value, contract),
-    (value) => isJsonObject(value) && readCronJob(value),
-    (value) => isJsonObject(value) && readAgent(value),
-    decodeChatSource,
+    (value) => isJsonObject(value) && readCronJob(value, contract),
+    (value) => isJsonObject(value) && readAgent(value, contract),
+    (value) => decodeChatSource(value, contract),
     (value) => decodeAcknowledgement(value, contract),
-    readCreatedCronJob,
-    readProvisionResponse,
-    (value) => readUploadId(value, 'document'),
-    (value) => readUploadId(value, 'attachment'),
+    (value) => readCreatedCronJob(value, contract),
+    (value) => readProvisionResponse(value, contract),
+    (value) => readUploadId(value, 'document', contract),
+    (value) => readUploadId(value, 'attachment', contract),
   ];
   fuzz(
     'any JSON is read, or reported as an unknown shape',

@@ -1,15 +1,28 @@
+import { readItem } from '../../api/api-response.ts';
+import type { Http } from '../../api/http.ts';
 import { parseReference, resolveSpaceId } from '../../api/references.ts';
 import { listAgents } from '../../api/spaces.ts';
 import { command } from '../../cli/command.ts';
+import { type ListedAgent, readAgent } from '../../contract/agents.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { findId, findText } from '../../contract/plain-fields.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
-const COLUMNS: readonly Column<JsonObject>[] = [
-  { header: 'AGENT', value: (agent) => findId(agent, 'agent'), noTruncate: true },
-  { header: 'NAME', value: (agent) => findText(agent, 'agent', 'name') },
-  { header: 'TEMPLATE', value: (agent) => findText(agent, 'agent', 'template_id') },
+interface AgentRow extends ListedAgent {
+  readonly item: JsonObject;
+}
+
+const COLUMNS: readonly Column<AgentRow>[] = [
+  { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'TEMPLATE', value: ({ template_id }) => template_id },
 ];
+
+async function* readRows(http: Http, spaceId: string): AsyncGenerator<AgentRow> {
+  for await (const item of listAgents(http, spaceId)) {
+    yield { ...readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)), item };
+  }
+}
 
 export default command({
   description: 'Lists the agents of a space.',
@@ -23,6 +36,9 @@ export default command({
     const http = await context.http();
     context.progress.start('Listing agents');
     const spaceId = await resolveSpaceId(http, space);
-    return listResult(listAgents(http, spaceId), COLUMNS, { empty: 'The space has no agents.' });
+    return listResult(readRows(http, spaceId), COLUMNS, {
+      empty: 'The space has no agents.',
+      json: ({ item }) => item,
+    });
   },
 });

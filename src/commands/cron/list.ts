@@ -69,6 +69,9 @@ export default command<{ readonly local: boolean }>({
     const http = await context.http();
     context.progress.start('Reading the jobs');
     const known = findKnownJobs(await ledger.readAll(), http.baseUrl);
-    return toCommandResult(joinRows(listCronJobs(http), known, now), 'There are no scheduled jobs.');
+    return toCommandResult(
+      joinRows({ items: listCronJobs(http), contract: http.contract }, known, now),
+      'There are no scheduled jobs.',
+    );
   },
 });

@@ -1,21 +1,33 @@
+import { readItem } from '../../api/api-response.ts';
+import type { Http } from '../../api/http.ts';
 import { listSpaces } from '../../api/spaces.ts';
 import { command } from '../../cli/command.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { findField, findId, findText } from '../../contract/plain-fields.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
+import { type ListedSpace, readSpace } from '../../contract/spaces.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
-function orgWide(space: JsonObject): string {
-  const value = findField(space, 'space', 'is_org_wide');
-  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : '';
+interface SpaceRow extends ListedSpace {
+  readonly item: JsonObject;
 }
 
-const COLUMNS: readonly Column<JsonObject>[] = [
-  { header: 'SPACE', value: (space) => findId(space, 'space'), noTruncate: true },
-  { header: 'EXTERNAL ID', value: (space) => findText(space, 'space', 'external_space_id'), noTruncate: true },
-  { header: 'NAME', value: (space) => findText(space, 'space', 'name') },
-  { header: 'DESCRIPTION', value: (space) => findText(space, 'space', 'description'), tone: () => 'dim' },
+function orgWide({ is_org_wide }: SpaceRow): string | undefined {
+  return typeof is_org_wide === 'boolean' ? (is_org_wide ? 'yes' : 'no') : is_org_wide;
+}
+
+const COLUMNS: readonly Column<SpaceRow>[] = [
+  { header: 'SPACE', value: ({ space_id }) => space_id, noTruncate: true },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id, noTruncate: true },
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'DESCRIPTION', value: ({ description }) => description, tone: () => 'dim' },
   { header: 'ORG-WIDE', value: orgWide },
 ];
+
+async function* readRows(http: Http): AsyncGenerator<SpaceRow> {
+  for await (const item of listSpaces(http)) {
+    yield { ...readItem(OPERATIONS.listSpaces, () => readSpace(item, http.contract)), item };
+  }
+}
 
 export default command({
   description: 'Lists the customer workspaces (spaces) that the token can access.',
@@ -27,6 +39,6 @@ export default command({
   async run(context) {
     const http = await context.http();
     context.progress.start('Listing spaces');
-    return listResult(listSpaces(http), COLUMNS, { empty: 'The token can access no spaces.' });
+    return listResult(readRows(http), COLUMNS, { empty: 'The token can access no spaces.', json: ({ item }) => item });
   },
 });

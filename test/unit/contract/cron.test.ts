@@ -1,17 +1,28 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { Contract } from '../../../src/contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../../../src/contract/cron.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import { readList } from '../../../src/contract/lists.ts';
 import { OPERATIONS } from '../../../src/contract/operations.ts';
+
+const readJob = (item: JsonObject) => readCronJob(item, new Contract());
+const readCreated = (body: unknown) => readCreatedCronJob(body, new Contract());
 
 const DATA = { minute: '0', hour: '9', day_of_week: '1-5' };
 const SCHEDULE = { ...DATA, timezone: 'Europe/Berlin' };
 const WIRE = { type: 'cron', data: DATA, timezone: 'Europe/Berlin' };
 const JOB = { cron_job_id: 'c1', agent_id: 'a1', name: 'Digest', instructions: 'Sum up.', schedule: WIRE };
 const { name: _name, ...AROUND } = JOB;
-const READ = { cron_job_id: 'c1', agent_id: 'a1', name: 'Digest', instructions: 'Sum up.', schedule: SCHEDULE };
+const READ = {
+  cron_job_id: 'c1',
+  agent_id: 'a1',
+  agent_text: undefined,
+  name: 'Digest',
+  instructions: 'Sum up.',
+  schedule: SCHEDULE,
+};
 
 describe('a listed job', () => {
   it.each<[string, JsonObject]>([
@@ -37,7 +48,7 @@ describe('a listed job', () => {
       { ...JOB, schedule: { ...WIRE, data: { ...DATA, month: '*', day: null } } },
     ],
   ])('is read %s', (_, item) => {
-    expect(readCronJob(item)).toEqual(READ);
+    expect(readJob(item)).toEqual(READ);
   });
 
   it.each<[string, unknown, unknown?]>([
@@ -62,21 +73,65 @@ describe('a listed job', () => {
     ['a number', 5, 'UTC'],
     ['a list', [DATA], 'UTC'],
   ])('has no schedule if it is uncertain: %s', (_, schedule, timezone) => {
-    expect(readCronJob({ ...JOB, schedule, timezone })).toEqual({ ...READ, schedule: undefined });
+    expect(readJob({ ...JOB, schedule, timezone })).toEqual({ ...READ, schedule: undefined });
   });
 
   it('does not use a name as an id, or a non-string as text', () => {
-    expect(readCronJob({ id: 7, agent: 'Support', name: { en: 'x' }, instructions: null })).toEqual({
+    expect(readJob({ id: 7, agent: 'Support', name: null, instructions: null })).toEqual({
       cron_job_id: '7',
       agent_id: undefined,
-      name: undefined,
+      agent_text: 'Support',
+      name: null,
       instructions: undefined,
       schedule: undefined,
     });
   });
 
+  it.each<[string, JsonObject, string, string]>([
+    ['a name that is no text', { ...AROUND, name: { en: 'x' } }, 'cron_job.name', 'name.en'],
+    ['a name under an unknown key', { ...AROUND, jobCaption: 'x' }, 'cron_job.name', 'jobCaption'],
+    ['an agent under an unknown key', { ...JOB, agent_id: undefined, botId: 'a1' }, 'cron_job.agent_id', 'botId'],
+  ])('is refused with %s, because it may be any job', (_, item, leaf, value) => {
+    const refusal = () => readJob(item);
+    expect(refusal).toThrow(UnknownShape);
+    expect(refusal).toThrow(expect.objectContaining({ fix: { leaf, value } }));
+  });
+
+  it.each<[string, JsonObject]>([
+    ['camel case', { cronJobId: 'c1', agentId: 'a1', jobName: 'Digest', instructions: 'Sum up.', schedule: WIRE }],
+    ['JSON:API', { type: 'cron-jobs', id: 'c1', attributes: { ...JOB, cron_job_id: undefined } }],
+    [
+      'Pascal case',
+      {
+        Id: 'c1',
+        AgentId: 'a1',
+        Name: 'Digest',
+        Instructions: 'Sum up.',
+        Schedule: { Type: 'Cron', Data: { Minute: '0', Hour: '9', DayOfWeek: '1-5' }, TimeZone: 'Europe/Berlin' },
+      },
+    ],
+    [
+      'a cron expression and a zone',
+      {
+        id: 'c1',
+        agent: { uuid: 'a1' },
+        name: 'Digest',
+        prompt: 'Sum up.',
+        cronExpression: '0 9 * * 1-5',
+        timeZone: 'Europe/Berlin',
+      },
+    ],
+    [
+      'a cron object',
+      { ...JOB, schedule: { kind: 'cron', cron: { minutes: 0, hours: 9, daysOfWeek: '1-5' }, tz: 'Europe/Berlin' } },
+    ],
+    ['a number as the agent', { ...JOB, agent_id: undefined, agent: 'a1', agentId: 'a1' }],
+  ])('is read in %s', (_, item) => {
+    expect(readJob(item)).toMatchObject({ ...READ, agent_text: item.agent === 'a1' ? 'a1' : undefined });
+  });
+
   it('without an id is an unknown shape', () => {
-    expect(() => readCronJob({ ...JOB, cron_job_id: undefined })).toThrow(UnknownShape);
+    expect(() => readJob({ ...JOB, cron_job_id: undefined })).toThrow(UnknownShape);
   });
 
   it('property: any object is decoded or refused as an unknown shape', () => {
@@ -85,7 +140,7 @@ describe('a listed job', () => {
         fc.dictionary(fc.constantFrom(...Object.keys(JOB), 'cron_job', 'timezone'), fc.jsonValue()),
         (item) => {
           try {
-            const { schedule } = readCronJob({ ...item });
+            const { schedule } = readJob({ ...item });
             if (schedule) expect(Object.values(schedule).every((field) => field !== '')).toBe(true);
           } catch (error) {
             expect(error).toBeInstanceOf(UnknownShape);
@@ -110,7 +165,7 @@ describe('a created job', () => {
     ['beside an empty one', { cron_job_id: null, data: { id: 'c1' } }],
     ['beside an error that there is not', { success: true, error: null, errors: [], data: { id: 'c1' } }],
   ])('has its id %s', (_, body) => {
-    expect(readCreatedCronJob(body)).toBe('c1');
+    expect(readCreated(body)).toBe('c1');
   });
 
   it.each([
@@ -126,7 +181,7 @@ describe('a created job', () => {
     [{ errors: [{ code: 'x' }], data: { id: 'r1' } }],
     [{ success: false, cron_job_id: 'c1' }],
   ])('without an id, or with a failure, is an unknown shape: %j', (body) => {
-    expect(() => readCreatedCronJob(body)).toThrow(UnknownShape);
+    expect(() => readCreated(body)).toThrow(UnknownShape);
   });
 });
 

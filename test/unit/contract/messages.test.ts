@@ -11,6 +11,7 @@ const { findHistoryEntries } = messages;
 const contract = new Contract();
 const decodeMessage = (entry: JsonObject) => messages.decodeMessage(entry, contract);
 const decodeAcknowledgement = (body: unknown) => messages.decodeAcknowledgement(body, contract);
+const decodeSource = (body: unknown) => decodeChatSource(body, contract);
 
 describe('a message of the history', () => {
   it('is decoded with its exact text', () => {
@@ -235,24 +236,24 @@ describe('an API chat source', () => {
       undefined,
     ],
   ])('is decoded %s', (_, body, raw) => {
-    const found = decodeChatSource(body);
+    const found = decodeSource(body);
     expect(found).toMatchObject({ source_id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' });
     if (raw) expect(found.raw).toEqual(raw);
   });
 
   it('is refused if the response reports a failure', () => {
-    expect(() => decodeChatSource({ success: false, source })).toThrow(ErrorInBody);
-    expect(() => decodeChatSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
-    expect(decodeChatSource({ success: true, errors: [], source }).source_id).toBe('s1');
+    expect(() => decodeSource({ success: false, source })).toThrow(ErrorInBody);
+    expect(() => decodeSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
+    expect(decodeSource({ success: true, errors: [], source }).source_id).toBe('s1');
   });
 
   it('shows whether it was created if the service does', () => {
-    expect(decodeChatSource({ ...source, created: true }).created).toBe(true);
-    expect(decodeChatSource({ source, created: false }).created).toBe(false);
-    expect(decodeChatSource(source).created).toBeUndefined();
+    expect(decodeSource({ ...source, created: true }).created).toBe(true);
+    expect(decodeSource({ source, created: false }).created).toBe(false);
+    expect(decodeSource(source).created).toBeUndefined();
   });
 
   it.each([[{}], [null], [{ source: {} }], [{ agent_id: 'a' }]])('of an unknown shape is refused: %j', (body) => {
-    expect(() => decodeChatSource(body)).toThrow(UnknownShape);
+    expect(() => decodeSource(body)).toThrow(UnknownShape);
   });
 });

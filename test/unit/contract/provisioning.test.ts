@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { readAgent } from '../../../src/contract/agents.ts';
 import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
-import { readAgent, readProvisionResponse } from '../../../src/contract/provisioning.ts';
+import { Contract } from '../../../src/contract/contract.ts';
+import type { JsonObject } from '../../../src/contract/json.ts';
+import { readProvisionResponse } from '../../../src/contract/provisioning.ts';
+
+const readAgentOf = (agent: JsonObject) => readAgent(agent, new Contract());
+const readResponse = (body: unknown) => readProvisionResponse(body, new Contract());
 
 describe('a listed agent', () => {
   it.each([
@@ -10,7 +16,7 @@ describe('a listed agent', () => {
     ['with a template object that has a template_id', { id: 'a', name: 'n', template: { template_id: 't' } }],
     ['with the title of the template beside its id', { id: 'a', name: 'n', template: 'Support', template_id: 't' }],
   ])('is read: %s', (_, agent) => {
-    expect(readAgent(agent)).toEqual({ agent_id: 'a', name: 'n', template_id: 't', source_id: undefined });
+    expect(readAgentOf(agent)).toEqual({ agent_id: 'a', name: 'n', template_id: 't', source_id: undefined });
   });
 
   it.each([
@@ -19,11 +25,11 @@ describe('a listed agent', () => {
     ['in a list', { integrations: [{ source_id: 's' }] }],
     ['as a number', { api_chat: { source_id: 17 } }],
   ])('may have its source id %s', (_, metadata) => {
-    expect(readAgent({ agent_id: 'a', ...metadata }).source_id).toMatch(/^(s|17)$/);
+    expect(readAgentOf({ agent_id: 'a', ...metadata }).source_id).toMatch(/^(s|17)$/);
   });
 
   it('is refused without an id', () => {
-    expect(() => readAgent({ name: 'n' })).toThrow(UnknownShape);
+    expect(() => readAgentOf({ name: 'n' })).toThrow(UnknownShape);
   });
 });
 
@@ -40,30 +46,28 @@ describe('the response to provisioning', () => {
     ['under result', { result: { space: { id: 's' }, agents } }],
     ['the space under data, nothing else', { data: { id: 's', agents } }],
   ])('is read: %s', (_, body) => {
-    const response = readProvisionResponse(body);
+    const response = readResponse(body);
     expect(response.space_id).toBe('s');
     expect(response.agents.map(({ agent_id }) => agent_id)).toEqual(['a']);
   });
 
   it('leaves out agents without an id', () => {
-    expect(readProvisionResponse({ space_id: 's', agents: [{ name: 'n' }, null, 'x', ...agents] }).agents).toHaveLength(
-      1,
-    );
+    expect(readResponse({ space_id: 's', agents: [{ name: 'n' }, null, 'x', ...agents] }).agents).toHaveLength(1);
   });
 
   it('reads whether the space is new', () => {
-    expect(readProvisionResponse({ space_id: 's', created: false }).created).toBe(false);
-    expect(readProvisionResponse({ space_id: 's' }).created).toBeUndefined();
+    expect(readResponse({ space_id: 's', created: false }).created).toBe(false);
+    expect(readResponse({ space_id: 's' }).created).toBeUndefined();
   });
 
   it.each([[{ success: false, space_id: 's', agents }], [{ error: 'no such template', space: { id: 's' } }]])(
     'is refused if it reports a failure: %j',
     (body) => {
-      expect(() => readProvisionResponse(body)).toThrow(ErrorInBody);
+      expect(() => readResponse(body)).toThrow(ErrorInBody);
     },
   );
 
   it.each([[null], ['ok'], [[]], [{}], [{ status: 'ok' }], [{ agents }]])('is refused without a space: %j', (body) => {
-    expect(() => readProvisionResponse(body)).toThrow(UnknownShape);
+    expect(() => readResponse(body)).toThrow(UnknownShape);
   });
 });

@@ -115,11 +115,11 @@ describe('when the service does not say whose a job is', () => {
     ]);
   });
 
-  it('nothing is adopted when it does not say the name either', async () => {
+  it('nothing is decided when it does not say the name either', async () => {
     const world = calmWorld({ ...NO_AGENTS, names: false });
     await create(world, DAILY, { post: 'lost' });
     world.now += 60_000;
-    expect(await reconcile(world)).toMatchObject([{ status: 'unknown', candidates: ['cron_1'] }]);
+    await expect(reconcile(world)).rejects.toMatchObject({ info: { details: { leaf: 'cron_job.name' } } });
   });
 });
 

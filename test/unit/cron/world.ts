@@ -1,4 +1,5 @@
 import type fc from 'fast-check';
+import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
 import type { CronDeps } from '../../../src/cron/create-once.ts';
@@ -308,6 +309,7 @@ export class Process {
     const { clock } = this;
     return {
       list: () => this.list(),
+      contract: new Contract(),
       wanted,
       clock,
       wasReadBefore: async () => false,

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
-import { readUploadId } from '../../../src/contract/uploads.ts';
+import { Contract } from '../../../src/contract/contract.ts';
+import { readUploadId, type UploadKind } from '../../../src/contract/uploads.ts';
+
+const readId = (body: unknown, kind: UploadKind) => readUploadId(body, kind, new Contract());
 
 describe('the id of an upload', () => {
   it.each<[unknown, string]>([
@@ -23,7 +26,7 @@ describe('the id of an upload', () => {
     [{ results: [{ id: 'att_1' }] }, 'att_1'],
     [{ files: [{ file_attachment_id: 'att_1' }] }, 'att_1'],
   ])('is found for an attachment in %o', (body, id) => {
-    expect(readUploadId(body, 'attachment')).toBe(id);
+    expect(readId(body, 'attachment')).toBe(id);
   });
 
   it.each<[unknown, string]>([
@@ -32,7 +35,7 @@ describe('the id of an upload', () => {
     [{ documents: [{ document_id: 3 }] }, '3'],
     [{ result: { id: 'doc_1' } }, 'doc_1'],
   ])('is found for a document in %o', (body, id) => {
-    expect(readUploadId(body, 'document')).toBe(id);
+    expect(readId(body, 'document')).toBe(id);
   });
 
   it.each<[unknown]>([
@@ -50,7 +53,7 @@ describe('the id of an upload', () => {
     [null],
     [42],
   ])('is not guessed in %o', (body) => {
-    expect(() => readUploadId(body, 'attachment')).toThrow(UnknownShape);
+    expect(() => readId(body, 'attachment')).toThrow(UnknownShape);
   });
 
   it.each<[unknown]>([
@@ -59,11 +62,11 @@ describe('the id of an upload', () => {
     [{ id: 'req_1', data: { ok: false } }],
     [{ errors: [{ id: 'err_1' }], data: { file_attachment_id: 'att_1' } }],
   ])('is not taken from %o, which reports a failure', (body) => {
-    expect(() => readUploadId(body, 'attachment')).toThrow(ErrorInBody);
+    expect(() => readId(body, 'attachment')).toThrow(ErrorInBody);
   });
 });
 
 it('the id of an upload is not searched so deep that the stack overflows', () => {
   const deep = JSON.parse(`${'['.repeat(100_000)}{"id":"att_1"}${']'.repeat(100_000)}`);
-  expect(() => readUploadId(deep, 'attachment')).toThrow(UnknownShape);
+  expect(() => readId(deep, 'attachment')).toThrow(UnknownShape);
 });

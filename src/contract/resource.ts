@@ -1,0 +1,80 @@
+import type { Contract } from './contract.ts';
+import { isResourceName, normalizeName, ownNames, type Resource } from './field-names.ts';
+import { type Fields, fieldsOf } from './fields.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import type { FieldLeaf } from './leaves.ts';
+
+/** Names under which a response to a write may nest the resource that it is about. */
+const ENVELOPES = new Set(['data', 'result', 'results', 'response', 'payload', 'item', 'record', 'entity', 'content']);
+
+/** Limits the recursion. No response with a single resource should be nested deeper. */
+const MAX_DEPTH = 8;
+
+function onlyKey(object: JsonObject): string | undefined {
+  const keys = Object.keys(object).filter((key) => isJsonObject(object[key]));
+  return keys.length === 1 && Object.keys(object).length === 1 ? keys[0] : undefined;
+}
+
+/**
+ * Returns the objects of a response that may be its resource or an envelope around it, from the outside in. A list of
+ * one counts as its item where `lists` allows it.
+ */
+export function layersOf(body: unknown, resource: Resource, lists = false, depth = 0): readonly JsonObject[] {
+  if (depth > MAX_DEPTH) return [];
+  if (Array.isArray(body)) return lists && body.length === 1 ? layersOf(body[0], resource, lists, depth + 1) : [];
+  if (!isJsonObject(body)) return [];
+  const own = ownNames(resource);
+  const only = onlyKey(body);
+  const inner = Object.keys(body).filter((key) => {
+    const name = normalizeName(key);
+    if (ENVELOPES.has(name) || own.includes(name) || (lists && own.includes(name.replace(/s$/, '')))) return true;
+    return key === only && !isResourceName(name) && !name.endsWith('id');
+  });
+  return [body, ...inner.flatMap((key) => layersOf(body[key], resource, lists, depth + 1))];
+}
+
+/** A resource in a response. */
+export interface FoundResource {
+  readonly id: string;
+  readonly fields: Fields;
+  /** The object with the id. */
+  readonly object: JsonObject;
+}
+
+/**
+ * Returns the resource in a response to a write: where the id has its own name, or else the innermost object with an id,
+ * because a plain id beside a nested resource belongs to the envelope.
+ * @param layers as `layersOf` returns them
+ * @throws UnknownShape if ids that must agree do not
+ */
+export function findResource(
+  layers: readonly JsonObject[],
+  resource: Resource,
+  leaf: FieldLeaf,
+  contract: Contract,
+): FoundResource | undefined {
+  const all = layers.map((object) => ({ object, fields: fieldsOf(object, resource, contract) }));
+  const ownId = all.map(({ fields }) => fields.ownId(leaf)).find((id) => id !== undefined);
+  const own = ownId === undefined ? undefined : all.findLast(({ fields }) => fields.ownId(leaf) === ownId);
+  const found = own ?? all.findLast(({ fields }) => fields.id(leaf) !== undefined);
+  const id = ownId ?? found?.fields.id(leaf);
+  return found && id !== undefined ? { ...found, id } : undefined;
+}
+
+/** Returns the first boolean among the values of these names (normalized), from the outside in. */
+export function findFlag(layers: readonly JsonObject[], names: readonly string[]): boolean | undefined {
+  for (const layer of layers) {
+    const key = Object.keys(layer).find(
+      (each) => names.includes(normalizeName(each)) && typeof layer[each] === 'boolean',
+    );
+    if (key !== undefined) return layer[key] === true;
+  }
+  return undefined;
+}
+
+/** Whether a response says that the resource is new; undefined if it does not say. */
+export function findCreated(layers: readonly JsonObject[]): boolean | undefined {
+  const created = findFlag(layers, ['created', 'iscreated', 'wascreated', 'isnew', 'new']);
+  const existed = findFlag(layers, ['reused', 'isreused', 'existing', 'existed', 'alreadyexists', 'alreadyexisted']);
+  return created ?? (existed === undefined ? undefined : !existed);
+}

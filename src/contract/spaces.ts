@@ -1,0 +1,32 @@
+import type { Contract } from './contract.ts';
+import { fieldsOf } from './fields.ts';
+import type { JsonObject } from './json.ts';
+
+/** A listed space (spec §2). A field is undefined if the service did not send it. */
+export interface ListedSpace {
+  readonly space_id: string;
+  /** Null if the service says that the space has none. */
+  readonly external_space_id: string | null | undefined;
+  readonly name: string | undefined;
+  readonly description: string | undefined;
+  /** A text if the service sent anything but a boolean. */
+  readonly is_org_wide: boolean | string | undefined;
+}
+
+const EXTERNAL_ID = 'space.external_space_id';
+
+/**
+ * Reads one space of a list.
+ * @throws UnknownShape if it has no id, or if a field that was sent cannot be read
+ */
+export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
+  const fields = fieldsOf(object, 'space', contract);
+  const orgWide = fields.value('space.is_org_wide');
+  return {
+    space_id: fields.readId('space.id'),
+    external_space_id: fields.shownText(EXTERNAL_ID) ?? (fields.value(EXTERNAL_ID) === null ? null : undefined),
+    name: fields.shownText('space.name'),
+    description: fields.shownText('space.description'),
+    is_org_wide: typeof orgWide === 'boolean' ? orgWide : fields.text('space.is_org_wide'),
+  };
+}
