@@ -146,13 +146,14 @@ async function runUpload(context: Context, { source, options }: Input): Promise<
   const stdinContent = contentOfStdin(source);
   if (stdinContent !== undefined) refuseTokenOnStdin(context.flags, stdinContent);
   // Check the token before reading standard input, which cannot be read again.
-  const earlyHttp = stdinContent === undefined ? undefined : await context.http();
+  const hasFields = source.from !== 'text' && source.fields.length > 0;
+  const earlyHttp = stdinContent === undefined && !hasFields ? undefined : await context.http();
+  if (earlyHttp) refuseFileField(source, fileFieldOf(options.as, earlyHttp.contract));
   const opened = await openSources(context, source);
   async function* results(): AsyncGenerator<UploadResult> {
     const progress = showProgress(context, opened.sources);
     try {
       const http = earlyHttp ?? (await context.http());
-      refuseFileField(source, fileFieldOf(options.as, http.contract));
       let hasSkipped = false;
       for await (const result of uploadFiles(context, http, opened.sources, { ...options, progress })) {
         hasSkipped ||= result.status === 'skipped';

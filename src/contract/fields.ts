@@ -45,9 +45,9 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 function assumptionOf(leaf: FieldLeaf): AssumptionName {
+  if (leaf.startsWith('source.')) return 'chat.source';
   if (leaf.endsWith('.id')) return 'id.field';
   if (leaf.startsWith('cron_job.')) return 'cron.fields';
-  if (leaf.startsWith('source.')) return 'chat.source';
   if (leaf.startsWith('message.')) return 'history.messages';
   return leaf.startsWith('agent.') ? 'agent.name' : 'space.external_id';
 }
@@ -182,7 +182,13 @@ export class Fields {
     const { ranks, isChosen } = this.names.rule(leaf);
     const searched = ranks.map((rank) => rank.flatMap((path) => this.at(path)));
     if (!isChosen) return searched;
-    return [...ranks.flatMap((rank) => rank.map((path) => this.at(path).filter(isAtTop(path)))), ...searched];
+    const atTop = ranks.flatMap((rank) => rank.map((path) => this.at(path).filter(isAtTop(path))));
+    const asWritten = this.contract
+      .field(leaf)
+      .flat()
+      .map((path) => path.join('.'));
+    const exact = atTop.map((found) => found.filter(({ path }) => asWritten.includes(path)));
+    return [...exact, ...atTop, ...searched];
   }
 
   private at([first = '', ...rest]: readonly string[]): readonly Found[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { handSignals, hasty, run } from '../helpers/run.ts';
+import { handSignals, hasty, run, tempDirectory } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
 /*
@@ -39,12 +39,17 @@ test('Ctrl-C before the agents are looked up still reports the space as created'
   });
 });
 
-test('a list without external ids cannot be matched: the space is posted with a note', async () => {
+test('a list without external ids cannot be matched: nothing is posted until the contract says to go on without it', async () => {
   const { env, lines } = await answering((line) =>
     line === POST ? { space: { id: 'x' }, agents: [{ id: 1, name: 'Support' }] } : [{ space_id: 'x', name: 'Acme' }],
   );
-  const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'table'], { env });
-  expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: .*external_space_id/) });
+  const settings = { env: { ...env, HOME: tempDirectory() } };
+  const provision = ['provision', write('a.yaml', manifest('acme')), '-o', 'table'];
+  const refused = await run(provision, settings);
+  expect(refused).toMatchObject({ code: 8, stderr: expect.stringContaining('contract set spaces.list none') });
+  expect(lines).toEqual(['GET spaces/']);
+  expect((await run(['contract', 'set', 'spaces.list', 'none'], settings)).code).toBe(0);
+  expect(await run(provision, settings)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: /) });
   expect(lines).toEqual(['GET spaces/', POST]);
 });
 

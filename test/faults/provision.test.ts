@@ -184,7 +184,6 @@ describe('without a readable remote state', () => {
   it.each<[string, Habits]>([
     ['the token may not list', { forbidden: ({ method }) => method === 'GET' }],
     ['the token may not list agents', { forbidden: ({ path }) => path.includes('/agents/') }],
-    ['the listing shows no external ids', { hideExternalIds: true }],
     [
       'the token may not list and the answer names no agents',
       { forbidden: ({ method }) => method === 'GET', answer: (space) => space },
@@ -213,24 +212,27 @@ describe('without a readable remote state', () => {
 });
 
 describe('agents that the service renames', () => {
-  it.each<[string, Habits]>([
-    ['told apart by their templates', renaming],
-    [
-      'without any name',
-      {
-        item: (resource, id, fields) => ({
-          [`${resource}_id`]: `${resource}-${id}`,
-          ...without(fields, resource === 'agent' ? 'name' : ''),
-        }),
-      },
-    ],
-  ])('(%s) are known from the state file, and a repeat posts nothing', async (_, habits) => {
-    const service = await oddService(habits);
+  it('are known from the state file and by their templates, and a repeat posts nothing', async () => {
+    const service = await oddService(renaming);
     const provision = machine(manifest('acme-1'));
     expect((await provision(service)).code).toBe(0);
     const again = await provision(service);
     expect(again.code).toBe(0);
     expect(again.json<Provisioned>().results[0]?.status).toBe('unchanged');
+    expect(service.posts().length).toBe(1);
+  });
+
+  it('and shows without any name end a repeat with exit 8, and nothing is posted again', async () => {
+    const item: Habits['item'] = (resource, id, fields) => ({
+      [`${resource}_id`]: `${resource}-${id}`,
+      ...without(fields, resource === 'agent' ? 'name' : ''),
+    });
+    const service = await oddService({ item });
+    const provision = machine(manifest('acme-1'));
+    expect((await provision(service)).code).toBe(0);
+    const again = await provision(service);
+    expect(again.code).toBe(8);
+    expect(again.stderr).toContain('partnerctl contract set agent.name');
     expect(service.posts().length).toBe(1);
   });
 
@@ -285,8 +287,8 @@ describe('a list', () => {
       }
       expect(service.posts()).toEqual([]);
       const named = await partnerctl(service.baseUrl, ['agents', 'list', 'ext:acme-1', '-o', 'json']);
-      expect(named.code).toBe(nameless === 'space' ? 8 : 0);
-      if (nameless === 'space') expect(named.error().type).toBe('unexpected_shape');
+      expect(named.code).toBe(8);
+      expect(named.error()).toMatchObject({ type: 'unexpected_shape', details: { leaf: `${nameless}.id` } });
     },
   );
 
