@@ -122,11 +122,6 @@ export class Fields {
     throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), { leaf, value: key });
   }
 
-  /** Returns every value found for a field, in the order of its candidates, without comparing them. */
-  all(leaf: FieldLeaf): readonly { readonly path: string; readonly value: unknown }[] {
-    return this.ranks(leaf).flat();
-  }
-
   /**
    * Returns the id of the resource: its own name wins over a plain one, and what cannot be an id is passed over.
    * @throws UnknownShape as `value`

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Contract } from '../../../src/contract/contract.ts';
+import { findId } from '../../../src/contract/fields.ts';
 import { isJsonObject, parseJson } from '../../../src/contract/json.ts';
-import { findId } from '../../../src/contract/plain-fields.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 
 describe('numbers that JavaScript would round', () => {
   it('keeps every digit of an id', () => {
     const space = parseJson('{"space_id": 9007199254740993, "name": "exact: 12345678901234567"}');
-    expect(isJsonObject(space) && findId(space, 'space')).toBe('9007199254740993');
+    expect(isJsonObject(space) && findId(space, new Contract(), 'space.id')).toBe('9007199254740993');
     expect(stringifyJson(space)).toBe('{"space_id":9007199254740993,"name":"exact: 12345678901234567"}');
   });
 

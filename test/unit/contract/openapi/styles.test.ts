@@ -238,14 +238,12 @@ describe('The OpenAPI document of', () => {
       'spaces.list': 'GET /spaces',
       'spaces.list.items': '$',
       'spaces.list.next': 'page:page',
-      'space.external_space_id': 'external_ref',
       'cron_jobs.list': 'GET /cron_jobs',
       'cron_jobs.create': 'POST /cron_jobs',
       'cron_jobs.create.agent_id': 'body:cron_job.agent_id',
       'cron_jobs.create.instructions': 'body:cron_job.prompt',
       'cron_jobs.create.minute': 'body:cron_job.schedule.data.minute',
       'cron_jobs.create.timezone': 'body:cron_job.schedule.time_zone',
-      'cron_job.instructions': 'prompt',
     });
   });
 
@@ -375,7 +373,6 @@ describe('The OpenAPI document of', () => {
       'cron_jobs.list.items': '_embedded.jobs',
       'cron_jobs.list.next': 'link:_links.next.href',
       'cron_job.id': 'jobId, cron_job_id, id|uuid|uid|guid|pk|_id',
-      'cron_job.name': 'title',
     });
   });
 
