@@ -100,6 +100,7 @@ export class ApiResponse {
       hint: `${fix}${assumed}Run the command again with --debug to see the whole response.`,
       status,
       requestId,
+      cause: shape,
       details: {
         operation: operation.name,
         assumption: shape?.assumption ?? null,

@@ -51,6 +51,8 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Whether to use a connection that nothing else has used, because a kept-alive one may be dead. */
   readonly freshConnection?: boolean;
+  /** The contract for this call, to try another than the known one. */
+  readonly contract?: Contract | undefined;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -129,7 +131,7 @@ export class Http {
       const { requestId } = request;
       if (result.kind === 'response' && isSuccess(result)) {
         this.budget.giveBack();
-        const request = { operation, path, requestId, attempts: attempt, contract: this.contract };
+        const request = { operation, path, requestId, attempts: attempt, contract: options.contract ?? this.contract };
         return new ApiResponse(result, request, this.options.redact);
       }
       const next = this.decideNext(result, call, attempt);
@@ -173,7 +175,7 @@ export class Http {
   /** @throws UsageError for a value that cannot be in a path; NoOperationError */
   private wireRequest(operation: Operation, options: CallOptions): WireRequest {
     try {
-      const wire = buildRequest(this.contract, operation.leaf, options);
+      const wire = buildRequest(options.contract ?? this.contract, operation.leaf, options);
       return { ...wire, path: options.link ?? this.basePath + wire.path };
     } catch (error) {
       if (error instanceof RangeError) throw new UsageError(error.message);

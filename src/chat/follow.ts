@@ -1,10 +1,17 @@
-import type { HistoryPage } from '../api/chat.ts';
+import { type HistoryPage, HistoryReader, isBare404 } from '../api/history.ts';
 import type { Clock } from '../clock.ts';
 import { NotFoundError, PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
 import { EndCondition } from './end-condition.ts';
 import { EMPTY_PAGE, FollowedSession } from './followed-session.ts';
 import type { HistoryGap } from './history.ts';
-import { classifyFailure, createIncompleteError, createOutageError, OutageTracker, retryTime } from './outage.ts';
+import {
+  classifyFailure,
+  createIncompleteError,
+  createNoHistoryError,
+  createOutageError,
+  OutageTracker,
+  retryTime,
+} from './outage.ts';
 import { PollScheduler } from './poll-scheduler.ts';
 import type { EndReason, FollowDeps, FollowEvent, Follower, FollowOptions } from './types.ts';
 
@@ -53,6 +60,7 @@ class FollowLoop implements Follower {
   private readonly options: FollowOptions;
   private readonly sessions: readonly FollowedSession[];
   private readonly scheduler: PollScheduler;
+  private readonly reader: HistoryReader;
   private readonly outages = new OutageTracker();
   private readonly endCondition: EndCondition;
   private readonly closing = new AbortController();
@@ -71,6 +79,7 @@ class FollowLoop implements Follower {
     const now = deps.clock.now();
     this.deps = deps;
     this.options = options;
+    this.reader = new HistoryReader(deps.http);
     this.sessions = options.sessions.map(
       ({ session_id, start }) => new FollowedSession(session_id, start, now, follow),
     );
@@ -173,7 +182,7 @@ class FollowLoop implements Follower {
   private async poll(id: string, startedAt: number): Promise<void> {
     const session = this.sessions.find((each) => each.id === id);
     if (!session) return;
-    const { clock, http } = this.deps;
+    const { clock } = this.deps;
     this.scheduler.pollStarted(id, startedAt);
     this.runningPolls += 1;
     const pollTimeoutMs = Math.min(MAX_POLL_TIMEOUT_MS, POLL_TIMEOUT_MS * 2 ** session.stalls);
@@ -185,7 +194,7 @@ class FollowLoop implements Follower {
     });
     let outcome: PollResult['outcome'];
     try {
-      outcome = { page: await session.poll(http, this.options.source_id, () => clock.now(), limits) };
+      outcome = { page: await session.poll(this.reader, this.options.source_id, { now: () => clock.now(), limits }) };
     } catch (error) {
       outcome = { error };
     }
@@ -252,6 +261,7 @@ class FollowLoop implements Follower {
     if (error instanceof ShapeError) session.unreadable += 1;
     const kind = classifyFailure(error, session);
     if (kind === 'unknown-session') {
+      if (!this.options.follow && isBare404(error)) throw createNoHistoryError(error);
       if (!session.isReportedUnknown) yield { kind, session_id: session.id, error };
       session.isReportedUnknown = true;
       yield* this.handlePage(session, startedAt, EMPTY_PAGE);
@@ -262,7 +272,9 @@ class FollowLoop implements Follower {
       return;
     }
     const mayLag = error instanceof NotFoundError && now < this.lagsUntil;
-    if (kind === 'permanent' || (kind === 'refused' && !session.wasRead && !mayLag)) throw error;
+    if (kind === 'permanent' || (kind === 'refused' && !session.wasRead && !mayLag)) {
+      throw isBare404(error) ? createNoHistoryError(error) : error;
+    }
     session.fail(now - startedAt >= POLL_TIMEOUT_MS);
     this.lastError = error;
     const isRateLimited = error instanceof RateLimitError;

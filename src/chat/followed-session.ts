@@ -1,5 +1,4 @@
-import { type HistoryPage, type HistoryPosition, readHistoryAfter } from '../api/chat.ts';
-import type { CallOptions, Http } from '../api/http.ts';
+import type { HistoryLimits, HistoryPage, HistoryPosition, HistoryReader } from '../api/history.ts';
 import type { Message } from '../contract/messages.ts';
 import { GapDetector, type HistoryGap, isNewestFirst } from './history.ts';
 import { createNewIdsError } from './outage.ts';
@@ -116,18 +115,13 @@ export class FollowedSession {
     return this.cursor !== undefined;
   }
 
-  /** Reads the next page. @param limits evaluated for every page @throws PartnerctlError */
-  async poll(
-    http: Http,
-    sourceId: string,
-    now: () => number,
-    limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'>,
-  ): Promise<HistoryPage> {
+  /** Reads the next page. @throws PartnerctlError */
+  async poll(reader: HistoryReader, sourceId: string, options: HistoryLimits): Promise<HistoryPage> {
     if (!this.pages) {
-      if (!this.repeatsCursor) this.cursor = chooseCursor(this.tail, now());
+      if (!this.repeatsCursor) this.cursor = chooseCursor(this.tail, options.now());
       this.hasFirstPage = false;
       const position: HistoryPosition = { source_id: sourceId, session_id: this.id, after_message_id: this.cursor };
-      this.pages = readHistoryAfter(http, position, now, limits);
+      this.pages = reader.readAfter(position, options);
     }
     const { value, done } = await this.pages.next();
     this.wasRead = true;

@@ -1,4 +1,4 @@
-import type { HistoryPage } from '../api/chat.ts';
+import type { HistoryPage } from '../api/history.ts';
 
 /** The fields of a message that ordering and deduplication need. */
 export interface MessageRef {

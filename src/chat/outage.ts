@@ -11,6 +11,8 @@ import {
 /** This many unreadable responses in a row at the start mean an unknown shape rather than a broken connection. */
 const MAX_UNREADABLE = 3;
 
+const HISTORY_EXAMPLE = 'GET /integrations/api-chat/sessions/{session_id}/messages/';
+
 /** The session whose poll failed. */
 export interface FailedSession {
   /** Whether its history was ever read. */
@@ -33,6 +35,18 @@ export type FailureKind = 'unknown-session' | 'refused' | 'transient' | 'permane
 function isAboutSource({ info }: NotFoundError): boolean {
   const text = `${info.code ?? ''} ${info.why ?? ''}`;
   return /(?<![a-z])source|chat_?source/i.test(text) && !/session/i.test(text);
+}
+
+/** The error to end with if nothing shows that a history exists at the path that answers 404. */
+export function createNoHistoryError(error: PartnerctlError): NotFoundError {
+  return new NotFoundError('The service has no history of this session, or reads histories in another way (404).', {
+    ...error.info,
+    hint: [
+      'If the session has messages, say how a history is read: partnerctl contract import <file|url>,',
+      `or: partnerctl contract set messages.history '${HISTORY_EXAMPLE}'`,
+    ].join(' '),
+    cause: error,
+  });
 }
 
 function isTransient(error: PartnerctlError, { wasRead, unreadable }: FailedSession): boolean {

@@ -2,6 +2,10 @@ import type { Http } from '../api/http.ts';
 import type { Args, FlagSpec } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
+import type { GlobalFlags } from '../config/flags.ts';
+import type { Contract } from '../contract/contract.ts';
+import { describeFields } from '../contract/json.ts';
+import { proposePath } from '../contract/kinship.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import { writeNotice } from './format-message.ts';
@@ -49,8 +53,13 @@ export interface ReplyTarget extends SessionRef {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-interface WaitOutcome {
-  readonly replies: readonly Message[];
+interface ReceivedMessages {
+  readonly replies: Message[];
+  /** The messages that may be replies, but whose author is not recognized. */
+  readonly unrecognized: Message[];
+}
+
+interface WaitOutcome extends ReceivedMessages {
   /** `replied`: all replies came; otherwise what ended the wait. */
   readonly end: 'replied' | 'timeout' | 'interrupted' | PartnerctlError;
   /** The last failure, if the history could not be read at the end. */
@@ -79,11 +88,32 @@ function describeShortfall(received: number, { count, settle }: ReplyCriteria): 
   return `${received} of ${count} replies came in time.`;
 }
 
+/** Roles that say who wrote a message, or that nobody did: the user, and steps that no one waits for. */
+const KNOWN_ROLES = ['user', 'assistant', 'system', 'tool', 'function', 'event', 'notification', 'log', 'note'];
+
+/** Explains why a message that came does not count as a reply, and which command changes that. */
+function explainUnrecognized(messages: readonly Message[], contract: Contract, flags: GlobalFlags) {
+  const [first] = messages;
+  if (first === undefined) return undefined;
+  const roles = [...new Set(messages.map(({ role }) => role))].filter((role) => role !== 'unknown');
+  if (roles.length === 0) {
+    const field = proposePath(first.raw, 'message.author', contract) ?? 'FIELD';
+    return {
+      why: `A message came, but the tool cannot find its author: it is ${describeFields(first.raw)}.`,
+      hint: `Name the field that tells the author with: ${shellCommand(['contract', 'set', 'message.author', field], flags)}`,
+    };
+  }
+  const names = [...contract.values('message.author.agent'), ...roles].join(', ');
+  return {
+    why: `A message came from an author that the tool does not recognize: ${roles.map((role) => JSON.stringify(role)).join(', ')}.`,
+    hint: `If that is the agent, run: ${shellCommand(['contract', 'set', 'message.author.agent', names], flags)}`,
+  };
+}
+
 /** The error to report if not all replies came: it names the command that waits for the rest. */
 function createFailure(
-  { replies, end, lastError }: WaitOutcome,
-  target: ReplyTarget,
-  criteria: ReplyCriteria,
+  { replies, end, lastError, unrecognized }: WaitOutcome,
+  { target, criteria, contract }: { target: ReplyTarget; criteria: ReplyCriteria; contract: Contract },
   context: Context,
 ): PartnerctlError | undefined {
   if (end === 'replied') return undefined;
@@ -97,9 +127,10 @@ function createFailure(
   const command = shellCommand(waitCommand(target, last, missing, criteria), context.flags);
   const hint = `${preface}To keep waiting: ${command}`;
   if (end === 'timeout') {
+    const doubt = received === 0 ? explainUnrecognized(unrecognized, contract, context.flags) : undefined;
     return new NoReplyError(describeShortfall(received, criteria), {
-      why: lastError?.message,
-      hint,
+      why: doubt?.why ?? lastError?.message,
+      hint: [doubt?.hint ?? lastError?.info.hint, hint].filter((line) => line !== undefined).join('\n'),
       details: lastError ? { ...details, last_error: toErrorObject(lastError) } : details,
       cause: lastError,
     });
@@ -109,6 +140,11 @@ function createFailure(
   const progress = missingOrNull === null ? `Replies: ${received}. ` : `Replies: ${received}; missing: ${missing}. `;
   const error = end instanceof PartnerctlError ? end : interrupted;
   return withHint(error, { hint: criteria.isExplicit ? progress + hint : hint, details });
+}
+
+function addMessage({ replies, unrecognized }: ReceivedMessages, message: Message): void {
+  if (message.isReply) replies.push(message);
+  else if (!KNOWN_ROLES.includes(message.role.toLowerCase())) unrecognized.push(message);
 }
 
 /** Replies that already exist count. */
@@ -132,20 +168,24 @@ async function collectReplies(
       isJustRegistered: target.isJustRegistered,
     },
   );
-  const replies: Message[] = [];
+  const received: ReceivedMessages = { replies: [], unrecognized: [] };
+  let unknownSession: PartnerctlError | undefined;
   try {
     for await (const event of events) {
       if (event.kind === 'message') {
-        if (event.message.isReply) replies.push(event.message);
+        unknownSession = undefined;
+        addMessage(received, event.message);
       } else if (event.kind === 'end') {
-        return { replies, end: event.reason === 'caught-up' ? 'replied' : event.reason, lastError: event.error };
+        const end = event.reason === 'caught-up' ? 'replied' : event.reason;
+        return { ...received, end, lastError: event.error ?? unknownSession };
       } else if (event.kind !== 'caught-up') {
+        if (event.kind === 'unknown-session') unknownSession = event.error;
         await writeNotice(context, event);
       }
     }
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
-    return { replies, end: error, lastError: error };
+    return { ...received, end: error, lastError: error };
   }
   throw new Error('follow() ended without an end event');
 }
@@ -162,5 +202,8 @@ export async function waitForReplies(
 ): Promise<{ readonly replies: readonly Message[]; readonly failure: PartnerctlError | undefined }> {
   context.progress.start('Waiting for the reply');
   const outcome = await collectReplies(context, http, target, criteria);
-  return { replies: outcome.replies, failure: createFailure(outcome, target, criteria, context) };
+  return {
+    replies: outcome.replies,
+    failure: createFailure(outcome, { target, criteria, contract: http.contract }, context),
+  };
 }

@@ -107,30 +107,47 @@ export interface RequestedSession {
   readonly session_id: string;
 }
 
-/** An entry of the history that belongs to another session. */
-export class ForeignMessage extends UnknownShape {}
+/** A page of the history with messages of other sessions. */
+export class ForeignMessages extends UnknownShape {
+  /** Whether the page also has messages of the requested session. */
+  readonly hasOwn: boolean;
+
+  constructor(hasOwn: boolean, path: string, leaf: 'messages.history.session_id' | 'messages.history.source_id') {
+    const name = path.split('.').at(-1) ?? path;
+    const message = 'The history contains messages of another session than the requested one.';
+    super('history.query', message, `messages whose ${path} differs`, { leaf, value: `query:${name}` });
+    this.hasOwn = hasOwn;
+  }
+}
+
+const SESSION_FIELDS = [
+  ['session_id', 'message.session_id', 'messages.history.session_id'],
+  ['source_id', 'message.source_id', 'messages.history.source_id'],
+] as const;
+
+/** Returns the first field of an entry that names another session or source than the requested one. */
+function findForeignField(entry: JsonObject, requested: RequestedSession, contract: Contract) {
+  const fields = fieldsOf(entry, 'message', contract);
+  for (const [name, leaf, parameter] of SESSION_FIELDS) {
+    const found = fields.all(leaf).find(({ value }) => ['string', 'number', 'bigint'].includes(typeof value));
+    if (found !== undefined && String(found.value) !== requested[name]) return { path: found.path, parameter };
+  }
+  return undefined;
+}
 
 /**
- * Makes sure that an entry is not of another session or source, as in the response of a service that ignores the
+ * Makes sure that no entry of a page is of another session or source, as in the response of a service that ignores the
  * parameters of the history. An entry that names neither is taken to be of the session.
- * @throws ForeignMessage
+ * @throws ForeignMessages
  */
-export function rejectForeignMessage(entry: JsonObject, requested: RequestedSession, contract: Contract): void {
-  const fields = fieldsOf(entry, 'message', contract);
-  for (const [name, leaf] of [
-    ['session_id', 'message.session_id'],
-    ['source_id', 'message.source_id'],
-  ] as const) {
-    const found = fields.all(leaf).find(({ value }) => ['string', 'number', 'bigint'].includes(typeof value));
-    if (found === undefined || String(found.value) === requested[name]) continue;
-    const parameter = `messages.history.${name}` as const;
-    throw new ForeignMessage(
-      'history.query',
-      `The history contains a message with another ${name} than the requested one. The service may ignore the parameter.`,
-      `a message whose ${found.path} differs`,
-      { leaf: parameter, value: `query:${found.path.split('.').at(-1) ?? name}` },
-    );
-  }
+export function rejectForeignMessages(
+  entries: readonly JsonObject[],
+  requested: RequestedSession,
+  contract: Contract,
+): void {
+  const foreign = entries.map((entry) => findForeignField(entry, requested, contract));
+  const first = foreign.find((found) => found !== undefined);
+  if (first) throw new ForeignMessages(foreign.includes(undefined), first.path, first.parameter);
 }
 
 /** Returns the list of messages (`messages` or `history`) in a history response. @throws UnknownShape if it has none */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { historyServer, nextPath, stallingClock } from '../faults/history-server.ts';
+import { json, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock, fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, createChat, HISTORY } from '../sandbox/chat.ts';
@@ -141,13 +142,23 @@ describe('what a tail shows', () => {
 
 describe('a tail writes to stderr', () => {
   test('that the session does not exist yet', async () => {
+    const problem = { error: { code: 'session_not_found', message: 'There is no such session.' } };
+    const fake = await startFakeService(json(problem, 404));
+    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
+    const of = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow'];
+    const ran = await run(of, { env });
+    expect(ran).toMatchObject({ code: 0, stdout: '' });
+    expect(ran.stderr.match(/does not know session s1 yet/g)).toHaveLength(1);
+    expect((await run([...of, '-q'], { env })).stderr).toBe('');
+  });
+
+  test('that a 404 without a word about the session may mean another path', async () => {
     const { it, env, of } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
-    for (const ran of [await run([...of, '--no-follow'], { env }), await runUntilPolled(it, of)]) {
-      expect(ran).toMatchObject({ code: 0, stdout: '' });
-      expect(ran.stderr.match(/does not know session s1 yet/g)).toHaveLength(1);
-    }
-    expect((await run([...of, '--no-follow', '-q'], { env })).stderr).toBe('');
+    expect((await runUntilPolled(it, of)).stderr).toContain('does not know session s1 yet');
+    const ran = await run([...of, '--no-follow'], { env });
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(ran.stderr).toContain('partnerctl contract set messages.history');
   });
 
   test('that the connection is lost and restored, even with --quiet', async () => {

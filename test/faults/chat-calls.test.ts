@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { postMessage, readHistoryAfter } from '../../src/api/chat.ts';
+import { postMessage } from '../../src/api/chat.ts';
+import { HistoryReader } from '../../src/api/history.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { RateLimitError, ServiceError } from '../../src/errors.ts';
 import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../helpers/fake-service.ts';
@@ -43,7 +44,8 @@ it('reading the history follows the links, and reports the delay the service ask
   const { got, http } = await serverOf(first, json([{ id: 'm2' }]));
   const pages: (string | number | boolean | undefined)[][] = [];
   const place = { source_id: 'src', session_id: 'a b&c', after_message_id: 'm0' };
-  for await (const { messages, hasMore, requestedWaitMs } of readHistoryAfter(http, place, Date.now)) {
+  const options = { now: Date.now, limits: () => ({}) };
+  for await (const { messages, hasMore, requestedWaitMs } of new HistoryReader(http).readAfter(place, options)) {
     pages.push([...messages.map(({ message_id }) => message_id), hasMore, requestedWaitMs]);
   }
   expect(pages).toEqual([

@@ -1,0 +1,191 @@
+import { type HistoryDoubt, type HistoryVariant, historyVariants } from '../contract/history-variants.ts';
+import { isLeafName } from '../contract/leaves.ts';
+import { readList, readStatedExtent } from '../contract/lists.ts';
+import {
+  decodeMessage,
+  ForeignMessages,
+  findHistoryEntries,
+  type Message,
+  rejectForeignMessages,
+} from '../contract/messages.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
+import type { CallOptions, Http } from './http.ts';
+import { listPages, type Page } from './pages.ts';
+import { parseRetryAfter } from './retry.ts';
+
+/** Where to start reading in the history of a session. */
+export interface HistoryPosition {
+  readonly source_id: string;
+  readonly session_id: string;
+  /** Undefined to read from the first message. */
+  readonly after_message_id: string | undefined;
+}
+
+/** One page of the history. */
+export interface HistoryPage {
+  /** In the order of the response. */
+  readonly messages: readonly Message[];
+  /** Whether further pages follow. */
+  readonly hasMore: boolean;
+  /** Whether the page links to the next one. */
+  readonly hasNextLink: boolean;
+  /** Whether this page was reached by a link rather than by a cursor. */
+  readonly reachedByLink: boolean;
+  /** Whether the service explicitly marks this page as the last one. */
+  readonly isDeclaredEnd: boolean;
+  /** The total number of messages, if the service reports it. */
+  readonly total: number | undefined;
+  /** The time of the response by the service's clock, in milliseconds since the epoch. */
+  readonly respondedAt: number | undefined;
+  /** The delay before the next poll that the service requests, in milliseconds. */
+  readonly requestedWaitMs: number | undefined;
+}
+
+/** How to read a history. */
+export interface HistoryLimits {
+  /** The current time in milliseconds, for dates in headers. */
+  readonly now: () => number;
+  /** Called before each page is requested. */
+  readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'>;
+}
+
+function parseDate(date: string | undefined): number | undefined {
+  const ms = date === undefined ? Number.NaN : Date.parse(date);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function requestedWait(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const waits = [headers['retry-after'], headers['x-poll-interval']].flatMap(
+    (header) => parseRetryAfter(header, headers.date, now) ?? [],
+  );
+  return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+function readMessages({ items, response }: Page, position: HistoryPosition): readonly Message[] {
+  return response.read((_, contract) => {
+    rejectForeignMessages(items, position, contract);
+    return items.map((item) => decodeMessage(item, contract));
+  });
+}
+
+/** Whether a 404 says nothing of what was not found, as where there is no such path. */
+export function isBare404(error: PartnerctlError): boolean {
+  if (!(error instanceof NotFoundError)) return false;
+  const text = `${error.info.code ?? ''} ${error.info.why ?? ''}`.replace(/\S*\/\S*/g, '');
+  return !/source|session|conversation|thread|message/i.test(text);
+}
+
+/** What a failure of the first request says about the way of asking; undefined if nothing. */
+function doubtOf(error: unknown): HistoryDoubt | undefined {
+  if (!(error instanceof PartnerctlError) || error.info.fromGateway) return undefined;
+  if (error.cause instanceof ForeignMessages) return 'names';
+  if (isBare404(error) || error.info.status === 405) return 'method';
+  const isComplaint = error.info.status === 400 || error.info.status === 422;
+  return error instanceof RefusedError && isComplaint ? 'names' : undefined;
+}
+
+/**
+ * Reads the histories of one service (spec §4.4, assumptions `history.query` and `history.messages`). If the assumed way of
+ * asking fails at first, it tries the customary other ones, and remembers the one that proved right.
+ */
+export class HistoryReader {
+  private readonly http: Http;
+  /** Whether a way of asking has proved right. */
+  private isProved = false;
+  private readonly tried = new Set<HistoryDoubt>();
+
+  constructor(http: Http) {
+    this.http = http;
+  }
+
+  /**
+   * Reads a history page by page, and requests each page only when the caller asks for it. If the service announces another
+   * page without a link, the id of the last message is the next cursor. A link back to an earlier page ends the history,
+   * because nothing new can follow.
+   * @throws PartnerctlError
+   */
+  async *readAfter(position: HistoryPosition, options: HistoryLimits): AsyncGenerator<HistoryPage, void, void> {
+    const pages = this.readPages(position, options);
+    let first: IteratorResult<HistoryPage, void>;
+    try {
+      first = await pages.next();
+    } catch (error) {
+      const found = await this.tryVariants(error, position, options);
+      if (!found) throw error;
+      yield found.page;
+      yield* found.pages;
+      return;
+    }
+    if (first.done) return;
+    this.isProved ||= first.value.messages.length > 0;
+    yield first.value;
+    yield* pages;
+  }
+
+  /** Asks in other ways after a failure. @returns undefined if none is better, or if one has proved right before */
+  private async tryVariants(error: unknown, position: HistoryPosition, options: HistoryLimits) {
+    const doubt = doubtOf(error);
+    if (doubt === undefined || this.isProved || this.tried.has(doubt)) return undefined;
+    this.tried.add(doubt);
+    // An empty history proves a parameter only if the one without it had no message of the session either.
+    const foreign = error instanceof PartnerctlError ? error.cause : undefined;
+    const mayBeEmpty = !(foreign instanceof ForeignMessages && foreign.hasOwn);
+    for (const variant of historyVariants(this.http.contract, doubt)) {
+      const pages = this.readPages(position, options, variant);
+      const first = await pages.next().catch(rethrowUnlessAnswered);
+      if (first === undefined || first.done) continue;
+      const { messages } = first.value;
+      if (messages.length === 0 && !mayBeEmpty) continue;
+      for (const [leaf, value] of Object.entries(variant.values)) {
+        if (isLeafName(leaf)) this.http.observe(leaf, value);
+      }
+      this.isProved = messages.length > 0;
+      return { page: first.value, pages };
+    }
+    return undefined;
+  }
+
+  private async *readPages(
+    position: HistoryPosition,
+    { now, limits }: HistoryLimits,
+    variant?: HistoryVariant,
+  ): AsyncGenerator<HistoryPage, void, void> {
+    const { source_id, session_id } = position;
+    const contract = variant?.contract;
+    const items = this.http.contract.items('messages.history');
+    const readItems = items ? (body: unknown) => readList(body, 'messages', items) : findHistoryEntries;
+    const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems };
+    for (let cursor = position.after_message_id; ; ) {
+      const query = { source_id, session_id, after_message_id: cursor };
+      let nextCursor: string | undefined;
+      let reachedByLink = false;
+      for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }))) {
+        const messages = readMessages(page, position);
+        const last = messages.at(-1)?.message_id;
+        nextCursor = page.unfollowableKey !== undefined && last !== cursor ? last : undefined;
+        const { headers } = page.response;
+        const { ends, total } = readStatedExtent(page.response.json());
+        yield {
+          messages,
+          hasMore: page.hasNext || nextCursor !== undefined,
+          hasNextLink: page.hasNext,
+          reachedByLink,
+          isDeclaredEnd: ends && !page.hasNext && page.unfollowableKey === undefined,
+          total,
+          respondedAt: parseDate(headers.date),
+          requestedWaitMs: requestedWait(headers, now()),
+        };
+        reachedByLink = true;
+      }
+      if (nextCursor === undefined) return;
+      cursor = nextCursor;
+    }
+  }
+}
+
+/** A way that the service answers with a refusal, or with something unreadable, is not the right one. */
+function rethrowUnlessAnswered(error: unknown): undefined {
+  if (!(error instanceof PartnerctlError) || error.info.status === undefined) throw error;
+  return undefined;
+}

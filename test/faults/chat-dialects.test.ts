@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { type FakeRequest, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+
+const HISTORY = '/integrations/api-chat/history/';
+
+interface Entry {
+  readonly id: string;
+  readonly sessionId?: string;
+  readonly text: string;
+  readonly role: string;
+}
+
+const ENTRIES: readonly Entry[] = [
+  { id: 'm1', sessionId: 's1', role: 'user', text: 'Hello' },
+  { id: 'm2', sessionId: 's2', role: 'user', text: 'Not yours' },
+  { id: 'm3', sessionId: 's1', role: 'assistant', text: 'Hi' },
+];
+
+async function tailOf(script: Parameters<typeof startFakeService>[0], home = tempDirectory()) {
+  const fake = await startFakeService(script);
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', HOME: home };
+  const args = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow', '-o', 'json'];
+  const tail = (options: RunOptions = {}) => run(args, { env, ...options });
+  return { fake, env, tail };
+}
+
+/** The texts that a tail wrote. */
+const texts = (stdout: string) =>
+  stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line): unknown => JSON.parse(line).text);
+
+/** Filters by a query parameter, and ignores any other. */
+const filteredBy = (parameter: string) => (request: FakeRequest, response: Parameters<typeof sendJson>[0]) => {
+  const session = request.query.get(parameter);
+  sendJson(response, { results: ENTRIES.filter(({ sessionId }) => session === null || sessionId === session) });
+};
+
+describe('a history that ignores the assumed parameter', () => {
+  it.each(['sessionId', 'session-id', 'conversation_id'])('is asked by %s, which is remembered', async (parameter) => {
+    const { fake, tail, env } = await tailOf({ [`GET ${HISTORY}`]: filteredBy(parameter) });
+    const ran = await tail();
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(texts(ran.stdout)).toEqual(['Hello', 'Hi']);
+    const asked = fake.requests.length;
+    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+    expect(fake.requests.slice(asked).every(({ query }) => query.get(parameter) === 's1')).toBe(true);
+    const shown = await run(['contract', 'show', 'messages.history.session_id', '-o', 'json'], { env });
+    expect(shown.json()).toMatchObject([{ value: `query:${parameter}`, source: 'observed' }]);
+  });
+
+  it('and all others shows no message, and says which value to set', async () => {
+    const { tail } = await tailOf({ [`GET ${HISTORY}`]: json({ results: ENTRIES }) });
+    const ran = await tail();
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.stderr).toContain('messages of another session');
+    expect(ran.error().hint).toContain('partnerctl contract set messages.history.session_id query:sessionId');
+  });
+
+  it('is not taken to be empty where an empty response proves nothing', async () => {
+    const script = (request: FakeRequest, response: Parameters<typeof sendJson>[0]) =>
+      sendJson(response, request.query.has('session_id') ? ENTRIES : []);
+    const { tail } = await tailOf({ [`GET ${HISTORY}`]: script });
+    expect(await tail()).toMatchObject({ code: 8, stdout: '' });
+  });
+});
+
+describe('a history that is read by POST', () => {
+  it.each([404, 405])('is found after a GET that is answered with %i, and remembered', async (status) => {
+    const { fake, tail } = await tailOf({
+      [`GET ${HISTORY}`]: json({ message: 'Not here' }, status),
+      [`POST ${HISTORY}`]: async (request, response) => {
+        const { session_id } = request.json();
+        sendJson(response, { results: ENTRIES.filter(({ sessionId }) => sessionId === session_id) });
+      },
+    });
+    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+    const asked = fake.requests.length;
+    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+    expect(fake.requests.slice(asked).every(({ method }) => method === 'POST')).toBe(true);
+  });
+});
+
+describe('a wait for a reply', () => {
+  const wait = ['chat', 'wait', '--source', 'src', '--session', 's1', '--after', 'm1', '--timeout', '1s', '-o', 'json'];
+
+  it.each([
+    [{ role: 'operator' }, "message.author.agent 'assistant,"],
+    [{ written_by: 'operator' }, 'partnerctl contract set message.author'],
+  ])('that ends without a recognized author says so: %j', async (author, hint) => {
+    const { env } = await tailOf(
+      json([
+        { id: 'm1', role: 'user', text: 'Hello' },
+        { id: 'm2', text: 'Hi', ...author },
+      ]),
+    );
+    const ran = await run(wait, { env });
+    expect(ran.code).toBe(11);
+    expect(ran.error().hint).toContain(hint);
+  });
+
+  it('recognizes the author after the command that the refusal names', async () => {
+    const { env } = await tailOf(json([{ id: 'm2', role: 'operator', text: 'Hi' }]));
+    const refused = await run(wait, { env });
+    const [, names = ''] = /contract set message\.author\.agent '([^']+)'/.exec(String(refused.error().hint)) ?? [];
+    expect((await run(['contract', 'set', 'message.author.agent', names], { env })).code).toBe(0);
+    expect(await run(wait, { env })).toMatchObject({ code: 0 });
+  });
+
+  it('names the way of reading histories if the service answers each reading with 404', async () => {
+    const { env } = await tailOf(json({ message: 'No such route' }, 404));
+    const ran = await run(wait, { env });
+    expect(ran.code).not.toBe(0);
+    expect(ran.stderr).toContain('messages.history');
+  });
+});
