@@ -96,14 +96,15 @@ export function connect(access: ServiceAccess, parts: ServiceParts): { http: Htt
 export async function findService(profiles: Profiles, parts: ServiceParts): Promise<ServiceAccess> {
   const { flags, env, io, ended, say } = parts;
   const settings = resolveService(flags, env, profiles);
-  const { baseUrl, token: source, shadowed } = settings;
+  const { baseUrl, profile, token: source, shadowed } = settings;
   if (flags.verbose || flags.debug) {
     await say(`* service ${baseUrl.value} from ${baseUrl.from}, token from ${source?.from ?? 'nowhere'}`);
     for (const line of shadowed) await say(`* ${line}`);
   }
   await guardStoredToken(settings, profiles, parts);
   const key = { profile: contractProfile(flags, env, profiles), baseUrl: baseUrl.value };
-  const [token, contract] = await Promise.all([fetchToken(source, io.stdin, ended), parts.readContract(key)]);
+  const login = profile.from === 'the current profile' ? undefined : profile.value;
+  const [token, contract] = await Promise.all([fetchToken(source, io.stdin, ended, login), parts.readContract(key)]);
   return { baseUrl: baseUrl.value, token, tokenOrigin: describeTokenOrigin(settings, profiles), contract };
 }
 

@@ -45,7 +45,7 @@ export default command<Input>({
     { usage: '--schema', description: 'print the JSON Schema of a manifest' },
     {
       usage: '--var <NAME=value>',
-      description: 'a value for ${NAME} that wins over the environment; may be repeated',
+      description: 'a value for ${NAME} that wins over the environment; repeatable',
       repeatable: true,
     },
     { usage: '--concurrency <n>', description: 'how many documents at a time', default: '4' },

@@ -98,14 +98,17 @@ export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: P
 /** Returns the base URL as `resolveBaseUrl` does. @throws UsageError also if none is configured */
 export function requireBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): string {
   const baseUrl = resolveBaseUrl(flags, env, profiles);
-  if (baseUrl === undefined) throw noBaseUrl();
+  if (baseUrl === undefined) throw noBaseUrl(profiles);
   return baseUrl;
 }
 
-function noBaseUrl(): UsageError {
-  return new UsageError('No base URL is configured.', {
-    hint: 'Give --base-url, set PARTNER_BASE_URL, or run `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.',
-  });
+function noBaseUrl({ current, profiles }: Profiles): UsageError {
+  const names = Object.keys(profiles);
+  const hint =
+    names.length > 0 && !names.includes(current)
+      ? `Choose a profile (${names.join(', ')}) with \`partnerctl profile use <name>\`, give --base-url, or set PARTNER_BASE_URL.`
+      : 'Give --base-url, set PARTNER_BASE_URL, or run `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.';
+  return new UsageError('No base URL is configured.', { hint });
 }
 
 /**
@@ -119,7 +122,7 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
   const baseUrls = baseUrlCandidates(flags, env, stored, profile.value);
   const tokens = tokenCandidates(flags, env, stored, profile.value);
   const [first] = baseUrls;
-  if (!first) throw noBaseUrl();
+  if (!first) throw noBaseUrl(profiles);
   return {
     profile,
     baseUrl: { value: parseBaseUrl(first.value, first.from), from: first.from },

@@ -118,6 +118,7 @@ async function runTokenCommand(command: string, from: string, signal: AbortSigna
 /**
  * Reads the token from its configured source.
  * @param signal cancels reading
+ * @param profile the profile to log in to if there is no source; the current one if undefined
  * @throws CredentialsError if the token is missing or invalid (the message never contains it); the signal's reason if
  * the signal aborts
  */
@@ -125,6 +126,7 @@ export async function fetchToken(
   source: TokenSource | undefined,
   stdin: Readable,
   signal: AbortSignal,
+  profile?: string,
 ): Promise<string> {
   switch (source?.kind) {
     case 'file':
@@ -136,7 +138,7 @@ export async function fetchToken(
       return runTokenCommand(source.command, source.from, signal);
     default:
       throw new CredentialsError('No token is configured.', {
-        hint: 'Set PARTNER_TOKEN, give --token-file <path>, or run `partnerctl login`.',
+        hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`partnerctl login${profile === undefined ? '' : ` --profile ${profile}`}\`.`,
       });
   }
 }

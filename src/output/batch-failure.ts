@@ -35,11 +35,16 @@ export interface BatchMessages {
 
 const MAX_NAMED_FAILURES = 10;
 
+function toSentenceCase(word: string): string {
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+}
+
 function failureLine({ label, error }: BatchItem): string {
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const { message, status, request_id: id } = toErrorObject(error);
   const reason = why?.replaceAll(/\.?\n/g, '; ');
-  const sentence = message.endsWith('.') ? reason?.replace(/^./, (first) => first.toUpperCase()) : reason;
+  // A reason that starts with the name of a field (`agents[0].name: …`) keeps it as the service spells it.
+  const sentence = message.endsWith('.') ? reason?.replace(/^[a-z]+(?= )/, toSentenceCase) : reason;
   const suffix = sentence === undefined ? '' : ` ${sentence}`;
   // Without a response, the service cannot look up the request id.
   const request = status === null || id === null ? '' : ` (request id ${id})`;
@@ -127,8 +132,9 @@ export function batchFailure(
 ): PartnerctlError | undefined {
   const failed = items.filter(({ outcome }) => outcome === 'failed');
   const [first] = failed;
+  const isInterrupted = first?.error instanceof InterruptedError;
   // The error of a single item is more specific than "Interrupted".
-  if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
+  if (items.length === 1 && first?.error instanceof PartnerctlError && !isInterrupted) return first.error;
   if (interruption instanceof InterruptedError && items.some(({ outcome }) => outcome !== 'done')) {
     const hint = nextSteps(messages.resumeHint, failed);
     return new InterruptedError(`Interrupted: ${messages.summary}`, interruption.exitCode, { hint });

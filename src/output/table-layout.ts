@@ -183,7 +183,7 @@ export function layOutCard(labels: readonly string[], row: TextRow, width: numbe
     const named = label === '' ? '' : `${label}:`;
     const lead = paint(named, 'dim') + ' '.repeat(indent - displayWidth(named));
     return wrap(text, width - indent).map((line, at) =>
-      `${at === 0 ? lead : ' '.repeat(indent)}${paint(line, row.tones[index])}`.trimEnd(),
+      `${at === 0 ? lead : ' '.repeat(indent)}${paint(at === 0 ? line.trimEnd() : line.trim(), row.tones[index])}`.trimEnd(),
     );
   });
 }

@@ -43,21 +43,30 @@ function splitGrapheme(grapheme: Grapheme): Grapheme[] {
   return Array.from(grapheme.text, (text) => ({ text, width: Math.max(1, stringWidth(text)) }));
 }
 
-/** Wraps text at any character into lines of at most `width` columns. `width` must be at least 2. */
+function joinText(parts: readonly Grapheme[]): string {
+  return parts.map(({ text }) => text).join('');
+}
+
+/**
+ * Wraps text into lines of at most `width` columns: after a space, which stays at the end of its line, or within a word
+ * that is wider than a line. `width` must be at least 2.
+ */
 export function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
   const lines: string[] = [];
-  let line = '';
+  let line: Grapheme[] = [];
   let used = 0;
   const parts = Array.from(graphemes(text), (each) => (each.width > width ? splitGrapheme(each) : [each])).flat();
   for (const part of parts) {
     if (used + part.width > width) {
-      lines.push(line);
-      line = '';
-      used = 0;
+      const afterSpace = part.text === ' ' ? 0 : line.findLastIndex((each) => each.text === ' ') + 1;
+      const rest = afterSpace === 0 ? [] : line.slice(afterSpace);
+      lines.push(joinText(line.slice(0, line.length - rest.length)));
+      line = rest;
+      used = rest.reduce((sum, each) => sum + each.width, 0);
     }
-    line += part.text;
+    line.push(part);
     used += part.width;
   }
-  return [...lines, line];
+  return [...lines, joinText(line)];
 }

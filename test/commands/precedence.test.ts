@@ -73,6 +73,25 @@ describe('settings', () => {
     expect(noToken).toMatchObject({ code: 3, stderr: expect.stringContaining('No token') });
   });
 
+  test('without a current profile, the hint names those that exist', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    await storeProfile(home, 'other');
+    await run(['profile', 'remove', 'acme'], { env: home.env });
+    const ran = await run(['spaces', 'list'], { env: home.env });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('Choose a profile (other) with') });
+    expect(ran.stderr).toContain('`partnerctl profile use <name>`');
+  });
+
+  test('the hint of a profile without a token logs in to that profile', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    await storeProfile(home, 'other');
+    await run(['logout', '--profile', 'other'], { env: home.env });
+    const ran = await run(['spaces', 'list', '--profile', 'other'], { env: home.env });
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('`partnerctl login --profile other`') });
+  });
+
   test('a token_command that fails does not fall back to another token', async () => {
     const { sandbox, received } = await service();
     const home = createProfileHome();

@@ -41,7 +41,7 @@ export default command<TailOptions>({
     'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It survives failures of the service and the network.',
   flags: [
     SOURCE_FLAG,
-    { usage: '--session <session_id>', description: 'the conversation; may be repeated', repeatable: true },
+    { usage: '--session <session_id>', description: 'the conversation; repeatable', repeatable: true },
     { usage: '--after <message_id>', description: 'start after this message' },
     { usage: '--tail <n>', description: 'start with the last n messages', default: String(DEFAULT_TAIL) },
     { usage: '--from-start', description: 'start with the first message' },

@@ -67,8 +67,8 @@ describe('a list in a terminal', () => {
         'AGENTS: 2',
         '',
         'ID:     sp_2',
-        'NAME:   a name that goes o',
-        '        n and on',
+        'NAME:   a name that goes',
+        '        on and on',
         'AGENTS: 1',
         '',
       ].join('\n'),
@@ -179,6 +179,14 @@ describe('truncate and wrap', () => {
   it('split a character that is wider than a line', () => {
     const piled = `क${'\u0903'.repeat(30)}`;
     expect(wrap(piled, 10).map((line) => stringWidth(line))).toEqual([10, 10, 10, 1]);
+  });
+
+  it.each([
+    ['2026-11-23T08:30, 2026-11-23T09:30', 20, ['2026-11-23T08:30, ', '2026-11-23T09:30']],
+    ['Monday through Friday', 12, ['Monday ', 'through ', 'Friday']],
+    ['to_a_long_identifier', 8, ['to_a_lon', 'g_identi', 'fier']],
+  ])('wrapping keeps words whole where they fit: %s', (text, width, lines) => {
+    expect(wrap(text, width)).toEqual(lines);
   });
 
   it('property: stay within the width, and wrapping keeps the text', () => {
