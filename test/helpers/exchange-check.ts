@@ -36,7 +36,14 @@ function parseJson(text: string): unknown {
 
 class DocumentedService {
   readonly #document: Document;
-  readonly #ajv = new Ajv2020({ strict: false, logger: false, validateSchema: false, code: { optimize: false } });
+  readonly #ajv = new Ajv2020({
+    strict: false,
+    logger: false,
+    // Compiling takes longer than checking.
+    validateSchema: false,
+    inlineRefs: false,
+    code: { optimize: false },
+  });
   readonly #validators = new Map<string, ValidateFunction>();
   readonly #paths: readonly { pattern: RegExp; path: string }[];
 
