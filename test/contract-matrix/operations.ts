@@ -131,7 +131,7 @@ async function createJob(cell: Cell, codes: readonly number[] = [0], machine = '
     ({ stdout, stderr, code }) => {
       const job = createdJob(cell);
       if (!job) return ['the service does not have the job'];
-      if (cell.service.jobsStatus !== undefined)
+      if (cell.service.jobsStatus !== undefined && code === 0)
         return /list/.test(stderr) ? [] : ['does not say that there is no list'];
       const isKnown = code !== 9 && stdout !== '';
       return isKnown ? output.checkFields(stdout, { cron_job_id: job.cron_job_id, name: 'daily' }) : [];

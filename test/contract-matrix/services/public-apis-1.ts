@@ -185,6 +185,12 @@ export const PUBLIC_APIS_1: readonly Service[] = [
       data: { authorized: true, errors: [] },
       message: sentence,
     }),
+    documented: {
+      'spaces.list.next': 'offset:start',
+      'agents.list.next': 'offset:start',
+      'cron_jobs.list.next': 'offset:start',
+      'messages.history.next': 'offset:start',
+    },
   },
   {
     name: 'contentful',

@@ -1,5 +1,5 @@
 import { digits, numbers, objectIds, uuids } from '../ids.ts';
-import { byLastId, byNumber, byOffset, byToken, paging, tokenOf } from '../paging.ts';
+import { byLastId, byNumber, byOffset, byToken, paging, token, tokenOf } from '../paging.ts';
 import type { Service } from '../service.ts';
 
 /** The conventions of well-known public APIs, I to Z. */
@@ -316,7 +316,7 @@ export const PUBLIC_APIS_2: readonly Service[] = [
     names: { id: 'id', letterCase: 'camel', time: (ms) => ({ dateCreated: new Date(ms).toISOString() }) },
     paging: paging(byToken('cursor'), ({ items }) => items, {
       headers: (page) => ({
-        link: `<${page.link({ cursor: '' })}>; rel="previous"; results="false"; cursor="0:0:1", <${page.link({ cursor: tokenOf(page) ?? '' })}>; rel="next"; results="${page.hasNext}"; cursor="${tokenOf(page) ?? '0:100:0'}"`,
+        link: `<${page.link({ cursor: '' })}>; rel="previous"; results="false"; cursor="0:0:1", <${page.link({ cursor: token(page.from + page.items.length) })}>; rel="next"; results="${page.hasNext}"; cursor="${token(page.from + page.items.length)}"`,
       }),
     }),
     error: ({ sentence }) => ({ detail: { message: sentence, code: 'invalid', extra: {} } }),
