@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { createDocument, type Document } from '../../src/sandbox/contract/document.ts';
+import { createDocument } from '../../src/sandbox/contract/document.ts';
+import type { Document } from '../../src/sandbox/contract/openapi.ts';
 import type { ObservedExchange } from '../../src/sandbox/observe.ts';
 import { findShape } from '../../src/sandbox/shapes/shapes.ts';
 
@@ -17,7 +18,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (!isObject(value)) return value;
-  const copy = Object.fromEntries(Object.entries(value).map(([key, child]) => [key, closed(child)]));
+  if (Array.isArray(value.allOf)) return { ...value, unevaluatedProperties: false };
+  // The parts of a composed object do not know the fields of each other.
+  const isPart = (name: string): boolean => name === 'Page';
+  const copy = Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [key, isPart(key) ? child : closed(child)]),
+  );
   const isOpen = copy.type === 'object' && isObject(copy.properties) && copy.additionalProperties === undefined;
   return isOpen ? { ...copy, additionalProperties: false } : copy;
 }

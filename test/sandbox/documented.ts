@@ -1,4 +1,5 @@
-import { createDocument, type Document } from '../../src/sandbox/contract/document.ts';
+import { createDocument } from '../../src/sandbox/contract/document.ts';
+import type { Document } from '../../src/sandbox/contract/openapi.ts';
 import type { Schema } from '../../src/sandbox/contract/schema.ts';
 import { PLAIN } from '../../src/sandbox/shapes/plain.ts';
 import { call, type TestSandbox } from './client.ts';

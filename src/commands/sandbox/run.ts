@@ -32,6 +32,7 @@ export default command<Input>({
       line: "partnerctl sandbox run -- sh -c 'partnerctl provision acme.yaml && partnerctl spaces list'",
       does: 'several commands against the same sandbox',
     },
+    { line: 'partnerctl sandbox run --shape camel -- partnerctl spaces list', does: 'a sandbox of another dialect' },
   ],
   parse: (args) => ({ ...parseSandboxOptions(args), commandLine: args.positionals }),
   async run(context, { commandLine, ...input }) {

@@ -4,13 +4,7 @@ import { listResult } from '../../output/command-result.ts';
 export default command({
   description:
     'Lists the shapes that the sandbox can answer in: dialects with other names, pages, histories, errors, or statuses, as other services have them.',
-  examples: [
-    { line: 'partnerctl sandbox shapes', does: 'list all shapes' },
-    {
-      line: "partnerctl sandbox run --shape json-api -- sh -c 'curl -s $PARTNER_BASE_URL/openapi.yaml'",
-      does: 'print the OpenAPI document of one',
-    },
-  ],
+  examples: [{ line: 'partnerctl sandbox shapes', does: 'list all shapes' }],
   parse: () => undefined,
   async run() {
     const { SHAPES } = await import('../../sandbox/shapes/shapes.ts');

@@ -1,64 +1,21 @@
 import { MISTAKES, writeTrait } from '../shapes/answers.ts';
-import { arrange, bodyFacts, listBody, listItem, singleBody } from '../shapes/arrange.ts';
 import { errorFormat } from '../shapes/errors.ts';
-import { SCHEMAS, withoutOptional } from '../shapes/maker.ts';
+import { withoutOptional } from '../shapes/maker.ts';
 import { factSchema } from '../shapes/paging.ts';
 import { methodOf, parameterNames, pathOf, requestSchema } from '../shapes/requests.ts';
 import type { Shape } from '../shapes/shape.ts';
+import { componentSchemas, successSchema } from './component-schemas.ts';
+import type {
+  Content,
+  Document,
+  DocumentedOperation,
+  DocumentedParameter,
+  DocumentedResponse,
+  Header,
+} from './openapi.ts';
+import { toOpenApi30 } from './openapi-30.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
-import { type Kind, RESOURCES } from './resources.ts';
-import { listOf, objectOf, orNull, refTo, type Schema } from './schema.ts';
-
-interface MediaType {
-  readonly schema: Schema;
-}
-
-type Content = Readonly<Record<string, MediaType>>;
-
-interface Header {
-  readonly description: string;
-  readonly required?: boolean;
-  readonly schema: Schema;
-}
-
-interface DocumentedResponse {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, Header>>;
-  readonly content?: Content;
-}
-
-interface DocumentedParameter {
-  readonly name: string;
-  readonly in: 'path' | 'query';
-  readonly required: boolean;
-  readonly description: string;
-  readonly schema: Schema;
-}
-
-interface DocumentedOperation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly parameters: readonly DocumentedParameter[];
-  readonly requestBody?: { readonly required: true; readonly content: Content };
-  readonly responses: Readonly<Record<string, DocumentedResponse | { readonly $ref: string }>>;
-}
-
-/** An OpenAPI 3.1 document. */
-export interface Document {
-  readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly servers: readonly { readonly url: string; readonly description: string }[];
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly tags: readonly { readonly name: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, Schema>>;
-    readonly responses: Readonly<Record<string, DocumentedResponse>>;
-    readonly securitySchemes: Readonly<Record<string, { type: 'http'; scheme: 'bearer'; description: string }>>;
-  };
-}
+import { objectOf, refTo, type Schema } from './schema.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -105,30 +62,6 @@ function errorStatuses({ answers, path, kind, method, form }: Operation): number
   const ofForm = form ? [400, 408] : [];
   const found = hasReference ? [404] : [];
   return [...new Set([401, 402, 403, 429, 500, ...ofBody, ...ofList, ...ofForm, ...found])].sort((a, b) => a - b);
-}
-
-function listSchema(shape: Shape, kind: Kind): Schema {
-  const item = listItem(shape, kind, { item: refTo(RESOURCES[kind].component), cursor: { type: 'string' } }, SCHEMAS);
-  const items = listOf(item);
-  const { paging } = shape;
-  const facts = bodyFacts(shape, kind).map(([path, fact]) => [path, paging && factSchema(paging, fact)] as const);
-  return withoutOptional(
-    listBody(shape, kind, { items: shape.emptyList === 'null' ? orNull(items) : items, facts }, SCHEMAS),
-  );
-}
-
-function resourceSchema(shape: Shape, kind: Kind): Schema {
-  const { schema } = RESOURCES[kind];
-  const { description = '' } = schema;
-  return { description, ...withoutOptional(arrange(shape, kind, schema, SCHEMAS)) };
-}
-
-function successSchema(shape: Shape, { kind, answers }: Operation): Schema {
-  const { component } = RESOURCES[kind];
-  if (answers === 'list') return refTo(`${component}List`);
-  const isInline = shape.constants !== undefined && (shape.single === undefined || kind === 'provisioning');
-  const resource = isInline ? resourceSchema(shape, kind) : refTo(component);
-  return withoutOptional(singleBody(shape, kind, resource, SCHEMAS));
 }
 
 function listHeaders({ paging }: Shape): Record<string, Header> {
@@ -254,18 +187,8 @@ function documentOperation(shape: Shape, operation: Operation): DocumentedOperat
   };
 }
 
-function schemas(shape: Shape): Record<string, Schema> {
-  const kinds = [...new Set(OPERATIONS.map(({ kind }) => kind))];
-  const lists = [...new Set(OPERATIONS.filter(({ answers }) => answers === 'list').map(({ kind }) => kind))];
-  return Object.fromEntries([
-    ...kinds.map((kind) => [RESOURCES[kind].component, resourceSchema(shape, kind)]),
-    ...lists.map((kind) => [`${RESOURCES[kind].component}List`, listSchema(shape, kind)]),
-    ['Error', errorFormat(shape.errors ?? 'own').schema],
-  ]);
-}
-
 /**
- * The OpenAPI document of the service in a shape.
+ * The OpenAPI 3.1 document of the service in a shape.
  * @param origin where the service is, without a trailing slash
  */
 export function createDocument(shape: Shape, origin: string): Document {
@@ -287,11 +210,17 @@ export function createDocument(shape: Shape, origin: string): Document {
     tags: [...new Set(OPERATIONS.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
-      schemas: schemas(shape),
+      schemas: componentSchemas(shape),
       responses: errorResponses(shape),
       securitySchemes: {
         partnerToken: { type: 'http', scheme: 'bearer', description: 'A partner token, with the scopes of the call.' },
       },
     },
   };
+}
+
+/** The document as the service in a shape publishes it: of the version that the shape says. */
+export function publishDocument(shape: Shape, origin: string): object {
+  const document = createDocument(shape, origin);
+  return shape.document?.version === '3.0.3' ? toOpenApi30(document) : document;
 }

@@ -1,4 +1,4 @@
-import type { Document } from './document.ts';
+import type { Document } from './openapi.ts';
 
 type DocumentedOperation = Document['paths'][string][string];
 

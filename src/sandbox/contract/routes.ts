@@ -1,5 +1,5 @@
 import type { Service, ServiceApp } from '../service.ts';
-import { createDocument } from './document.ts';
+import { createDocument, publishDocument } from './document.ts';
 import { createGuide } from './guide.ts';
 
 /** The versioned base, and the alias of the latest version (spec §9). */
@@ -16,13 +16,13 @@ export function isDocumentPath(path: string): boolean {
 export function addDocumentRoutes(app: ServiceApp, { shape, origin }: Service): void {
   for (const base of BASES) {
     app.get(`${base}${FILES.json}`, (c) =>
-      c.body(JSON.stringify(createDocument(shape, origin), null, 2), 200, {
+      c.body(JSON.stringify(publishDocument(shape, origin), null, 2), 200, {
         'Content-Type': 'application/json',
       }),
     );
     app.get(`${base}${FILES.yaml}`, async (c) => {
       const { stringify } = await import('yaml');
-      const text = stringify(createDocument(shape, origin), { aliasDuplicateObjects: false });
+      const text = stringify(publishDocument(shape, origin), { aliasDuplicateObjects: false });
       return c.body(text, 200, { 'Content-Type': 'application/yaml' });
     });
     app.get(`${base}${FILES.guide}`, (c) => c.text(createGuide(createDocument(shape, origin))));

@@ -94,4 +94,11 @@ export interface Shape {
   };
   readonly redirect?: SlashRedirect;
   readonly request?: RequestNames;
+  /** How the document describes all of it. */
+  readonly document?: {
+    /** 3.1.0 by default. */
+    readonly version?: '3.0.3';
+    /** Whether what all pages have in common is a schema of its own. */
+    readonly isComposed?: boolean;
+  };
 }

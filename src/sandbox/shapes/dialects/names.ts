@@ -5,6 +5,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
   {
     name: 'camel',
     description: 'camelCase names; items under "data"; nextPageToken goes into pageToken',
+    document: { isComposed: true },
     case: 'camel',
     list: 'data',
     paging: {
@@ -36,6 +37,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
   {
     name: 'kebab',
     description: 'kebab-case names; items under "content"; next is a whole URL',
+    document: { isComposed: true },
     case: 'kebab',
     list: 'content',
     paging: { by: 'token', parameter: 'cursor', size: 'limit', pageSize: 2, body: { next: 'next_url' } },
@@ -44,6 +46,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
   {
     name: 'pk',
     description: 'ids are "pk"; count, next, and previous beside "results", as Django REST framework has them',
+    document: { version: '3.0.3' },
     id: 'pk',
     paging: {
       by: 'page',
@@ -65,6 +68,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
   {
     name: 'mongo',
     description: 'ids are "_id"; lists under their names; skip, limit, and total',
+    document: { version: '3.0.3' },
     id: '_id',
     case: 'camel',
     list: '{plural}',
@@ -98,6 +102,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
   {
     name: 'hal',
     description: 'HAL: lists under _embedded, pages under _links.next.href, links beside every resource',
+    document: { version: '3.0.3' },
     id: 'id',
     case: 'camel',
     links: 'hal',

@@ -19,6 +19,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
   {
     name: 'odata',
     description: '@odata.nextLink is a whole URL; items under "value"',
+    document: { version: '3.0.3' },
     case: 'camel',
     id: 'id',
     list: 'value',
@@ -80,6 +81,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
   {
     name: 'page-headers',
     description: 'bare arrays; the numbers of pages are in X-Page, X-Next-Page, and X-Total-Pages',
+    document: { version: '3.0.3' },
     list: '',
     paging: {
       by: 'page',
@@ -147,6 +149,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
   {
     name: 'starting-after',
     description: 'only has_more; the last id goes into starting_after',
+    document: { isComposed: true },
     id: 'id',
     list: 'data',
     time: 'epoch_seconds',
@@ -157,6 +160,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
   {
     name: 'spring',
     description: 'pages of "content", numbered from 0; last, totalPages, and totalElements',
+    document: { isComposed: true },
     case: 'camel',
     id: 'id',
     list: 'content',
