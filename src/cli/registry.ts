@@ -61,6 +61,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     "Read the wire format from the service's OpenAPI document",
     () => import('../commands/contract/import.ts'),
   ),
+  entry(
+    'contract check',
+    'Compare the wire format with the service, by reads only',
+    () => import('../commands/contract/check.ts'),
+  ),
   entry('contract unset', 'Remove a setting of the wire format', () => import('../commands/contract/unset.ts')),
   entry('sandbox start', 'Run the service on this machine', () => import('../commands/sandbox/start.ts')),
   entry('sandbox run', 'Run a command against a temporary sandbox', () => import('../commands/sandbox/run.ts')),

@@ -1,0 +1,67 @@
+import { checkContract } from '../../api/check-contract.ts';
+import { type Args, command } from '../../cli/command.ts';
+import type { LeafCheck } from '../../contract/check-fields.ts';
+import { ShapeError, UsageError } from '../../errors.ts';
+import { type Column, listResult, type Tone } from '../../output/command-result.ts';
+
+const TONES: Readonly<Record<LeafCheck['result'], Tone>> = {
+  confirmed: 'good',
+  contradicted: 'bad',
+  unobservable: 'dim',
+};
+
+const COLUMNS: readonly Column<LeafCheck>[] = [
+  { header: 'LEAF', value: ({ name }) => name, noTruncate: true },
+  { header: 'RESULT', value: ({ result }) => result, tone: ({ result }) => TONES[result] },
+  { header: 'VALUE', value: ({ value }) => value },
+  { header: 'SOURCE', value: ({ source }) => source, tone: () => 'dim' },
+  { header: 'DETAIL', value: ({ detail }) => detail },
+];
+
+function parse(args: Args) {
+  const source_id = args.value('source');
+  const session_id = args.value('session');
+  if ((source_id === undefined) !== (session_id === undefined)) {
+    throw new UsageError('--source and --session belong together: they name the history to read.');
+  }
+  return { session: source_id && session_id ? { source_id, session_id } : undefined };
+}
+
+function contradiction(checks: readonly LeafCheck[]): ShapeError | undefined {
+  const contradicted = checks.filter(({ result }) => result === 'contradicted');
+  const [first] = contradicted;
+  if (first === undefined) return undefined;
+  const count = contradicted.length === 1 ? 'One value' : `${contradicted.length} values`;
+  return new ShapeError(
+    `${count} of the contract contradict${contradicted.length === 1 ? 's' : ''} what the service sends.`,
+    {
+      why: contradicted.map(({ name, detail }) => `${name}: ${detail}`).join('\n'),
+      hint: `Set what the service uses with: partnerctl contract set ${first.name} <value>\nOr import its OpenAPI document with: partnerctl contract import <file|url>`,
+      details: { contradicted: contradicted.map(({ name }) => name) },
+    },
+  );
+}
+
+export default command({
+  description:
+    'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
+  flags: [
+    { usage: '--source <id>', description: 'the source of the session whose history is read' },
+    { usage: '--session <id>', description: 'the session whose history is read' },
+  ],
+  examples: [
+    { line: 'partnerctl contract check', does: 'check what the lists show' },
+    { line: 'partnerctl contract check --source src_1 --session s-1', does: 'also check the history of a session' },
+  ],
+  parse,
+  async run(context, { session }) {
+    const http = await context.http();
+    context.progress.start('Reading what the service has');
+    const checks = await checkContract(http, session, () => context.clock.now());
+    return listResult(checks, COLUMNS, {
+      json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
+      empty: '',
+      failure: () => contradiction(checks),
+    });
+  },
+});
