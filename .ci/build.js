@@ -36,7 +36,7 @@ const BASE = /\/src\/(errors|clock|cli\/(io|signals)|output\/stream-sink)\.ts$/;
 const CORE = [
   /\/src\/main\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|help-topics|input|parse|registry|run-command|service|trace)\.ts$/,
-  /\/src\/api\/(?!chat|check-contract|dispatcher|fetch-document|map-concurrent|provisioning)/,
+  /\/src\/api\/(?!chat|check-contract|dispatcher|fetch-document|history|map-concurrent|provisioning)/,
   /\/src\/contract\/(?!chat-source|check-fields|messages|openapi|provisioning)/,
   /\/src\/config\//,
   /\/src\/commands\/(agents|spaces)\//,

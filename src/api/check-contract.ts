@@ -3,8 +3,8 @@ import { findId } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import type { LeafName, ListLeaf } from '../contract/leaves.ts';
 import { InterruptedError, isTokenRejected, PartnerctlError, ServiceError } from '../errors.ts';
-import { readHistoryAfter } from './chat.ts';
 import { listCronJobs } from './cron-jobs.ts';
+import { HistoryReader } from './history.ts';
 import type { Http } from './http.ts';
 import { listAgents, listSpaces } from './spaces.ts';
 
@@ -42,7 +42,8 @@ async function readUpTo(items: AsyncIterable<JsonObject>): Promise<ReadList> {
 }
 
 async function* historyOf(http: Http, session: CheckedSession, now: () => number): AsyncGenerator<JsonObject> {
-  for await (const page of readHistoryAfter(http, { ...session, after_message_id: undefined }, now)) {
+  const position = { ...session, after_message_id: undefined };
+  for await (const page of new HistoryReader(http).readAfter(position, { now, limits: () => ({}) })) {
     yield* page.messages.map(({ raw }) => raw);
   }
 }

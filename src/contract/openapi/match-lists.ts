@@ -236,7 +236,7 @@ export function matchNext(document: OpenApiDocument, endpoint: Endpoint, own: re
   const announced = inBody ?? announcedInHeader(endpoint, token);
   if (announced !== undefined) return announced;
   const isCountedFromZero = endpoint.parameters.some(({ name, shape }) => name === page && shape.startsAtZero);
-  if (page !== undefined) return isCountedFromZero ? undefined : `page:${page}`;
+  if (page !== undefined) return isCountedFromZero ? `page:${page}:0` : `page:${page}`;
   const saysMore = properties.some((property) => isNamed(property, MORE_NAMES));
   const after = queryParameter(endpoint, AFTER_PARAMETERS, own);
   if (after !== undefined && saysMore) return `after:${after}`;

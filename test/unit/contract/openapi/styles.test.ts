@@ -175,7 +175,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('Spring with springdoc: camelCase, pages from zero stay automatic, allOf with a base class, any media type', () => {
+  test('Spring with springdoc: camelCase, pages from zero, allOf with a base class, any media type', () => {
     const document = openApi(
       {
         '/automation/spaces': {
@@ -207,6 +207,7 @@ describe('The OpenAPI document of', () => {
     expect(read(document).changes).toEqual({
       'spaces.list': 'GET /automation/spaces',
       'spaces.list.items': 'content',
+      'spaces.list.next': 'page:page:0',
       'messages.send': 'POST /integrations/api-chat/message',
       'messages.send.source_id': 'body:sourceId',
       'messages.send.session_id': 'body:sessionId',
