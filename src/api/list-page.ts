@@ -80,8 +80,9 @@ async function readLinkHeader(operation: Operation, response: ApiResponse): Prom
   try {
     const links = LinkHeader.parse(link);
     const found = (['next', 'prev', 'first', 'last'] as const).flatMap((relation) => {
-      const uri = links.rel(relation)[0]?.uri;
-      return uri === undefined ? [] : [[relation, uri] as const];
+      const [found] = links.rel(relation);
+      // Some services link the next page of the last one, too, and say that it has no results.
+      return found === undefined || found.results === 'false' ? [] : [[relation, found.uri] as const];
     });
     return Object.fromEntries(found);
   } catch {
@@ -106,12 +107,12 @@ export function pathOfLink(http: Http, operation: Operation, response: ApiRespon
   const isWeb = URL.canParse(link, current.href) && /^https?:$/.test(new URL(link, current).protocol);
   if (!isWeb) {
     const message = 'The list continues, but its next link is not an address.';
-    throw incompleteListError({ operation, response, message, seen: link });
+    throw incompleteListError({ operation, response, message, seen: `a text of ${link.length} characters` });
   }
   const target = new URL(link, current);
   if (target.pathname !== current.pathname && !target.pathname.startsWith(`${http.basePath}/`)) {
     const message = 'The next page of the list is outside of the base URL.';
-    throw incompleteListError({ operation, response, message, seen: link });
+    throw incompleteListError({ operation, response, message, seen: `a link to ${target.pathname}` });
   }
   return target.pathname + target.search;
 }
@@ -151,10 +152,11 @@ export interface IncompleteList {
   readonly operation: Operation;
   readonly response: ApiResponse;
   readonly message: string;
-  /** What speaks of more: paths and types, not values. */
+  /** What speaks of more: where it is and of what type, not its value. */
   readonly seen: string;
   /** The parameters that were tried. */
   readonly tried?: readonly string[];
+  /** What to do before the commands that settle how the list continues. */
   readonly hint?: string;
 }
 
@@ -172,7 +174,7 @@ export function incompleteListError({
   const attempts = tried.length === 0 ? '' : ` No new items came with ${tried.join(', ')}.`;
   return new ShapeError(message, {
     why: `${operation.name} responded with ${status} and announces more with ${seen}.${attempts}`,
-    hint: hint ?? fixHint(operation),
+    hint: hint === undefined ? fixHint(operation) : `${hint}\n${fixHint(operation)}`,
     status,
     requestId,
     details: { operation: operation.name, assumption: 'list.next', leaf, seen, ...(tried.length > 0 && { tried }) },
@@ -182,15 +184,10 @@ export function incompleteListError({
 function fixHint(operation: Operation): string {
   const leaf = `${operation.leaf}.next`;
   return [
-    'The items read so far are not the whole list. If you know how the next page is requested, run:',
+    'What was read is not the whole list. If you know how the next page is requested, run:',
     `partnerctl contract set ${leaf} 'page:<parameter>' (or 'offset:…', 'after:…', 'link:<path>', 'token:<path>:<parameter>')`,
-    noneHint(operation),
+    `If the first page is the whole list, run: partnerctl contract set ${leaf} none`,
   ].join('\n');
-}
-
-/** Returns the hint for a list whose first page is all of it. */
-export function noneHint({ leaf }: Operation): string {
-  return `If the first page is the whole list, run: partnerctl contract set ${leaf}.next none`;
 }
 
 /** Statuses with which a service rejects a parameter that it does not know, or a page that it does not have. */

@@ -1,16 +1,17 @@
 import type { JsonObject } from '../contract/json.ts';
 import {
-  firstStep,
   formatWay,
   isCounted,
   isKin,
   isLink,
   isWay,
+  nextStep,
   type PageWay,
   proposeSteps,
   type Step,
   saysNothingElse,
   sourceValue,
+  withType,
 } from '../contract/next-page.ts';
 import { fingerprint, type Outlook, PageProgress } from '../contract/page-progress.ts';
 import { ShapeError } from '../errors.ts';
@@ -20,7 +21,6 @@ import {
   fetchPage,
   type IncompleteList,
   incompleteListError,
-  noneHint,
   type PagedList,
   pathOfStep,
   rejectedStatus,
@@ -124,18 +124,12 @@ export class ListReader {
   /** Returns the next page, or undefined at the end of the list. */
   private async advance(page: NextPage): Promise<NextPage | undefined> {
     if (this.way) {
-      const followed = await this.follow(this.stepAfter(this.way, page), page);
+      const followed = await this.follow(nextStep(this.way, this.lastStep, page.signs, page.items.length), page);
       if (followed.kind === 'page') return followed.page;
       if (followed.kind === 'end') return undefined;
       this.dropUnproved(this.way, page, followed.why);
     }
     return this.detect(page);
-  }
-
-  private stepAfter(way: PageWay, page: FetchedPage): Step {
-    const number = this.lastStep?.number;
-    if (number === undefined) return firstStep(way, page.signs, page.items.length);
-    return { way, number: way.kind === 'offset' ? number + page.items.length : number + 1 };
   }
 
   private outlook(page: FetchedPage): Outlook {
@@ -149,7 +143,7 @@ export class ListReader {
     if (this.isProved) throw this.refuse(page, `The list cannot be read to its end: ${why}.`, { hint: RETRY_HINT });
     if (source === 'override') {
       throw this.refuse(page, `${leaf} is set to ${formatWay(way)}, but ${why}.`, {
-        hint: `Set another value, or run: partnerctl contract unset ${leaf}`,
+        hint: `Set another value, or find it out again: partnerctl contract set ${leaf} auto`,
       });
     }
     if (source === 'observed') this.http.observe(leaf, undefined);
@@ -163,6 +157,10 @@ export class ListReader {
     if (!this.leadsOn(step.way, page, outlook)) return this.finish(step.way, page, outlook);
     const path = this.pathOf(step, page);
     if (path === undefined) return unproved('its items have no id');
+    // Some services link the empty page after the last one to itself.
+    if (path === page.response.path && page.items.length === 0 && saysNothingElse(outlook.certain, step.way)) {
+      return this.finish(step.way, page, { ...outlook, certain: [] });
+    }
     if (this.requested.has(fingerprint(path))) {
       if (!this.isProved && !isLink(step.way)) return unproved('it leads back to an earlier page');
       throw this.refuse(page, CIRCLE, { seen: formatWay(step.way), hint: RETRY_HINT });
@@ -246,8 +244,8 @@ export class ListReader {
   private checkTotal(page: FetchedPage): void {
     const seen = this.progress.findMismatch();
     if (seen === undefined) return;
-    const hint = `${RETRY_HINT}\n${noneHint(this.list.operation)}`;
-    throw this.refuse(page, 'The service states another number of items than it sent.', { seen, hint });
+    const message = 'The service states another number of items than it sent.';
+    throw this.refuse(page, message, { seen, hint: RETRY_HINT });
   }
 
   private pathOf(step: Step, page: FetchedPage): string | undefined {
@@ -272,7 +270,7 @@ export class ListReader {
     }
     if (fallback) return this.settle(fallback.step, fallback.page);
     const message = 'The list continues in a way that the tool cannot follow.';
-    throw this.refuse(page, message, { seen: signs.join(', '), tried: [...tried] });
+    throw this.refuse(page, message, { tried: [...tried] });
   }
 
   /** Returns the requests for the page after the first one to try in turn. Only GET is tried out. */
@@ -296,7 +294,7 @@ export class ListReader {
 
   private refuse(page: FetchedPage, message: string, more: Partial<IncompleteList> = {}) {
     const { certain, possible } = this.outlook(page);
-    const seen = [...certain, ...possible].join(', ') || 'nothing';
+    const seen = [...certain, ...possible].map((sign) => withType(sign, page.answer)).join(', ') || 'nothing more';
     const { operation } = this.list;
     return incompleteListError({ operation, response: page.response, message, seen, ...more });
   }

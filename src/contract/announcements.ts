@@ -110,7 +110,7 @@ class SignReader {
       const words = withParent(own, parent.words);
       const path = parent.path === '' ? key : `${parent.path}.${key}`;
       const place: Place = { path, words, name: key, isPaging: parent.isPaging };
-      if (isIgnored(own)) continue;
+      if (isIgnored(own, isJsonObject(value))) continue;
       if (Array.isArray(value)) this.readArray(value, place);
       else if (isJsonObject(value)) this.readNested(value, place, depth);
       else this.readValue(value, place);
@@ -139,7 +139,7 @@ class SignReader {
   private readHeader(name: string, value: string): void {
     const words = toWords(name.replace(/^x-/, ''));
     const place: Place = { path: `header.${name}`, words, name: name.replace(/^x-/, ''), isPaging: false };
-    if (!isPagingName(words) || isIgnored(words) || words.join() === 'token') return;
+    if (!isPagingName(words) || isIgnored(words, false) || words.join() === 'token') return;
     const parsed = value.trim().startsWith('{') ? parseOrUndefined(value) : undefined;
     if (isJsonObject(parsed)) this.readObject(parsed, { ...place, words: [], isPaging: true }, 1);
     else this.readValue(value.trim(), place);
@@ -156,7 +156,7 @@ class SignReader {
     const before = countOf(this.signs);
     const isPaging = place.isPaging && (isPagingName(words) || isEnvelope(words));
     this.readObject(value, { ...place, isPaging }, depth + 1);
-    if (!leadsOn(words.slice(-1))) return;
+    if (!leadsOn(words.slice(-1)) && !(isPagingName(words) && isTokenName(words))) return;
     if (Object.keys(value).length === 0) this.signs.ends.push(path);
     else if (countOf(this.signs) === before) this.signs.unknown.push(path);
   }

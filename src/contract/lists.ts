@@ -124,8 +124,14 @@ function atPath(body: unknown, path: readonly string[], resource: string): reado
   const value = descend(body, path.join('.').replace(/\[\](\.node)?$/, ''));
   if (value === null) return [];
   if (Array.isArray(value)) return toItems(value, resource);
+  // Protocol buffers leave empty lists out.
+  if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
   const message = `The response contains no list of ${resource} at ${path.length === 0 ? '$' : path.join('.')}.`;
   throw noList(body, resource, message);
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 function noList(body: unknown, resource: string, message: string): UnknownShape {

@@ -132,10 +132,15 @@ export function proposeSteps(signs: PageSigns, itemCount: number): readonly Step
   return [...distinct.values()];
 }
 
-/** Returns what to request after the first page in a known way. */
-export function firstStep(way: PageWay, signs: PageSigns, itemCount: number): Step {
-  if (way.kind === 'offset') return { way, number: (signs.offsets[0]?.value ?? 0) + itemCount };
-  return way.kind === 'page' ? { way, number: (signs.pages[0]?.value ?? way.first ?? 1) + 1 } : { way };
+/**
+ * Returns what to request next in a known way.
+ * @param last what the page was requested with; undefined for the first one
+ */
+export function nextStep(way: PageWay, last: Step | undefined, signs: PageSigns, itemCount: number): Step {
+  const number = last?.number;
+  if (way.kind === 'offset') return { way, number: (number ?? signs.offsets[0]?.value ?? 0) + itemCount };
+  if (way.kind === 'page') return { way, number: (number ?? signs.pages[0]?.value ?? way.first ?? 1) + 1 };
+  return { way };
 }
 
 /** Returns the link or token with which the next page is requested. */
@@ -172,10 +177,19 @@ export function formatWay(way: PageWay): string {
   return `${way.kind}:${way.parameter}`;
 }
 
-/** Whether a token is all that speaks of more. Then an empty page may be the end: some services always send a token. */
-export function saysNothingElse(
-  certain: readonly string[],
-  way: Extract<PageWay, { readonly kind: 'token' }>,
-): boolean {
-  return certain.every((sign) => sign === way.source.join('.'));
+/**
+ * Whether nothing but the way itself speaks of more. Then an empty page may be the end: some services always send a token
+ * or a link.
+ */
+export function saysNothingElse(certain: readonly string[], way: PageWay): boolean {
+  const own = way.kind === 'header' ? 'header.link' : 'source' in way ? way.source.join('.') : undefined;
+  return certain.every((sign) => sign === own);
+}
+
+/** Returns where a sign is, with the type of its value. */
+export function withType(sign: string, answer: PageAnswer): string {
+  const value = valueAt(sign.split('.'), answer);
+  if (value === undefined) return sign;
+  const type = Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+  return `${sign} (${type})`;
 }

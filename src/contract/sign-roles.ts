@@ -24,7 +24,13 @@ export type Words = readonly string[];
 const some = (words: Words, pattern: RegExp): boolean => words.some((word) => pattern.test(word));
 const includes = (words: Words, ...wanted: string[]): boolean => wanted.some((word) => words.includes(word));
 
-export const isIgnored = (words: Words): boolean => some(words, IGNORED);
+const DIRECTION = /^(prev|previous|before|first|self)$/;
+
+/** Whether a name says nothing of the next page. Of an object, only the way back and a name of one word do not. */
+export function isIgnored(words: Words, isContainer: boolean): boolean {
+  return isContainer ? some(words, DIRECTION) || (words.length === 1 && some(words, IGNORED)) : some(words, IGNORED);
+}
+
 export const isSkippedContainer = (words: Words): boolean => some(words, SKIPPED_CONTAINER);
 export const isEnvelope = (words: Words): boolean => some(words, ENVELOPE);
 export const leadsOn = (words: Words): boolean => some(words, LEADS_ON);

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type FakeRequest, type FakeService, sendJson, startFakeService } from './fake-service.ts';
 
 /** A page that a service is about to send. */
-export interface ServedPage {
+interface ServedPage {
   readonly items: readonly { readonly space_id: string }[];
   readonly start: number;
   readonly end: number;
@@ -15,7 +15,7 @@ export interface ServedPage {
 }
 
 /** What a service sends for a page: a body, and headers and a status if it sends any of its own. */
-export interface Served {
+interface Served {
   readonly body: unknown;
   readonly headers?: Record<string, string>;
   readonly status?: number;

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import type { HttpOptions } from '../../src/api/http.ts';
+import { ListReader } from '../../src/api/list-reader.ts';
+import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
+import { OPERATIONS } from '../../src/contract/operations.ts';
+import { type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { numberIn, spaceIds, startPagedService } from '../helpers/paged-service.ts';
+import { client, TOKEN } from './client.ts';
+
+interface Outcome {
+  readonly ids: readonly unknown[];
+  readonly error: { readonly message: string; readonly info: { readonly hint?: string } } | undefined;
+  readonly observed: readonly (readonly unknown[])[];
+}
+
+async function readWith(baseUrl: string, layers: ContractLayers = {}, maxPages?: number): Promise<Outcome> {
+  const observed: (readonly unknown[])[] = [];
+  const options: Partial<HttpOptions> = {
+    contract: new Contract(layers),
+    onObserved: (...proof) => observed.push(proof),
+  };
+  const reader = new ListReader(
+    client(baseUrl, options).http,
+    { operation: OPERATIONS.listSpaces, resource: 'spaces' },
+    {},
+    maxPages,
+  );
+  const ids: unknown[] = [];
+  try {
+    for await (const item of reader.read()) ids.push(item.space_id);
+  } catch (error) {
+    return { ids, error: error as Outcome['error'], observed };
+  }
+  return { ids, error: undefined, observed };
+}
+
+const ALL = spaceIds(5).map(({ space_id }) => space_id);
+const endless =
+  (page: (count: number) => unknown): Handler =>
+  (_request, response, count) =>
+    sendJson(response, page(count));
+
+describe('a list without end', () => {
+  it.each([
+    ['a new link each time', (count: number) => ({ items: [{ space_id: `s${count}` }], next: `?page=${count + 1}` })],
+    ['a new token each time', (count: number) => ({ items: [{ space_id: `s${count}` }], next_cursor: `c${count}` })],
+    ['page numbers', (count: number) => ({ items: [{ space_id: `s${count}` }], page: count, page_size: 1 })],
+  ])('is refused after a number of pages: %s', async (_, page) => {
+    const service = await startFakeService(endless(page));
+    const { error } = await readWith(service.baseUrl, {}, 30);
+    expect(error?.message).toBe('The list has more than 30 pages.');
+    expect(service.requests.length).toBe(31);
+  });
+
+  it('is refused if its pages are empty', async () => {
+    const service = await startFakeService(endless((count) => ({ items: [], next_cursor: `c${count}` })));
+    const { error } = await readWith(service.baseUrl);
+    expect(error?.message).toContain('100 pages');
+  });
+
+  it.each([
+    ['a token that repeats', (count: number) => ({ items: [{ space_id: `s${count}` }], next_cursor: `c${count % 3}` })],
+    ['a link that repeats', (count: number) => ({ items: [{ space_id: `s${count}` }], next: `?page=${count % 3}` })],
+    ['items that repeat', (count: number) => ({ items: [{ space_id: `s${count % 3}` }], next: `?page=${count + 1}` })],
+  ])('is refused at once: %s', async (_, page) => {
+    const service = await startFakeService(endless(page));
+    const { error } = await readWith(service.baseUrl);
+    expect(error?.message).toMatch(/circle|repeats/);
+    expect(service.requests.length).toBeLessThan(6);
+  });
+});
+
+describe('a next link', () => {
+  it.each([
+    ['http://%/automation/spaces/?page=2', true],
+    ['//%/automation/spaces/?page=2', true],
+    ['http://user:pass@%/automation/spaces/?page=2', true],
+    ['https://%/automation/spaces/?page=2', true],
+    ['http://%/admin/?page=2', false],
+    ['file:///v1/automation/spaces/?page=2', false],
+    ['javascript:alert(1)', false],
+  ])('never takes the token to another origin: %s', async (form, isFollowed) => {
+    const other = await startFakeService(endless(() => ({ items: [] })));
+    const service = await startFakeService((request, response) =>
+      request.query.has('page')
+        ? sendJson(response, { items: [{ space_id: 's2' }] })
+        : sendJson(response, {
+            items: [{ space_id: 's1' }],
+            next_link: form.replace('%', `${new URL(other.baseUrl).host}/v1`).replace('/v1/admin', '/admin'),
+          }),
+    );
+    const { ids, error } = await readWith(service.baseUrl);
+    expect(other.requests).toEqual([]);
+    if (isFollowed) expect(ids).toEqual(['s1', 's2']);
+    else expect(error).toBeDefined();
+    expect(service.requests.every(({ headers }) => headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
+  });
+
+  it('of an empty last page to itself ends the list', async () => {
+    const service = await startPagedService({
+      start: (query) => numberIn(query, 'from'),
+      serve: ({ items, end }) => ({ body: { items, paging: { next: `?from=${end}`, previous: '?from=0' } } }),
+    });
+    expect(await readWith(service.baseUrl)).toMatchObject({ ids: ALL, error: undefined });
+  });
+
+  it('without results ends the list', async () => {
+    const service = await startPagedService({
+      start: (query) => numberIn(query, 'from'),
+      serve: ({ items, end, hasMore }) => ({
+        body: items,
+        headers: { link: `<?from=${end}>; rel="next"; results="${hasMore}"` },
+      }),
+    });
+    expect(await readWith(service.baseUrl)).toMatchObject({ ids: ALL, error: undefined });
+  });
+});
+
+describe('a known way to the next page', () => {
+  const tokens = () =>
+    startPagedService({
+      start: (query) => numberIn(query, 'after'),
+      serve: ({ items, end, hasMore }) => ({ body: { items, next_cursor: hasMore ? String(end) : null } }),
+    });
+
+  it('that was observed is used at once', async () => {
+    const service = await tokens();
+    const outcome = await readWith(service.baseUrl, { observed: { 'spaces.list.next': 'token:next_cursor:after' } });
+    expect(outcome).toEqual({ ids: ALL, error: undefined, observed: [] });
+    expect(service.requests.length).toBe(3);
+  });
+
+  it.each(['token:next_cursor:cursor', 'token:paging.next:after', 'header:link', 'page:page', 'after:last'])(
+    'that was observed and no longer holds is dropped for the one that does: %s',
+    async (value) => {
+      const service = await tokens();
+      const outcome = await readWith(service.baseUrl, { observed: { 'spaces.list.next': value } });
+      expect(outcome.ids).toEqual(ALL);
+      expect(outcome.observed).toEqual([
+        ['spaces.list.next', undefined],
+        ['spaces.list.next', 'token:next_cursor:after'],
+      ]);
+    },
+  );
+
+  it.each(['token:next_cursor:cursor', 'token:paging.next:after', 'link:next_cursor', 'page:page'])(
+    'that the user set and that does not hold is refused: %s',
+    async (value) => {
+      const service = await tokens();
+      const { error, observed } = await readWith(service.baseUrl, { override: { 'spaces.list.next': value } });
+      expect(`${error?.message} ${error?.info.hint}`).toContain('spaces.list.next');
+      expect(observed).toEqual([]);
+    },
+  );
+
+  it('that the user set ends where the user says, whatever else the response states', async () => {
+    const service = await startPagedService({
+      start: (query) => (numberIn(query, 'page', 1) - 1) * 2,
+      serve: ({ items }) => ({ body: { items, message_count: 40 } }),
+    });
+    const outcome = await readWith(service.baseUrl, { override: { 'spaces.list.next': 'page:page' } });
+    expect(outcome).toMatchObject({ ids: ALL, error: undefined });
+  });
+
+  it('that is none makes the first page the list', async () => {
+    const service = await tokens();
+    const outcome = await readWith(service.baseUrl, { override: { 'spaces.list.next': 'none' } });
+    expect(outcome).toMatchObject({ ids: ALL.slice(0, 2), error: undefined });
+  });
+
+  it('is not guessed where the list is read by POST', async () => {
+    const service = await startFakeService(endless(() => ({ items: [{ space_id: 's1' }], total: 5 })));
+    const { error } = await readWith(service.baseUrl, { override: { 'spaces.list': 'POST /automation/spaces/' } });
+    expect(error?.message).toContain('cannot follow');
+    expect(service.requests.length).toBe(1);
+  });
+});
