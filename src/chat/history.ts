@@ -93,6 +93,12 @@ export function isDescending(messages: readonly MessageRef[]): boolean {
   return differences.every((difference) => difference >= 0) && differences.some((difference) => difference > 0);
 }
 
+/** Whether no message is newer than the one before it: so few messages, or ties, may be newest first. */
+function mayDescend(messages: readonly MessageRef[]): boolean {
+  const order = orderOf(messages);
+  return order !== undefined && messages.slice(1).every((_, index) => order.compare(index, index + 1) >= 0);
+}
+
 /** Evidence that messages are, or may be, missing. */
 export interface HistoryGap {
   readonly evidence: string;
@@ -131,7 +137,7 @@ export class GapDetector {
     // The service announced more, but the cursor led to nothing new: the rest is older, and cannot be requested.
     if (fresh === 0) this.unreachableAfter ??= this.announcedAfter;
     const isEnough = isInitial && messages.length >= this.requestedCount;
-    const announcesOlder = !isEnough && hasMore && !hasNextLink && fresh === messages.length && descends;
+    const announcesOlder = !isEnough && hasMore && !hasNextLink && fresh === messages.length && mayDescend(messages);
     this.announcedAfter = announcesOlder ? messages.length : undefined;
     if (isInitial && total !== undefined) this.statedTotal ??= total;
     const mayHideOlder = !hasMore && !reachedByLink && !isDeclaredEnd && descends && total !== messages.length;

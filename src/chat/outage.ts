@@ -94,8 +94,11 @@ export function createOutageError(last: PartnerctlError | undefined, maxOutageMs
 export function createIncompleteError(sessionId: string, evidence: string): ShapeError {
   return new ShapeError(`The history of ${sessionId} could not be read completely.`, {
     why: evidence,
-    hint: `The messages shown are not all. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
-    details: { session_id: sessionId, assumption: 'history.messages', seen: evidence },
+    hint: [
+      `The messages shown are not all. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
+      'Say how the rest is requested, such as: partnerctl contract set messages.history.next token:next_cursor:cursor',
+    ].join('\n'),
+    details: { session_id: sessionId, assumption: 'history.messages', leaf: 'messages.history.next', seen: evidence },
   });
 }
 

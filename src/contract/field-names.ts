@@ -45,6 +45,10 @@ export type Nesting = 'envelope' | 'part';
 const NESTINGS: Readonly<Record<string, Nesting>> = {
   node: 'envelope',
   resource: 'envelope',
+  record: 'envelope',
+  item: 'envelope',
+  entry: 'envelope',
+  doc: 'envelope',
   attributes: 'part',
   properties: 'part',
   fields: 'part',

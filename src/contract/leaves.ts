@@ -175,7 +175,7 @@ const FIELD_LEAVES = {
   'message.author': leaf(
     'field',
     'assumed',
-    'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, actor, speaker, is_bot, is_agent, is_assistant, is_ai, from_bot, from_agent, from_assistant, is_user, is_customer, is_human, from_user, from_customer, incoming, outgoing, is_incoming, is_outgoing, type, kind',
+    'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, actor, speaker, user, created_by, sent_by, written_by, is_bot, is_agent, is_assistant, is_ai, from_bot, from_agent, from_assistant, is_user, is_customer, is_human, from_user, from_customer, incoming, outgoing, is_incoming, is_outgoing, type, kind',
     'a name, an object with a role or type, or a flag such as is_bot',
   ),
   'message.created_at': leaf(

@@ -37,14 +37,16 @@ function sideOf(name: string, names: AuthorNames): Side | undefined {
   return decide(hasWord(names.agent), hasWord(names.user));
 }
 
+/** The words that a flag about the author may have besides the name of a side. */
+const FLAG_WORDS = ['is', 'was', 'has', 'by', 'from', 'sent', 'author', 'sender', 'message'];
+
 /** Reads `is_bot: true`: the name of the flag says whose it is, and its value whether that holds. */
 function sideOfFlag(key: string, value: boolean, names: AuthorNames): Side | undefined {
   const words = wordsOf(key);
+  const known = [...FLAG_WORDS, ...names.agent, ...names.user];
+  if (!words.every((word) => known.includes(word))) return undefined;
   const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each));
-  const side = decide(
-    hasWord(names.agent) || words.includes('outgoing'),
-    hasWord(names.user) || words.includes('incoming'),
-  );
+  const side = decide(hasWord(names.agent), hasWord(names.user));
   if (side === undefined || value) return side;
   return side === 'assistant' ? 'user' : 'assistant';
 }
@@ -65,11 +67,7 @@ function read(key: string, value: unknown, names: AuthorNames, depth: number): R
   const readings = Object.entries(value)
     .filter(([inner, found]) => typeof found === 'boolean' || KEYS.includes(normalizeName(inner)))
     .map(([inner, found]) => read(inner, found, names, depth - 1));
-  // An object under the name of a side is that side: `{"bot": {"id": 5}}`.
-  return {
-    side: readings.find(({ side }) => side)?.side ?? sideOf(key, names),
-    name: readings.find(({ name }) => name)?.name,
-  };
+  return { side: readings.find(({ side }) => side)?.side, name: readings.find(({ name }) => name)?.name };
 }
 
 /**
@@ -81,4 +79,27 @@ export function decideAuthor(fields: readonly (readonly [key: string, value: unk
   const side = readings.find((reading) => reading.side !== undefined)?.side;
   if (side !== undefined) return { role: side, isKnown: true };
   return { role: readings.find(({ name }) => name !== undefined)?.name ?? 'unknown', isKnown: false };
+}
+
+/** Words in the names of fields that tell whom a message is for, or where it was written. */
+const NOT_THE_AUTHOR =
+  /^(to|recipient|recipients|receiver|target|audience|assignee|assigned|mention|mentions|channel)$/;
+
+/**
+ * Looks for the author in the other fields of a message: a flag, an object that says what it is, or a text that is exactly the
+ * name of a side.
+ * @returns undefined if there is none, or if they disagree
+ */
+export function searchAuthor(
+  entries: readonly (readonly [key: string, value: unknown])[],
+  names: AuthorNames,
+): Author | undefined {
+  const sides = new Set(
+    entries.flatMap(([key, value]) => {
+      if (wordsOf(key).some((word) => NOT_THE_AUTHOR.test(word))) return [];
+      return read(key, value, names, 1).side ?? [];
+    }),
+  );
+  const [side] = sides;
+  return side !== undefined && sides.size === 1 ? { role: side, isKnown: true } : undefined;
 }

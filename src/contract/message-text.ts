@@ -4,7 +4,20 @@ import { isJsonObject } from './json.ts';
 const MAX_DEPTH = 4;
 
 /** Keys of an object or of a part that hold its text, in order. */
-const KEYS = ['text', 'value', 'content', 'body', 'parts', 'message', 'plain', 'markdown'];
+const KEYS = [
+  'text',
+  'plain_text',
+  'plain',
+  'value',
+  'content',
+  'body',
+  'parts',
+  'message',
+  'markdown',
+  'raw',
+  'rendered',
+  'storage',
+];
 
 function textAt(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return value;

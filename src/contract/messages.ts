@@ -3,9 +3,9 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { wordsOf } from './kinship.ts';
+import { proposePath, wordsOf } from './kinship.ts';
 import { readList } from './lists.ts';
-import { type Author, decideAuthor } from './message-author.ts';
+import { type Author, decideAuthor, searchAuthor } from './message-author.ts';
 import { extractText, readTimestamp } from './message-text.ts';
 
 /** A message of a session's history. */
@@ -34,17 +34,36 @@ export interface Acknowledgement {
 /** Fields that may say what kind of message it is rather than who wrote it. Only a recognized author counts there. */
 const KINDS = ['type', 'kind'];
 
-function authorOf(fields: Fields, contract: Contract): Author {
+/** @throws UnknownShape if the author seems to be under a name that the contract does not have */
+function authorOf(entry: JsonObject, fields: Fields, contract: Contract): Author {
   const candidates = fields
     .all('message.author')
     .map(({ path, value }) => [path.split('.').at(-1) ?? path, value] as const);
   const names = { agent: contract.values('message.author.agent'), user: contract.values('message.author.user') };
   const author = decideAuthor(candidates, names);
-  if (author.isKnown) return author;
-  return decideAuthor(
-    candidates.filter(([key]) => !KINDS.includes(normalizeName(key))),
-    names,
-  );
+  const found = author.isKnown ? author : searchAuthor(Object.entries(entry), names);
+  if (found) return found;
+  const named = candidates.filter(([key]) => !KINDS.includes(normalizeName(key)));
+  const value = named.length === 0 ? proposePath(entry, 'message.author', contract) : undefined;
+  if (value === undefined) return decideAuthor(named, names);
+  const fix = { leaf: 'message.author', value } as const;
+  throw new UnknownShape('message.author', 'The author of a message cannot be found.', describeFields(entry), fix);
+}
+
+/** Words in the names of fields with another time than that of writing. */
+const OTHER_TIMES = /^(updated|modified|edited|changed|deleted|read|seen|delivered|expires|expired|expiry|last|next)$/;
+const TIME_WORDS =
+  /^(created|creation|create|sent|posted|inserted|published|written|occurred|received|date|time|timestamp|ts|at)$/;
+
+/** Looks for the time of a message under a name that the contract does not have. */
+function searchTime(entry: JsonObject): string | undefined {
+  const times = Object.entries(entry).flatMap(([key, value]) => {
+    const words = wordsOf(key);
+    if (!words.some((word) => TIME_WORDS.test(word)) || words.some((word) => OTHER_TIMES.test(word))) return [];
+    const time = readTimestamp(value);
+    return time === undefined || Number.isNaN(Date.parse(time)) ? [] : [time];
+  });
+  return times.length === 1 ? times[0] : undefined;
 }
 
 /** Words in the names of fields that are not the text of a message. */
@@ -64,11 +83,22 @@ function findUnknownText(entry: JsonObject, contract: Contract): string | undefi
   return found?.[0];
 }
 
+const TEXT_WORDS = /^(text|content|body|message|msg)$/;
+
 /** @throws UnknownShape if the text is under a name that the contract does not have */
 function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Message, 'text'> & { isStep: boolean } {
   const candidates = fields.all('message.text');
   for (const { value } of candidates) {
     const text = extractText(value);
+    if (text !== undefined) return { text, isStep: false };
+  }
+  if (candidates.length === 0) {
+    // `rich_text` is a text, too.
+    const texts = Object.entries(entry).filter(([key]) => {
+      const words = wordsOf(key);
+      return words.some((word) => TEXT_WORDS.test(word)) && !words.some((word) => OTHER_WORDS.test(word));
+    });
+    const text = texts.length === 1 ? extractText(texts[0]?.[1]) : undefined;
     if (text !== undefined) return { text, isStep: false };
   }
   const key = candidates.length === 0 ? findUnknownText(entry, contract) : undefined;
@@ -87,7 +117,7 @@ function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Mes
 export function decodeMessage(entry: JsonObject, contract: Contract): Message {
   const fields = fieldsOf(entry, 'message', contract);
   const message_id = fields.readId('message.id');
-  const { role, isKnown } = authorOf(fields, contract);
+  const { role, isKnown } = authorOf(entry, fields, contract);
   const { text, isStep } = textOf(entry, fields, contract);
   const times = fields.all('message.created_at').map(({ value }) => readTimestamp(value));
   return {
@@ -95,7 +125,7 @@ export function decodeMessage(entry: JsonObject, contract: Contract): Message {
     role,
     isReply: isKnown && role === 'assistant' && !isStep,
     text,
-    created_at: times.find((time) => time !== undefined) ?? null,
+    created_at: times.find((time) => time !== undefined) ?? searchTime(entry) ?? null,
     external_message_id: fields.text('message.external_message_id') ?? null,
     raw: entry,
   };
@@ -156,12 +186,16 @@ export function findHistoryEntries(body: unknown): readonly JsonObject[] {
   return isJsonObject(body.history) ? readList(body.history, 'messages') : readList(body, 'history');
 }
 
-/** Returns the flag that tells whether the object is new, in any spelling of its name. */
-function createdIn(objects: readonly JsonObject[]): boolean | undefined {
-  const values = objects.flatMap((object) =>
-    Object.entries(object).flatMap(([key, value]) => (normalizeName(key) === 'created' ? [value] : [])),
-  );
-  return values.find((value) => typeof value === 'boolean');
+const MAX_CREATED_DEPTH = 3;
+
+/** Returns the flag that tells whether the message is new, in any spelling of its name and in any envelope. */
+function findCreated(object: JsonObject, depth = MAX_CREATED_DEPTH): boolean | undefined {
+  const entries = Object.entries(object);
+  const own = entries.find(([key, value]) => normalizeName(key) === 'created' && typeof value === 'boolean');
+  if (typeof own?.[1] === 'boolean') return own[1];
+  if (depth === 0) return undefined;
+  const inner = entries.flatMap(([, value]) => (isJsonObject(value) ? (findCreated(value, depth - 1) ?? []) : []));
+  return inner[0];
 }
 
 /**
@@ -178,6 +212,5 @@ export function decodeAcknowledgement(body: unknown, contract: Contract): Acknow
     throw new UnknownShape('chat.acknowledgement', 'The response has no message_id.', describeJson(body));
   }
   const message_id = found.fields.readId('message.id');
-  const nested = [found.layer.message, found.layer.attributes].filter(isJsonObject);
-  return { message_id, created: createdIn([found.layer, ...nested, top]) };
+  return { message_id, created: findCreated(top) };
 }
