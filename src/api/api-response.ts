@@ -96,7 +96,8 @@ export class ApiResponse {
     const assumed = shape ? `Assumed (${shape.assumption}): ${ASSUMPTIONS[shape.assumption]}. ` : '';
     const fix = shape?.fix ? `${describeFix(shape.fix)}\n` : '';
     return {
-      why: `${operation.name} responded with ${status} and ${seen}.`,
+      // The hint about a write is the caller's: what may exist comes first.
+      why: `${operation.name} responded with ${status} and ${seen}.${operation.safety === 'once' && fix ? `\n${fix.trim()}` : ''}`,
       hint: `${fix}${assumed}Run the command again with --debug to see the whole response.`,
       status,
       requestId,

@@ -1,3 +1,4 @@
+import { describeFix } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import type { Operation } from '../contract/operations.ts';
 import {
@@ -11,6 +12,8 @@ import {
   RefusedError,
   ServiceError,
 } from '../errors.ts';
+import { addressHint, parameterHint, type RefusedRequest } from './refusal-hints.ts';
+import { slashOfRedirect } from './slash-redirect.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
 /** Where the token comes from, for messages. */
@@ -24,6 +27,9 @@ export interface TokenOrigin {
 /** The call's details for error messages. */
 export interface CallContext {
   readonly operation: Operation;
+  readonly request: RefusedRequest;
+  /** Path and query of the request. */
+  readonly path: string;
   /** The configured base URL. */
   readonly baseUrl: string;
   readonly tokenOrigin: TokenOrigin | undefined;
@@ -68,7 +74,12 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     case 404:
       return new NotFoundError('The service does not know this resource (404).', {
         ...info,
-        hint: `Check the id and the base URL ${call.baseUrl}.`,
+        hint: `Check the id and the base URL ${call.baseUrl}. ${addressHint(call.request, undefined)}`,
+      });
+    case 405:
+      return new RefusedError('The service does not take this method here (405).', {
+        ...info,
+        hint: addressHint(call.request, response.headers.allow),
       });
     case 408:
       return serverError(status, info, call);
@@ -82,7 +93,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     default:
       return new RefusedError(`The service refused the call (${status}).`, {
         ...info,
-        hint: 'Fix what the service complains about, and run the command again.',
+        hint: hintOfRefusal(response, call),
       });
   }
 }
@@ -155,11 +166,25 @@ function prematureError({ status, body }: HttpResponse, info: ErrorInfo): Partne
   });
 }
 
-function redirectError({ status, headers }: HttpResponse, info: ErrorInfo, call: CallContext): PartnerctlError {
+function hintOfRefusal(response: HttpResponse, { request }: CallContext): string {
+  const hint = 'Fix what the service complains about, and run the command again.';
+  const contractHint = parameterHint(request, readErrorBody(response.body, response.headers['content-type']));
+  return contractHint === undefined ? hint : `${hint}\n${contractHint}`;
+}
+
+function redirectError(response: HttpResponse, info: ErrorInfo, call: CallContext): PartnerctlError {
+  const { status, headers } = response;
+  const slash = slashOfRedirect(response, new URL(call.baseUrl).origin + call.path);
+  const never = `The tool never follows redirects, so that the token stays with ${call.baseUrl}.`;
+  const fix = slash
+    ? describeFix({ leaf: 'paths.trailing_slash', value: slash })
+    : `Check the base URL. ${describeFix({ leaf: call.operation.leaf, value: '<METHOD> <path>' })}`;
   return new ServiceError(`The service redirects to ${headers.location ?? 'an unnamed address'} (${status}).`, {
     ...info,
+    // The hint is about what to do next, which the caller of a write decides.
+    ...(call.operation.safety === 'once' && { why: fix }),
     permanent: true,
-    hint: `The tool never follows redirects, so that the token stays with ${call.baseUrl}. Check the base URL.`,
+    hint: `${never} ${fix}`,
   });
 }
 

@@ -7,7 +7,8 @@ import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } 
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { type CallContext, networkError, responseError, type TokenOrigin } from './call-errors.ts';
-import { type AttemptOutcome, decideRetry, parseRetryAfter, RetryBudget } from './retry.ts';
+import { decideRetry, RetryBudget, toOutcome } from './retry.ts';
+import { slashOfRedirect, withClosingSlash } from './slash-redirect.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpRequest, HttpResponse, TransportResult } from './transport.ts';
 
@@ -53,6 +54,8 @@ export interface CallOptions {
   readonly freshConnection?: boolean;
   /** The contract for this call, to try another than the known one. */
   readonly contract?: Contract | undefined;
+  /** Whether a redirect led to this call: a second one is an error. */
+  readonly isRedirected?: boolean;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -118,22 +121,16 @@ export class Http {
       await this.waitForRateLimit(call, attempt);
       const request = this.buildRequest(call);
       const { body: stream, signal } = options;
-      const { deadline } = call;
-      const result = await runAttempt(this.options, {
-        number: attempt,
-        url,
-        request,
-        stream,
-        safety,
-        deadline,
-        signal,
-      });
+      const limits = { safety, deadline: call.deadline, signal };
+      const result = await runAttempt(this.options, { number: attempt, url, request, stream, ...limits });
       const { requestId } = request;
       if (result.kind === 'response' && isSuccess(result)) {
         this.budget.giveBack();
         const request = { operation, path, requestId, attempts: attempt, contract: options.contract ?? this.contract };
         return new ApiResponse(result, request, this.options.redact);
       }
+      const redirected = result.kind === 'response' ? this.withSlash(result, call, url) : undefined;
+      if (redirected) return await this.call(operation, redirected);
       const next = this.decideNext(result, call, attempt);
       if (!next.retry) throw this.toError(result, call, { requestId, attempts: attempt, ...next });
       await this.wait(
@@ -216,6 +213,14 @@ export class Http {
     };
   }
 
+  /** Returns the options of a read that is redirected to the other closing slash, which it remembers. */
+  private withSlash(response: HttpResponse, { operation, options, wire }: Call, url: string): CallOptions | undefined {
+    const slash = slashOfRedirect(response, url);
+    if (slash === undefined || operation.safety !== 'safe' || options.isRedirected) return undefined;
+    if (options.link === undefined) this.observe('paths.trailing_slash', slash);
+    return { ...options, link: withClosingSlash(wire.path, slash), isRedirected: true };
+  }
+
   /** Decides whether to make another attempt. A 429 pauses all calls and does not use the retry budget. */
   private decideNext(result: TransportResult, call: Call, attempt: number): NextStep {
     const { clock, random } = this.options;
@@ -276,6 +281,8 @@ export class Http {
     const context: CallContext = {
       ...end,
       operation: call.operation,
+      request: { operation: call.operation.leaf, method: call.wire.method, contract: this.contract },
+      path: call.wire.path,
       baseUrl,
       tokenOrigin,
       timeoutMs: isLimitedByFlag ? timeoutMs : undefined,
@@ -289,11 +296,4 @@ export class Http {
 /** A 2xx sent before the body was received does not mean success. */
 function isSuccess({ status, sent }: HttpResponse): boolean {
   return status >= 200 && status < 300 && sent !== 'part';
-}
-
-function toOutcome(result: TransportResult, now: number): AttemptOutcome {
-  if (result.kind === 'failure') return result;
-  const { status, sent, headers } = result;
-  const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date, now);
-  return { kind: 'response', status, sent, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }

@@ -1,5 +1,5 @@
 import type { Safety } from '../contract/operations.ts';
-import type { HttpResponse, TransportFailure } from './transport.ts';
+import type { HttpResponse, TransportFailure, TransportResult } from './transport.ts';
 
 export const BACKOFF_BASE_MS = 500;
 export const BACKOFF_CAP_MS = 20_000;
@@ -110,4 +110,12 @@ export class RetryBudget {
   giveBack(): void {
     this.left = Math.min(this.size, this.left + 1);
   }
+}
+
+/** Converts the result of an attempt, received at `now`, to what `decideRetry` needs. */
+export function toOutcome(result: TransportResult, now: number): AttemptOutcome {
+  if (result.kind === 'failure') return result;
+  const { status, sent, headers } = result;
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date, now);
+  return { kind: 'response', status, sent, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }

@@ -21,7 +21,7 @@ export interface ChatSource {
  * @throws UnknownShape if the response has no source_id or reports an error
  */
 export function decodeChatSource(body: unknown, contract: Contract): ChatSource {
-  const layers = layersOf(body, 'source');
+  const layers = layersOf(body, 'source', true);
   rejectErrorInBody(body, layers, 'chat.source');
   const source = findResource(layers, 'source', 'source.id', contract);
   if (source === undefined) {

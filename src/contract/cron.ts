@@ -149,7 +149,7 @@ const NO_ID = 'The response contains no cron_job_id.';
  * @throws UnknownShape if the response has no id or reports an error
  */
 export function readCreatedCronJob(body: unknown, contract: Contract): string {
-  const layers = layersOf(body, 'cron_job');
+  const layers = layersOf(body, 'cron_job', true);
   rejectErrorInBody(body, layers, 'cron.fields');
   const job = findResource(layers, 'cron_job', 'cron_job.id', contract);
   if (job) return job.id;

@@ -44,6 +44,9 @@ export type Nesting = 'envelope' | 'part';
 
 const NESTINGS: Readonly<Record<string, Nesting>> = {
   node: 'envelope',
+  doc: 'envelope',
+  record: 'envelope',
+  entity: 'envelope',
   resource: 'envelope',
   record: 'envelope',
   item: 'envelope',

@@ -11,6 +11,9 @@ const REDACTED = '[redacted]';
 /** Names that belong to any resource. Next to a nested resource, they belong to its envelope. */
 const PLAIN = new Set(['id', 'uuid', 'uid', 'guid', 'pk']);
 
+/** Google's APIs call the address of a resource its name. */
+const ADDRESS = /^(?:[a-zA-Z-]+s\/[^/\s]+\/)*[a-zA-Z-]+s\/[^/\s]+$/;
+
 /** A resource may be nested under `node` or its own name, and its fields under `attributes` there. */
 const MAX_NESTING = 2;
 
@@ -88,7 +91,8 @@ export class Fields {
     const ranks = this.ranks(leaf);
     for (const rank of ranks) {
       const values = rank.filter(({ value }) => value !== null && value !== undefined);
-      if (values.length > 0) return this.agreed(leaf, values);
+      const isAddress = values.some(({ value }) => this.isResourceName(leaf, value));
+      if (values.length > 0 && !(isAddress && this.hasLater(ranks, rank))) return this.agreed(leaf, values);
     }
     return ranks.flat().some(({ value }) => value === null) ? null : undefined;
   }
@@ -157,6 +161,16 @@ export class Fields {
   unreadable(leaf: FieldLeaf, message: string): UnknownShape {
     const fix = { leaf, value: proposePath(this.object, leaf, this.contract) ?? '<path>' };
     return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+  }
+
+  /** Whether a name is the address of the resource, as in `spaces/s1`, where the name itself has another key. */
+  private isResourceName(leaf: FieldLeaf, value: unknown): boolean {
+    if (!leaf.endsWith('.name') || this.names.rule(leaf).isChosen || typeof value !== 'string') return false;
+    return ADDRESS.test(value);
+  }
+
+  private hasLater(ranks: readonly (readonly Found[])[], rank: readonly Found[]): boolean {
+    return ranks.slice(ranks.indexOf(rank) + 1).some((later) => later.some(({ value }) => typeof value === 'string'));
   }
 
   private isSent(key: string): boolean {

@@ -41,7 +41,7 @@ export function readProvisionResponse(body: unknown, contract: Contract): Provis
   if (!isJsonObject(body)) {
     throw new UnknownShape('id.field', 'The response to provisioning is not an object.', describeJson(body));
   }
-  const layers = layersOf(body, 'space');
+  const layers = layersOf(body, 'space', true);
   rejectErrorInBody(body, layers, 'provision.agents');
   const space = findResource(layers, 'space', 'space.id', contract);
   const isAgent = (agent: unknown): agent is JsonObject =>

@@ -162,6 +162,7 @@ describe('a created job', () => {
     ['under partner_cron_job in data', { data: { partner_cron_job: { id: 'c1' } } }],
     ['beside the id of the envelope', { id: 'request-9', data: { id: 'c1' } }],
     ['under its own name before a plain one further in', { cron_job_id: 'c1', data: { id: 'x' } }],
+    ['as a list of one', [{ id: 'c1' }]],
     ['beside an empty one', { cron_job_id: null, data: { id: 'c1' } }],
     ['beside an error that there is not', { success: true, error: null, errors: [], data: { id: 'c1' } }],
   ])('has its id %s', (_, body) => {
@@ -172,7 +173,7 @@ describe('a created job', () => {
     [null],
     ['c1'],
     [[]],
-    [[{ id: 'c1' }]],
+    [[{ id: 'c1' }, { id: 'c2' }]],
     [{}],
     [{ ok: true }],
     [{ agent_id: 'a1' }],

@@ -1,0 +1,24 @@
+import type { HttpResponse } from './transport.ts';
+
+const REDIRECTS = new Set([301, 302, 307, 308]);
+
+/**
+ * Returns the closing slash that a response asks for: `always` or `never` if it redirects to the same address with or
+ * without one, and undefined otherwise.
+ * @param url the address of the request
+ */
+export function slashOfRedirect({ status, headers }: HttpResponse, url: string): 'always' | 'never' | undefined {
+  const { location } = headers;
+  if (!REDIRECTS.has(status) || location === undefined || !URL.canParse(location, url)) return undefined;
+  const [from, to] = [new URL(url), new URL(location, url)];
+  if (from.origin !== to.origin || (to.search !== '' && to.search !== from.search)) return undefined;
+  if (to.pathname === `${from.pathname}/`) return 'always';
+  return from.pathname === `${to.pathname}/` ? 'never' : undefined;
+}
+
+/** Returns a path and query with the closing slash that the path must have. */
+export function withClosingSlash(pathAndQuery: string, slash: 'always' | 'never'): string {
+  const [path = '', ...query] = pathAndQuery.split('?');
+  const bare = path.replace(/\/$/, '');
+  return [slash === 'always' ? `${bare}/` : bare, ...query].join('?');
+}

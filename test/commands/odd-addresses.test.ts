@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { type FakeService, json, startFakeService } from '../helpers/fake-service.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+
+/*
+ * Services whose addresses differ by a closing slash, and those that refuse a request because of its address or a
+ * parameter.
+ */
+
+const at = ({ baseUrl }: FakeService) => ({
+  env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() },
+});
+const linesOf = ({ requests }: FakeService) => requests.map(({ method, path }) => `${method} ${path}`);
+const CREATE = ['cron', 'create', '--agent', 'a1', '--name', 'Daily', '--instructions', 'Sum up.'];
+const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
+const JOBS = '/v1/automation/partner-cron-jobs';
+
+describe.each([301, 302, 307, 308])('a service that redirects with %i to the address without a slash', (status) => {
+  test('is read there, and a write goes there at once', async () => {
+    const service = await startFakeService({
+      'GET /automation/partner-cron-jobs/': json({}, status, { location: JOBS }),
+      'GET /automation/partner-cron-jobs': json([]),
+      'POST /automation/partner-cron-jobs': json({ id: 'c1' }, 201),
+    });
+    const created = await run(CREATE_DAILY, at(service));
+    expect(created.json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
+    expect(linesOf(service)).toEqual([`GET ${JOBS}/`, `GET ${JOBS}`, `POST ${JOBS}`]);
+  });
+});
+
+test('what was learned of the closing slash is known the next time', async () => {
+  const service = await startFakeService({
+    'GET /automation/spaces/': json({}, 301, { location: '/v1/automation/spaces' }),
+    'GET /automation/spaces': json([]),
+  });
+  const settings = at(service);
+  await run(['spaces', 'list'], settings);
+  await run(['spaces', 'list'], settings);
+  expect(linesOf(service)).toEqual([
+    'GET /v1/automation/spaces/',
+    'GET /v1/automation/spaces',
+    'GET /v1/automation/spaces',
+  ]);
+});
+
+test.each([
+  ['another origin', 'http://127.0.0.1:9/v1/automation/spaces'],
+  ['another path', '/v1/automation/workspaces'],
+  ['another query', '/v1/automation/spaces?token=1'],
+  ['itself', '/v1/automation/spaces/'],
+])('a redirect to %s is not followed, and names what to change', async (_, location) => {
+  const service = await startFakeService(json({}, 301, { location }));
+  const ran = await run(['spaces', 'list', '-o', 'json'], at(service));
+  expect(ran.code).toBe(8);
+  expect(ran.error().hint).toContain('partnerctl contract set spaces.list');
+  expect(service.requests.length).toBe(1);
+});
+
+test('a service that redirects back and forth is asked twice', async () => {
+  const service = await startFakeService(({ path }, response) =>
+    response.writeHead(301, { location: path.endsWith('/') ? path.slice(0, -1) : `${path}/` }).end(),
+  );
+  const ran = await run(['spaces', 'list', '-o', 'json'], at(service));
+  expect(ran).toMatchObject({ code: 8 });
+  expect(ran.error().hint).toContain('partnerctl contract set paths.trailing_slash always');
+  expect(service.requests.length).toBe(2);
+});
+
+test('a write that is redirected is not followed, and names the closing slash', async () => {
+  const service = await startFakeService({
+    'GET *': json({}, 403),
+    'POST *': json({}, 307, { location: JOBS }),
+  });
+  const ran = await run(CREATE_DAILY, at(service));
+  expect(ran.code).toBe(9);
+  expect(JSON.stringify(ran.json())).toContain('partnerctl contract set paths.trailing_slash never');
+  expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+});
+
+test.each<[number, object, string]>([
+  [422, { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] }, 'cron_jobs.create.agent_id body:agentId'],
+  [400, { agentId: ['This field is required.'] }, 'cron_jobs.create.agent_id body:agentId'],
+  [
+    400,
+    { message: "Missing parameter 'prompt_instructions'" },
+    'cron_jobs.create.instructions body:prompt_instructions',
+  ],
+  [400, { error: 'Unknown field: "instructions"' }, "cron_jobs.create.instructions 'body:<name>'"],
+  [404, { message: 'Cannot POST /v1/automation/partner-cron-jobs/' }, "cron_jobs.create '<METHOD> <path>'"],
+  [405, { message: 'Method not allowed.' }, "cron_jobs.create 'PUT /automation/partner-cron-jobs/'"],
+])('a refusal with %i and %j names the command that settles it', async (status, body, fix) => {
+  const service = await startFakeService({ 'GET *': json([]), 'POST *': json(body, status, { allow: 'GET, PUT' }) });
+  const ran = await run(CREATE_DAILY, at(service));
+  expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
+  expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+});
