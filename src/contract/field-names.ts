@@ -44,8 +44,6 @@ export type Nesting = 'envelope' | 'part';
 
 const NESTINGS: Readonly<Record<string, Nesting>> = {
   node: 'envelope',
-  doc: 'envelope',
-  record: 'envelope',
   entity: 'envelope',
   resource: 'envelope',
   record: 'envelope',
