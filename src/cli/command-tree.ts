@@ -1,4 +1,5 @@
 import { Argument, Command as Commander, Option } from 'commander';
+import { UsageError } from '../errors.ts';
 import type { FlagValues } from './args.ts';
 import type { Command, FlagSpec } from './command.ts';
 import { formatTopicList, formatTopicsFor } from './help-topics.ts';
@@ -20,12 +21,26 @@ export interface TreeOptions {
   readonly onCommand: (positionals: readonly string[], flags: FlagValues, globals: FlagValues) => void;
 }
 
+const GIVE_ONCE = { hint: 'Give it once.' };
+
 function toOption({ usage, description, default: fallback, choices, repeatable }: FlagSpec): Option {
   const option = new Option(usage, fallback === undefined ? description : `${description} (default: ${fallback})`);
   if (choices) option.choices([...choices]);
   if (repeatable)
-    option.argParser((value: string, previous: unknown) => [...(Array.isArray(previous) ? previous : []), value]);
-  return option;
+    return option.argParser((value: string, previous: unknown) => [
+      ...(Array.isArray(previous) ? previous : []),
+      value,
+    ]);
+  return option.isBoolean() || option.negate ? option : refuseSecondValue(option);
+}
+
+/** Makes a second value of the flag an error, because one of the two would be dropped. */
+function refuseSecondValue(option: Option): Option {
+  const parseValue = option.parseArg;
+  return option.argParser((value: string, previous: unknown) => {
+    if (previous !== undefined) throw new UsageError(`${option.long ?? option.flags} is given twice.`, GIVE_ONCE);
+    return parseValue ? parseValue(value, previous) : value;
+  });
 }
 
 function createProgram({ version, columns, print }: TreeOptions): Commander {

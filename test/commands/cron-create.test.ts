@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { hasty, run } from '../helpers/run.ts';
+import { hasty, run, withDefaults } from '../helpers/run.ts';
 import { JOB, type JobAnswer, schedules } from '../helpers/scheduling.ts';
 import { write } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -219,38 +219,42 @@ describe('a mistake exits with 2 and sends nothing:', () => {
     ['no name', without('--name'), '--name is missing.'],
     ['no instructions', without('--instructions'), '--instructions is missing.'],
     ['no schedule', without('--schedule'), '--schedule is missing.'],
-    ['a blank name', [...without('--name'), '--name', ' '], '--name is empty.'],
+    ['a blank name', withDefaults(JOB('a'), ['--name', ' ']), '--name is empty.'],
     [
       'a name with a space before it',
-      [...JOB('a'), '--name', ' daily'],
+      withDefaults(JOB('a'), ['--name', ' daily']),
       '--name must not start or end with white space',
     ],
     [
       'a name of two lines',
-      [...JOB('a'), '--name', 'a\nb'],
+      withDefaults(JOB('a'), ['--name', 'a\nb']),
       '--name must not start or end with white space, or contain a line',
     ],
     [
       'a name with a control character',
-      [...JOB('a'), '--name', 'a\u001bb'],
+      withDefaults(JOB('a'), ['--name', 'a\u001bb']),
       '--name must not contain control characters',
     ],
-    ['an agent by name without a space', [...JOB('name:Support')], '--agent name:<name> needs --space.'],
+    ['an agent by name without a space', JOB('name:Support'), '--agent name:<name> needs --space.'],
     [
       'a space for an agent_id',
-      [...JOB('a'), '--space', 'ext:acme'],
+      withDefaults(JOB('a'), ['--space', 'ext:acme']),
       '--space can only be used with --agent name:<name>',
     ],
-    ['two schedules', [...JOB('a'), '--minute', '0'], '--schedule and --minute cannot be combined.'],
+    ['two schedules', withDefaults(JOB('a'), ['--minute', '0']), '--schedule and --minute cannot be combined.'],
     [
       'a day of the month',
-      [...JOB('a'), '--schedule', '0 9 1 * *'],
+      withDefaults(JOB('a'), ['--schedule', '0 9 1 * *']),
       '--schedule: "1" is a day of the month, but must be *',
     ],
-    ['a wrong hour', [...JOB('a'), '--schedule', '0 24 * * *'], '--schedule: hour: "24" is out of range: 0 to 23'],
+    [
+      'a wrong hour',
+      withDefaults(JOB('a'), ['--schedule', '0 24 * * *']),
+      '--schedule: hour: "24" is out of range: 0 to 23',
+    ],
     [
       'an unknown timezone',
-      [...JOB('a'), '--timezone', 'Europe/Berln'],
+      withDefaults(JOB('a'), ['--timezone', 'Europe/Berln']),
       '--timezone: "Europe/Berln" is not an IANA time zone name',
     ],
     [
@@ -258,28 +262,32 @@ describe('a mistake exits with 2 and sends nothing:', () => {
       [...without('--schedule'), '--minute', '60', '--hour', '1'],
       '--minute: "60" is out of range: 0 to 59',
     ],
-    ['an offset', [...JOB('a'), '--timezone', '+02:00'], '--timezone: "+02:00"'],
-    ['a file that is not there', [...JOB('a'), '--instructions', '@/nowhere.md'], 'cannot be read from /nowhere.md'],
+    ['an offset', withDefaults(JOB('a'), ['--timezone', '+02:00']), '--timezone: "+02:00"'],
+    [
+      'a file that is not there',
+      withDefaults(JOB('a'), ['--instructions', '@/nowhere.md']),
+      'cannot be read from /nowhere.md',
+    ],
     [
       'words that are not UTF-8',
-      [...JOB('a'), '--instructions', 'caf\ufffd'],
+      withDefaults(JOB('a'), ['--instructions', 'caf\ufffd']),
       '--instructions is not UTF-8, or contains the replacement character U+FFFD.',
     ],
-    ['@ alone', [...JOB('a'), '--instructions', '@'], '--instructions needs a file name after the @.'],
+    ['@ alone', withDefaults(JOB('a'), ['--instructions', '@']), '--instructions needs a file name after the @.'],
     [
       'empty standard input',
-      [...JOB('a'), '--instructions', '-'],
+      withDefaults(JOB('a'), ['--instructions', '-']),
       'The instructions cannot be read from standard input.',
     ],
     ['-f and a job', ['-f', 'jobs.yaml', '--name', 'x'], '-f and --name cannot be combined.'],
     ['a file of jobs that is not there', ['-f', '/nowhere.yaml'], '/nowhere.yaml: there is no such file or directory'],
     [
       'standard input for two things',
-      [...JOB('a'), '--instructions', '-', '--token-file', '-'],
+      withDefaults(JOB('a'), ['--instructions', '-', '--token-file', '-']),
       'Standard input cannot be both',
     ],
     ['-f - with the token from there', ['-f', '-', '--token-file', '-'], 'Standard input cannot be both'],
-    ['a token', [...JOB('a'), '--token', 'pat_x'], '--token'],
+    ['a token', withDefaults(JOB('a'), ['--token', 'pat_x']), '--token'],
   ])('%s', async (_, words, said) => {
     const it = await schedules();
     const ran = await it.cron(['create', ...words]);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { hasty, type Ran, type RunOptions, run, tempDirectory, withDefaults } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 
 /** A result as `upload -o json` writes it. */
@@ -45,7 +45,11 @@ export async function uploads(): Promise<Uploads> {
     directory,
     state,
     upload: (words, options = {}) =>
-      run(['upload', '--state', state, ...words], { random: hasty, ...options, env: { ...it.env, ...options.env } }),
+      run(['upload', ...withDefaults(['--state', state], words)], {
+        random: hasty,
+        ...options,
+        env: { ...it.env, ...options.env },
+      }),
     kept: async () => (await it.admin('GET', '/uploads')).json.uploads,
   };
 }

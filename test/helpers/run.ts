@@ -143,3 +143,9 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     error: () => JSON.parse(stderr.text()).error,
   };
 }
+
+/** Returns the given arguments, and before them the default flags (flag, value, …) that they do not set themselves. */
+export function withDefaults(defaults: readonly string[], given: readonly string[]): string[] {
+  const kept = defaults.filter((_, index) => !given.includes(defaults[index - (index % 2)] ?? ''));
+  return [...kept, ...given];
+}

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
 import { CRON_JOBS, jobBody } from '../sandbox/cron.ts';
-import { hasty, type Ran, type RunOptions, run, tempDirectory } from './run.ts';
+import { hasty, type Ran, type RunOptions, run, tempDirectory, withDefaults } from './run.ts';
 import { type Service, service } from './service.ts';
 
 /** A job as `cron create -o json` writes it. */
@@ -61,14 +61,18 @@ export async function schedules(external = 'acme', agentName = 'Support'): Promi
   await it.forget();
   const state = join(tempDirectory(), 'state.jsonl');
   const cron: Schedules['cron'] = (words, options = {}) =>
-    run(['cron', ...words, '--state', state], { random: hasty, ...options, env: { ...it.env, ...options.env } });
+    run(['cron', ...withDefaults(['--state', state], words)], {
+      random: hasty,
+      ...options,
+      env: { ...it.env, ...options.env },
+    });
   return {
     ...it,
     agent,
     space: json.space_id,
     state,
     cron,
-    create: (more = [], options) => cron(['create', ...JOB(agent), ...more], options),
+    create: (more = [], options) => cron(['create', ...withDefaults(JOB(agent), more)], options),
     make: async (more) => {
       const made = await it.partner('POST', CRON_JOBS, { body: jobBody(agent, more) });
       if (made.status !== 201) throw new Error(`The sandbox refused: ${made.status} ${made.text}`);

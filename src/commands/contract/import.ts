@@ -174,7 +174,7 @@ export default command<Input>({
   flags: [
     { usage: '--yes', description: 'write the changes' },
     { usage: '--accept', description: 'also accept values that contradict the specification' },
-    { usage: '--only <leaf>', description: 'import only this value', repeatable: true },
+    { usage: '--only <leaf>', description: 'import only this value; repeatable', repeatable: true },
   ],
   examples: [
     { line: 'partnerctl contract import openapi.json', does: 'show what the document would change' },
