@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import { validLeaves } from '../contract/check-leaf.ts';
 import { Contract, type ContractLayers, type Leaf, type LeafValues } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
 import { InputError, LocalError } from '../errors.ts';
+import { makeDirectories } from '../make-directories.ts';
 import { errorCode } from './profiles.ts';
 
 /** The service that a contract is about, and the profile whose settings apply. */
@@ -108,7 +109,7 @@ export async function readContractLayers(directory: string, key: ContractKey): P
 
 /** Writes a file whole or not at all; only its owner can read it. */
 async function writeJson(path: string, content: unknown): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeDirectories(dirname(path));
   const temporary = `${path}.tmp-${randomUUID()}`;
   const file = await open(temporary, 'wx', 0o600);
   try {

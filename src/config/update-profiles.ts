@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import type { Clock } from '../clock.ts';
 import { LocalError } from '../errors.ts';
+import { makeDirectories } from '../make-directories.ts';
 import { errorCode, type Profiles, profilesPath, readProfiles } from './profiles.ts';
 
 /** A change of the profiles. Must be pure: it is repeated when another process changes the profiles meanwhile. */
@@ -76,7 +77,7 @@ export async function updateProfiles(
   const fail = (error: unknown): never => {
     throw errorCode(error) === undefined ? error : failed(describeFileError(error), error);
   };
-  await mkdir(directory, { recursive: true, mode: 0o700 }).catch(fail);
+  await makeDirectories(directory).catch(fail);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     if (attempt > 0) await clock.sleep(random() * Math.min(FIRST_PAUSE_MS * 2 ** attempt, MAX_PAUSE_MS), signal);
     const changed = await tryUpdate(directory, change).catch(fail);

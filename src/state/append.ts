@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
+import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { InputError } from '../errors.ts';
+import { makeDirectories } from '../make-directories.ts';
 import { errorCode, explainFileError, notRegularFileError, recordTooLongError, shortWriteError } from './file-error.ts';
 import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
@@ -23,28 +24,6 @@ async function syncDirectory(path: string): Promise<void> {
   } catch (error) {
     if (errorCode(error) === 'EIO' || errorCode(error) === 'ENOSPC') throw error;
   }
-}
-
-/**
- * Creates a directory and its missing parents. Does not use `mkdir` with `recursive`, which reports a read-only file
- * system as a missing directory.
- * @returns the directories that were created, outermost first
- */
-async function makeDirectories(path: string): Promise<readonly string[]> {
-  try {
-    await mkdir(path, 0o700);
-    return [path];
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return [];
-    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
-  }
-  const above = await makeDirectories(dirname(path));
-  try {
-    await mkdir(path, 0o700);
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-  }
-  return [...above, path];
 }
 
 async function openToAppend(path: string): Promise<{ file: FileHandle; made: readonly string[] }> {

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, readFile } from 'node:fs/promises';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectories } from '../make-directories.ts';
 import { explainFileError } from './file-error.ts';
 import { decodeLine, type LogRecord } from './record.ts';
 
@@ -36,7 +37,7 @@ function isMissing(error: unknown): boolean {
 export async function openCheckpointFile(statePath: string, key: string): Promise<CheckpointFile> {
   const path = pathOf(statePath, key);
   try {
-    await mkdir(directoryOf(statePath), { recursive: true, mode: 0o700 });
+    await makeDirectories(directoryOf(statePath));
     const file = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
     return {
       async write(line) {

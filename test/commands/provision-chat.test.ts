@@ -72,7 +72,9 @@ describe('agents[].chat', () => {
     expect(wide.stdout).toMatch(/^SOURCE .* CHAT +JOBS$/m);
     expect(wide.stdout).toMatch(new RegExp(` Support ${source}, Sales ${source} *$`, 'm'));
     const card = await run(['provision', two, '--color', 'never'], { env, columns: 60 });
-    expect(card.stdout.replaceAll(/\n +/g, '')).toMatch(new RegExp(`^CHAT: +Support ${source}, Sales ${source}$`, 'm'));
+    expect(card.stdout.replaceAll(/\n +/g, ' ')).toMatch(
+      new RegExp(`^CHAT: +Support ${source}, Sales ${source}$`, 'm'),
+    );
   });
 
   test('is not set up again by a repeat, even without the state file', async () => {

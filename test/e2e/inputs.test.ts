@@ -102,3 +102,13 @@ test.each([
   expect(await reader.readFile('utf8')).toBe('');
   await reader.close();
 });
+
+// With `recursive`, Node's mkdir never returns on such a file system, and no signal ends it.
+test.runIf(process.platform === 'linux').each([
+  ['the data of a sandbox', ['sandbox', 'start', '--data', '/proc/none/data']],
+  ['profiles', ['login', '--no-verify']],
+  ['a contract', ['contract', 'set', 'agents.list', 'GET /agents/{space_id}']],
+])('a directory for %s that no one can create is an error at once', async (_, args) => {
+  const ran = await start(args, { env: { ...env, PARTNER_CONFIG_DIR: '/proc/none' } });
+  expect(ran).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(/no such file or directory/i) });
+});

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 export const JOURNAL_FILE = 'journal.jsonl';
 export const UPLOADS_DIRECTORY = 'sandbox-uploads';
@@ -14,11 +14,26 @@ export function hasErrorCode(error: unknown, code: string): boolean {
 }
 
 /**
+ * Creates a directory and its missing parents, for their owner only. `mkdir` with `recursive` never returns on a file
+ * system without new directories, such as /proc.
+ */
+export async function makeDirectories(path: string): Promise<void> {
+  try {
+    await mkdir(path, 0o700);
+  } catch (error) {
+    if (hasErrorCode(error, 'EEXIST')) return;
+    if (!hasErrorCode(error, 'ENOENT') || dirname(path) === path) throw error;
+    await makeDirectories(dirname(path));
+    await mkdir(path, 0o700);
+  }
+}
+
+/**
  * Creates a data directory that only its owner can access, or reuses an existing one.
  * @throws Error when the directory holds only other files: their mode and content are not ours to change
  */
 async function prepareDirectory(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory);
   const names = await readdir(directory);
   // A crash may leave the draft of a file: `sandbox.pid.4711`.
   const isOwn = (name: string): boolean => OWN_NAMES.some((own) => name === own || name.startsWith(`${own}.`));

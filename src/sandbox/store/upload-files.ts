@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { UPLOADS_DIRECTORY } from './data-directory.ts';
+import { makeDirectories, UPLOADS_DIRECTORY } from './data-directory.ts';
 
 export interface StoredBytes {
   readonly bytes: number;
@@ -78,7 +78,7 @@ export class UploadFiles {
 
   async #createDirectory(): Promise<string> {
     if (this.#path === undefined) return mkdtemp(join(tmpdir(), 'partnerctl-uploads-'));
-    await mkdir(this.#path, { recursive: true, mode: 0o700 });
+    await makeDirectories(this.#path);
     return this.#path;
   }
 }

@@ -1,0 +1,29 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/**
+ * Creates a directory and its missing parents, for their owner only. Does not use `mkdir` with `recursive`: it reports a
+ * read-only file system as a missing directory, and on a file system without new directories, such as /proc, it never
+ * returns.
+ * @returns the directories that were created, outermost first
+ */
+export async function makeDirectories(path: string): Promise<readonly string[]> {
+  try {
+    await mkdir(path, 0o700);
+    return [path];
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return [];
+    if (!hasCode(error, 'ENOENT') || dirname(path) === path) throw error;
+  }
+  const above = await makeDirectories(dirname(path));
+  try {
+    await mkdir(path, 0o700);
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+  return [...above, path];
+}
