@@ -1,6 +1,6 @@
 import type { Schema } from './schema.ts';
 
-export interface MediaType {
+interface MediaType {
   readonly schema: Schema;
 }
 
