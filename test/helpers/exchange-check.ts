@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { createDocument } from '../../src/sandbox/contract/document.ts';
 import type { Document } from '../../src/sandbox/contract/openapi.ts';
 import type { ObservedExchange } from '../../src/sandbox/observe.ts';
+import { PLAIN } from '../../src/sandbox/shapes/plain.ts';
 import { findShape } from '../../src/sandbox/shapes/shapes.ts';
 
 /** Returns what an exchange has that the document of the service does not allow; nothing if they agree. */
@@ -42,6 +43,7 @@ function parseJson(text: string): unknown {
 
 class DocumentedService {
   readonly #document: Document;
+  readonly #isStrict: boolean;
   readonly #ajv = new Ajv2020({
     strict: false,
     logger: false,
@@ -53,8 +55,9 @@ class DocumentedService {
   readonly #validators = new Map<string, ValidateFunction>();
   readonly #paths: readonly { pattern: RegExp; path: string }[];
 
-  constructor(document: Document) {
+  constructor(document: Document, isStrict: boolean) {
     this.#document = document;
+    this.#isStrict = isStrict;
     addFormats.default(this.#ajv);
     this.#ajv.addFormat('binary', true);
     this.#ajv.addSchema({ $id: 'document', ...(closed(document) as object) });
@@ -108,11 +111,15 @@ class DocumentedService {
     return [...missing, ...this.#errors(parseJson(body), ...at, 'content', type, 'schema')];
   }
 
-  /** An accepted request must be one that the document allows. */
+  /**
+   * An accepted request must be one that the document allows. Parameters that it does not know are a mistake only in the
+   * service's own shape: in others a client tries them out.
+   */
   #checkRequest({ request }: ObservedExchange, place: readonly string[], { parameters, requestBody }: Described) {
     const query = new URLSearchParams(request.query);
     const inQuery = parameters.filter((parameter) => parameter.in === 'query');
-    const unknown = [...query.keys()].filter((name) => inQuery.every((parameter) => parameter.name !== name));
+    const isUnknown = (name: string): boolean => inQuery.every((parameter) => parameter.name !== name);
+    const unknown = this.#isStrict ? [...query.keys()].filter(isUnknown) : [];
     const missing = inQuery.filter(({ name, required }) => required && !query.has(name));
     const problems = [
       ...unknown.map((name) => `the parameter ${name} is not documented`),
@@ -154,7 +161,8 @@ const services = new Map<string, DocumentedService>();
 export function exchangeCheck(shapeName = 'plain'): ExchangeCheck {
   const shape = findShape(shapeName);
   if (!shape) throw new Error(`There is no shape ${shapeName}.`);
-  const service = services.get(shapeName) ?? new DocumentedService(createDocument(shape, 'http://127.0.0.1'));
+  const service =
+    services.get(shapeName) ?? new DocumentedService(createDocument(shape, 'http://127.0.0.1'), shape === PLAIN);
   services.set(shapeName, service);
   return (exchange) => service.check(exchange);
 }

@@ -7,7 +7,7 @@ export const HISTORY_DIALECTS: readonly Shape[] = [
     description: 'histories begin with the newest message; the time is "timestamp"',
     history: { isNewestFirst: true },
     fields: { 'message.created_at': 'timestamp' },
-    list: 'messages',
+    list: '{plural}',
   },
   {
     name: 'newest-pages',
