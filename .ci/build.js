@@ -35,7 +35,7 @@ const BASE = /\/src\/(errors|clock|cli\/(io|signals)|output\/stream-sink)\.ts$/;
 /** The modules that nearly every command needs, and the two that scripts call most: spaces list and agents list. */
 const CORE = [
   /\/src\/main\.ts$/,
-  /\/src\/cli\/(args|command|command-tree|create-context|help-topics|input|parse|registry|run-command|service|trace)\.ts$/,
+  /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|registry|run-command|service|trace)\.ts$/,
   /\/src\/api\/(?!chat|check-contract|dispatcher|fetch-document|history|map-concurrent|provisioning)/,
   /\/src\/contract\/(?!chat-source|check-fields|messages|openapi|provisioning)/,
   /\/src\/config\//,

@@ -12,6 +12,7 @@ import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context, Signals } from './context.ts';
+import { createDebugFile } from './debug-file.ts';
 import type { Environment, Io } from './io.ts';
 import { connect, connectPublicly, findService, type ServiceAccess, type ServiceParts } from './service.ts';
 
@@ -141,10 +142,11 @@ function createContracts(directory: string) {
 
 /** Creates clients for the configured service and for others. `close` closes all their connections. */
 function createClients(parts: ServiceParts, config: Context['config'], addSecret: (text: string) => void) {
-  const { flags, env } = parts;
+  const { flags, env, debugFile } = parts;
   const transports: Transport[] = [];
   function open(access: ServiceAccess) {
     addSecret(access.token);
+    debugFile.open();
     const { http, transport } = connect(access, parts);
     transports.push(transport);
     return http;
@@ -166,12 +168,16 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
       return { profile: contractProfile(flags, env, profiles), baseUrl };
     },
     async fetchDocument(url: URL) {
+      debugFile.open();
       const { transport, options } = connectPublicly(url, parts);
       transports.push(transport);
       const { fetchDocument } = await import('../api/fetch-document.ts');
       return fetchDocument(url, options);
     },
-    close: () => Promise.all(transports.map((transport) => transport.close())),
+    async close() {
+      await Promise.all(transports.map((transport) => transport.close()));
+      debugFile.close();
+    },
   };
 }
 
@@ -224,6 +230,7 @@ export function createContext(
       userAgent: `partnerctl/${deps.version} (node ${deps.nodeVersion}; ${deps.platform})`,
       deadline: deadline.at,
       redact,
+      debugFile: createDebugFile(flags.debugFile, clock, redact, (reason) => void warn(reason)),
       say,
       show({ lines, progress: detail }) {
         if (detail !== undefined) progress.detail(detail);

@@ -106,6 +106,10 @@ export const GLOBAL_FLAGS: readonly FlagSpec[] = [
   { usage: '-v, --verbose', description: 'log a line per request to stderr' },
   { usage: '--debug', description: 'also log headers and bodies, with secrets redacted' },
   {
+    usage: '--debug-file <path>',
+    description: 'append each request and its response to a file, as JSON, with secrets redacted',
+  },
+  {
     usage: '--color <when>',
     description: 'when to use colors (NO_COLOR, FORCE_COLOR)',
     choices: ['auto', 'always', 'never'],

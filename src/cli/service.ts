@@ -15,6 +15,7 @@ import { fetchToken } from '../config/token.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
 import { CredentialsError } from '../errors.ts';
+import type { DebugFile } from './debug-file.ts';
 import type { Environment, Io } from './io.ts';
 import { createTracer, type TraceOutput } from './trace.ts';
 
@@ -34,6 +35,7 @@ export interface ServiceParts {
   /** Writes a human-readable line to stderr. */
   readonly say: (text: string) => Promise<void>;
   readonly show: (traced: TraceOutput) => void;
+  readonly debugFile: DebugFile;
   /** Replaces secrets in a text. */
   readonly redact: (text: string) => string;
   /** Reads the contract of a service. */
@@ -50,9 +52,12 @@ export interface ServiceAccess {
   readonly contract?: Contract | undefined;
 }
 
-function createTrace({ flags, show, redact }: ServiceParts): (event: TraceEvent) => void {
+function createTrace({ flags, show, redact, debugFile }: ServiceParts): (event: TraceEvent) => void {
   const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
-  return (event) => show(tracer(event));
+  return (event) => {
+    debugFile.record(event);
+    show(tracer(event));
+  };
 }
 
 /** Prepares a download that needs no token. The caller must close the transport. */

@@ -10,6 +10,7 @@ export interface GlobalFlags {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
+  readonly debugFile?: string;
   readonly color: string;
   /** Whether questions are allowed: false with --no-input. */
   readonly input: boolean;
@@ -29,6 +30,7 @@ export function parseGlobalFlags(args: Args): GlobalFlags {
     output: args.value('output'),
     query: args.value('query'),
     state: args.value('state'),
+    debugFile: args.value('debug-file'),
   };
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),

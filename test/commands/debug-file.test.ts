@@ -1,0 +1,49 @@
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { json, startFakeService } from '../helpers/fake-service.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+
+const TOKEN = 'secret-token-4711';
+
+async function start() {
+  const service = await startFakeService(json([{ space_id: 's1', note: `echo ${TOKEN}` }]));
+  const HOME = tempDirectory();
+  const file = join(HOME, 'trace.jsonl');
+  return { service, file, env: { HOME, PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: TOKEN } };
+}
+
+test('--debug-file appends a line for each request, without secrets, to a private file', async () => {
+  const { env, file } = await start();
+  const ran = await run(['spaces', 'list', '--debug-file', file], { env });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  await run(['spaces', 'list', '--debug-file', file], { env });
+  const text = readFileSync(file, 'utf8');
+  expect(text).not.toContain(TOKEN);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const lines = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toMatchObject({
+    method: 'GET',
+    path: '/v1/automation/spaces/',
+    query: {},
+    request_headers: { authorization: '[redacted]' },
+    request_body: null,
+    status: 200,
+    response_headers: { 'content-type': 'application/json' },
+    response_body: [{ space_id: 's1', note: 'echo [redacted]' }],
+    error: null,
+  });
+});
+
+test('--debug-file that cannot be written is an error before anything is sent', async () => {
+  const { env, file, service } = await start();
+  mkdirSync(file);
+  const ran = await run(['spaces', 'list', '--debug-file', file], { env });
+  expect(ran.code).toBe(1);
+  expect(ran.stderr).toContain('(--debug-file) cannot be written');
+  expect(service.requests).toEqual([]);
+});
