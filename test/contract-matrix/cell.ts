@@ -97,7 +97,7 @@ const ROUNDS = 2;
 
 /**
  * Runs an operation as an operator would: each refusal names leaves, and they are set to what the service's documentation
- * says, or else to what the refusal proposes.
+ * says, or else to what the refusal proposes. To go on without a list (`none`) is not what the operator came for.
  */
 export async function runConfigured(service: Service, operation: Operation): Promise<ConfiguredResult> {
   const settings = new Map<string, string>();
@@ -106,7 +106,7 @@ export async function runConfigured(service: Service, operation: Operation): Pro
   for (let round = 0; round < ROUNDS && result.verdict === 'refused'; round += 1) {
     const before = settings.size;
     for (const { leaf, value } of result.commands) {
-      const wanted = documented(service, leaf) ?? value;
+      const wanted = documented(service, leaf) ?? (value === 'none' ? undefined : value);
       if (wanted !== undefined && !settings.has(leaf)) settings.set(leaf, wanted);
     }
     if (settings.size === before) break;
