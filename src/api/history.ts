@@ -1,4 +1,5 @@
 import { type HistoryDoubt, type HistoryVariant, historyVariants } from '../contract/history-variants.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { readList, readStatedExtent } from '../contract/lists.ts';
 import {
@@ -154,7 +155,11 @@ export class HistoryReader {
     const { source_id, session_id } = position;
     const contract = variant?.contract;
     const items = this.http.contract.items('messages.history');
-    const readItems = items ? (body: unknown) => readList(body, 'messages', items) : findHistoryEntries;
+    const readItems = (body: unknown): readonly JsonObject[] => {
+      // Some services leave out empty lists. A history that was read before may have become an empty object so.
+      if (this.isProved && isJsonObject(body) && Object.keys(body).length === 0) return [];
+      return items ? readList(body, 'messages', items) : findHistoryEntries(body);
+    };
     const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems };
     for (let cursor = position.after_message_id; ; ) {
       const query = { source_id, session_id, after_message_id: cursor };

@@ -220,13 +220,13 @@ const VALUE_LEAVES = {
   'message.author.agent': leaf(
     'values',
     'assumed',
-    'assistant, agent, bot, ai, outbound, outgoing, reply, model',
+    'assistant, agent, bot, ai, outbound, outgoing, out, reply, model',
     'authors of replies',
   ),
   'message.author.user': leaf(
     'values',
     'assumed',
-    'user, human, customer, client, contact, visitor, end_user, inbound, incoming',
+    'user, human, customer, client, contact, visitor, end_user, inbound, incoming, in',
     'authors of messages to the agent',
   ),
   'paths.trailing_slash': leaf(

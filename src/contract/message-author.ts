@@ -21,6 +21,9 @@ const MAX_DEPTH = 2;
 
 type Side = 'assistant' | 'user';
 
+/** Names that mean a side only on their own: an `opt_in` is no user. */
+const DIRECTIONS = ['in', 'out'];
+
 function decide(isAgent: boolean, isUser: boolean): Side | undefined {
   if (isAgent === isUser) return undefined;
   return isAgent ? 'assistant' : 'user';
@@ -32,7 +35,7 @@ function sideOf(name: string, names: AuthorNames): Side | undefined {
   const isNamed = (list: readonly string[]) => list.some((each) => normalizeName(each) === whole);
   const exact = decide(isNamed(names.agent), isNamed(names.user));
   if (exact !== undefined || !/^[\w.:-]+$/.test(name)) return exact;
-  const words = wordsOf(name);
+  const words = wordsOf(name).filter((word) => !DIRECTIONS.includes(word));
   const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each));
   return decide(hasWord(names.agent), hasWord(names.user));
 }

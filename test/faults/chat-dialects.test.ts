@@ -83,6 +83,30 @@ describe('a history that is read by POST', () => {
   });
 });
 
+it('an empty object ends a history that was read before', async () => {
+  const { tail } = await tailOf([json({ messages: [ENTRIES[0]] }), json({})]);
+  const ran = await tail();
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(texts(ran.stdout)).toEqual(['Hello']);
+});
+
+it('a history that says it has more, but not how to ask for it, is refused by name', async () => {
+  const at = { created_at: '2026-01-01T00:00:00Z' };
+  const page = [
+    { id: 'b', role: 'user', text: 'B', ...at },
+    { id: 'a', role: 'user', text: 'A', ...at },
+  ];
+  const { tail } = await tailOf((request, response) =>
+    sendJson(
+      response,
+      request.query.has('after_message_id') ? { results: [page[0]] } : { results: page, has_more: true },
+    ),
+  );
+  const ran = await tail();
+  expect(ran.code).toBe(8);
+  expect(ran.error().hint).toContain('partnerctl contract set messages.history.next');
+});
+
 describe('a wait for a reply', () => {
   const wait = ['chat', 'wait', '--source', 'src', '--session', 's1', '--after', 'm1', '--timeout', '1s', '-o', 'json'];
 
