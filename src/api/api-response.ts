@@ -2,6 +2,7 @@ import { ASSUMPTIONS, describeFix, ErrorInBody, UnknownShape } from '../contract
 import type { Contract } from '../contract/contract.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, JsonLimitError, parseJson } from '../contract/json.ts';
+import { bodyOfLocation } from '../contract/location.ts';
 import type { Operation } from '../contract/operations.ts';
 import {
   EmptyResponseError,
@@ -35,6 +36,7 @@ export class ApiResponse {
     request: {
       readonly operation: Operation;
       readonly path: string;
+      readonly url: string;
       readonly requestId: string;
       readonly attempts: number;
       readonly contract: Contract;
@@ -49,6 +51,9 @@ export class ApiResponse {
     this.operation = request.operation;
     this.contract = request.contract;
     this.body = body;
+    const isWithoutBody = /^\s*(?:null|\{\s*\}|"")?\s*$/.test(body);
+    const value = isWithoutBody ? bodyOfLocation(headers.location, request.operation.leaf, request.url) : undefined;
+    if (value) this.parsed = { value };
     this.redact = redact;
   }
 
@@ -82,7 +87,11 @@ export class ApiResponse {
       return reader(value, this.contract);
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
-      const info = this.unexpectedInfo(error.seen, error);
+      const shape = this.unexpectedInfo(error.seen, error);
+      const said = error instanceof ErrorInBody ? readErrorBody(this.redact(this.body), 'application/json') : undefined;
+      const sentences = [said?.message, ...(said?.fields ?? []).map(({ message }) => message)];
+      const why = [...new Set(sentences), shape.why].filter((each) => each !== undefined).join('\n');
+      const info = { ...shape, why, ...(said?.code !== undefined && { code: said.code }) };
       throw this.unexpected(
         error instanceof ErrorInBody
           ? new ErrorInSuccessBody(error.message, info)

@@ -126,7 +126,14 @@ export class Http {
       const { requestId } = request;
       if (result.kind === 'response' && isSuccess(result)) {
         this.budget.giveBack();
-        const request = { operation, path, requestId, attempts: attempt, contract: options.contract ?? this.contract };
+        const request = {
+          operation,
+          path,
+          url,
+          requestId,
+          attempts: attempt,
+          contract: options.contract ?? this.contract,
+        };
         return new ApiResponse(result, request, this.options.redact);
       }
       const redirected = result.kind === 'response' ? this.withSlash(result, call, url) : undefined;

@@ -11,6 +11,7 @@ export interface ErrorBody {
 }
 
 const MAX_TEXT = 500;
+const MAX_NESTING = 4;
 const MAX_COMPLAINTS = 50;
 /** The title of an HTML page is near its start. */
 const MAX_HTML = 10_000;
@@ -72,7 +73,59 @@ function complaintsIn(body: JsonObject, inner: JsonObject): ErrorBody['fields'] 
   return [];
 }
 
+/** Names under which a body nests its error. A list counts as its first item. */
+const NESTED = [
+  'error',
+  'fault',
+  'faults',
+  'detail',
+  'exception',
+  'errorinfo',
+  'status',
+  'meta',
+  'problem',
+  'response',
+];
+const MESSAGES = ['errordescription', 'message', 'errormessage', 'detail', 'faultstring', 'description', 'reason'];
+const LAST_MESSAGES = ['msg', 'errormsg', 'error', 'errors', 'messages', 'title', 'userinfo', 'info'];
+const CODES = ['code', 'errorcode', 'errcode', 'faultcode', 'type'];
+
+/** The service's sentence and code at any customary name, or in what is nested there. */
+function findSentence(body: JsonObject, depth = 0): { readonly code?: string; readonly message?: string } {
+  const named = new Map(Object.entries(body).map(([key, value]) => [key.toLowerCase().replace(/[_-]/g, ''), value]));
+  const at = (names: readonly string[]) =>
+    names.map((name) => messagesOf(named.get(name))).find((found) => found !== undefined);
+  const objects = [...NESTED, 'errors']
+    .map((name) => named.get(name))
+    .map((value): unknown => (Array.isArray(value) ? value[0] : value))
+    .filter(isJsonObject);
+  const inner = depth < MAX_NESTING ? objects.map((object) => findSentence(object, depth + 1)) : [];
+  const message = at(MESSAGES) ?? inner.find((each) => each.message !== undefined)?.message ?? at(LAST_MESSAGES);
+  const extensions = named.get('extensions');
+  const extended = isJsonObject(extensions) ? text(extensions.code) : undefined;
+  const own = extended ?? (message === undefined ? undefined : text(CODES.map((name) => named.get(name)).find(text)));
+  const code = own ?? inner.find((each) => each.code !== undefined)?.code;
+  return { ...(code !== undefined && { code }), ...(message !== undefined && { message }) };
+}
+
 function readObject(body: JsonObject): ErrorBody {
+  const said = readKnownObject(body);
+  const found = findSentence(body);
+  const code = said.code ?? found.code;
+  const extra =
+    found.message !== undefined && !said.fields.some(({ message }) => message.includes(found.message ?? ''));
+  const message = said.message ?? (extra ? found.message : undefined);
+  const whole =
+    message !== undefined &&
+    found.message !== undefined &&
+    !message.includes(found.message) &&
+    message.length < found.message.length
+      ? `${message}: ${found.message}`
+      : message;
+  return { ...(code !== undefined && { code }), ...(whole !== undefined && { message: whole }), fields: said.fields };
+}
+
+function readKnownObject(body: JsonObject): ErrorBody {
   const inner = isJsonObject(body.error) ? body.error : isJsonObject(body.detail) ? body.detail : {};
   const first = Array.isArray(body.errors) && isJsonObject(body.errors[0]) ? body.errors[0] : {};
   const code = text(body.code) ?? text(inner.code) ?? text(body.error_code) ?? text(inner.type) ?? text(first.code);

@@ -94,3 +94,18 @@ test.each<[number, object, string]>([
   expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
   expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
 });
+
+test.each([
+  ['a path', `${JOBS}/c7`, 'created', 'c7'],
+  ['a path with a closing slash', `${JOBS}/c%207/`, 'created', 'c 7'],
+  ['the list', `${JOBS}/`, 'unknown', null],
+  ['another origin', 'http://127.0.0.1:9/v1/automation/partner-cron-jobs/c7', 'unknown', null],
+])('a job created without a body has the id in its location: %s', async (_, location, status, id) => {
+  const service = await startFakeService({
+    'GET *': json([]),
+    'POST *': (_request, response) => response.writeHead(201, { location }).end(),
+  });
+  const ran = await run(CREATE_DAILY, at(service));
+  expect(ran.json()).toMatchObject({ status, cron_job_id: id });
+  expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+});

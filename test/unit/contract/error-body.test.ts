@@ -59,6 +59,42 @@ describe('the body of an error', () => {
     expect(json(body)).toMatchObject(expected);
   });
 
+  it.each<[string, unknown, { code?: string; message: string }]>([
+    ['OAuth', { error: 'invalid_token', error_description: 'The token expired.' }, { message: 'The token expired.' }],
+    ['Pascal case', { Code: 'c', Message: 'No such thing.' }, { code: 'c', message: 'No such thing.' }],
+    ['camel case', { errorCode: 'c', errorMessage: 'No such thing.' }, { code: 'c', message: 'No such thing.' }],
+    [
+      'a fault',
+      { fault: { faultstring: 'Quota is used up.', detail: { errorcode: 'q' } } },
+      { message: 'Quota is used up.' },
+    ],
+    ['faults in a list', { faults: [{ faultCode: 'c', message: 'No such thing.' }] }, { message: 'No such thing.' }],
+    [
+      'Google',
+      { error: { code: 404, status: 'NOT_FOUND', message: 'No such thing.' } },
+      { code: '404', message: 'No such thing.' },
+    ],
+    [
+      'errors in an error',
+      { error: { errors: [{ reason: 'x', message: 'No such thing.' }] } },
+      { message: 'No such thing.' },
+    ],
+    ['a list of messages', { messages: ['No such thing.', 'Try again.'] }, { message: 'No such thing. Try again.' }],
+    ['messages in a list', { message: ['No such thing.', 'Try again.'] }, { message: 'No such thing. Try again.' }],
+    ['a reason', { reason: 'No such thing.' }, { message: 'No such thing.' }],
+    [
+      'GraphQL',
+      { errors: [{ message: 'No such thing.', extensions: { code: 'NOT_FOUND' } }] },
+      { code: 'NOT_FOUND', message: 'No such thing.' },
+    ],
+    ['AWS', { __type: 'x#NoSuchThing', message: 'No such thing.' }, { message: 'No such thing.' }],
+  ])("keeps the service's own sentence: %s", (_, body, { code, message }) => {
+    const said = json(body);
+    const all = [said.message, ...said.fields.map((field) => field.message)].join('\n');
+    expect(all).toContain(message);
+    if (code !== undefined) expect(said.code).toBe(code);
+  });
+
   it('is empty for an empty response', () => {
     expect(readErrorBody('', undefined)).toEqual({ fields: [] });
     expect(readErrorBody(' \n', 'application/json')).toEqual({ fields: [] });
