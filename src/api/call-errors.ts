@@ -5,6 +5,7 @@ import {
   BalanceError,
   CredentialsError,
   type ErrorInfo,
+  FIX_COMPLAINT,
   NotFoundError,
   OutcomeUnknownError,
   type PartnerctlError,
@@ -167,7 +168,7 @@ function prematureError({ status, body }: HttpResponse, info: ErrorInfo): Partne
 }
 
 function hintOfRefusal(response: HttpResponse, { request }: CallContext): string {
-  const hint = 'Fix what the service complains about, and run the command again.';
+  const hint = FIX_COMPLAINT;
   const contractHint = parameterHint(request, readErrorBody(response.body, response.headers['content-type']));
   return contractHint === undefined ? hint : `${hint}\n${contractHint}`;
 }

@@ -44,7 +44,7 @@ function isRefused({ info }: PartnerctlError): boolean {
 /**
  * Sends a message, and notes on stderr if it was, or may have been, registered before.
  * @param resend the command that sends it again
- * @throws PartnerctlError with that command as its hint
+ * @throws PartnerctlError with that command in its hint, unless the service does not know the source
  */
 export async function sendMessage(
   context: Pick<Context, 'notice'>,
@@ -71,8 +71,12 @@ export async function sendMessage(
     return sent;
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
-    await send.fail(isRefused(error));
-    const hint = `To send it again without duplicating it: ${resend}`;
+    const refused = isRefused(error);
+    await send.fail(refused);
+    const hint =
+      refused && error.info.status === 404
+        ? 'Get the source_id of an agent with: partnerctl chat setup <space> <agent> --query source_id'
+        : `To send it again without duplicating it: ${resend}`;
     throw withHint(error, { hint, details: { source_id, session_id, external_message_id } });
   }
 }

@@ -44,7 +44,8 @@ export function unknownTopicError(args: readonly string[]): UsageError {
     ...Object.keys(GROUPS),
     ...COMMANDS.map(({ commandPath }) => commandPath),
   ];
-  const near = suggest(typed, names);
+  // `exit` means exit-codes.
+  const near = suggest(typed, names) ?? names.find((name) => typed.length > 2 && name.startsWith(typed));
   return new UsageError(`There is no command or help topic ${JSON.stringify(typed)}.`, {
     hint: `${near === undefined ? '' : `Did you mean ${near}? `}Run \`partnerctl help\` to list commands and topics.`,
   });

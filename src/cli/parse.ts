@@ -110,7 +110,12 @@ function toUsageError(
 }
 
 function commandMissing(argv: readonly string[]): UsageError {
+  const [group = ''] = operandsOf(argv);
+  const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${group} `));
+  const width = Math.max(...commands.map(({ commandPath }) => commandPath.length));
+  const lines = commands.map(({ commandPath, summary }) => `partnerctl ${commandPath.padEnd(width)}  ${summary}`);
   return new UsageError('A command is missing.', {
+    ...(lines.length > 0 && { why: lines.join('\n') }),
     hint: helpHint(operandsOf(argv).join(' '), 'the list of commands'),
   });
 }

@@ -1,4 +1,5 @@
 import {
+  FIX_COMPLAINT,
   InterruptedError,
   isBalanceTooLow,
   isRateLimited,
@@ -78,7 +79,8 @@ function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): st
   const areRateLimited = others.every(({ error }) => isRateLimited(error));
   const shared = areRateLimited || hints.length === 1 ? hints.slice(-1) : [];
   const steps = [...shared, advice, ...new Set(unknown.map(hintOf))];
-  return steps.filter((step) => step !== undefined).join('\n');
+  const lines = steps.flatMap((step) => step?.split('\n') ?? []);
+  return lines.filter((line) => advice === undefined || line !== FIX_COMPLAINT).join('\n');
 }
 
 /** Returns the time at which all rate-limited items can be retried. */

@@ -135,7 +135,6 @@ describe('an error of chat send', () => {
     [401, 3],
     [402, 6],
     [403, 3],
-    [404, 4],
     [422, 1],
     [503, 8],
   ])('%i prints the id and the command that sends the message again without duplicating it', async (status, code) => {
@@ -164,6 +163,14 @@ describe('an error of chat send', () => {
     expect(ran.code).toBe(6);
     expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
     expect(ran.error().hint).not.toContain('was not processed');
+  });
+
+  test('to an unknown source does not advise to send it there again', async () => {
+    const { env } = await talking();
+    const ran = await run(['chat', 'send', '--source', 'src_none', '--session', 's', 'Hello!', '-o', 'json'], { env });
+    expect(ran.code).toBe(4);
+    expect(ran.error().hint).not.toContain('send it again');
+    expect(ran.error().hint).toContain('partnerctl chat setup <space> <agent>');
   });
 
   test('prints a usable command for standard input, files, and text with control characters', async () => {

@@ -165,10 +165,18 @@ describe('unknown names', () => {
   test.each([
     [['bogus', '--help'], "Unknown command 'bogus'.", 'partnerctl --help'],
     [['spaces', 'lst'], "Unknown command 'lst'.", 'partnerctl spaces --help'],
+    [['help', 'exit'], 'There is no command or help topic "exit".', 'Did you mean exit-codes?'],
   ])('%j are reported with a hint', async (argv, message, help) => {
     const ran = await run([...argv, '-o', 'json']);
     expect(ran.code).toBe(2);
     expect(ran.error()).toMatchObject({ type: 'usage', message, hint: expect.stringContaining(help) });
+  });
+
+  test('a group without a command lists its commands', async () => {
+    const ran = await run(['cron']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toMatch(/^error: A command is missing\.\n {2}partnerctl cron create +Create scheduled jobs/);
+    expect(ran.stderr).toMatch(/\n {2}partnerctl cron forget +Remove .*\nhint: Run `partnerctl cron --help`/);
   });
 
   test('an unknown short flag is reported without its value', async () => {
