@@ -2,7 +2,7 @@ import { Contract, type ContractLayers } from '../contract/contract.ts';
 import { LEAVES, type LeafName, type Source } from '../contract/leaves.ts';
 
 /** A value that a document or recorded traffic gives a leaf, and where it says so. */
-export interface ProposedValue {
+interface ProposedValue {
   readonly leaf: LeafName;
   readonly value: string;
   readonly evidence: string;

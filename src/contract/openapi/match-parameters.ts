@@ -7,7 +7,7 @@ import type { Property } from './shape.ts';
 import { PARAMETER_NAMES } from './vocabulary.ts';
 
 /** Where a document puts a parameter. */
-export interface MatchedParameter {
+interface MatchedParameter {
   readonly leaf: ParameterLeaf;
   /** A leaf value such as `query:source_id`. */
   readonly value: string;

@@ -17,7 +17,7 @@ import { matchParameters } from './match-parameters.ts';
 import type { Shape } from './shape.ts';
 
 /** A value that a document gives a leaf. */
-export interface Proposal {
+interface Proposal {
   readonly leaf: LeafName;
   readonly value: string;
   /** Where the document says so: `GET /spaces, response`. */
@@ -25,7 +25,7 @@ export interface Proposal {
 }
 
 /** Something that a document leaves open, or that the tool cannot do. */
-export interface OpenQuestion {
+interface OpenQuestion {
   /** The leaf to set where the document does not help; null if no leaf settles it. */
   readonly leaf: LeafName | null;
   readonly message: string;

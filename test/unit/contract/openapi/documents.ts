@@ -24,7 +24,7 @@ export function object(...properties: readonly (string | Data)[]): Data {
   return { type: 'object', properties: Object.assign({}, ...entries) };
 }
 
-export const json = (schema: Data, type = 'application/json'): Data => ({ content: { [type]: { schema } } });
+const json = (schema: Data, type = 'application/json'): Data => ({ content: { [type]: { schema } } });
 
 /** Query parameters; names without a schema are texts. */
 export function query(...names: readonly (string | Data)[]): Data[] {
