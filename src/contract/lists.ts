@@ -8,7 +8,7 @@ import type { ListLeaf } from './leaves.ts';
 /** Keys that may hold a list, as `normalizeName` returns them. */
 const LIST_KEYS: ReadonlySet<string> = new Set(
   [
-    'results data items value values content contents records list entries nodes edges elements objects rows docs hits',
+    'results result data items value values content contents records list entries nodes edges elements objects rows docs hits',
     'resources member members hydra:member collection',
   ].flatMap((line) => line.split(' ')),
 );
