@@ -12,7 +12,7 @@ const REDACTED = '[redacted]';
 const PLAIN = new Set(['id', 'uuid', 'uid', 'guid', 'pk']);
 
 /** Google's APIs call the address of a resource its name. */
-const ADDRESS = /^(?:[a-zA-Z-]+s\/[^/\s]+\/)*[a-zA-Z-]+s\/[^/\s]+$/;
+const ADDRESS = /^(?:[\w-]+s\/[^/\s]+\/)*[\w-]+s\/[^/\s]+$/;
 
 /** A resource may be nested under `node` or its own name, and its fields under `attributes` there. */
 const MAX_NESTING = 2;

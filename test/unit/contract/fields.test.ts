@@ -98,6 +98,14 @@ describe('a field', () => {
     expect(refusal).toMatchObject({ fix: { leaf: 'agent.name' }, seen: 'an object with name (object)' });
   });
 
+  it.each(['spaces/s1', 'partner_cron_jobs/c1', 'spaces/s1/agents/a1'])(
+    'that is called name and is the address %s gives way to the display name',
+    (name) => {
+      expect(findText({ name, displayName: 'Acme' }, CONTRACT, 'space.name')).toBe('Acme');
+      expect(findText({ name }, CONTRACT, 'space.name')).toBe(name);
+    },
+  );
+
   it('an earlier rank wins over a later one', () => {
     expect(findText({ title: 'Dr.', name: 'Acme' }, CONTRACT, 'space.name')).toBe('Acme');
   });
