@@ -60,7 +60,8 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
   if (last.sentence !== null) {
     if (always && !text.includes(last.sentence)) problems.push(`loses what the service said: ${last.sentence}`);
   } else {
-    const names = [...keysIn(last.answer.body), ...Object.keys(last.answer.headers ?? {})];
+    const { status, body, headers = {} } = last.answer;
+    const names = [...keysIn(body), ...Object.keys(headers), ...(status >= 300 ? [String(status)] : [])];
     const saysWhatCame = names.some((name) => text.toLowerCase().includes(name.toLowerCase()));
     if (names.length > 0 && !saysWhatCame) problems.push('does not say what came');
   }
