@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { access, constants, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import { validLeaves } from '../contract/check-leaf.ts';
@@ -16,7 +16,7 @@ export interface ContractKey {
 }
 
 /** The OpenAPI document that values were imported from. */
-export interface ImportedDocument {
+interface ImportedDocument {
   /** The path or URL that the user gave. */
   readonly from: string;
   readonly sha256: string;
@@ -38,7 +38,7 @@ function hash(text: string): string {
 }
 
 /** Returns the path of the file with what a profile knows of a service. */
-export function contractPath(directory: string, { profile, baseUrl }: ContractKey): string {
+function contractPath(directory: string, { profile, baseUrl }: ContractKey): string {
   return join(directory, 'contracts', `${hash(JSON.stringify([profile, baseUrl]))}.json`);
 }
 
@@ -50,6 +50,13 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+async function canSearch(directory: string): Promise<boolean> {
+  return access(directory, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** @returns undefined if there is no such file */
 async function readJson(path: string): Promise<unknown> {
   try {
@@ -57,6 +64,8 @@ async function readJson(path: string): Promise<unknown> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
     if (error instanceof SyntaxError) throw damaged(path, 'It is not JSON.');
+    // Another user's home, as after sudo: this user has set nothing there.
+    if (errorCode(error) === 'EACCES' && !(await canSearch(dirname(path)))) return undefined;
     throw new LocalError(`The contract in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
 }

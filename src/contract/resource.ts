@@ -62,7 +62,7 @@ export function findResource(
 }
 
 /** Returns the first boolean among the values of these names (normalized), from the outside in. */
-export function findFlag(layers: readonly JsonObject[], names: readonly string[]): boolean | undefined {
+function findFlag(layers: readonly JsonObject[], names: readonly string[]): boolean | undefined {
   for (const layer of layers) {
     const key = Object.keys(layer).find(
       (each) => names.includes(normalizeName(each)) && typeof layer[each] === 'boolean',

@@ -294,7 +294,7 @@ describe('anything else leaves the outcome unknown, and is not sent again', () =
     const { http } = client(server.baseUrl);
     const { info } = await errorOf(http);
     expect(info.why).toContain('The response contains no cron_job_id.');
-    expect(info.why).toContain('an object with the keys ok');
+    expect(info.why).toContain('an object with ok (boolean)');
     expect(info.cause).toBeInstanceOf(ShapeError);
   });
 

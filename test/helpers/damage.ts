@@ -25,7 +25,8 @@ export async function onlyRecord(kind: 'created' | 'reserved', name = 'daily'): 
   );
   const path = join(tempDirectory(), 'state.jsonl');
   const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'token' };
-  const act = (...args: string[]) => run([...args, '--state', path], { env });
+  // A command that a hint names has the flag already.
+  const act = (...args: string[]) => run(args.includes('--state') ? args : [...args, '--state', path], { env });
   const create = (...more: string[]) => act(...createArgs('agt_1', name), ...more);
   expect((await create()).code).toBe(0);
   const line = readFileSync(path, 'utf8')
