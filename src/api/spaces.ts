@@ -1,8 +1,18 @@
-import type { JsonObject } from '../contract/json.ts';
+import { rejectErrorInBody } from '../contract/assumptions.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Http } from './http.ts';
 import { listAll } from './pages.ts';
+
+/**
+ * Calls the list of spaces once, to find out whether the service accepts the token. Does not need to understand the list.
+ * @throws PartnerctlError; ShapeError for a response that is not JSON or reports an error
+ */
+export async function tryToken(http: Http): Promise<void> {
+  const response = await http.call(OPERATIONS.listSpaces);
+  response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : [], 'list.envelope'));
+}
 
 /** Lists the spaces that the token has access to, as the service describes them (spec §4, endpoint 1). */
 export function listSpaces(http: Http): AsyncGenerator<JsonObject> {

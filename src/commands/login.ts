@@ -1,4 +1,4 @@
-import { listSpaces } from '../api/spaces.ts';
+import { tryToken } from '../api/spaces.ts';
 import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
@@ -36,7 +36,7 @@ async function verifyToken(context: Context, baseUrl: string, token: string): Pr
   const http = await context.httpTo(baseUrl, token);
   context.progress.start('Verifying the token');
   try {
-    await listSpaces(http).next();
+    await tryToken(http);
   } catch (error) {
     if (!(error instanceof CredentialsError) || error.info.status !== 403) throw error;
     await context.warn('The service accepts the token, but the token cannot list spaces (403).');
