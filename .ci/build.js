@@ -36,9 +36,9 @@ const BASE = /\/src\/(errors|clock|cli\/(io|signals)|output\/stream-sink)\.ts$/;
 const CORE = [
   /\/src\/main\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|registry|run-command|service|trace)\.ts$/,
-  /\/src\/api\/(?!chat|check-contract|dispatcher|fetch-document|history|map-concurrent|provisioning)/,
-  /\/src\/contract\/(?!chat-source|check-fields|messages|openapi|provisioning)/,
-  /\/src\/config\//,
+  /\/src\/api\/(?!chat|check-contract|cron-jobs|dispatcher|fetch-document|fresh-list|history|map-concurrent|provisioning|uploads)/,
+  /\/src\/contract\/(?!chat-source|check-|cron|history-|message|openapi|provisioning|uploads)/,
+  /\/src\/config\/(?!contract-changes|find-leaf|update-profiles)/,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,
   /\/src\/output\/formats\/(events|json|sequence|stringify-json|tsv)\.ts$/,

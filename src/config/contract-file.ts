@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { access, constants, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
-import { validLeaves } from '../contract/check-leaf.ts';
 import { Contract, type ContractLayers, type Leaf, type LeafValues } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
 import { InputError, LocalError } from '../errors.ts';
@@ -93,6 +92,7 @@ export async function readContract(directory: string, key: ContractKey): Promise
   const stored = await readJson(path);
   if (stored === undefined) return NOTHING;
   if (!isRecord(stored)) throw damaged(path, 'It does not hold an object.');
+  const { validLeaves } = await import('../contract/check-leaf.ts');
   const overrides = validLeaves(isRecord(stored.overrides) ? stored.overrides : {});
   const imported = validLeaves(isRecord(stored.imported) ? stored.imported : {});
   const complaint = overrides.complaint ?? imported.complaint;
@@ -107,7 +107,9 @@ export async function readContract(directory: string, key: ContractKey): Promise
 /** Reads what was proved of a service. What cannot be read is proved anew. */
 async function readObserved(directory: string, baseUrl: string): Promise<LeafValues> {
   const stored = await readJson(observedPath(directory, baseUrl)).catch(() => undefined);
-  return validLeaves(isRecord(stored) && isRecord(stored.observed) ? stored.observed : {}).values;
+  if (!isRecord(stored) || !isRecord(stored.observed)) return {};
+  const { validLeaves } = await import('../contract/check-leaf.ts');
+  return validLeaves(stored.observed).values;
 }
 
 /** Reads all that is known of a service. @throws as `readContract` */

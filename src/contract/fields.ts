@@ -1,6 +1,6 @@
 import { type AssumptionName, type ContractFix, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
-import { type FieldNames, normalizeName, type Resource } from './field-names.ts';
+import { type FieldNames, type FieldRule, normalizeName, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { proposePath } from './kinship.ts';
 import type { FieldLeaf } from './leaves.ts';
@@ -88,18 +88,21 @@ export class Fields {
    * @throws UnknownShape if candidates that must agree do not
    */
   value(leaf: FieldLeaf): unknown {
-    const ranks = this.ranks(leaf);
-    for (const rank of ranks) {
+    let isNull = false;
+    let index = -1;
+    for (const rank of this.ranks(leaf)) {
+      index += 1;
+      isNull ||= rank.some(({ value }) => value === null);
       const values = rank.filter(({ value }) => value !== null && value !== undefined);
       const isAddress = values.some(({ value }) => this.isResourceName(leaf, value));
-      if (values.length > 0 && !(isAddress && this.hasLater(ranks, rank))) return this.agreed(leaf, values);
+      if (values.length > 0 && !(isAddress && this.hasLater(leaf, index))) return this.agreed(leaf, values);
     }
-    return ranks.flat().some(({ value }) => value === null) ? null : undefined;
+    return isNull ? null : undefined;
   }
 
   /** Returns every value that the service sent for a field, in the order of its candidates, whether they agree or not. */
   all(leaf: FieldLeaf): readonly Pick<Found, 'path' | 'value'>[] {
-    return this.ranks(leaf).flat();
+    return [...this.ranks(leaf)].flat();
   }
 
   /**
@@ -169,8 +172,9 @@ export class Fields {
     return ADDRESS.test(value);
   }
 
-  private hasLater(ranks: readonly (readonly Found[])[], rank: readonly Found[]): boolean {
-    return ranks.slice(ranks.indexOf(rank) + 1).some((later) => later.some(({ value }) => typeof value === 'string'));
+  private hasLater(leaf: FieldLeaf, index: number): boolean {
+    const later = [...this.ranks(leaf)].slice(index + 1);
+    return later.flat().some(({ value }) => typeof value === 'string');
   }
 
   private isSent(key: string): boolean {
@@ -187,17 +191,20 @@ export class Fields {
   }
 
   /** The values for a field, rank by rank. A path that was chosen for this service is first taken as it is written. */
-  private ranks(leaf: FieldLeaf): readonly (readonly Found[])[] {
+  private *ranks(leaf: FieldLeaf): Generator<readonly Found[]> {
     const { ranks, isChosen } = this.names.rule(leaf);
-    const searched = ranks.map((rank) => rank.flatMap((path) => this.at(path)));
-    if (!isChosen) return searched;
+    if (isChosen) yield* this.chosen(leaf, ranks);
+    for (const rank of ranks) yield rank.flatMap((path) => this.at(path));
+  }
+
+  private chosen(leaf: FieldLeaf, ranks: FieldRule['ranks']): readonly (readonly Found[])[] {
     const atTop = ranks.flatMap((rank) => rank.map((path) => this.at(path).filter(isAtTop(path))));
     const asWritten = this.contract
       .field(leaf)
       .flat()
       .map((path) => path.join('.'));
     const exact = atTop.map((found) => found.filter(({ path }) => asWritten.includes(path)));
-    return [...exact, ...atTop, ...searched];
+    return [...exact, ...atTop];
   }
 
   private at([first = '', ...rest]: readonly string[]): readonly Found[] {
