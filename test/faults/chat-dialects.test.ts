@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type FakeRequest, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { fasterClock, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
 
 const HISTORY = '/integrations/api-chat/history/';
 
@@ -108,7 +108,7 @@ it('a history that says it has more, but not how to ask for it, is refused by na
 });
 
 describe('a wait for a reply', () => {
-  const wait = ['chat', 'wait', '--source', 'src', '--session', 's1', '--after', 'm1', '--timeout', '1s', '-o', 'json'];
+  const wait = ['chat', 'wait', '--source', 'src', '--session', 's1', '--after', 'm1', '--timeout', '3s', '-o', 'json'];
 
   it.each([
     [{ role: 'operator' }, "message.author.agent 'assistant,"],
@@ -120,14 +120,14 @@ describe('a wait for a reply', () => {
         { id: 'm2', text: 'Hi', ...author },
       ]),
     );
-    const ran = await run(wait, { env });
+    const ran = await run(wait, { env, clock: fasterClock() });
     expect(ran.code).toBe(11);
     expect(ran.error().hint).toContain(hint);
   });
 
   it('recognizes the author after the command that the refusal names', async () => {
     const { env } = await tailOf(json([{ id: 'm2', role: 'operator', text: 'Hi' }]));
-    const refused = await run(wait, { env });
+    const refused = await run(wait, { env, clock: fasterClock() });
     const [, names = ''] = /contract set message\.author\.agent '([^']+)'/.exec(String(refused.error().hint)) ?? [];
     expect((await run(['contract', 'set', 'message.author.agent', names], { env })).code).toBe(0);
     expect(await run(wait, { env })).toMatchObject({ code: 0 });
