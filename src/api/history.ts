@@ -10,8 +10,9 @@ import {
   rejectForeignMessages,
 } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
+import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { CallOptions, Http } from './http.ts';
+import type { PagedList } from './list-page.ts';
 import { listPages, type Page } from './pages.ts';
 import { parseRetryAfter } from './retry.ts';
 
@@ -94,6 +95,7 @@ export class HistoryReader {
   private readonly http: Http;
   /** Whether a way of asking has proved right. */
   private isProved = false;
+  private isCursorProved = false;
   private readonly tried = new Set<HistoryDoubt>();
 
   constructor(http: Http) {
@@ -147,6 +149,37 @@ export class HistoryReader {
     return undefined;
   }
 
+  /**
+   * Makes sure that a service that says it has more, but not where, heeds the cursor: otherwise, the start of the history
+   * would pass for what came after the cursor.
+   * @throws ShapeError if the next page is the same again
+   */
+  private async proveCursor(messages: readonly Message[], next: () => Promise<readonly Message[]>): Promise<void> {
+    // A page of one message may be repeated because the cursor includes its message.
+    if (this.isCursorProved || messages.length < 2) return;
+    const ids = (page: readonly Message[]) => page.map(({ message_id }) => message_id).join('\n');
+    if (ids(await next()) === ids(messages)) {
+      throw new ShapeError('The history says that it has more messages, but ignores the message to read after.', {
+        why: 'readHistory responded with the same messages, whichever message it was to read after.',
+        hint: [
+          'Say how the message is named, such as: partnerctl contract set messages.history.after_message_id query:after',
+          'or how pages are requested, such as: partnerctl contract set messages.history.next token:next_cursor:cursor',
+        ].join('\n'),
+        details: { operation: 'readHistory', leaf: 'messages.history.after_message_id' },
+      });
+    }
+    this.isCursorProved = true;
+  }
+
+  private async firstPage(
+    list: PagedList,
+    position: HistoryPosition,
+    options: CallOptions,
+  ): Promise<readonly Message[]> {
+    for await (const page of listPages(this.http, list, () => options)) return readMessages(page, position);
+    return [];
+  }
+
   private async *readPages(
     position: HistoryPosition,
     { now, limits }: HistoryLimits,
@@ -171,6 +204,13 @@ export class HistoryReader {
         nextCursor = page.unfollowableKey !== undefined && last !== cursor ? last : undefined;
         const { headers } = page.response;
         const { ends, total } = readStatedExtent(page.response.json());
+        const hasRest = nextCursor !== undefined || (total !== undefined && total > messages.length);
+        if (cursor !== undefined && cursor === position.after_message_id && hasRest) {
+          const after = { ...query, after_message_id: last };
+          await this.proveCursor(messages, () =>
+            this.firstPage(list, position, { ...limits(), query: after, contract }),
+          );
+        }
         yield {
           messages,
           hasMore: page.hasNext || nextCursor !== undefined,

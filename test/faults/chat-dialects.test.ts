@@ -107,6 +107,32 @@ it('a history that says it has more, but not how to ask for it, is refused by na
   expect(ran.error().hint).toContain('partnerctl contract set messages.history.next');
 });
 
+it('a history in pages that ignores the message to read after shows no earlier reply', async () => {
+  const page = [
+    { id: 'm1', role: 'user', text: 'Hello' },
+    { id: 'm2', role: 'assistant', text: 'An earlier reply' },
+  ];
+  const { env } = await tailOf(json({ results: page, page: 1, has_more: true }));
+  const wait = [
+    'chat',
+    'wait',
+    '--source',
+    'src',
+    '--session',
+    's1',
+    '--after',
+    'm3',
+    '--timeout',
+    '10s',
+    '-o',
+    'json',
+  ];
+  const ran = await run(wait, { env, clock: fasterClock() });
+  expect(ran.code).toBe(8);
+  expect(ran.stdout).not.toContain('An earlier reply');
+  expect(ran.stderr).toContain('partnerctl contract set messages.history.after_message_id');
+});
+
 describe('a wait for a reply', () => {
   const wait = ['chat', 'wait', '--source', 'src', '--session', 's1', '--after', 'm1', '--timeout', '3s', '-o', 'json'];
 
