@@ -93,8 +93,10 @@ function doubtOf(error: unknown): HistoryDoubt | undefined {
  */
 export class HistoryReader {
   private readonly http: Http;
-  /** Whether a way of asking has proved right. */
+  /** Whether a way of asking has proved right: it led to messages. */
   private isProved = false;
+  /** The way that is used in place of the contract's, because that one failed. */
+  private variant: HistoryVariant | undefined;
   private isCursorProved = false;
   private readonly tried = new Set<HistoryDoubt>();
 
@@ -121,9 +123,18 @@ export class HistoryReader {
       return;
     }
     if (first.done) return;
-    this.isProved ||= first.value.messages.length > 0;
+    this.prove(first.value.messages);
     yield first.value;
     yield* pages;
+  }
+
+  /** Remembers the way of asking once it leads to messages. An empty history proves nothing. */
+  private prove(messages: readonly Message[]): void {
+    if (this.isProved || messages.length === 0) return;
+    this.isProved = true;
+    for (const [leaf, value] of Object.entries(this.variant?.values ?? {})) {
+      if (isLeafName(leaf)) this.http.observe(leaf, value);
+    }
   }
 
   /** Asks in other ways after a failure. @returns undefined if none is better, or if one has proved right before */
@@ -140,10 +151,8 @@ export class HistoryReader {
       if (first === undefined || first.done) continue;
       const { messages } = first.value;
       if (messages.length === 0 && !mayBeEmpty) continue;
-      for (const [leaf, value] of Object.entries(variant.values)) {
-        if (isLeafName(leaf)) this.http.observe(leaf, value);
-      }
-      this.isProved = messages.length > 0;
+      this.variant = variant;
+      this.prove(messages);
       return { page: first.value, pages };
     }
     return undefined;
@@ -183,7 +192,7 @@ export class HistoryReader {
   private async *readPages(
     position: HistoryPosition,
     { now, limits }: HistoryLimits,
-    variant?: HistoryVariant,
+    variant = this.variant,
   ): AsyncGenerator<HistoryPage, void, void> {
     const { source_id, session_id } = position;
     const contract = variant?.contract;
@@ -205,7 +214,8 @@ export class HistoryReader {
         const { headers } = page.response;
         const { ends, total } = readStatedExtent(page.response.json());
         const hasRest = nextCursor !== undefined || (total !== undefined && total > messages.length);
-        if (cursor !== undefined && cursor === position.after_message_id && hasRest) {
+        const isFirst = cursor === position.after_message_id && !reachedByLink;
+        if (cursor !== undefined && isFirst && hasRest && !page.hasNext) {
           const after = { ...query, after_message_id: last };
           await this.proveCursor(messages, () =>
             this.firstPage(list, position, { ...limits(), query: after, contract }),

@@ -1,5 +1,5 @@
 import type { Contract } from './contract.ts';
-import type { LeafName } from './leaves.ts';
+import { LEAVES, type LeafName } from './leaves.ts';
 
 /** Another way to ask for a history. */
 export interface HistoryVariant {
@@ -26,7 +26,7 @@ const OTHER_NAMES: readonly Names[] = [
   { source_id: 'source_id', session_id: 'thread_id', after_message_id: 'after_message_id' },
 ];
 
-const POST = 'POST /integrations/api-chat/history/';
+const POST = LEAVES['messages.history'].value.replace('GET', 'POST');
 
 function parametersAt(place: 'query' | 'body', names: Names): HistoryVariant['values'] {
   return {

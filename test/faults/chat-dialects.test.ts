@@ -68,6 +68,13 @@ describe('a history that ignores the assumed parameter', () => {
 });
 
 describe('a history that is read by POST', () => {
+  it('is not remembered before a POST has led to messages', async () => {
+    const { env, tail } = await tailOf({ [`GET ${HISTORY}`]: json({}, 405), [`POST ${HISTORY}`]: json([]) });
+    expect(await tail()).toMatchObject({ code: 0, stdout: '' });
+    const shown = await run(['contract', 'show', '--source', 'observed', '-o', 'json'], { env });
+    expect(shown.json()).toEqual([]);
+  });
+
   it.each([404, 405])('is found after a GET that is answered with %i, and remembered', async (status) => {
     const { fake, tail } = await tailOf({
       [`GET ${HISTORY}`]: json({ message: 'Not here' }, status),
