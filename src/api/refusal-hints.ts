@@ -2,6 +2,7 @@ import { describeFix } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
+import { wordsOf } from '../contract/kinship.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 
 /** What a refused request was. */
@@ -32,13 +33,6 @@ function namesIn({ message = '', fields }: ErrorBody): readonly string[] {
   return [...new Set([...fields.map(({ path }) => lastStep(path)), ...found.map(lastStep)])].filter(
     (name) => name !== '',
   );
-}
-
-function wordsOf(name: string): readonly string[] {
-  return name
-    .replace(/([a-z\d])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-    .split(/[^a-z\d]+/);
 }
 
 interface Parameter {
