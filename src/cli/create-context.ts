@@ -6,6 +6,7 @@ import { type ContractKey, readContractLayers, saveObserved } from '../config/co
 import type { GlobalFlags } from '../config/flags.ts';
 import { configDirectory, isReadableByOthers, NO_PROFILES, type Profiles, readProfiles } from '../config/profiles.ts';
 import { contractProfile, namesServiceAndToken, requireBaseUrl, resolveBaseUrl } from '../config/settings.ts';
+import type { UpdateDeps } from '../config/update-file.ts';
 import { Contract } from '../contract/contract.ts';
 import { EXIT, InterruptedError, LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
@@ -126,7 +127,7 @@ function createConfig(
 }
 
 /** Reads the contracts of services, and collects what is proved of them until `save`. */
-function createContracts(directory: string) {
+function createContracts(directory: string, deps: UpdateDeps) {
   const observed = new Map<string, Map<string, string | undefined>>();
   return {
     readContract: async (key: ContractKey) => new Contract(await readContractLayers(directory, key)),
@@ -135,7 +136,7 @@ function createContracts(directory: string) {
       observed.set(baseUrl, changes.set(leaf, value));
     },
     async save() {
-      for (const [baseUrl, changes] of observed) await saveObserved(directory, baseUrl, changes);
+      for (const [baseUrl, changes] of observed) await saveObserved(directory, baseUrl, changes, deps);
     },
   };
 }
@@ -215,7 +216,7 @@ export function createContext(
   const say = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
   const warn = (text: string): Promise<void> => say(`warning: ${text}`);
   const config = createConfig(deps, addSecret, warn, deadline.signal);
-  const contracts = createContracts(config.directory);
+  const contracts = createContracts(config.directory, { clock, random, signal: deadline.signal });
   const { close, ...clients } = createClients(
     {
       flags,

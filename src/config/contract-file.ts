@@ -1,12 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { access, constants, open, readFile, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { access, constants, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
-import { Contract, type ContractLayers, type Leaf, type LeafValues } from '../contract/contract.ts';
-import type { LeafName } from '../contract/leaves.ts';
+import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { InputError, LocalError } from '../errors.ts';
-import { makeDirectories } from '../make-directories.ts';
 import { errorCode } from './profiles.ts';
+import type { SharedFile, UpdateDeps } from './update-file.ts';
 
 /** The service that a contract is about, and the profile whose settings apply. */
 export interface ContractKey {
@@ -118,31 +117,25 @@ export async function readContractLayers(directory: string, key: ContractKey): P
   return { override: stored.overrides, imported: stored.imported, observed };
 }
 
-/** Writes a file whole or not at all; only its owner can read it. */
-async function writeJson(path: string, content: unknown): Promise<void> {
-  await makeDirectories(dirname(path));
-  const temporary = `${path}.tmp-${randomUUID()}`;
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    await file.writeFile(`${JSON.stringify(content, null, 2)}\n`);
-    await file.sync();
-    await file.close();
-    await rename(temporary, path);
-  } catch (error) {
-    await file.close();
-    await rm(temporary, { force: true });
-    throw error;
-  }
-}
-
-/** Replaces what a profile knows of a service. @throws LocalError if the file cannot be written */
-export async function writeContract(directory: string, key: ContractKey, contract: StoredContract): Promise<void> {
+/**
+ * Changes what a profile knows of a service.
+ * @throws as `readContract` and `updateFile`
+ */
+export async function updateContract(
+  directory: string,
+  key: ContractKey,
+  change: (contract: StoredContract) => StoredContract,
+  deps: UpdateDeps,
+): Promise<void> {
   const path = contractPath(directory, key);
-  try {
-    await writeJson(path, { profile: key.profile, base_url: key.baseUrl, ...contract });
-  } catch (error) {
-    throw new LocalError(`The contract in ${path} cannot be written.`, { why: describeFileError(error), cause: error });
-  }
+  const file: SharedFile<StoredContract> = {
+    path,
+    name: `The contract in ${path}`,
+    read: () => readContract(directory, key),
+    format: (contract) => ({ profile: key.profile, base_url: key.baseUrl, ...contract }),
+  };
+  const { updateFile } = await import('./update-file.ts');
+  await updateFile(file, change, deps);
 }
 
 /**
@@ -153,35 +146,23 @@ export async function saveObserved(
   directory: string,
   baseUrl: string,
   changes: ReadonlyMap<string, string | undefined>,
+  deps: UpdateDeps,
 ): Promise<void> {
-  const observed: Record<string, string> = { ...(await readObserved(directory, baseUrl)) };
-  for (const [name, value] of changes) {
-    if (value === undefined) delete observed[name];
-    else observed[name] = value;
-  }
-  await writeJson(observedPath(directory, baseUrl), { base_url: baseUrl, observed }).catch(() => undefined);
-}
-
-/** A leaf before and after a change. */
-export interface LeafChange {
-  readonly before: Leaf;
-  readonly after: Leaf;
-}
-
-/**
- * Sets an override of a service, or removes it if the value is undefined.
- * @throws as `readContract` and `writeContract`
- */
-export async function changeOverride(
-  directory: string,
-  key: ContractKey,
-  leaf: LeafName,
-  value: string | undefined,
-): Promise<LeafChange> {
-  const stored = await readContract(directory, key);
-  const before = new Contract(await readContractLayers(directory, key)).leaf(leaf);
-  const { [leaf]: _, ...others } = stored.overrides;
-  const overrides = value === undefined ? others : { ...others, [leaf]: value };
-  await writeContract(directory, key, { ...stored, overrides });
-  return { before, after: new Contract(await readContractLayers(directory, key)).leaf(leaf) };
+  const path = observedPath(directory, baseUrl);
+  const file: SharedFile<LeafValues> = {
+    path,
+    name: `What was observed, in ${path},`,
+    read: () => readObserved(directory, baseUrl),
+    format: (observed) => ({ base_url: baseUrl, observed }),
+  };
+  const change = (observed: LeafValues): LeafValues => {
+    const changed: Record<string, string> = { ...observed };
+    for (const [name, value] of changes) {
+      if (value === undefined) delete changed[name];
+      else changed[name] = value;
+    }
+    return changed;
+  };
+  const { updateFile } = await import('./update-file.ts');
+  await updateFile(file, change, deps).catch(() => undefined);
 }

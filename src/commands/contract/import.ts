@@ -4,7 +4,7 @@ import type { Context } from '../../cli/context.ts';
 import { decodeText, describeFileError, readFileChunks, readStdin, refuseTokenOnStdin } from '../../cli/input.ts';
 import { isLoopback } from '../../config/base-url.ts';
 import { compareProposals, type ProposedChange } from '../../config/contract-changes.ts';
-import { readContract, readContractLayers, writeContract } from '../../config/contract-file.ts';
+import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
 import { findLeaf } from '../../config/find-leaf.ts';
 import type { LeafName } from '../../contract/leaves.ts';
 import { OpenApiError } from '../../contract/openapi/document.ts';
@@ -152,10 +152,10 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   const sha256 = createHash('sha256').update(text).digest('hex');
   const isWritten = await mayWrite(changes, input, context);
   if (isWritten) {
-    const stored = await readContract(config.directory, key);
-    const imported = { ...stored.imported, ...Object.fromEntries(chosen.map(({ leaf, value }) => [leaf, value])) };
+    const values = Object.fromEntries(chosen.map(({ leaf, value }) => [leaf, value]));
     const document = { from: name, sha256, imported_at: new Date(clock.now()).toISOString() };
-    await writeContract(config.directory, key, { ...stored, imported, document });
+    const change = (stored: StoredContract) => ({ ...stored, imported: { ...stored.imported, ...values }, document });
+    await updateContract(config.directory, key, change, { clock, random: context.random, signal: context.abortSignal });
   }
   if (missing.length > 0) await context.notice(`open: the document has no operation for ${missing.join(', ')}`);
   for (const { message } of questions) await context.notice(`open: ${message}`);

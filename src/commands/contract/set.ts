@@ -1,7 +1,8 @@
 import { command } from '../../cli/command.ts';
-import { changeOverride } from '../../config/contract-file.ts';
+import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
 import { findLeaf } from '../../config/find-leaf.ts';
 import { checkLeaf } from '../../contract/check-leaf.ts';
+import { Contract } from '../../contract/contract.ts';
 import { LeafValueError } from '../../contract/leaf-value.ts';
 import { LEAVES } from '../../contract/leaves.ts';
 import { UsageError } from '../../errors.ts';
@@ -32,9 +33,11 @@ export default command({
     }
     return { leaf, value };
   },
-  async run({ config, contractKey }, { leaf, value }) {
+  async run({ config, contractKey, clock, random, abortSignal: signal }, { leaf, value }) {
     const key = await contractKey();
-    const { before } = await changeOverride(config.directory, key, leaf, value);
+    const before = new Contract(await readContractLayers(config.directory, key)).leaf(leaf);
+    const change = (stored: StoredContract) => ({ ...stored, overrides: { ...stored.overrides, [leaf]: value } });
+    await updateContract(config.directory, key, change, { clock, random, signal });
     const data = { leaf, value, previous: before.value, profile: key.profile, base_url: key.baseUrl };
     return objectResult(data, [
       { header: 'LEAF', value: (result) => result.leaf },

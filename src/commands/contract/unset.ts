@@ -1,6 +1,7 @@
 import { command } from '../../cli/command.ts';
-import { changeOverride } from '../../config/contract-file.ts';
+import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
 import { findLeaf } from '../../config/find-leaf.ts';
+import { Contract } from '../../contract/contract.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({
@@ -9,9 +10,14 @@ export default command({
   args: [{ usage: '<leaf>', description: 'the name of the value' }],
   examples: [{ line: 'partnerctl contract unset cron_jobs.list', does: 'read the list of jobs again' }],
   parse: ({ positionals: [name = ''] }) => ({ leaf: findLeaf(name) }),
-  async run({ config, contractKey }, { leaf }) {
+  async run({ config, contractKey, clock, random, abortSignal: signal }, { leaf }) {
     const key = await contractKey();
-    const { after } = await changeOverride(config.directory, key, leaf, undefined);
+    const change = (stored: StoredContract) => {
+      const { [leaf]: _, ...overrides } = stored.overrides;
+      return { ...stored, overrides };
+    };
+    await updateContract(config.directory, key, change, { clock, random, signal });
+    const after = new Contract(await readContractLayers(config.directory, key)).leaf(leaf);
     const data = { leaf, value: after.value, source: after.source, profile: key.profile, base_url: key.baseUrl };
     return objectResult(data, [
       { header: 'LEAF', value: (result) => result.leaf },
