@@ -14,7 +14,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { addressHint, parameterHint, type RefusedRequest } from './refusal-hints.ts';
-import { slashOfRedirect } from './slash-redirect.ts';
+import { isRefusedAddress, slashOfRedirect } from './slash-redirect.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
 /** Where the token comes from, for messages. */
@@ -50,8 +50,8 @@ const QUOTED_CHARACTERS = 200;
 /**
  * Returns the error for an unsuccessful response (spec §7), with the service's own message, status, code, and request
  * id. A 4xx proves that nothing was done. This includes 408, which means that the service never received the whole
- * request. After a 3xx or a 5xx, the outcome is indeterminate unless the response arrived before the whole request was
- * sent.
+ * request. After a 5xx, or a 3xx that does more than change the closing slash, the outcome is indeterminate unless the
+ * response arrived before the whole request was sent.
  * @param response with secrets already redacted from its body
  */
 export function responseError(response: HttpResponse, call: CallContext): PartnerctlError {
@@ -60,7 +60,8 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
   if (status < 300) return prematureError(response, info);
   if (status < 400 || status >= 500) {
     const error = status < 400 ? redirectError(response, info, call) : serverError(status, info, call);
-    return response.sent === 'all' ? toIndeterminate(error, call.operation) : error;
+    const isProof = response.sent !== 'all' || isRefusedAddress(response, addressOf(call));
+    return isProof ? error : toIndeterminate(error, call.operation);
   }
   switch (status) {
     case 401:
@@ -173,17 +174,21 @@ function hintOfRefusal(response: HttpResponse, { request }: CallContext): string
   return contractHint === undefined ? hint : `${hint}\n${contractHint}`;
 }
 
+function addressOf({ baseUrl, path }: CallContext): string {
+  return new URL(baseUrl).origin + path;
+}
+
 function redirectError(response: HttpResponse, info: ErrorInfo, call: CallContext): PartnerctlError {
   const { status, headers } = response;
-  const slash = slashOfRedirect(response, new URL(call.baseUrl).origin + call.path);
+  const slash = slashOfRedirect(response, addressOf(call));
   const never = `The tool never follows redirects, so that the token stays with ${call.baseUrl}.`;
   const fix = slash
     ? describeFix({ leaf: 'paths.trailing_slash', value: slash })
     : `Check the base URL. ${describeFix({ leaf: call.operation.leaf, value: '<METHOD> <path>' })}`;
   return new ServiceError(`The service redirects to ${headers.location ?? 'an unnamed address'} (${status}).`, {
     ...info,
-    // The hint is about what to do next, which the caller of a write decides.
-    ...(call.operation.safety === 'once' && { why: fix }),
+    // After a write of unknown outcome, the caller decides what to do next.
+    ...(call.operation.safety === 'once' && !isRefusedAddress(response, addressOf(call)) && { why: fix }),
     permanent: true,
     hint: `${never} ${fix}`,
   });

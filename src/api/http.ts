@@ -1,16 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { Contract } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
-import type { Operation } from '../contract/operations.ts';
+import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import { buildRequest, NoOperation, type WireRequest } from '../contract/requests.ts';
 import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { type CallContext, networkError, responseError, type TokenOrigin } from './call-errors.ts';
+import { buildHttpRequest, type RequestContent } from './http-request.ts';
 import { decideRetry, RetryBudget, toOutcome } from './retry.ts';
-import { slashOfRedirect, withClosingSlash } from './slash-redirect.ts';
+import { isRefusedAddress, slashOfRedirect, withClosingSlash } from './slash-redirect.ts';
 import type { StreamedBody } from './streamed-body.ts';
-import type { HttpRequest, HttpResponse, TransportResult } from './transport.ts';
+import type { HttpResponse, TransportResult } from './transport.ts';
 
 export interface HttpOptions extends AttemptDeps {
   /** The base URL without a trailing slash. */
@@ -61,10 +62,8 @@ export interface CallOptions {
 }
 
 /** One call, including all of its attempts. */
-interface Call {
-  readonly operation: Operation;
+interface Call extends RequestContent {
   readonly options: CallOptions;
-  readonly wire: WireRequest;
   /** Milliseconds since the epoch. */
   readonly deadline: number;
 }
@@ -76,7 +75,6 @@ type NextStep =
 
 /** The time limit of a call without a deadline, including waits and retries. Also limits each single wait. */
 const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
-const READ_HEADERS_TIMEOUT_MS = 30_000;
 const RATE_LIMIT_SPREAD_MS = 1_000;
 
 /** The synthetic response for a call that is never sent because another call received a 429. */
@@ -95,6 +93,7 @@ export class Http {
   private knownContract: Contract;
   private pausedUntil = 0;
   private requests = 0;
+  private learningSlash: Promise<void> | undefined;
 
   constructor(options: HttpOptions) {
     this.options = options;
@@ -119,7 +118,8 @@ export class Http {
     const { safety } = operation;
     for (let attempt = 1; ; attempt += 1) {
       await this.waitForRateLimit(call, attempt);
-      const request = this.buildRequest(call);
+      const timeLeftMs = call.deadline - this.options.clock.now();
+      const request = buildHttpRequest(call, this.options, { requestId: this.newRequestId(), timeLeftMs });
       const { body: stream, signal } = options;
       const limits = { safety, deadline: call.deadline, signal };
       const result = await runAttempt(this.options, { number: attempt, url, request, stream, ...limits });
@@ -136,7 +136,7 @@ export class Http {
         };
         return new ApiResponse(result, request, this.options.redact);
       }
-      const redirected = result.kind === 'response' ? this.withSlash(result, call, url) : undefined;
+      const redirected = result.kind === 'response' ? await this.withSlash(result, call, url) : undefined;
       if (redirected) return await this.call(operation, redirected);
       const next = this.decideNext(result, call, attempt);
       if (!next.retry) throw this.toError(result, call, { requestId, attempts: attempt, ...next });
@@ -191,41 +191,39 @@ export class Http {
     }
   }
 
-  private buildRequest({ operation, options, wire, deadline }: Call): Omit<HttpRequest, 'signal'> {
-    const { token, userAgent, clock, random } = this.options;
+  private newRequestId(): string {
     // The counter keeps request ids unique within the process even if the random parts collide.
     this.requests += 1;
-    const randomPart = Math.floor(random() * 2 ** 48)
+    const randomPart = Math.floor(this.options.random() * 2 ** 48)
       .toString(16)
       .padStart(12, '0');
-    const requestId = `req-${randomPart}-${this.requests}`;
-    const body = wire.json === undefined ? undefined : JSON.stringify(wire.json);
-    const headersTimeoutMs = Math.min(ATTEMPT_TIMEOUT_MS, Math.max(0, deadline - clock.now())) + 1000;
-    return {
-      method: wire.method,
-      path: wire.path,
-      requestId,
-      body,
-      freshConnection: operation.safety === 'once' || options.freshConnection === true,
-      headersTimeoutMs:
-        operation.safety === 'safe' ? Math.min(READ_HEADERS_TIMEOUT_MS, headersTimeoutMs) : headersTimeoutMs,
-      headers: {
-        authorization: `Bearer ${token}`,
-        accept: 'application/json',
-        'user-agent': userAgent,
-        'x-request-id': requestId,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(options.body && { 'content-type': options.body.contentType, 'content-length': String(options.body.bytes) }),
-      },
-    };
+    return `req-${randomPart}-${this.requests}`;
   }
 
-  /** Returns the options of a read that is redirected to the other closing slash, which it remembers. */
-  private withSlash(response: HttpResponse, { operation, options, wire }: Call, url: string): CallOptions | undefined {
+  /**
+   * Returns the options of the same call at the path with the other closing slash, if the service wants that. A read
+   * follows the redirect and remembers it. A write follows only what a read has proved.
+   */
+  private async withSlash(response: HttpResponse, call: Call, url: string): Promise<CallOptions | undefined> {
+    const { operation, options, wire, deadline } = call;
+    if (options.isRedirected) return undefined;
+    if (operation.safety !== 'safe') {
+      if (!isRefusedAddress(response, url)) return undefined;
+      await this.learnSlash();
+      if (this.wireRequest(operation, options).path === wire.path) return undefined;
+      return { ...options, timeoutMs: deadline - this.options.clock.now(), isRedirected: true };
+    }
     const slash = slashOfRedirect(response, url);
-    if (slash === undefined || operation.safety !== 'safe' || options.isRedirected) return undefined;
+    if (slash === undefined) return undefined;
     if (options.link === undefined) this.observe('paths.trailing_slash', slash);
     return { ...options, link: withClosingSlash(wire.path, slash), isRedirected: true };
+  }
+
+  /** Finds out once, by a read, whether the service redirects to the other closing slash. */
+  private async learnSlash(): Promise<void> {
+    if (this.contract.leaf('paths.trailing_slash').source !== 'spec') return;
+    this.learningSlash ??= this.call(OPERATIONS.listSpaces, { retries: 0 }).then(ignore, ignore);
+    await this.learningSlash;
   }
 
   /** Decides whether to make another attempt. A 429 pauses all calls and does not use the retry budget. */
@@ -304,3 +302,6 @@ export class Http {
 function isSuccess({ status, sent }: HttpResponse): boolean {
   return status >= 200 && status < 300 && sent !== 'part';
 }
+
+/** Whatever else the read says is of no interest. */
+function ignore(): void {}

@@ -16,6 +16,15 @@ export function slashOfRedirect({ status, headers }: HttpResponse, url: string):
   return from.pathname === `${to.pathname}/` ? 'never' : undefined;
 }
 
+/**
+ * Whether a response proves that a write did nothing because of its address: it is not known, or it redirects to the same
+ * address with or without a closing slash. A 302 proves nothing: services also redirect to a list after they have created.
+ */
+export function isRefusedAddress(response: HttpResponse, url: string): boolean {
+  const { status } = response;
+  return status === 404 || status === 405 || (status !== 302 && slashOfRedirect(response, url) !== undefined);
+}
+
 /** Returns a path and query with the closing slash that the path must have. */
 export function withClosingSlash(pathAndQuery: string, slash: 'always' | 'never'): string {
   const [path = '', ...query] = pathAndQuery.split('?');

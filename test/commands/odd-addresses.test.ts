@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeService, json, startFakeService } from '../helpers/fake-service.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
 
 /*
  * Services whose addresses differ by a closing slash, and those that refuse a request because of its address or a
@@ -66,15 +67,66 @@ test('a service that redirects back and forth is asked twice', async () => {
   expect(service.requests.length).toBe(2);
 });
 
-test('a write that is redirected is not followed, and names the closing slash', async () => {
+describe.each([
+  [404, {}, 4],
+  [405, {}, 1],
+  [308, { location: JOBS }, 8],
+  [301, { location: JOBS }, 8],
+])('a write that is answered with %i because of its closing slash', (status, headers, code) => {
+  const files = '/v1/automation/file-attachments';
+  const moved = Object.keys(headers).length > 0 ? { location: files } : {};
+
+  test('goes to the right address once a read has proved it', async () => {
+    const service = await startFakeService({
+      'POST /automation/file-attachments/': json({}, status, moved),
+      'GET /automation/spaces/': json({}, 301, { location: '/v1/automation/spaces' }),
+      'GET /automation/spaces': json([]),
+      'POST /automation/file-attachments': json({ id: 'f1' }, 201),
+    });
+    const settings = at(service);
+    const upload = ['upload', write('hours.md', 'Nine to five.'), '-o', 'json'];
+    const ran = await run(upload, settings);
+    expect(ran.json()).toMatchObject([{ id: 'f1', status: 'uploaded' }]);
+    expect(linesOf(service).filter((line) => line.startsWith('POST'))).toEqual([`POST ${files}/`, `POST ${files}`]);
+    service.requests.length = 0;
+    await run([...upload, '--force'], settings);
+    expect(linesOf(service)).toEqual([`POST ${files}`]);
+  });
+
+  test('is a refusal that nothing was done if reads do not prove it, and names the closing slash', async () => {
+    const service = await startFakeService({
+      'GET /automation/partner-cron-jobs/': json([]),
+      'GET /automation/spaces/': json([]),
+      'POST *': json({}, status, headers),
+    });
+    const ran = await run(CREATE_DAILY, at(service));
+    expect([ran.code, ran.stdout]).toEqual([code, '']);
+    expect(ran.error().hint).toContain('partnerctl contract set paths.trailing_slash never');
+    expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+  });
+});
+
+test.each([
+  ['302 to the list, as after a creation', 302, JOBS],
+  ['307 to another origin', 307, 'http://127.0.0.1:9/v1/automation/partner-cron-jobs'],
+  ['308 to another path', 308, '/v2/automation/partner-cron-jobs/'],
+])('after a write that is answered with a %s, the outcome is unknown', async (_, status, location) => {
   const service = await startFakeService({
-    'GET *': json({}, 403),
-    'POST *': json({}, 307, { location: JOBS }),
+    'GET /automation/partner-cron-jobs/': json([]),
+    'POST *': json({}, status, { location }),
   });
   const ran = await run(CREATE_DAILY, at(service));
-  expect(ran.code).toBe(9);
-  expect(JSON.stringify(ran.json())).toContain('partnerctl contract set paths.trailing_slash never');
+  expect(ran).toMatchObject({ code: 9 });
+  expect(JSON.stringify(ran.json())).toContain('partnerctl contract set ');
   expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+});
+
+test('an agent that is not found may be one of a service without closing slashes', async () => {
+  const service = await startFakeService(json({ message: 'Not Found' }, 404));
+  const ran = await run(['chat', 'setup', 's1', 'a1', '-o', 'json'], at(service));
+  expect(ran.code).toBe(4);
+  expect(ran.error().hint).toContain('partnerctl agents list s1');
+  expect(ran.error().hint).toContain('partnerctl contract set paths.trailing_slash never');
 });
 
 test.each<[number, object, string]>([

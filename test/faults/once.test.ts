@@ -110,7 +110,8 @@ describe('a 4xx response proves that nothing was done', () => {
     expectNotDone(error);
     expect(error).toBeInstanceOf(kind);
     expect(error.info).toMatchObject({ status, code: 'the_code' });
-    expect(server.requests).toHaveLength(1);
+    // A 404 or 405 may be about the closing slash, which a read tells.
+    expect(server.requests.filter(({ method }) => method !== 'GET')).toHaveLength(1);
   });
 
   it('a 429 fails at once, however short its Retry-After, with retry_at', async () => {

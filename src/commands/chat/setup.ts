@@ -39,8 +39,8 @@ async function setUp(http: Http, spaceId: string, agentId: string, fields: ChatS
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     const message = `The service does not know agent ${JSON.stringify(agentId)} in space ${JSON.stringify(spaceId)} (404).`;
-    const hint = `List the agents with: partnerctl agents list ${spaceId}. To give a name, write name:${agentId}.`;
-    throw new NotFoundError(message, { ...error.info, hint });
+    const list = `List the agents with: partnerctl agents list ${spaceId}. To give a name, write name:${agentId}.`;
+    throw new NotFoundError(message, { ...error.info, hint: [list, error.info.hint].join('\n') });
   }
 }
 
