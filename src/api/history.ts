@@ -1,4 +1,4 @@
-import { type HistoryDoubt, type HistoryVariant, historyVariants } from '../contract/history-variants.ts';
+import { type HistoryDoubt, type HistoryVariant, historyVariants, POST_HISTORY } from '../contract/history-variants.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { readList, readStatedExtent } from '../contract/lists.ts';
@@ -10,7 +10,7 @@ import {
   rejectForeignMessages,
 } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
+import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { CallOptions, Http } from './http.ts';
 import type { PagedList } from './list-page.ts';
 import { listPages, type Page } from './pages.ts';
@@ -82,7 +82,7 @@ export function isBare404(error: PartnerctlError): boolean {
 function doubtOf(error: unknown): HistoryDoubt | undefined {
   if (!(error instanceof PartnerctlError) || error.info.fromGateway) return undefined;
   if (error.cause instanceof ForeignMessages) return 'names';
-  if (isBare404(error) || error.info.status === 405) return 'method';
+  if (isBare404(error) || error.info.status === 405 || error instanceof ErrorInSuccessBody) return 'method';
   const isComplaint = error.info.status === 400 || error.info.status === 422;
   return error instanceof RefusedError && isComplaint ? 'names' : undefined;
 }
@@ -117,7 +117,7 @@ export class HistoryReader {
       first = await pages.next();
     } catch (error) {
       const found = await this.tryVariants(error, position, options);
-      if (!found) throw error;
+      if (!found) throw withOtherMethod(error);
       yield found.page;
       yield* found.pages;
       return;
@@ -237,6 +237,16 @@ export class HistoryReader {
       cursor = nextCursor;
     }
   }
+}
+
+/** A failure under a status of success may be about the method, although it does not say so. */
+function withOtherMethod(error: unknown): unknown {
+  if (!(error instanceof ErrorInSuccessBody)) return error;
+  const command = `partnerctl contract set messages.history '${POST_HISTORY}'`;
+  return new ErrorInSuccessBody(error.message, {
+    ...error.info,
+    hint: `If histories are read in another way, say so, such as: ${command}`,
+  });
 }
 
 /** A way that the service answers with a refusal, or with something unreadable, is not the right one. */

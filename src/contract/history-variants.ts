@@ -26,7 +26,8 @@ const OTHER_NAMES: readonly Names[] = [
   { source_id: 'source_id', session_id: 'thread_id', after_message_id: 'after_message_id' },
 ];
 
-const POST = LEAVES['messages.history'].value.replace('GET', 'POST');
+/** The history, asked by POST. */
+export const POST_HISTORY = LEAVES['messages.history'].value.replace('GET', 'POST');
 
 function parametersAt(place: 'query' | 'body', names: Names): HistoryVariant['values'] {
   return {
@@ -61,6 +62,6 @@ export function historyVariants(contract: Contract, doubt: HistoryDoubt): readon
   const ways =
     doubt === 'names'
       ? OTHER_NAMES.map((names) => parametersAt('query', names))
-      : [SPEC_NAMES, CAMEL].map((names) => ({ 'messages.history': POST, ...parametersAt('body', names) }));
+      : [SPEC_NAMES, CAMEL].map((names) => ({ 'messages.history': POST_HISTORY, ...parametersAt('body', names) }));
   return ways.flatMap((values) => vary(contract, values) ?? []);
 }

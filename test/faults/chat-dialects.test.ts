@@ -75,9 +75,13 @@ describe('a history that is read by POST', () => {
     expect(shown.json()).toEqual([]);
   });
 
-  it.each([404, 405])('is found after a GET that is answered with %i, and remembered', async (status) => {
+  it.each([
+    [404, { message: 'Not here' }],
+    [405, { message: 'Not here' }],
+    [200, { ok: false, error: 'method_not_allowed' }],
+  ])('is found after a GET that is answered with %i %j, and remembered', async (status, body) => {
     const { fake, tail } = await tailOf({
-      [`GET ${HISTORY}`]: json({ message: 'Not here' }, status),
+      [`GET ${HISTORY}`]: json(body, status),
       [`POST ${HISTORY}`]: async (request, response) => {
         const { session_id } = request.json();
         sendJson(response, { results: ENTRIES.filter(({ sessionId }) => sessionId === session_id) });
@@ -87,6 +91,15 @@ describe('a history that is read by POST', () => {
     const asked = fake.requests.length;
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
     expect(fake.requests.slice(asked).every(({ method }) => method === 'POST')).toBe(true);
+  });
+
+  it('and fails under status 200, too, keeps what the service says', async () => {
+    const failure = json({ ok: false, error: 'ratelimited', detail: 'Too many sessions are open.' });
+    const { tail } = await tailOf({ [`GET ${HISTORY}`]: failure, [`POST ${HISTORY}`]: json({ ok: false }) });
+    const ran = await tail({ clock: fasterClock() });
+    expect(ran.code).toBe(8);
+    expect(ran.stderr).toContain('Too many sessions are open.');
+    expect(ran.error().hint).toContain("partnerctl contract set messages.history 'POST ");
   });
 });
 
