@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { readList, readStatedExtent } from '../contract/lists.ts';
 import {
-  decodeMessage,
+  decodeMessages,
   ForeignMessages,
   findHistoryEntries,
   type Message,
@@ -64,13 +64,6 @@ function requestedWait(headers: Readonly<Record<string, string>>, now: number): 
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-function readMessages({ items, response }: Page, position: HistoryPosition): readonly Message[] {
-  return response.read((_, contract) => {
-    rejectForeignMessages(items, position, contract);
-    return items.map((item) => decodeMessage(item, contract));
-  });
-}
-
 /** Whether a 404 says nothing of what was not found, as where there is no such path. */
 export function isBare404(error: PartnerctlError): boolean {
   if (!(error instanceof NotFoundError)) return false;
@@ -99,6 +92,8 @@ export class HistoryReader {
   private variant: HistoryVariant | undefined;
   private isCursorProved = false;
   private readonly tried = new Set<HistoryDoubt>();
+  /** Where the service marks the messages of agents. */
+  private readonly agentMarks = new Set<string>();
 
   constructor(http: Http) {
     this.http = http;
@@ -126,6 +121,13 @@ export class HistoryReader {
     this.prove(first.value.messages);
     yield first.value;
     yield* pages;
+  }
+
+  private readMessages({ items, response }: Page, position: HistoryPosition): readonly Message[] {
+    return response.read((_, contract) => {
+      rejectForeignMessages(items, position, contract);
+      return decodeMessages(items, contract, this.agentMarks);
+    });
   }
 
   /** Remembers the way of asking once it leads to messages. An empty history proves nothing. */
@@ -185,7 +187,7 @@ export class HistoryReader {
     position: HistoryPosition,
     options: CallOptions,
   ): Promise<readonly Message[]> {
-    for await (const page of listPages(this.http, list, () => options)) return readMessages(page, position);
+    for await (const page of listPages(this.http, list, () => options)) return this.readMessages(page, position);
     return [];
   }
 
@@ -208,7 +210,7 @@ export class HistoryReader {
       let nextCursor: string | undefined;
       let reachedByLink = false;
       for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }))) {
-        const messages = readMessages(page, position);
+        const messages = this.readMessages(page, position);
         const last = messages.at(-1)?.message_id;
         nextCursor = page.unfollowableKey !== undefined && last !== cursor ? last : undefined;
         const { headers } = page.response;

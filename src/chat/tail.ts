@@ -1,6 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
+import type { Message } from '../contract/messages.ts';
 import {
   EXIT,
   InterruptedError,
@@ -16,6 +17,7 @@ import { randomRecordId } from '../state/record.ts';
 import { follow } from './follow.ts';
 import { toStreamEvent, writeNotice } from './format-message.ts';
 import type { FollowEvent, FollowStart } from './types.ts';
+import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 export interface TailOptions {
   readonly source_id: string;
@@ -30,6 +32,8 @@ export interface TailOptions {
 
 type Checkpoints = ReadonlyMap<string, SessionCheckpoint>;
 
+/** A history that names each person needs no warning for each. */
+const MAX_AUTHOR_WARNINGS = 3;
 const MORE_TIME = 'Allow more time with --timeout.';
 
 async function loadCheckpoints(context: Context, http: Http, options: TailOptions): Promise<Checkpoints> {
@@ -103,6 +107,25 @@ function findFailure(
   return new ServiceError(message, { hint: MORE_TIME });
 }
 
+/** Warns of authors that are not recognized, of each only once. */
+class AuthorWarnings {
+  private readonly context: Context;
+  private readonly http: Http;
+  private readonly roles = new Set<string>();
+
+  constructor(context: Context, http: Http) {
+    this.context = context;
+    this.http = http;
+  }
+
+  async add(message: Message): Promise<void> {
+    if (!isUnrecognized(message) || this.roles.has(message.role) || this.roles.size >= MAX_AUTHOR_WARNINGS) return;
+    this.roles.add(message.role);
+    const doubt = explainUnrecognized([message], this.http.contract, this.context.flags);
+    if (doubt) await this.context.warn(`${doubt.why} ${doubt.hint.replaceAll('\n', ' ')}`);
+  }
+}
+
 /**
  * Follows sessions and records where the tail is, so that --resume can continue without gaps or repeats. Messages are
  * recorded after they were written: the next event is pulled only then.
@@ -131,6 +154,7 @@ export async function* tailSessions(
   );
   const written = new Set<string>();
   const checkpoint = await openCheckpoint(context, http, options, checkpoints);
+  const authors = new AuthorWarnings(context, http);
   try {
     for await (const event of events) {
       if (event.kind === 'message') {
@@ -139,6 +163,7 @@ export async function* tailSessions(
         lastIds.set(session_id, message.message_id);
         written.add(session_id);
         await checkpoint.record(session_id, message.message_id);
+        await authors.add(message);
       } else if (event.kind === 'caught-up') {
         const { session_id, latest } = event;
         const newest = latest.at(-1);

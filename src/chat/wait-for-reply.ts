@@ -2,14 +2,12 @@ import type { Http } from '../api/http.ts';
 import type { Args, FlagSpec } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/flags.ts';
 import type { Contract } from '../contract/contract.ts';
-import { describeFields } from '../contract/json.ts';
-import { proposePath } from '../contract/kinship.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import { writeNotice } from './format-message.ts';
 import type { SessionRef } from './session.ts';
+import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 const DEFAULT_WAIT_MS = 120_000;
 const MAX_REPLIES = 1_000;
@@ -88,28 +86,6 @@ function describeShortfall(received: number, { count, settle }: ReplyCriteria): 
   return `${received} of ${count} replies came in time.`;
 }
 
-/** Roles that say who wrote a message, or that nobody did: the user, and steps that no one waits for. */
-const KNOWN_ROLES = ['user', 'assistant', 'system', 'tool', 'function', 'event', 'notification', 'log', 'note'];
-
-/** Explains why a message that came does not count as a reply, and which command changes that. */
-function explainUnrecognized(messages: readonly Message[], contract: Contract, flags: GlobalFlags) {
-  const [first] = messages;
-  if (first === undefined) return undefined;
-  const roles = [...new Set(messages.map(({ role }) => role))].filter((role) => role !== 'unknown');
-  if (roles.length === 0) {
-    const field = proposePath(first.raw, 'message.author', contract) ?? 'FIELD';
-    return {
-      why: `A message came, but the tool cannot find its author: it is ${describeFields(first.raw)}.`,
-      hint: `Name the field that tells the author with: ${shellCommand(['contract', 'set', 'message.author', field], flags)}`,
-    };
-  }
-  const names = [...contract.values('message.author.agent'), ...roles].join(', ');
-  return {
-    why: `A message came from an author that the tool does not recognize: ${roles.map((role) => JSON.stringify(role)).join(', ')}.`,
-    hint: `If that is the agent, run: ${shellCommand(['contract', 'set', 'message.author.agent', names], flags)}`,
-  };
-}
-
 /** The error to report if not all replies came: it names the command that waits for the rest. */
 function createFailure(
   { replies, end, lastError, unrecognized }: WaitOutcome,
@@ -144,7 +120,7 @@ function createFailure(
 
 function addMessage({ replies, unrecognized }: ReceivedMessages, message: Message): void {
   if (message.isReply) replies.push(message);
-  else if (!KNOWN_ROLES.includes(message.role.toLowerCase())) unrecognized.push(message);
+  else if (isUnrecognized(message)) unrecognized.push(message);
 }
 
 /** Replies that already exist count. */

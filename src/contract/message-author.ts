@@ -1,5 +1,5 @@
 import { normalizeName } from './field-names.ts';
-import { isJsonObject } from './json.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
 import { wordsOf } from './kinship.ts';
 
 /** Who wrote a message, as far as its fields tell. */
@@ -73,12 +73,23 @@ function read(key: string, value: unknown, names: AuthorNames, depth: number): R
   return { side: readings.find(({ side }) => side)?.side, name: readings.find(({ name }) => name)?.name };
 }
 
+/** Reads a flag that is the author by the contract: `true` may be the name of a side, and then `false` is the other one. */
+function readFlag(key: string, value: boolean, names: AuthorNames): Reading {
+  const name = String(value);
+  const side = sideOfFlag(key, value, names) ?? sideOf(name, names);
+  if (side !== undefined) return { side };
+  const opposite = sideOf(String(!value), names);
+  return opposite === undefined ? { name } : { side: opposite === 'assistant' ? 'user' : 'assistant' };
+}
+
 /**
  * Decides who wrote a message. A recognized value in any field wins over an earlier field, which may hold a person's name.
  * @param fields the fields that may tell the author, in order
  */
 export function decideAuthor(fields: readonly (readonly [key: string, value: unknown])[], names: AuthorNames): Author {
-  const readings = fields.map(([key, value]) => read(key, value, names, MAX_DEPTH));
+  const readings = fields.map(([key, value]) =>
+    typeof value === 'boolean' ? readFlag(key, value, names) : read(key, value, names, MAX_DEPTH),
+  );
   const side = readings.find((reading) => reading.side !== undefined)?.side;
   if (side !== undefined) return { role: side, isKnown: true };
   return { role: readings.find(({ name }) => name !== undefined)?.name ?? 'unknown', isKnown: false };
@@ -105,4 +116,30 @@ export function searchAuthor(
   );
   const [side] = sides;
   return side !== undefined && sides.size === 1 ? { role: side, isKnown: true } : undefined;
+}
+
+/** A kind of message that is null for what people write. */
+const KIND_OR_NULL = 'subtype';
+
+/** Returns where a message says that an agent wrote it, in a way in which others may say nothing: `author.bot: true`. */
+export function findAgentMarks(message: JsonObject, names: AuthorNames): readonly string[] {
+  return Object.entries(message).flatMap(([key, value]) => {
+    if (wordsOf(key).some((word) => NOT_THE_AUTHOR.test(word))) return [];
+    const isKind = normalizeName(key) === KIND_OR_NULL && typeof value === 'string';
+    if (isKind) return sideOf(value, names) === 'assistant' ? [key] : [];
+    const flags: readonly (readonly [string, string, unknown])[] = isJsonObject(value)
+      ? Object.entries(value).map(([inner, found]) => [`${key}.${inner}`, inner, found])
+      : [[key, key, value]];
+    return flags.flatMap(([path, name, flag]) =>
+      flag === true && sideOfFlag(name, flag, names) === 'assistant' ? [path] : [],
+    );
+  });
+}
+
+/** Whether a message has nothing where those of agents have a mark. */
+export function lacksMark(message: JsonObject, mark: string): boolean {
+  const [key = '', inner] = mark.split('.');
+  const value = message[key];
+  if (inner === undefined) return value === undefined || value === null;
+  return isJsonObject(value) && (value[inner] === undefined || value[inner] === null);
 }

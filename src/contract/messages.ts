@@ -5,7 +5,14 @@ import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { proposePath, wordsOf } from './kinship.ts';
 import { readList } from './lists.ts';
-import { type Author, decideAuthor, searchAuthor } from './message-author.ts';
+import {
+  type Author,
+  type AuthorNames,
+  decideAuthor,
+  findAgentMarks,
+  lacksMark,
+  searchAuthor,
+} from './message-author.ts';
 import { extractText, readTimestamp } from './message-text.ts';
 
 /** A message of a session's history. */
@@ -34,15 +41,23 @@ export interface Acknowledgement {
 /** Fields that may say what kind of message it is rather than who wrote it. Only a recognized author counts there. */
 const KINDS = ['type', 'kind'];
 
+function namesOfAuthors(contract: Contract): AuthorNames {
+  return { agent: contract.values('message.author.agent'), user: contract.values('message.author.user') };
+}
+
+const USER: Author = { role: 'user', isKnown: true };
+
 /** @throws UnknownShape if the author seems to be under a name that the contract does not have */
-function authorOf(entry: JsonObject, fields: Fields, contract: Contract): Author {
+function authorOf(entry: JsonObject, fields: Fields, contract: Contract, marks: ReadonlySet<string>): Author {
   const candidates = fields
     .all('message.author')
     .map(({ path, value }) => [path.split('.').at(-1) ?? path, value] as const);
-  const names = { agent: contract.values('message.author.agent'), user: contract.values('message.author.user') };
+  const names = namesOfAuthors(contract);
   const author = decideAuthor(candidates, names);
   const found = author.isKnown ? author : searchAuthor(Object.entries(entry), names);
   if (found) return found;
+  const isSigned = candidates.some(([, value]) => value !== null);
+  if (isSigned && [...marks].some((mark) => lacksMark(entry, mark))) return USER;
   const named = candidates.filter(([key]) => !KINDS.includes(normalizeName(key)));
   const value = named.length === 0 ? proposePath(entry, 'message.author', contract) : undefined;
   if (value === undefined) return decideAuthor(named, names);
@@ -111,13 +126,28 @@ function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Mes
 }
 
 /**
+ * Decodes the entries of a page as `decodeMessage`. Where the service marks only what agents write, whatever lacks the mark
+ * is the user's.
+ * @param marks where the service marks what agents write, as far as that is known; this page may add to it
+ */
+export function decodeMessages(
+  entries: readonly JsonObject[],
+  contract: Contract,
+  marks: Set<string>,
+): readonly Message[] {
+  const names = namesOfAuthors(contract);
+  for (const entry of entries) for (const mark of findAgentMarks(entry, names)) marks.add(mark);
+  return entries.map((entry) => decodeMessage(entry, contract, marks));
+}
+
+/**
  * Decodes a history entry (assumptions `message.author`, `message.text`, `message.created_at`).
  * @throws UnknownShape if it has no id, or its text is under an unknown name
  */
-export function decodeMessage(entry: JsonObject, contract: Contract): Message {
+export function decodeMessage(entry: JsonObject, contract: Contract, marks: ReadonlySet<string> = new Set()): Message {
   const fields = fieldsOf(entry, 'message', contract);
   const message_id = fields.readId('message.id');
-  const { role, isKnown } = authorOf(entry, fields, contract);
+  const { role, isKnown } = authorOf(entry, fields, contract, marks);
   const { text, isStep } = textOf(entry, fields, contract);
   const times = fields.all('message.created_at').map(({ value }) => readTimestamp(value));
   return {

@@ -44,9 +44,17 @@ export class Cell {
   ): Promise<CommandEnd> {
     const end = await this.scene.run(argv, machine);
     if (this.refusal) return end;
-    if (codes.includes(end.code)) this.problems.push(...describe(check(end), end));
-    else this.refusal = end;
+    if (!codes.includes(end.code)) this.refusal = end;
+    else this.judge(check(end), end);
     return end;
+  }
+
+  /** Messages whose author is not recognized are shown, with a warning that is a refusal to say who wrote them. */
+  private judge(problems: readonly string[], end: CommandEnd): void {
+    const isUnrecognized = (problem: string): boolean => /^role is "(?!user"|assistant")/.test(problem);
+    const isSaid = namedCommands(end.stderr).some(({ leaf }) => leaf.startsWith('message.author'));
+    if (isSaid && problems.length > 0 && problems.every(isUnrecognized)) this.refusal = end;
+    else this.problems.push(...describe(problems, end));
   }
 }
 

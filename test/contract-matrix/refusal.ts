@@ -48,7 +48,10 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
   const text = textOf(end.stderr);
   const problems: string[] = [];
   if (/This is a bug/.test(text) || /^\s+at .*:\d+:\d+\)?$/m.test(text)) problems.push('it is reported as a bug');
-  if (!exitCodes(end, operation).includes(end.code)) problems.push(`misleading exit code ${end.code}`);
+  const isAuthorUnknown =
+    end.code === 0 && namedCommands(end.stderr).some(({ leaf }) => leaf.startsWith('message.author'));
+  if (!isAuthorUnknown && !exitCodes(end, operation).includes(end.code))
+    problems.push(`misleading exit code ${end.code}`);
   const commands = namedCommands(end.stderr);
   const last = end.exchanges.at(-1);
   const isForbidden = last?.answer.status === 401 || last?.answer.status === 403;
@@ -57,6 +60,8 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
   if (strange.length > 0) problems.push(`names a leaf of something else: ${strange.map(({ leaf }) => leaf)}`);
   if (!last) return [...problems, 'refused, although the service was not asked'];
   const always = end.exchanges.filter(({ path }) => path === last.path).every(({ sentence }) => sentence !== null);
+  // It says so of the messages; the last answer has none.
+  if (isAuthorUnknown) return problems;
   if (last.sentence !== null) {
     if (always && !text.includes(last.sentence)) problems.push(`loses what the service said: ${last.sentence}`);
   } else {

@@ -153,6 +153,50 @@ it('a history in pages that ignores the message to read after shows no earlier r
   expect(ran.stderr).toContain('partnerctl contract set messages.history.after_message_id');
 });
 
+describe('an author', () => {
+  const user = { username: 'anna' };
+
+  it.each([
+    [
+      { id: 'm1', text: 'Hello', author: user },
+      { id: 'm2', text: 'Hi', author: { ...user, bot: true } },
+    ],
+    [
+      { id: 'm1', text: 'Hello', user: 'U1', subtype: null },
+      { id: 'm2', text: 'Hi', user: 'U2', subtype: 'bot_message' },
+    ],
+  ])('is the user where only the messages of agents have a mark: %j', async (...entries) => {
+    const { tail } = await tailOf(json(entries));
+    const ran = await tail();
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toMatch(/"m1".*"role":"user".*\n.*"m2".*"role":"assistant"/);
+  });
+
+  it.each([
+    [{ from: { id: '7' }, is_echo: true }, 'partnerctl contract set message.author from.id'],
+    [{ role: 'operator' }, "partnerctl contract set message.author.user 'user,"],
+  ])('that is not recognized is shown with a warning: %j', async (author, command) => {
+    const { tail } = await tailOf(json([{ id: 'm1', text: 'Hello', ...author }]));
+    const ran = await tail();
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain(command);
+  });
+
+  it('is told by a flag after two commands', async () => {
+    const { env, tail } = await tailOf(
+      json([
+        { id: 'm1', text: 'Hello', is_echo: false },
+        { id: 'm2', text: 'Hi', is_echo: true },
+      ]),
+    );
+    await run(['contract', 'set', 'message.author', 'is_echo'], { env });
+    await run(['contract', 'set', 'message.author.agent', 'assistant, true'], { env });
+    const ran = await tail();
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toMatch(/"m1".*"role":"user".*\n.*"m2".*"role":"assistant"/);
+  });
+});
+
 describe('a wait for a reply', () => {
   const wait = ['chat', 'wait', '--source', 'src', '--session', 's1', '--after', 'm1', '--timeout', '3s', '-o', 'json'];
 
