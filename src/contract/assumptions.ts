@@ -46,7 +46,8 @@ export interface ContractFix {
 /** Returns the hint for a fix, with a command that a shell takes as it is. */
 export function describeFix({ leaf, value }: ContractFix): string {
   const word = /^[\w./:@%-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
-  return `Tell the tool where it is with: partnerctl contract set ${leaf} ${word}`;
+  const choice = value === '<path>' ? ', with the path of the field in place of <path>' : '';
+  return `Tell the tool where it is with: partnerctl contract set ${leaf} ${word}${choice}`;
 }
 
 /** A response that does not match the tool's assumptions. The API client turns it into an error for the user. */

@@ -9,7 +9,7 @@ import type { FieldLeaf } from './leaves.ts';
 const REDACTED = '[redacted]';
 
 /** Names that belong to any resource. Next to a nested resource, they belong to its envelope. */
-const PLAIN = new Set(['id', 'uuid', 'uid', 'guid', 'pk']);
+const PLAIN = new Set(['id', 'uuid', 'uid', 'guid', 'pk', 'gid', 'sid', 'objectid', 'sysid', 'identifier']);
 
 /** Google's APIs call the address of a resource its name. */
 const ADDRESS = /^(?:[\w-]+s\/[^/\s]+\/)*[\w-]+s\/[^/\s]+$/;
@@ -53,6 +53,16 @@ function assumptionOf(leaf: FieldLeaf): AssumptionName {
   if (leaf.startsWith('cron_job.')) return 'cron.fields';
   if (leaf.startsWith('message.')) return 'history.messages';
   return leaf.startsWith('agent.') ? 'agent.name' : 'space.external_id';
+}
+
+/**
+ * Returns the keys of objects that together are the resource, by the conventions of well-known platforms: `sys` and
+ * `fields`, `metadata` and `spec`, or `_source` beside an `_id`. Alone, each of these names may mean anything.
+ */
+function pairedParts(object: JsonObject): readonly string[] {
+  if (isJsonObject(object._source) && object._id !== undefined) return ['_source'];
+  if (isJsonObject(object.sys) && isJsonObject(object.fields)) return ['sys'];
+  return isJsonObject(object.metadata) && isJsonObject(object.spec) ? ['metadata', 'spec'] : [];
 }
 
 /** The only object beside a block of links: `{links: […], content: {…}}`. */
@@ -214,10 +224,15 @@ export class Fields {
 
   private collect(object: JsonObject, path: string, depth: number, nesting: number): void {
     this.places.push(object);
+    const parts = nesting < MAX_NESTING ? pairedParts(object) : [];
     for (const key of Object.keys(object)) {
+      const value = object[key];
+      if (parts.includes(key) && isJsonObject(value)) {
+        this.collect(value, `${path + key}.`, depth, nesting + 1);
+        continue;
+      }
       const name = this.names.nameOf(key);
       if (name === undefined) continue;
-      const value = object[key];
       this.found.push({ name, path: path + key, value, depth });
       const kind = isJsonObject(value) && nesting < MAX_NESTING ? this.names.nesting(name) : undefined;
       if (kind === undefined || !isJsonObject(value)) continue;

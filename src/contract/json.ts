@@ -33,12 +33,24 @@ function typeOf(value: unknown): string {
   return value === '' ? 'empty string' : typeof value;
 }
 
-/** Describes an object by its keys and the types of their values: `an object with id (null), ref (string)`. */
+const MAX_FIELDS = 20;
+const MAX_FIELD_DEPTH = 3;
+
+/** Returns the paths of the values in an object, as `contract set` takes them, each with its type. */
+function fieldsIn(object: JsonObject, prefix = '', depth = 1): readonly string[] {
+  return Object.entries(object).flatMap(([key, value]) => {
+    const path = prefix + quoted(key);
+    const isOpen = isJsonObject(value) && depth < MAX_FIELD_DEPTH && Object.keys(value).length > 0;
+    return isOpen ? fieldsIn(value, `${path}.`, depth + 1) : [`${path} (${typeOf(value)})`];
+  });
+}
+
+/** Describes an object by its fields and the types of their values: `an object with id (null), sys.ref (string)`. */
 export function describeFields(object: JsonObject): string {
-  const entries = Object.entries(object);
-  if (entries.length === 0) return 'an empty object';
-  const shown = entries.slice(0, MAX_KEYS).map(([key, value]) => `${quoted(key)} (${typeOf(value)})`);
-  return `an object with ${shown.join(', ')}${entries.length > MAX_KEYS ? `, … (${entries.length} keys)` : ''}`;
+  if (Object.keys(object).length === 0) return 'an empty object';
+  const fields = fieldsIn(object);
+  const more = fields.length > MAX_FIELDS ? `, … (${fields.length} fields)` : '';
+  return `an object with ${fields.slice(0, MAX_FIELDS).join(', ')}${more}`;
 }
 
 const LONG_NUMBER = /\d{16}/;

@@ -4,7 +4,7 @@ import type { FieldLeaf } from './leaves.ts';
 
 /** Words in the name of a key that make it likely to hold a field, the best first. */
 const KIN: Readonly<Record<string, readonly string[]>> = {
-  id: ['id', 'uuid', 'guid', 'identifier', 'key', 'ref', 'reference', 'sid', 'urn', 'code', 'slug', 'handle', 'number'],
+  id: ['id', 'uuid', 'guid', 'identifier', 'urn', 'key', 'ref', 'reference', 'number', 'code', 'slug', 'handle'],
   external_space_id: ['external', 'ext', 'customer', 'reference', 'ref', 'foreign', 'partner', 'client', 'key', 'slug'],
   name: ['name', 'title', 'label', 'caption', 'subject', 'heading'],
   description: ['description', 'desc', 'about', 'summary', 'details', 'notes'],
@@ -21,10 +21,26 @@ const KIN: Readonly<Record<string, readonly string[]>> = {
   timezone: ['timezone', 'zone', 'tz'],
 };
 
-const MAX_DEPTH = 2;
+/** Words that make a name the id of something else than the resource, unless the resource itself is called so. */
+const OTHER_IDS =
+  /^(space|workspace|agent|assistant|bot|source|channel|session|conversation|thread|message|job|document|file|template|external|ext|customer|foreign|client|partner|user|owner|author|sender|creator|by|account|org|organization|tenant|team|parent|request|trace|correlation|error|transaction|batch|next|previous|first|last|index)$/;
+/** Words in the names of what no id is called. */
+const NO_IDS =
+  /^(name|filename|title|label|text|content|body|description|desc|type|kind|class|object|status|state|role|mode|version|size|length|count|total|score|url|uri|href|link|self|path|mime|format|language|locale|timezone|created|updated|modified|at|on|time|date|timestamp|ts|etag|hash|token|secret|instructions|prompt|schedule|cron)$/;
+const RESOURCE_NAMES: Readonly<Record<string, readonly string[]>> = {
+  space: ['space', 'workspace'],
+  agent: ['agent', 'assistant', 'bot'],
+  source: ['source', 'channel'],
+  cron_job: ['cron', 'job', 'partner'],
+  file_attachment: ['file', 'attachment'],
+};
+
+const MAX_DEPTH = 3;
 
 interface Candidate {
   readonly path: string;
+  /** The words of its last key. */
+  readonly own: readonly string[];
   readonly words: readonly string[];
   readonly value: unknown;
 }
@@ -80,7 +96,7 @@ function candidatesIn(object: JsonObject, prefix = '', depth = 1): readonly Cand
     if (!/^[\w@$-]{1,60}$/.test(key)) return [];
     const path = prefix + key;
     if (isJsonObject(value)) return depth < MAX_DEPTH ? candidatesIn(value, `${path}.`, depth + 1) : [];
-    return [{ path, words: wordsOf(path), value }];
+    return [{ path, own: wordsOf(key), words: wordsOf(path), value }];
   });
 }
 
@@ -88,6 +104,12 @@ function isPossible(value: unknown, field: string): boolean {
   if (typeof value === 'string') return value.trim() !== '';
   if (field === 'is_org_wide') return typeof value === 'boolean';
   return Number.isInteger(value) || typeof value === 'bigint';
+}
+
+/** Whether a value may be the id of the resource, as far as its name tells. */
+function isPossibleId({ words }: Candidate, resource: string): boolean {
+  const names = RESOURCE_NAMES[resource] ?? [resource];
+  return !words.some((word) => OTHER_IDS.test(word) && !names.includes(word));
 }
 
 function score({ path, words }: Candidate, resource: string, kin: readonly string[]): number {
@@ -108,10 +130,19 @@ export function proposePath(object: JsonObject, leaf: FieldLeaf, contract: Contr
     if (kind !== 'field' || name === leaf || !name.startsWith(`${resource}.`)) return [];
     return value.split(/[,|]/).map(wordsIn);
   });
-  const [best] = candidatesIn(object)
-    .filter(({ path, value }) => isPossible(value, field) && !taken.includes(wordsIn(path)))
+  const possible = candidatesIn(object).filter((candidate) => {
+    if (!isPossible(candidate.value, field) || taken.includes(wordsIn(candidate.path))) return false;
+    return field !== 'id' || isPossibleId(candidate, resource);
+  });
+  const [best] = possible
     .map((candidate) => ({ path: candidate.path, points: score(candidate, resource, kin) }))
     .filter(({ points }) => points > 0)
     .toSorted((a, b) => b.points - a.points);
-  return best?.path;
+  if (best || field !== 'id') return best?.path;
+  // What is left when everything with another meaning is put aside may be the id.
+  const [rest, ...others] = possible.filter(({ own, path }) => {
+    const last = path.split('.').at(-1) ?? path;
+    return !own.some((word) => NO_IDS.test(word)) && !taken.includes(wordsIn(last));
+  });
+  return others.length === 0 ? rest?.path : undefined;
 }

@@ -18,7 +18,8 @@ function leaf(kind: LeafKind, source: LeafSpec['source'], value: string, note: s
   return { kind, source, value, note };
 }
 
-const GENERIC_IDS = 'id|uuid|uid|guid|pk|_id';
+/** Names of ids in general, and those that well-known platforms use instead. */
+const GENERIC_IDS = 'id|uuid|uid|guid|pk|_id, gid|sid|object_id|sys_id|identifier';
 
 function idLeaf(own: string): LeafSpec {
   return leaf('field', 'assumed', `${own}, ${GENERIC_IDS}`, 'its own name first; equals must agree');

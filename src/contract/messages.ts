@@ -14,6 +14,7 @@ import {
   searchAuthor,
 } from './message-author.ts';
 import { extractText, readTimestamp } from './message-text.ts';
+import { findCreated, findResource, layersOf } from './resource.ts';
 
 /** A message of a session's history. */
 export interface Message {
@@ -216,31 +217,17 @@ export function findHistoryEntries(body: unknown): readonly JsonObject[] {
   return isJsonObject(body.history) ? readList(body.history, 'messages') : readList(body, 'history');
 }
 
-const MAX_CREATED_DEPTH = 3;
-
-/** Returns the flag that tells whether the message is new, in any spelling of its name and in any envelope. */
-function findCreated(object: JsonObject, depth = MAX_CREATED_DEPTH): boolean | undefined {
-  const entries = Object.entries(object);
-  const own = entries.find(([key, value]) => normalizeName(key) === 'created' && typeof value === 'boolean');
-  if (typeof own?.[1] === 'boolean') return own[1];
-  if (depth === 0) return undefined;
-  const inner = entries.flatMap(([, value]) => (isJsonObject(value) ? (findCreated(value, depth - 1) ?? []) : []));
-  return inner[0];
-}
-
 /**
  * Decodes the response to registering a message (assumption `chat.acknowledgement`).
  * @throws UnknownShape if the response has no message_id or reports an error
  */
 export function decodeAcknowledgement(body: unknown, contract: Contract): Acknowledgement {
-  const top = isJsonObject(body) ? body : {};
-  const layers = [top, top.data, top.result].filter(isJsonObject);
+  const layers = layersOf(body, 'message', true);
   rejectErrorInBody(body, layers, 'chat.acknowledgement');
-  const read = layers.map((layer) => ({ layer, fields: fieldsOf(layer, 'message', contract) }));
-  const found = read.find(({ fields }) => fields.id('message.id') !== undefined) ?? read[0];
-  if (found === undefined) {
-    throw new UnknownShape('chat.acknowledgement', 'The response has no message_id.', describeJson(body));
-  }
-  const message_id = found.fields.readId('message.id');
-  return { message_id, created: findCreated(top) };
+  const found = findResource(layers, 'message', 'message.id', contract);
+  if (found) return { message_id: found.id, created: findCreated([...layers, ...found.fields.places]) };
+  const [top] = layers;
+  const message = 'The response has no message_id.';
+  if (top) throw fieldsOf(top, 'message', contract).unreadable('message.id', message);
+  throw new UnknownShape('chat.acknowledgement', message, describeJson(body));
 }

@@ -40,6 +40,12 @@ describe('an id', () => {
     ['under resource', { resource: { SpaceId: 's1' } }, 's1'],
     ['in the attributes of a node', { cursor: 'c', node: { attributes: { id: 's1' } } }, 's1'],
     ['beside links', { links: [], content: { id: 's1' } }, 's1'],
+    ['as Twilio, ServiceNow, Algolia, or Asana name it', { sid: 's1', name: 'Acme' }, 's1'],
+    ['a customary name wins over a plain word for it', { id: 's1', sid: 'x', identifier: 'y' }, 's1'],
+    ['in sys beside fields', { sys: { type: 'space', id: 's1' }, fields: { name: 'Acme' } }, 's1'],
+    ['in metadata beside a spec', { metadata: { uid: 's1', name: 'acme' }, spec: { name: 'Acme' } }, 's1'],
+    ['beside a _source', { _index: 'spaces', _id: 's1', _source: { name: 'Acme' } }, 's1'],
+    ['at the top, whatever metadata holds', { id: 's1', metadata: { id: 'x' } }, 's1'],
     ['under its name beside links', { _links: {}, workspace: { id: 's1' } }, 's1'],
   ])('is found: %s', (_, object, expected) => {
     expect(findId(object, CONTRACT, 'space.id')).toBe(expected);
@@ -56,6 +62,8 @@ describe('an id', () => {
     ['that of another resource', { agent_id: 'a1' }],
     ['two levels down', { data: { space: { space_id: 's1' } } }],
     ['a fraction', { id: 1.5 }],
+    ['in metadata alone', { metadata: { id: 's1' } }],
+    ['in sys alone', { sys: { id: 's1' } }],
   ])('is missing: %s', (_, object) => {
     expect(findId(object, CONTRACT, 'space.id')).toBeUndefined();
     expect(refusalOf(() => readId(object, CONTRACT, 'space.id')).fix?.leaf).toBe('space.id');
@@ -81,6 +89,37 @@ describe('an id', () => {
   });
 });
 
+describe('the command that a refusal offers for an id', () => {
+  it.each<[FieldLeaf, JsonObject, string]>([
+    ['space.id', { key: 'k1', external_space_id: 'e1', name: 'Acme' }, 'key'],
+    ['space.id', { data: { spaceRef: 's1', externalSpaceId: 'e1' } }, 'data.spaceRef'],
+    ['message.id', { envelope: { externalMessageId: 'e1', messageKey: 'm1' } }, 'envelope.messageKey'],
+  ])('names the likeliest field: %s in %j', (leaf, object, value) => {
+    expect(refusalOf(() => readId(object, CONTRACT, leaf)).fix).toEqual({ leaf, value });
+  });
+
+  it.each<[FieldLeaf, JsonObject]>([
+    ['agent.id', { digest: 'd1', space_id: 's1', name: 'Support' }],
+    ['source.id', { digest: 'd1', agent_id: 'a1', name: 'Chat', routing_mode: 'agent_inbox' }],
+    ['message.id', { digest: 'd1', source_id: 's1', session_id: 'x', text: 'Hi', role: 'user', created_at: 'now' }],
+    ['document.id', { digest: 'd1', filename: 'a.txt', size: 5 }],
+  ])('names the only field that is nothing else: %s in %j', (leaf, object) => {
+    expect(refusalOf(() => readId(object, CONTRACT, leaf)).fix).toEqual({ leaf, value: 'digest' });
+  });
+
+  it.each<[FieldLeaf, JsonObject]>([
+    ['agent.id', { space_id: 's1', name: 'Support' }],
+    ['agent.id', { owner: { id: 'u1' }, name: 'Support' }],
+    ['message.id', { external_message_id: 'e1', text: 'Hi', bot_id: 'b1' }],
+    ['space.id', { requestId: 'r1', name: 'Acme' }],
+    ['space.id', { digest: 'd1', alias: 'a1', name: 'Acme' }],
+  ])('never names the id of something else, but lists what came: %s in %j', (leaf, object) => {
+    const { fix, seen } = refusalOf(() => readId(object, CONTRACT, leaf));
+    expect(fix).toEqual({ leaf, value: '<path>' });
+    expect(seen).toContain(`${Object.keys(object).at(-1)} (string)`);
+  });
+});
+
 describe('a field', () => {
   it('is found at the top or under the name of its resource', () => {
     expect(findText({ agent: { name: 'below' } }, CONTRACT, 'agent.name')).toBe('below');
@@ -95,7 +134,7 @@ describe('a field', () => {
 
   it('that is no text is refused, because it would be shown as if nothing was sent', () => {
     const refusal = refusalOf(() => findText({ name: { en: 'Support' } }, CONTRACT, 'agent.name'));
-    expect(refusal).toMatchObject({ fix: { leaf: 'agent.name' }, seen: 'an object with name (object)' });
+    expect(refusal).toMatchObject({ fix: { leaf: 'agent.name' }, seen: 'an object with name.en (string)' });
   });
 
   it.each(['spaces/s1', 'partner_cron_jobs/c1', 'spaces/s1/agents/a1'])(

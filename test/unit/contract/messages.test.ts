@@ -213,6 +213,16 @@ describe('the acknowledgement of a message', () => {
       { message: { id: 'm1' }, created: false },
       { message_id: 'm1', created: false },
     ],
+    [{ payload: { id: 'm1', created: true } }, { message_id: 'm1', created: true }],
+    [{ response: { data: { id: 'm1' } } }, { message_id: 'm1', created: undefined }],
+    [{ insert_messages_one: { id: 'm1' } }, { message_id: 'm1', created: undefined }],
+    [
+      { success: true, result: [{ id: 'm1' }] },
+      { message_id: 'm1', created: undefined },
+    ],
+    [[{ id: 'm1' }], { message_id: 'm1', created: undefined }],
+    [{ d: { Id: 5 } }, { message_id: '5', created: undefined }],
+    [{ data: { id: 'm1', attributes: { created: false } } }, { message_id: 'm1', created: false }],
     [{ data: { message_id: 'm1', created: true } }, { message_id: 'm1', created: true }],
     [
       { created: false, result: { id: 'm1' } },
