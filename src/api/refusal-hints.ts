@@ -17,8 +17,13 @@ const REQUIRED = /([A-Za-z][\w.[\]-]*)["'`]? (?:is|are|was) (?:a )?(?:required|m
 const MISSING =
   /(?:missing|required|expected|provide)(?: (?:the|a|field|parameter|property|key|argument))*:? ["'`]?([A-Za-z][\w.-]*)/gi;
 const UNKNOWN =
-  /unknown|unexpected|unrecogni[sz]ed|extra (?:field|input|key|param)|additional propert|not (?:permitted|allowed|recogni[sz]ed|expected|supported)|(?:invalid|unsupported|no such) (?:field|param|propert|key|argument)/i;
+  /unknown|not (?:a |an )?(?:known|valid|recogni[sz]ed) (?:field|param|propert|key|argument)|unexpected|unrecogni[sz]ed|extra (?:field|input|key|param)|additional propert|not (?:permitted|allowed|recogni[sz]ed|expected|supported)|(?:invalid|unsupported|no such) (?:field|param|propert|key|argument)/i;
 const LACKS = /missing|required|mandatory|blank|must (?:be present|have|contain)|expected|provide/i;
+
+/** How many values an operator sets one by one. */
+const MAX_LINES = 2;
+const IMPORT =
+  'If the service publishes an OpenAPI document, it tells all of them: partnerctl contract import <file|url>';
 
 function lastStep(path: string): string {
   return path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? path;
@@ -79,9 +84,11 @@ export function parameterHint(request: RefusedRequest, body: ErrorBody): string 
     return kin ? [describeFix({ leaf: kin.leaf, value: kin.before + name })] : [];
   });
   if (fixes.length > 0) return [...new Set(fixes)].join('\n');
-  if (!isUnknown) return undefined;
-  const unknown = names.flatMap((name) => isSent(name) ?? []);
+  const unknown = isUnknown ? names.flatMap((name) => isSent(name) ?? []) : [];
   const lines = unknown.map(({ leaf, before }) => describeFix({ leaf, value: `${before}<name>` }));
+  // Something that all parameters go into, or several names: too much to set one by one.
+  const isElsewhere = lines.length > MAX_LINES || (lines.length === 0 && wanted.length > 0);
+  if (isElsewhere) return [...new Set(lines)].concat(IMPORT).join('\n');
   return lines.length === 0 ? undefined : [...new Set(lines)].join('\n');
 }
 

@@ -1,4 +1,4 @@
-import { MISTAKES, writeTrait } from '../shapes/answers.ts';
+import { MISTAKES, writeStatus, writeTrait } from '../shapes/answers.ts';
 import { errorFormat } from '../shapes/errors.ts';
 import { withoutOptional } from '../shapes/maker.ts';
 import { factSchema } from '../shapes/paging.ts';
@@ -93,7 +93,8 @@ function successResponses(shape: Shape, operation: Operation): Record<string, Do
     ...(schema && { content: { [JSON_TYPE]: { schema } } }),
   });
   const isPartial = operation.answers === 'list' && shape.paging?.isPartial;
-  const statuses = writes ? [writes.status] : [...operation.statuses, ...(isPartial ? [206] : [])];
+  const written = writes && operation.statuses.map((status) => writeStatus(writes, status));
+  const statuses = written ? [...new Set(written)] : [...operation.statuses, ...(isPartial ? [206] : [])];
   const responses = Object.fromEntries(
     statuses.map((status) => [String(status), respond(writes?.isLocationOnly ? undefined : success)]),
   );

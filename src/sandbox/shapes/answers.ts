@@ -90,6 +90,11 @@ export function writeTrait({ writes }: Shape, { method, kind }: Operation): Shap
   return method === 'POST' && (writes?.kinds?.includes(kind) ?? true) ? writes : undefined;
 }
 
+/** The status of a success. Without a body, only 200 tells that nothing was created. */
+export function writeStatus({ status, isLocationOnly }: NonNullable<Shape['writes']>, plain: number): number {
+  return isLocationOnly && plain === 200 ? plain : status;
+}
+
 /** One resource. @param path of the request */
 export function answerOne(
   shape: Shape,
@@ -100,11 +105,11 @@ export function answerOne(
   const writes = writeTrait(shape, operation);
   if (writes?.isLocationOnly) {
     const headers = { Location: locationOf(operation, path, resource) };
-    return { status: writes.status, body: undefined, mediaType: JSON_TYPE, headers };
+    return { status: writeStatus(writes, status), body: undefined, mediaType: JSON_TYPE, headers };
   }
   const arranged = arrange(shape, operation.kind, resource, VALUES);
   const body = singleBody(shape, operation.kind, arranged, VALUES);
-  return { status: writes?.status ?? status, body, mediaType: JSON_TYPE, headers: {} };
+  return { status: writes ? writeStatus(writes, status) : status, body, mediaType: JSON_TYPE, headers: {} };
 }
 
 /** The statuses of mistakes in a request, which some shapes answer with 200. */
