@@ -59,7 +59,8 @@ function unescapeName(name: string): string {
 }
 
 function fileProblem(fileField: string, name: string | undefined, filename: string): FieldProblem | undefined {
-  if (name !== fileField) return { path: name ?? '', message: `is not a known field for a file: it must be in ${fileField}` };
+  if (name !== fileField)
+    return { path: name ?? '', message: `is not a known field for a file: it must be in ${fileField}` };
   if (filename === '') return { path: fileField, message: 'must have a filename' };
   return undefined;
 }

@@ -180,7 +180,12 @@ describe('a form', () => {
     ['without a file', FIELD, 422, 'file is required'],
     ['without parts', '', 422, 'file is required'],
     ['with two files', `${FILE}\r\n${FILE}`, 422, 'file must appear only once'],
-    ['with the file in another field', `${partHead('; name="data"; filename="a"')}x`, 422, 'data is not a known field for a file'],
+    [
+      'with the file in another field',
+      `${partHead('; name="data"; filename="a"')}x`,
+      422,
+      'data is not a known field for a file',
+    ],
     ['with a file in an unnamed field', `${partHead('; filename="a"')}x`, 422, 'is not a known field for a file'],
     ['with an unnamed field', `${partHead('')}x`, 400, 'a field has no name'],
     ['with text in the file field', `${partHead('; name="file"')}x`, 422, 'file must be a file'],
