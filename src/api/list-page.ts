@@ -110,6 +110,8 @@ export function pathOfLink(http: Http, operation: Operation, response: ApiRespon
     throw incompleteListError({ operation, response, message, seen: `a text of ${link.length} characters` });
   }
   const target = new URL(link, current);
+  // Behind a proxy that adds the base path, a service may link the path that it sees itself.
+  if (http.basePath + target.pathname === current.pathname) target.pathname = current.pathname;
   if (target.pathname !== current.pathname && !target.pathname.startsWith(`${http.basePath}/`)) {
     const message = 'The next page of the list is outside of the base URL.';
     throw incompleteListError({ operation, response, message, seen: `a link to ${target.pathname}` });

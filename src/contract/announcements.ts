@@ -153,12 +153,22 @@ class SignReader {
       this.readValue(address, place);
       return;
     }
+    if (words.join() === 'continue') this.readContinue(value, path);
     const before = countOf(this.signs);
     const isPaging = place.isPaging && (isPagingName(words) || isEnvelope(words));
     this.readObject(value, { ...place, isPaging }, depth + 1);
     if (!leadsOn(words.slice(-1)) && !(isPagingName(words) && isTokenName(words))) return;
     if (Object.keys(value).length === 0) this.signs.ends.push(path);
     else if (countOf(this.signs) === before) this.signs.unknown.push(path);
+  }
+
+  /** Reads an object of the parameters of the next request, as MediaWiki sends it: `continue: { apcontinue: … }`. */
+  private readContinue(parameters: JsonObject, path: string): void {
+    for (const [name, value] of Object.entries(parameters)) {
+      if (typeof value !== 'string' || value === '' || isPagingName(toWords(name))) continue;
+      const place: Place = { path: `${path}.${name}`, words: [name], name, isPaging: true };
+      this.signs.tokens.push({ ...signOf(place, value), isWeak: false, isNumber: false });
+    }
   }
 
   /** Reads a list of links (`[{ rel: 'next', href }]`). Another array under a name of the next page has no reading. */

@@ -9,12 +9,22 @@ import type { ListLeaf } from './leaves.ts';
 const LIST_KEYS: ReadonlySet<string> = new Set(
   [
     'results result data items value values content contents records list entries nodes edges elements objects rows docs hits',
-    'resources member members hydra:member collection',
+    'resources member members hydra:member collection entities payload',
   ].flatMap((line) => line.split(' ')),
 );
 
 /** Keys of objects that may hold a list one level down. */
-const WRAPPERS: ReadonlySet<string> = new Set(['response', 'result', 'payload', 'body', 'embedded', 'page', 'viewer']);
+const WRAPPERS: ReadonlySet<string> = new Set([
+  'response',
+  'result',
+  'payload',
+  'body',
+  'embedded',
+  'page',
+  'viewer',
+  // OData 2 and 3
+  'd',
+]);
 
 /** Keys whose arrays are never the list. */
 const NO_LISTS = /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging)$/;

@@ -84,6 +84,9 @@ function numberParameters(signs: readonly Sign<number>[], customary: readonly st
     const rest = words.filter((word) => word !== 'current' && word !== 'cur' && word !== 'in');
     const isNested = words[0] === 'page' && words.length === 2 && path.endsWith(`page.${words[1]}`);
     if (isNested) return words[1] === 'number' ? ['page', 'page[number]'] : [words[1] ?? '', `page[${words[1]}]`];
+    const grouped = /(?:^|\.)pagination\.(page|offset|start)$/.exec(path)?.[1];
+    if (grouped !== undefined) return [grouped, `pagination[${grouped}]`];
+    if (rest.join() === 'skip') return ['skip', '$skip'];
     return rest.length === 0 || rest.join() === 'number' ? [] : [spell(rest, spelling)];
   });
   return unique([...own, ...customary]);
@@ -103,7 +106,9 @@ function proposeWays(signs: PageSigns): readonly PageWay[] {
   const flag = flags.find(({ value }) => value);
   const after = flag ? AFTER.map((words): PageWay => ({ kind: 'after', parameter: spell(words, flag.spelling) })) : [];
   const page = numberParameters(pages, PAGE_NAMES).map((parameter): PageWay => ({ kind: 'page', parameter }));
-  const offset = numberParameters(offsets, OFFSET_NAMES).map((parameter): PageWay => ({ kind: 'offset', parameter }));
+  const isSearch = signs.totals.some((sign) => sign.path.startsWith('hits.'));
+  const offsetNames = isSearch ? ['from', ...OFFSET_NAMES] : OFFSET_NAMES;
+  const offset = numberParameters(offsets, offsetNames).map((parameter): PageWay => ({ kind: 'offset', parameter }));
   const isPaged = pages.length + pageTotals.length > 0;
   const numbered = isPaged
     ? [...page.slice(0, 4), ...offset.slice(0, 2)]
