@@ -6,25 +6,29 @@ import { build } from 'rolldown';
  * --version needs one chunk (base), other calls one more (core), and heavy libraries are loaded where they are used.
  */
 
-/** undici imports node:http2, which we never use. Leaving it out saves about 7 ms per call of the service. */
-const withoutHttp2 = {
-  name: 'without-http2',
-  resolveId: (source, importer) => (source === 'node:http2' && importer?.includes('/undici/') ? '\0no-http2' : null),
-  load: (id) => (id === '\0no-http2' ? 'export const constants = {};' : null),
-};
+/** HTTP/2 and the forms of fetch, a third of undici, which we never use. */
+const UNUSED = /\/undici\/lib\/(dispatcher\/client-h2|web\/fetch\/body)\.js$/;
 
-/** undici's main file loads fetch, WebSocket, and more, which doubles the start-up time of every call of the service. */
+/**
+ * undici's main file loads fetch, WebSocket, and more, which doubles the start-up time of every call of the service. What
+ * only proxies need is loaded when it is used.
+ */
 const slimUndici = {
   name: 'slim-undici',
   load(id) {
+    if (UNUSED.test(id)) return 'module.exports = {};';
     if (!id.endsWith('/undici/index.js')) return null;
     return `
       const { prototype } = require('./lib/dispatcher/dispatcher');
       prototype.request = require('./lib/api/api-request');
-      prototype.connect = require('./lib/api/api-connect');
       exports.Agent = require('./lib/dispatcher/agent');
-      exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent');
       exports.Pool = require('./lib/dispatcher/pool');
+      Object.defineProperty(exports, 'EnvHttpProxyAgent', {
+        get() {
+          prototype.connect = require('./lib/api/api-connect');
+          return require('./lib/dispatcher/env-http-proxy-agent');
+        },
+      });
     `;
   },
 };
@@ -38,7 +42,7 @@ const CORE = [
   /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|registry|run-command|service|trace)\.ts$/,
   /\/src\/api\/(?!chat|check-contract|cron-jobs|dispatcher|fetch-document|fresh-list|history|map-concurrent|provisioning|uploads)/,
   /\/src\/contract\/(?!chat-source|check-|cron|history-|message|openapi|provisioning|uploads)/,
-  /\/src\/config\/(?!contract-changes|find-leaf|update-)/,
+  /\/src\/config\/(?!contract-changes|find-leaf|read-token|update-)/,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,
   /\/src\/output\/formats\/(events|json|sequence|stringify-json|tsv)\.ts$/,
@@ -47,7 +51,7 @@ const CORE = [
 const program = {
   input: { cli: 'src/cli/start.ts' },
   platform: 'node',
-  plugins: [withoutHttp2, slimUndici],
+  plugins: [slimUndici],
   output: {
     dir: 'dist',
     format: 'esm',

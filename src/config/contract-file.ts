@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { access, constants, readFile } from 'node:fs/promises';
+import { access, constants, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
@@ -31,17 +30,25 @@ export interface StoredContract {
 
 const NOTHING: StoredContract = { overrides: {}, imported: {} };
 
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 24);
+const OBSERVED = 'observed.json';
+/** For how many services proofs are kept. Each sandbox on a free port is another service. */
+const MAX_OBSERVED = 100;
+
+/** What was proved of services, by base URL, the latest last. */
+type Observations = Readonly<Record<string, unknown>>;
+
+function contractsDirectory(directory: string): string {
+  return join(directory, 'contracts');
 }
 
 /** Returns the path of the file with what a profile knows of a service. */
-function contractPath(directory: string, { profile, baseUrl }: ContractKey): string {
-  return join(directory, 'contracts', `${hash(JSON.stringify([profile, baseUrl]))}.json`);
-}
-
-function observedPath(directory: string, baseUrl: string): string {
-  return join(directory, 'contracts', `observed-${hash(baseUrl)}.json`);
+async function contractPath(directory: string, { profile, baseUrl }: ContractKey): Promise<string> {
+  const { createHash } = await import('node:crypto');
+  const hash = createHash('sha256')
+    .update(JSON.stringify([profile, baseUrl]))
+    .digest('hex')
+    .slice(0, 24);
+  return join(contractsDirectory(directory), `${hash}.json`);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -55,10 +62,14 @@ async function canSearch(directory: string): Promise<boolean> {
   );
 }
 
-/** @returns undefined if there is no such file */
-async function readJson(path: string): Promise<unknown> {
+/**
+ * Reads a file or a directory of contracts.
+ * @returns undefined if there is none
+ * @throws InputError if it is not JSON; LocalError if it cannot be read
+ */
+async function readIfPresent<Content>(path: string, read: () => Promise<Content>): Promise<Content | undefined> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'));
+    return await read();
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
     if (error instanceof SyntaxError) throw damaged(path, 'It is not JSON.');
@@ -66,6 +77,10 @@ async function readJson(path: string): Promise<unknown> {
     if (errorCode(error) === 'EACCES' && !(await canSearch(dirname(path)))) return undefined;
     throw new LocalError(`The contract in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
+}
+
+async function readJson(path: string): Promise<unknown> {
+  return readIfPresent(path, async (): Promise<unknown> => JSON.parse(await readFile(path, 'utf8')));
 }
 
 function damaged(path: string, why: string): InputError {
@@ -87,7 +102,7 @@ function readDocument(stored: unknown): ImportedDocument | undefined {
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
 export async function readContract(directory: string, key: ContractKey): Promise<StoredContract> {
-  const path = contractPath(directory, key);
+  const path = await contractPath(directory, key);
   const stored = await readJson(path);
   if (stored === undefined) return NOTHING;
   if (!isRecord(stored)) throw damaged(path, 'It does not hold an object.');
@@ -103,17 +118,28 @@ export async function readContract(directory: string, key: ContractKey): Promise
   };
 }
 
-/** Reads what was proved of a service. What cannot be read is proved anew. */
-async function readObserved(directory: string, baseUrl: string): Promise<LeafValues> {
-  const stored = await readJson(observedPath(directory, baseUrl)).catch(() => undefined);
-  if (!isRecord(stored) || !isRecord(stored.observed)) return {};
+async function readObservations(directory: string): Promise<Observations> {
+  const stored = await readJson(join(contractsDirectory(directory), OBSERVED)).catch(() => undefined);
+  return isRecord(stored) ? stored : {};
+}
+
+/** Returns what was proved of a service. What cannot be read is proved anew. */
+async function observedOf(observations: Observations, baseUrl: string): Promise<LeafValues> {
+  const observed = Object.hasOwn(observations, baseUrl) ? observations[baseUrl] : undefined;
+  if (!isRecord(observed)) return {};
   const { validLeaves } = await import('../contract/check-leaf.ts');
-  return validLeaves(stored.observed).values;
+  return validLeaves(observed).values;
 }
 
 /** Reads all that is known of a service. @throws as `readContract` */
 export async function readContractLayers(directory: string, key: ContractKey): Promise<ContractLayers> {
-  const [stored, observed] = await Promise.all([readContract(directory, key), readObserved(directory, key.baseUrl)]);
+  const path = contractsDirectory(directory);
+  const names = (await readIfPresent(path, () => readdir(path))) ?? [];
+  // Most users set nothing, and the path of a contract takes long to compute.
+  const [stored, observed] = await Promise.all([
+    names.some((name) => name !== OBSERVED) ? readContract(directory, key) : NOTHING,
+    names.includes(OBSERVED) ? observedOf(await readObservations(directory), key.baseUrl) : {},
+  ]);
   return { override: stored.overrides, imported: stored.imported, observed };
 }
 
@@ -127,7 +153,7 @@ export async function updateContract(
   change: (contract: StoredContract) => StoredContract,
   deps: UpdateDeps,
 ): Promise<void> {
-  const path = contractPath(directory, key);
+  const path = await contractPath(directory, key);
   const file: SharedFile<StoredContract> = {
     path,
     name: `The contract in ${path}`,
@@ -148,20 +174,16 @@ export async function saveObserved(
   changes: ReadonlyMap<string, string | undefined>,
   deps: UpdateDeps,
 ): Promise<void> {
-  const path = observedPath(directory, baseUrl);
-  const file: SharedFile<LeafValues> = {
+  const path = join(contractsDirectory(directory), OBSERVED);
+  const file: SharedFile<Observations> = {
     path,
     name: `What was observed, in ${path},`,
-    read: () => readObserved(directory, baseUrl),
-    format: (observed) => ({ base_url: baseUrl, observed }),
+    read: () => readObservations(directory),
+    format: (observations) => observations,
   };
-  const change = (observed: LeafValues): LeafValues => {
-    const changed: Record<string, string> = { ...observed };
-    for (const [name, value] of changes) {
-      if (value === undefined) delete changed[name];
-      else changed[name] = value;
-    }
-    return changed;
+  const change = ({ [baseUrl]: earlier, ...others }: Observations): Observations => {
+    const observed = { ...(isRecord(earlier) && earlier), ...Object.fromEntries(changes) };
+    return Object.fromEntries([...Object.entries(others), [baseUrl, observed] as const].slice(-MAX_OBSERVED));
   };
   const { updateFile } = await import('./update-file.ts');
   await updateFile(file, change, deps).catch(() => undefined);

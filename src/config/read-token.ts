@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { kill } from 'node:process';
+import type { Readable } from 'node:stream';
+import { describeFileError, readFileChunks, readStdin } from '../cli/input.ts';
+import { CredentialsError } from '../errors.ts';
+
+/** In bytes, which are characters: a token is ASCII. */
+const MAX_TOKEN_LENGTH = 16 * 1024;
+
+/**
+ * Reads the first line that is not blank, without waiting for the end of the stream.
+ * @throws CredentialsError if the line is longer than a token can be; what the stream throws
+ */
+async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: string): Promise<string> {
+  let text = '';
+  for await (const chunk of chunks) {
+    text += String(chunk);
+    const [, line] = /^\s*(\S[^\r\n]*)[\r\n]/.exec(text) ?? [];
+    if ((line ?? text).length > MAX_TOKEN_LENGTH) {
+      throw new CredentialsError(`The first line of ${from} is longer than ${MAX_TOKEN_LENGTH / 1024} KiB.`, {
+        hint: 'The first line must be the token, and nothing else.',
+      });
+    }
+    if (line !== undefined) return line;
+  }
+  return text;
+}
+
+/**
+ * Reads the first line of a token file.
+ * @throws CredentialsError if it cannot be read; the signal's reason
+ */
+export async function readTokenFile(path: string, signal: AbortSignal): Promise<string> {
+  try {
+    return await readFirstLine(readFileChunks(path, signal), path);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof CredentialsError) throw error;
+    const why = describeFileError(error);
+    throw new CredentialsError(`The token file ${path} cannot be read.`, { why, cause: error });
+  }
+}
+
+/** Reads the first line of standard input. @throws CredentialsError as `readFirstLine`; the signal's reason */
+export async function readTokenFromStdin(stdin: Readable, signal: AbortSignal): Promise<string> {
+  return readFirstLine(readStdin(stdin, signal), 'standard input');
+}
+
+/** Whether this process has a terminal. False on POSIX systems only, because only they have process groups. */
+async function hasTerminal(): Promise<boolean> {
+  try {
+    await (await open('/dev/tty', constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))).close();
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ENXIO');
+  }
+}
+
+/** Resolves when the command has exited with 0. @throws CredentialsError if it failed; AbortError */
+async function waitForSuccess(child: ChildProcess, from: string, signal: AbortSignal): Promise<void> {
+  const failed = (why: string): CredentialsError =>
+    new CredentialsError(`The token_command of ${from} failed.`, {
+      why,
+      hint: 'Run the command in a shell. Its first line of output must be the token.',
+    });
+  const [code, killedBy] = await once(child, 'exit', { signal }).catch((error: unknown) => {
+    throw signal.aborted ? error : failed(String(error));
+  });
+  if (code !== 0) throw failed(killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
+}
+
+/** Ends the command and, if it has a process group of its own, everything that it started. */
+function endCommand(child: ChildProcess, hasGroup: boolean): void {
+  if (!hasGroup || child.pid === undefined) {
+    child.kill();
+    return;
+  }
+  try {
+    kill(-child.pid, 'SIGTERM');
+  } catch {
+    // All of them have ended.
+  }
+}
+
+/**
+ * Runs a shell command and returns the first line of its output.
+ * @param from where the command comes from, for messages
+ * @throws CredentialsError if it fails; the signal's reason
+ */
+export async function runTokenCommand(command: string, from: string, signal: AbortSignal): Promise<string> {
+  // A process group of its own takes away the terminal, on which the command may ask for a password.
+  const detached = !(await hasTerminal());
+  signal.throwIfAborted();
+  const child = spawn(command, { shell: true, detached, stdio: ['ignore', 'pipe', 'inherit'] });
+  const { stdout } = child;
+  try {
+    // Closing the pipe after the first line would make the command fail.
+    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), `the token_command of ${from}`).finally(
+      () => stdout.resume(),
+    );
+    // Does not wait for the end of the output: a process in the background can keep the pipe open.
+    const [token] = await Promise.all([line, waitForSuccess(child, from, signal)]);
+    return token;
+  } catch (error) {
+    if (signal.aborted || child.exitCode === null) endCommand(child, detached);
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    stdout.destroy();
+  }
+}
