@@ -149,6 +149,15 @@ export class DuplicateError extends PartnerctlError {
 }
 
 /**
+ * Whether the response to a write was a success that does not tell the id of what was written: it has no body, or none
+ * with an id. Reading may tell the id.
+ */
+export function isWithoutId(error: unknown): boolean {
+  const failure = error instanceof OutcomeUnknownError ? error.cause : error;
+  return failure instanceof ShapeError && !(failure instanceof NotJsonError || failure instanceof ErrorInSuccessBody);
+}
+
+/**
  * Whether the error of a `once` call proves that the call had no effect: the service refused it with a 4xx, or the
  * request did not leave this machine completely. False for errors that are not a PartnerctlError: they are bugs and
  * prove nothing.

@@ -1,7 +1,12 @@
+import { readAgent } from '../contract/agents.ts';
+import { describeFix } from '../contract/assumptions.ts';
 import { type ChatSource, decodeChatSource } from '../contract/chat-source.ts';
 import { type Acknowledgement, decodeAcknowledgement } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { InterruptedError, isWithoutId, PartnerctlError, withHint } from '../errors.ts';
+import { type ApiResponse, readItem } from './api-response.ts';
 import type { Http } from './http.ts';
+import { listAgents } from './spaces.ts';
 
 /** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
 export interface ChatSourceFields {
@@ -19,9 +24,49 @@ export async function setUpChatSource(
 ): Promise<ChatSource> {
   const parameters = { space_id: spaceId, agent_id: agentId };
   const response = await http.call(OPERATIONS.createChatSource, { parameters, json: fields });
-  const source = response.read(decodeChatSource);
+  const source = await readOrLookUp(response, async () => {
+    const source_id = await findListedSource(http, spaceId, agentId);
+    return source_id === undefined ? undefined : { ...UNDESCRIBED_SOURCE, source_id };
+  });
   // If the body has no `created`, a 201 means that the source is new.
   return { ...source, created: source.created ?? (response.status === 201 ? true : undefined) };
+}
+
+const UNDESCRIBED_SOURCE = {
+  created: undefined,
+  name: undefined,
+  reply_capable: undefined,
+  routing_mode: undefined,
+  raw: {},
+};
+
+/** Reads the source in a response, or else looks it up. @throws ShapeError with a hint if neither tells its id */
+async function readOrLookUp(response: ApiResponse, lookUp: () => Promise<ChatSource | undefined>): Promise<ChatSource> {
+  try {
+    return response.read(decodeChatSource);
+  } catch (error) {
+    if (!(error instanceof PartnerctlError && isWithoutId(error))) throw error;
+    const source = await lookUp();
+    if (source) return source;
+    throw withHint(error, {
+      hint: `The list of agents does not tell the source of the agent either. ${describeFix({ leaf: 'agent.source_id', value: '<path>' })}`,
+      details: {},
+    });
+  }
+}
+
+/** Returns the id of an agent's source from the list of agents; undefined if that does not tell it. */
+async function findListedSource(http: Http, spaceId: string, agentId: string): Promise<string | undefined> {
+  try {
+    for await (const item of listAgents(http, spaceId)) {
+      const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+      if (agent.agent_id === agentId) return agent.source_id ?? undefined;
+    }
+  } catch (error) {
+    // What the response to the write lacks is the better explanation.
+    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
+  }
+  return undefined;
 }
 
 /** A message to register (spec §4.3). The text is sent unchanged. */
@@ -33,7 +78,10 @@ export interface NewMessage {
   readonly external_message_id: string;
 }
 
-export interface SentMessage extends Acknowledgement {
+export interface SentMessage extends Omit<Acknowledgement, 'message_id'> {
+  /** Null if the response does not tell it; `lacksId` is the refusal of the response then. */
+  readonly message_id: string | null;
+  readonly lacksId?: PartnerctlError;
   /** Whether the call took several attempts. If so, `created: false` may mean that an earlier attempt succeeded. */
   readonly wasRetried: boolean;
 }
@@ -43,10 +91,19 @@ export async function postMessage(http: Http, message: NewMessage): Promise<Sent
   const { source_id, session_id, text, external_message_id } = message;
   const json = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
   const response = await http.call(OPERATIONS.registerMessage, { json });
-  const acknowledgement = response.read(decodeAcknowledgement);
+  const acknowledgement = readAcknowledgement(response);
   return {
     ...acknowledgement,
     created: acknowledgement.created ?? (response.status === 201 ? true : undefined),
     wasRetried: response.attempts > 1,
   };
+}
+
+function readAcknowledgement(response: ApiResponse): Omit<SentMessage, 'wasRetried'> {
+  try {
+    return response.read(decodeAcknowledgement);
+  } catch (error) {
+    if (!(error instanceof PartnerctlError && isWithoutId(error))) throw error;
+    return { message_id: null, created: undefined, lacksId: error };
+  }
 }

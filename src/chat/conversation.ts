@@ -204,7 +204,7 @@ export class Conversation {
     try {
       const { message_id, created, wasRetried } = await postMessage(this.deps.http, message);
       this.unsent.delete(message);
-      this.ownIds.add(message_id);
+      if (message_id !== null) this.ownIds.add(message_id);
       if (created === false && !wasRetried) this.print('The message was registered before; it exists once.');
       if (this.isCurrent(message)) this.follower?.expectReply(message.session_id);
     } catch (error) {

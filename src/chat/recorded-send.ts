@@ -47,8 +47,12 @@ export class RecordedSend {
     return !log || !reservation || ownsId(await readKey(log.key, log), reservation);
   }
 
-  /** Records the acknowledgement, so that the same text is sent as another message from now on. */
-  async acknowledge(messageId: string): Promise<void> {
+  /**
+   * Records the acknowledgement, so that the same text is sent as another message from now on.
+   * @param messageId null if the service did not tell it
+   */
+  async acknowledge(messageId: string | null): Promise<void> {
+    if (messageId === null) return await this.end('released', 'acknowledged_without_id');
     const { log, reservation } = this;
     if (!log || !reservation) return;
     const { key, snapshot, id } = reservation;
@@ -58,10 +62,12 @@ export class RecordedSend {
 
   /** Records that the send failed. @param isRefused whether the failure proves that nothing was registered */
   async fail(isRefused: boolean): Promise<void> {
+    await (isRefused ? this.end('released', 'refused') : this.end('unknown', 'no_answer'));
+  }
+
+  private async end(kind: 'released' | 'unknown', reason: string): Promise<void> {
     const { log, reservation } = this;
     if (!log || !reservation) return;
-    const kind = isRefused ? 'released' : 'unknown';
-    const reason = isRefused ? 'refused' : 'no_answer';
     const record = { kind, ...newHead(log), key: reservation.key, reservation: reservation.id, reason } as const;
     await this.append(() => log.ledger.append(record));
   }

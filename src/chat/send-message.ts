@@ -5,9 +5,11 @@ import type { TextSource } from '../cli/input.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { PartnerctlError, withHint } from '../errors.ts';
+import { EmptyResponseError, PartnerctlError, withHint } from '../errors.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 import type { RecordedSend } from './recorded-send.ts';
+
+type SendDeps = Pick<Context, 'notice' | 'clock' | 'abortSignal'>;
 
 /** Longer texts are not quoted in a command. */
 const MAX_QUOTED_LENGTH = 1_000;
@@ -42,12 +44,29 @@ function isRefused({ info }: PartnerctlError): boolean {
 }
 
 /**
+ * Registers a message, and looks up its message_id if the response does not tell it.
+ * @throws ShapeError if the response has a body, and neither that nor the history tells the message_id
+ */
+async function identify(context: SendDeps, http: Http, message: NewMessage): Promise<SentMessage> {
+  const sent = await postMessage(http, message);
+  if (!sent.lacksId) return sent;
+  const { findMessageId } = await import('./find-message.ts');
+  const message_id = await findMessageId(context, http, message);
+  if (message_id !== undefined) return { ...sent, message_id };
+  if (!(sent.lacksId instanceof EmptyResponseError)) throw sent.lacksId;
+  await context.notice(
+    `note: the message is registered, but its message_id is not known: the response is empty, and the history of the session does not show external id ${message.external_message_id}.`,
+  );
+  return sent;
+}
+
+/**
  * Sends a message, and notes on stderr if it was, or may have been, registered before.
  * @param resend the command that sends it again
  * @throws PartnerctlError with that command in its hint, unless the service does not know the source
  */
 export async function sendMessage(
-  context: Pick<Context, 'notice'>,
+  context: SendDeps,
   http: Http,
   { send, ...message }: Omit<NewMessage, 'external_message_id'> & { readonly send: RecordedSend },
   resend: string,
@@ -60,7 +79,7 @@ export async function sendMessage(
     );
   }
   try {
-    const sent = await postMessage(http, { ...message, external_message_id });
+    const sent = await identify(context, http, { ...message, external_message_id });
     if (sent.created === false) {
       await context.notice(
         sent.wasRetried

@@ -10,9 +10,10 @@ import { writeRecovery } from '../state/recovery.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm } from './job.ts';
-import { createFreshJobFinder } from './job-list.ts';
+import { createFreshJobFinder, createJobFinder, type JobListOptions } from './job-list.ts';
 import { JOB_RECORDS, provesListRead } from './job-records.ts';
 import { type JobLedgerOptions, openJobLedger } from './ledger.ts';
+import { type LookUpDeps, postAndLookUp } from './look-up-created.ts';
 import { outcomeError } from './outcome-error.ts';
 
 /** A job to create and its position in the input. */
@@ -53,7 +54,7 @@ async function createDeps(
   const { clock, abortSignal } = context;
   const statePath = await context.statePath();
   const ledger = await openJobLedger(context, ledgerOptions);
-  const find = createFreshJobFinder({
+  const list: JobListOptions = {
     list: () => listCronJobs(http),
     contract: http.contract,
     wanted,
@@ -62,7 +63,9 @@ async function createDeps(
     failureHint: 'The job was not sent: it may exist already, and only the list can tell.',
     onUnavailable: (error) =>
       context.warn(`Cannot read the list of jobs: ${error.message} Only the state file prevents duplicates.`),
-  });
+  };
+  const newFinder = () => createJobFinder({ ...list, onUnavailable: async () => undefined });
+  const lookUp: LookUpDeps = { origin: http.baseUrl, ledger, clock, abortSignal, newFinder };
   return {
     origin: http.baseUrl,
     ledger,
@@ -71,8 +74,12 @@ async function createDeps(
     newId: randomRecordId,
     owner: await describeThisProcess(),
     hasEnded,
-    find,
-    post: (job, timeoutMs) => explainInterrupt(context, createCronJob(http, job, timeoutMs)),
+    find: createFreshJobFinder(list),
+    post: (job, timeoutMs) =>
+      explainInterrupt(
+        context,
+        postAndLookUp(job, () => createCronJob(http, job, timeoutMs), lookUp),
+      ),
     remainingMs: () => http.remainingMs(),
     abortSignal,
   };

@@ -97,6 +97,11 @@ function findOnlyMatch(job: OpenJob, { same, maybe }: ReturnType<typeof newlyLis
   return same.length === 1 || certainlyBelongsTo(only, job) ? only : undefined;
 }
 
+/** Returns the one listed job that a reservation led to; undefined if there is none, or if several match. */
+export function findReservedJob(job: OpenJob, found: FoundJobs): ListedJob | undefined {
+  return findOnlyMatch(job, newlyListed(job, found));
+}
+
 /**
  * Settles one reservation by looking for its job in the service's list: adopts a new job if it is the only match, and never guesses among
  * several.

@@ -1,6 +1,7 @@
 import type { UploadKind } from '../contract/uploads.ts';
 import {
   InterruptedError,
+  isWithoutId,
   LocalError,
   OutcomeUnknownError,
   PartnerctlError,
@@ -36,6 +37,13 @@ function unknownFailure(file: string, { since, error }: { since: string; error?:
     'Check at the service whether it exists. If not, run the command again with --retry-unknown, which may create it twice.';
   if (error instanceof PartnerctlError) {
     const { cause } = error;
+    if (isWithoutId(error)) {
+      return new OutcomeUnknownError(`The service took ${file}, but its response does not tell the id.`, {
+        ...error.info,
+        hint: 'Look for the id at the service: it cannot list uploads. The file is not sent again without --retry-unknown, which would create it twice.',
+        cause: error,
+      });
+    }
     // A permanent cause, such as a redirect, will still be there after the check.
     const permanentHint = cause instanceof PartnerctlError && cause.info.permanent ? `${cause.info.hint}\n` : '';
     const info = { ...error.info, why: error.info.why ?? error.message, hint: permanentHint + hint, cause: error };

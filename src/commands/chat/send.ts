@@ -1,11 +1,15 @@
+import type { Http } from '../../api/http.ts';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
 import { recordSend } from '../../chat/recorded-send.ts';
 import { resendCommand, sendMessage } from '../../chat/send-message.ts';
 import { parseSession, SESSION_FLAG, type SessionRef, SOURCE_FLAG } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { type Args, command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
 import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';
-import { UsageError } from '../../errors.ts';
+import { shellCommand } from '../../cli/shell-command.ts';
+import { describeFix } from '../../contract/assumptions.ts';
+import { ShapeError, UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
 interface Input extends SessionRef {
@@ -20,7 +24,7 @@ interface Input extends SessionRef {
 }
 
 interface RegisteredMessage {
-  readonly message_id: string;
+  readonly message_id: string | null;
   readonly external_message_id: string;
   readonly created: boolean | undefined;
 }
@@ -51,6 +55,32 @@ function typedWaitFlags(args: Args): string[] {
     return value === undefined ? [] : [`--${flag}`, value];
   });
   return args.isSet('wait') ? ['--wait', ...withValue] : withValue;
+}
+
+const NO_WAIT = { replies: [], failure: undefined };
+
+/** Waits for the replies to a message that was just registered. Without its id, they cannot be told from earlier ones. */
+async function wait(
+  context: Context,
+  http: Http,
+  ids: SessionRef & { readonly message_id: string | null; readonly external_message_id: string },
+  criteria: ReplyCriteria,
+): ReturnType<typeof waitForReplies> {
+  const { source_id, session_id, message_id } = ids;
+  if (message_id !== null) {
+    const target = { source_id, session_id, after: message_id, isJustRegistered: true, details: { ...ids } };
+    return await waitForReplies(context, http, target, criteria);
+  }
+  const tail = ['chat', 'tail', '--source', source_id, '--session', session_id, '--from-start', '--no-follow'];
+  const failure = new ShapeError(
+    'The message is registered, but its replies cannot be told from earlier ones: its message_id is not known.',
+    {
+      why: 'The response to registering it is empty, and the history does not show its external id.',
+      hint: `${describeFix({ leaf: 'message.external_message_id', value: '<path>' })}\nTo read the history: ${shellCommand(tail, context.flags)}`,
+      details: { ...ids },
+    },
+  );
+  return { replies: [], failure };
 }
 
 export default command<Input>({
@@ -126,10 +156,7 @@ export default command<Input>({
     });
     const { message_id, created } = await sendMessage(context, http, { ...message, send }, resend);
     const ids = { source_id, session_id, external_message_id, message_id };
-    const target = { source_id, session_id, after: message_id, isJustRegistered: true, details: ids };
-    const { replies, failure } = criteria
-      ? await waitForReplies(context, http, target, criteria)
-      : { replies: [], failure: undefined };
+    const { replies, failure } = criteria ? await wait(context, http, ids, criteria) : NO_WAIT;
     const replyJson = replies.map((reply) => toMessageJson(input, reply));
     return {
       ...objectResult({ message_id, external_message_id, created }, COLUMNS),

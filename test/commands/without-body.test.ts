@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { type FakeService, json, type Script, startFakeService } from '../helpers/fake-service.ts';
+import { fastClock, fasterClock, hasty, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { manifest, write } from '../helpers/service.ts';
+
+/*
+ * Services whose responses to writes have no body, or one without an id: a success, whose id is looked up by reading.
+ */
+
+const SPACE = { space_id: 's1', external_space_id: 'acme' };
+const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
+const CREATE = ['cron', 'create', '--agent', 'a1', '--name', 'Daily', '--instructions', 'Sum up.'];
+const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
+const SCHEDULE = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' }, timezone: 'UTC' };
+const DAILY = { cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', instructions: 'Sum up.', schedule: SCHEDULE };
+const SEND = ['chat', 'send', '--source', 'src1', '--session', 'anna', '--external-id', 'e1', 'Hello!', '-o', 'json'];
+
+interface Opened {
+  readonly service: FakeService;
+  readonly run: (argv: readonly string[], options?: RunOptions) => ReturnType<typeof run>;
+  readonly posts: () => number;
+}
+
+async function open(script: Script): Promise<Opened> {
+  const service = await startFakeService(script);
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+  return {
+    service,
+    run: (argv, options = {}) => run(argv, { random: hasty, clock: fasterClock(20), env, ...options }),
+    posts: () => service.requests.filter(({ method }) => method === 'POST').length,
+  };
+}
+
+const empty = (status: number) => json(undefined, status);
+const listing = (...pages: unknown[][]) => pages.map((page) => json(page));
+
+describe.each([
+  ['201 without a body', empty(201)],
+  ['202 without a body', empty(202)],
+  ['204', empty(204)],
+  ['a body that has no id', json({ status: 'accepted', queued_at: 'now' }, 202)],
+])('a job whose creation is answered with %s', (_, response) => {
+  test('has the id that the list tells', async () => {
+    const jobs = listing([], [DAILY]);
+    const it = await open({ 'GET /automation/partner-cron-jobs/': jobs, 'POST *': response });
+    const created = await it.run(CREATE_DAILY);
+    expect(created).toMatchObject({ code: 0 });
+    expect(created.json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
+    expect((await it.run(CREATE_DAILY)).code).toBe(5);
+    expect(it.posts()).toBe(1);
+  });
+});
+
+test('a job that is listed some seconds after its creation has its id', async () => {
+  const jobs = listing([], [], [], [DAILY]);
+  const it = await open({ 'GET /automation/partner-cron-jobs/': jobs, 'POST *': empty(202) });
+  const created = await it.run(CREATE_DAILY);
+  expect(created.json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
+});
+
+test.each<[string, unknown[]]>([
+  ['does not show', []],
+  ['shows with other content', [{ ...DAILY, instructions: 'Something else.' }]],
+  ['shows twice', [DAILY, { ...DAILY, cron_job_id: 'c2' }]],
+  ['shows for another agent', [{ ...DAILY, agent_id: 'a2' }]],
+])('the outcome of a creation without a body is unknown if the list %s the job', async (_, listed) => {
+  const it = await open({ 'GET /automation/partner-cron-jobs/': listing([], listed), 'POST *': empty(202) });
+  const created = await it.run(CREATE_DAILY, { clock: fasterClock(100) });
+  expect(created.code).toBe(9);
+  expect(created.error().hint).toContain('partnerctl cron reconcile');
+  expect((await it.run(CREATE_DAILY)).code).not.toBe(0);
+  expect(it.posts()).toBe(1);
+});
+
+test('the outcome of a creation without a body is unknown if there is no list', async () => {
+  const it = await open({ 'GET *': json({}, 403), 'POST *': empty(201) });
+  expect((await it.run(CREATE_DAILY)).code).toBe(9);
+  expect((await it.run(CREATE_DAILY)).code).toBe(9);
+  expect(it.posts()).toBe(1);
+});
+
+test('a space that is provisioned without a body has the ids that the lists tell', async () => {
+  const it = await open({
+    'GET /automation/spaces/': listing([], [SPACE]),
+    'GET /automation/spaces/{id}/agents/': json([AGENT]),
+    'POST *': empty(202),
+  });
+  const ran = await it.run(['provision', write('a.yaml', manifest('acme')), '-o', 'json']);
+  expect(ran.code).toBe(0);
+  expect(ran.json()).toMatchObject({
+    results: [{ space_id: 's1', status: 'created', agents: [{ agent_id: 'a1', status: 'created' }] }],
+  });
+  expect(it.posts()).toBe(1);
+});
+
+describe('a chat that is set up without a body', () => {
+  const setUp = ['chat', 'setup', 's1', 'a1', '-o', 'json'];
+
+  test('has the source of the listed agent', async () => {
+    const it = await open({
+      'GET /automation/spaces/{id}/agents/': json([{ ...AGENT, api_chat: { source_id: 'src1' } }]),
+      'POST *': empty(204),
+    });
+    expect((await it.run(setUp)).json()).toEqual({ source_id: 'src1' });
+  });
+
+  test('is a refusal that names the leaf if the list does not tell the source', async () => {
+    const it = await open({ 'GET /automation/spaces/{id}/agents/': json([AGENT]), 'POST *': empty(204) });
+    const ran = await it.run(setUp);
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error().hint).toContain('partnerctl contract set agent.source_id');
+  });
+});
+
+describe('a message that is registered without a body', () => {
+  const HISTORY = 'GET /integrations/api-chat/history/';
+  const own = { message_id: 'm2', role: 'user', text: 'Hello!', external_message_id: 'e1' };
+  const earlier = { message_id: 'm1', role: 'user', text: 'Hello!', external_message_id: 'e0' };
+  const reply = { message_id: 'm3', role: 'assistant', text: 'Hi.', external_message_id: null };
+  const unnamed = [earlier, own].map(({ external_message_id: _, ...message }) => message);
+
+  test('has the id that the history tells', async () => {
+    const it = await open({ [HISTORY]: listing([earlier], [earlier, own]), 'POST *': empty(202) });
+    const ran = await it.run(SEND);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toMatchObject({ message_id: 'm2', external_message_id: 'e1', created: null });
+  });
+
+  test('is waited for after that id', async () => {
+    const history = ({ query }: { query: URLSearchParams }) =>
+      query.get('after_message_id') === 'm2' ? [reply] : [earlier, own];
+    const it = await open({
+      [HISTORY]: (request, response) => json(history(request))(request, response, 1),
+      'POST *': empty(201),
+    });
+    const ran = await it.run([...SEND, '--wait']);
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.json()).toMatchObject({ message_id: 'm2', created: true, reply: { text: 'Hi.' } });
+  });
+
+  test('has no id where the history lists no external ids, and the next message is another one', async () => {
+    const it = await open({ [HISTORY]: json(unnamed), 'POST *': empty(204) });
+    const unnamedSend = SEND.filter((word) => word !== '--external-id' && word !== 'e1');
+    const ran = await it.run(unnamedSend);
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.json()).toMatchObject({ message_id: null });
+    expect(ran.stderr).toMatch(/^note: the message is registered, but its message_id is not known/);
+    await it.run(unnamedSend);
+    const ids = it.service.requests
+      .filter(({ method }) => method === 'POST')
+      .map((request) => request.json().external_message_id);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test('is not waited for where its id is not known', async () => {
+    const it = await open({ [HISTORY]: json(unnamed), 'POST *': empty(204) });
+    const ran = await it.run([...SEND, '--wait', '-q']);
+    expect(ran).toMatchObject({ code: 8 });
+    expect(ran.error().hint).toContain('partnerctl contract set message.external_message_id');
+  });
+
+  test('is refused if the response has a body without an id, and the history does not tell it', async () => {
+    const it = await open({ [HISTORY]: json(unnamed), 'POST *': json({ reference: 'm2' }) });
+    const ran = await it.run(SEND);
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error().hint).toContain('partnerctl contract set message.id reference');
+  });
+});
+
+test('a file that is taken without a body is not sent again', async () => {
+  const it = await open({ 'POST *': empty(204) });
+  const upload = ['upload', write('hours.md', 'Nine to five.'), '-o', 'json'];
+  const ran = await it.run(upload, { clock: fastClock() });
+  expect(ran).toMatchObject({ code: 9 });
+  expect(ran.json()).toMatchObject([{ id: null, status: 'unknown' }]);
+  expect(ran.error().message).toMatch(/^The service took .*hours\.md, but its response does not tell the id\.$/);
+  expect((await it.run(upload)).code).toBe(9);
+  expect(it.posts()).toBe(1);
+});
