@@ -11,9 +11,9 @@ import {
 } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
+import { arrangePages } from './history-order.ts';
 import type { CallOptions, Http } from './http.ts';
-import type { PagedList } from './list-page.ts';
-import { listPages, type Page } from './pages.ts';
+import { listPages, type Page, type PagingMemory } from './pages.ts';
 import { parseRetryAfter } from './retry.ts';
 
 /** Where to start reading in the history of a session. */
@@ -22,6 +22,8 @@ export interface HistoryPosition {
   readonly session_id: string;
   /** Undefined to read from the first message. */
   readonly after_message_id: string | undefined;
+  /** How many of the newest messages are enough, where they come first. All by default. */
+  readonly newest?: number;
 }
 
 /** One page of the history. */
@@ -38,6 +40,8 @@ export interface HistoryPage {
   readonly isDeclaredEnd: boolean;
   /** The total number of messages, if the service reports it. */
   readonly total: number | undefined;
+  /** What announces more messages than can be requested; undefined if nothing does. */
+  readonly unreachable: string | undefined;
   /** The time of the response by the service's clock, in milliseconds since the epoch. */
   readonly respondedAt: number | undefined;
   /** The delay before the next poll that the service requests, in milliseconds. */
@@ -91,6 +95,9 @@ export class HistoryReader {
   /** The way that is used in place of the contract's, because that one failed. */
   private variant: HistoryVariant | undefined;
   private isCursorProved = false;
+  /** Whether the service was seen to ignore the message to read after. */
+  private ignoresCursor = false;
+  private readonly paging: PagingMemory = { isFutile: false };
   private readonly tried = new Set<HistoryDoubt>();
   /** Where the service marks the messages of agents. */
   private readonly agentMarks = new Set<string>();
@@ -100,9 +107,8 @@ export class HistoryReader {
   }
 
   /**
-   * Reads a history page by page, and requests each page only when the caller asks for it. If the service announces another
-   * page without a link, the id of the last message is the next cursor. A link back to an earlier page ends the history,
-   * because nothing new can follow.
+   * Reads a history page by page from its oldest message to its newest, and requests each page only when it is needed. A
+   * link back to an earlier page ends the history, because nothing new can follow.
    * @throws PartnerctlError
    */
   async *readAfter(position: HistoryPosition, options: HistoryLimits): AsyncGenerator<HistoryPage, void, void> {
@@ -118,7 +124,6 @@ export class HistoryReader {
       return;
     }
     if (first.done) return;
-    this.prove(first.value.messages);
     yield first.value;
     yield* pages;
   }
@@ -160,43 +165,66 @@ export class HistoryReader {
     return undefined;
   }
 
-  /**
-   * Makes sure that a service that says it has more, but not where, heeds the cursor: otherwise, the start of the history
-   * would pass for what came after the cursor.
-   * @throws ShapeError if the next page is the same again
-   */
-  private async proveCursor(messages: readonly Message[], next: () => Promise<readonly Message[]>): Promise<void> {
-    // A page of one message may be repeated because the cursor includes its message.
-    if (this.isCursorProved || messages.length < 2) return;
-    const ids = (page: readonly Message[]) => page.map(({ message_id }) => message_id).join('\n');
-    if (ids(await next()) === ids(messages)) {
-      throw new ShapeError('The history says that it has more messages, but ignores the message to read after.', {
-        why: 'readHistory responded with the same messages, whichever message it was to read after.',
-        hint: [
-          'Say how the message is named, such as: partnerctl contract set messages.history.after_message_id query:after',
-          'or how pages are requested, such as: partnerctl contract set messages.history.next token:next_cursor:cursor',
-        ].join('\n'),
-        details: { operation: 'readHistory', leaf: 'messages.history.after_message_id' },
-      });
-    }
-    this.isCursorProved = true;
-  }
-
-  private async firstPage(
-    list: PagedList,
-    position: HistoryPosition,
-    options: CallOptions,
-  ): Promise<readonly Message[]> {
-    for await (const page of listPages(this.http, list, () => options)) return this.readMessages(page, position);
-    return [];
-  }
-
+  /** Reads a history from its oldest message to its newest. */
   private async *readPages(
     position: HistoryPosition,
-    { now, limits }: HistoryLimits,
+    options: HistoryLimits,
     variant = this.variant,
   ): AsyncGenerator<HistoryPage, void, void> {
-    const { source_id, session_id } = position;
+    const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
+    if (after === undefined || !this.ignoresCursor) {
+      const pages = this.requestPages(position, options, variant);
+      const first = await pages.next();
+      if (first.done) return;
+      const isHeeded = after === undefined || (await this.heedsCursor(first.value, position, options, variant));
+      if (isHeeded) {
+        const extent = { after: undefined, newest: after === undefined ? newest : Number.POSITIVE_INFINITY };
+        yield* arrangePages(startWith(first.value, pages), extent);
+        return;
+      }
+      this.ignoresCursor = true;
+    }
+    const whole = this.requestPages({ ...position, after_message_id: undefined }, options, variant);
+    const isFound = yield* arrangePages(whole, { after, newest });
+    if (!isFound) throw createNoCursorError();
+  }
+
+  /**
+   * Makes sure that a service that has more than one page heeds the message to read after: otherwise, the start of the
+   * history would pass for what came after that message.
+   */
+  private async heedsCursor(
+    page: HistoryPage,
+    position: HistoryPosition,
+    options: HistoryLimits,
+    variant: HistoryVariant | undefined,
+  ): Promise<boolean> {
+    const { messages, hasMore, total = 0, unreachable } = page;
+    const hasRest = hasMore || unreachable !== undefined || total > messages.length;
+    // A page of one message may be repeated because the cursor includes its message.
+    if (this.isCursorProved || !hasRest || messages.length < 2) return true;
+    const known = new Set(messages.map(({ message_id }) => message_id));
+    // Newest first, the first message is the one that nothing follows.
+    for (const message of [messages.at(-1), messages[0]]) {
+      const after = { ...position, after_message_id: message?.message_id };
+      const other = await this.requestPages(after, options, variant).next();
+      const ids = other.done ? [] : other.value.messages.map(({ message_id }) => message_id);
+      // New messages may have come since, so that only a page without the earlier ones is a proof.
+      const isInclusive = ids[0] === message?.message_id;
+      this.isCursorProved = ids.slice(isInclusive ? 1 : 0).every((id) => !known.has(id));
+      if (this.isCursorProved) return true;
+    }
+    return false;
+  }
+
+  /** Requests a history page by page, in the order of the service. */
+  private async *requestPages(
+    position: HistoryPosition,
+    { now, limits }: HistoryLimits,
+    variant: HistoryVariant | undefined,
+  ): AsyncGenerator<HistoryPage, void, void> {
+    const { source_id, session_id, after_message_id } = position;
+    const query = { source_id, session_id, after_message_id };
     const contract = variant?.contract;
     const items = this.http.contract.items('messages.history');
     const readItems = (body: unknown): readonly JsonObject[] => {
@@ -205,40 +233,45 @@ export class HistoryReader {
       return items ? readList(body, 'messages', items) : findHistoryEntries(body);
     };
     const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems };
-    for (let cursor = position.after_message_id; ; ) {
-      const query = { source_id, session_id, after_message_id: cursor };
-      let nextCursor: string | undefined;
-      let reachedByLink = false;
-      for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }))) {
-        const messages = this.readMessages(page, position);
-        const last = messages.at(-1)?.message_id;
-        nextCursor = page.unfollowableKey !== undefined && last !== cursor ? last : undefined;
-        const { headers } = page.response;
-        const { ends, total } = readStatedExtent(page.response.json());
-        const hasRest = nextCursor !== undefined || (total !== undefined && total > messages.length);
-        const isFirst = cursor === position.after_message_id && !reachedByLink;
-        if (cursor !== undefined && isFirst && hasRest && !page.hasNext) {
-          const after = { ...query, after_message_id: last };
-          await this.proveCursor(messages, () =>
-            this.firstPage(list, position, { ...limits(), query: after, contract }),
-          );
-        }
-        yield {
-          messages,
-          hasMore: page.hasNext || nextCursor !== undefined,
-          hasNextLink: page.hasNext,
-          reachedByLink,
-          isDeclaredEnd: ends && !page.hasNext && page.unfollowableKey === undefined,
-          total,
-          respondedAt: parseDate(headers.date),
-          requestedWaitMs: requestedWait(headers, now()),
-        };
-        reachedByLink = true;
-      }
-      if (nextCursor === undefined) return;
-      cursor = nextCursor;
+    let reachedByLink = false;
+    for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }), this.paging)) {
+      const messages = this.readMessages(page, position);
+      if (variant === this.variant) this.prove(messages);
+      const { hasNext, hasLink, unreachable, response } = page;
+      const { headers } = response;
+      const { ends, total } = readStatedExtent(response.json());
+      yield {
+        messages,
+        hasMore: hasNext,
+        hasNextLink: hasLink,
+        reachedByLink,
+        isDeclaredEnd: ends && !hasNext && unreachable === undefined,
+        total,
+        unreachable,
+        respondedAt: parseDate(headers.date),
+        requestedWaitMs: requestedWait(headers, now()),
+      };
+      reachedByLink = true;
     }
   }
+}
+
+async function* startWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item, void, void> {
+  yield first;
+  yield* rest;
+}
+
+/** The error for a history that ignores the message to read after, and in which that message is not found. */
+function createNoCursorError(): ShapeError {
+  return new ShapeError('The history ignores the message to read after, and does not have that message.', {
+    why: 'readHistory responded with the same messages, whichever message it was to read after.',
+    hint: [
+      'Check the id of the message. If it is right, say how it is named, such as:',
+      'partnerctl contract set messages.history.after_message_id query:after',
+      'or how pages are requested, such as: partnerctl contract set messages.history.next token:next_cursor:cursor',
+    ].join('\n'),
+    details: { operation: 'readHistory', leaf: 'messages.history.after_message_id' },
+  });
 }
 
 /** A failure under a status of success may be about the method, although it does not say so. */

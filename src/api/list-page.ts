@@ -42,7 +42,7 @@ const ID_LEAVES: Readonly<Record<ListLeaf, FieldLeaf>> = {
 };
 
 /** Returns the id of a list item; undefined if it has none, or several that disagree. */
-function itemId(item: JsonObject, contract: Contract, { operation }: PagedList): string | undefined {
+export function itemId(item: JsonObject, contract: Contract, { operation }: PagedList): string | undefined {
   try {
     return findId(item, contract, ID_LEAVES[operation.leaf]);
   } catch (error) {

@@ -1,8 +1,9 @@
 import { type HistoryPage, HistoryReader, isBare404 } from '../api/history.ts';
+import { EMPTY_PAGE } from '../api/history-order.ts';
 import type { Clock } from '../clock.ts';
 import { NotFoundError, PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
 import { EndCondition } from './end-condition.ts';
-import { EMPTY_PAGE, FollowedSession } from './followed-session.ts';
+import { FollowedSession } from './followed-session.ts';
 import type { HistoryGap } from './history.ts';
 import {
   classifyFailure,

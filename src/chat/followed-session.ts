@@ -1,4 +1,5 @@
 import type { HistoryLimits, HistoryPage, HistoryPosition, HistoryReader } from '../api/history.ts';
+import { EMPTY_PAGE } from '../api/history-order.ts';
 import type { Message } from '../contract/messages.ts';
 import { GapDetector, type HistoryGap, isNewestFirst } from './history.ts';
 import { createNewIdsError } from './outage.ts';
@@ -36,18 +37,6 @@ interface Arrivals {
 
 /** People repeat themselves, too, but not in this many pages in a row. */
 const MAX_REPEATED_PAGES = 20;
-
-/** The history of a session that the service does not know yet. */
-export const EMPTY_PAGE: HistoryPage = {
-  messages: [],
-  hasMore: false,
-  hasNextLink: false,
-  reachedByLink: false,
-  isDeclaredEnd: false,
-  total: undefined,
-  respondedAt: undefined,
-  requestedWaitMs: undefined,
-};
 
 /** One followed session: its tail state, and the response that is being read page by page. */
 export class FollowedSession {
@@ -120,7 +109,12 @@ export class FollowedSession {
     if (!this.pages) {
       if (!this.repeatsCursor) this.cursor = chooseCursor(this.tail, options.now());
       this.hasFirstPage = false;
-      const position: HistoryPosition = { source_id: sourceId, session_id: this.id, after_message_id: this.cursor };
+      const position: HistoryPosition = {
+        source_id: sourceId,
+        session_id: this.id,
+        after_message_id: this.cursor,
+        newest: this.backlogLimit,
+      };
       this.pages = reader.readAfter(position, options);
     }
     const { value, done } = await this.pages.next();

@@ -122,6 +122,7 @@ export class GapDetector {
   /** Size of the last page, if it came newest first and announced more without a link. */
   private announcedAfter: number | undefined;
   private unreachableAfter: number | undefined;
+  private unreachable: string | undefined;
   private isReported = false;
 
   /** @param wanted how many of the last messages are requested; Infinity for all */
@@ -134,6 +135,7 @@ export class GapDetector {
     const { messages, hasMore, hasNextLink, reachedByLink, isDeclaredEnd, total } = page;
     const descends = isNewestFirst(messages);
     this.read += fresh;
+    this.unreachable ??= page.unreachable;
     // The service announced more, but the cursor led to nothing new: the rest is older, and cannot be requested.
     if (fresh === 0) this.unreachableAfter ??= this.announcedAfter;
     const isEnough = isInitial && messages.length >= this.requestedCount;
@@ -153,12 +155,16 @@ export class GapDetector {
     this.firstResponseSize = undefined;
     this.fullPageSize = undefined;
     this.unreachableAfter = undefined;
+    this.unreachable = undefined;
     this.isReported ||= gap !== undefined;
     return gap;
   }
 
   private findGap(): HistoryGap | undefined {
-    const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter } = this;
+    const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter, unreachable } = this;
+    if (unreachable !== undefined) {
+      return { evidence: `the service announces more messages with ${unreachable}, but sends none`, isCertain: true };
+    }
     if (firstResponseSize !== undefined && firstResponseSize >= this.requestedCount) return undefined;
     if (statedTotal !== undefined && statedTotal > read) {
       return { evidence: `the service states ${statedTotal} messages but sent ${read}`, isCertain: true };

@@ -1,4 +1,5 @@
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
+import { isJsonObject } from '../contract/json.ts';
 import {
   NotFoundError,
   type PartnerctlError,
@@ -49,7 +50,13 @@ export function createNoHistoryError(error: PartnerctlError): NotFoundError {
   });
 }
 
+/** Whether the service ignores the message to read after: it will do so again. */
+function ignoresCursor({ info: { details } }: PartnerctlError): boolean {
+  return isJsonObject(details) && details.leaf === 'messages.history.after_message_id';
+}
+
 function isTransient(error: PartnerctlError, { wasRead, unreadable }: FailedSession): boolean {
+  if (ignoresCursor(error)) return false;
   // A history that was readable once will be again.
   if (error instanceof ShapeError) return wasRead || unreadable < MAX_UNREADABLE;
   if (error instanceof ServiceError) return wasRead || error.info.permanent !== true;

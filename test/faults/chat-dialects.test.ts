@@ -9,6 +9,7 @@ interface Entry {
   readonly sessionId?: string;
   readonly text: string;
   readonly role: string;
+  readonly created_at?: string;
 }
 
 const ENTRIES: readonly Entry[] = [
@@ -151,6 +152,93 @@ it('a history in pages that ignores the message to read after shows no earlier r
   expect(ran.code).toBe(8);
   expect(ran.stdout).not.toContain('An earlier reply');
   expect(ran.stderr).toContain('partnerctl contract set messages.history.after_message_id');
+});
+
+/** A history of six messages in pages of two, with times in whole seconds, that ignores the message to read after. */
+const TURNS: readonly Entry[] = ['a', 'b', 'c', 'd', 'e', 'f'].map((text, index) => ({
+  id: `id-${'qjxvzk'[index]}`,
+  role: index % 2 === 0 ? 'user' : 'assistant',
+  text,
+  created_at: `2026-01-01T00:00:0${Math.floor(index / 2)}Z`,
+}));
+
+type PageOf = (query: URLSearchParams, all: readonly Entry[]) => unknown;
+
+const WAYS: readonly (readonly [string, PageOf])[] = [
+  [
+    'by a token',
+    (query, all) => {
+      const at = Number(query.get('cursor')?.slice(1) ?? 0);
+      return { data: all.slice(at, at + 2), next_cursor: at + 2 < all.length ? `t${at + 2}` : null };
+    },
+  ],
+  [
+    'by page numbers',
+    (query, all) => {
+      const page = Number(query.get('page') ?? 1);
+      return { data: all.slice(page * 2 - 2, page * 2), page, total_pages: Math.ceil(all.length / 2) };
+    },
+  ],
+  [
+    'by an offset',
+    (query, all) => {
+      const offset = Number(query.get('offset') ?? 0);
+      return { data: all.slice(offset, offset + 2), offset, limit: 2, total: all.length };
+    },
+  ],
+  [
+    'by links',
+    (query, all) => {
+      const at = Number(query.get('at') ?? 0);
+      return { data: all.slice(at, at + 2), links: { next: at + 2 < all.length ? `?at=${at + 2}` : null } };
+    },
+  ],
+  [
+    'by the id of the last message',
+    (query, all) => {
+      const at = all.findIndex(({ id }) => id === query.get('starting_after')) + 1;
+      return { data: all.slice(at, at + 2), has_more: at + 2 < all.length };
+    },
+  ],
+];
+
+describe.each(WAYS)('a history in pages %s that ignores the message to read after', (_, pageOf) => {
+  describe.each(['oldest', 'newest'])('and begins with the %s', (order) => {
+    const all = order === 'oldest' ? TURNS : TURNS.toReversed();
+    const script = (request: FakeRequest, response: Parameters<typeof sendJson>[0]) =>
+      sendJson(response, pageOf(request.query, all));
+
+    it('is read whole and in order, to the last messages, and after a message', async () => {
+      const { env, tail } = await tailOf(script);
+      const ran = await tail();
+      expect(ran).toMatchObject({ code: 0, stderr: '' });
+      expect(texts(ran.stdout).join('')).toBe('abcdef');
+      const read = async (...flags: string[]) => {
+        const args = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow', '-o', 'json', ...flags];
+        return texts((await run(args, { env })).stdout).join('');
+      };
+      expect(await read('--tail', '3')).toBe('def');
+      expect(await read('--after', 'id-x')).toBe('def');
+      expect(await read('--after', 'id-k')).toBe('');
+    });
+
+    it('gives the reply to that message, and no earlier one', async () => {
+      const { env } = await tailOf(script);
+      const args = ['chat', 'wait', '--source', 'src', '--session', 's1', '--after', 'id-x'];
+      expect(await run(args, { env })).toMatchObject({ code: 0, stdout: 'd\n' });
+    });
+  });
+});
+
+it('a history that is read by POST is read over all of its pages', async () => {
+  const { tail } = await tailOf({
+    [`GET ${HISTORY}`]: json({}, 405),
+    [`POST ${HISTORY}`]: async (request, response) => {
+      const at = Number(request.json().page_token ?? 0);
+      sendJson(response, { messages: TURNS.slice(at, at + 2), next_page_token: at + 2 < 6 ? String(at + 2) : '' });
+    },
+  });
+  expect(texts((await tail()).stdout).join('')).toBe('abcdef');
 });
 
 describe('an author', () => {
