@@ -13,6 +13,8 @@ export interface ProvisionResponse {
   readonly created: boolean | undefined;
   /** The agents that the response lists with an id. The caller finds the others in the space's list of agents. */
   readonly agents: readonly ListedAgent[];
+  /** The refusal of an agent that the response lists without an id. */
+  readonly unreadable: UnknownShape | undefined;
 }
 
 /** `agents`, `installedAgents`, `agent_installs`, or JSON:API's `included`. */
@@ -44,13 +46,14 @@ export function readProvisionResponse(body: unknown, contract: Contract): Provis
   const layers = layersOf(body, 'space', true);
   rejectErrorInBody(body, layers, 'provision.agents');
   const space = findResource(layers, 'space', 'space.id', contract);
-  const isAgent = (agent: unknown): agent is JsonObject =>
-    isJsonObject(agent) && fieldsOf(agent, 'agent', contract).id('agent.id') !== undefined;
+  const listed = findAgents(layers.toReversed()).filter(isJsonObject);
+  const hasId = (agent: JsonObject) => fieldsOf(agent, 'agent', contract).id('agent.id') !== undefined;
+  const unreadable = listed.find((agent) => !hasId(agent));
   return {
     space_id: space?.id ?? fieldsOf(body, 'space', contract).readId('space.id'),
     created: findCreated(layers),
-    agents: findAgents(layers.toReversed())
-      .filter(isAgent)
-      .map((agent) => readAgent(agent, contract)),
+    agents: listed.filter(hasId).map((agent) => readAgent(agent, contract)),
+    unreadable:
+      unreadable && fieldsOf(unreadable, 'agent', contract).unreadable('agent.id', 'An installed agent has no id.'),
   };
 }

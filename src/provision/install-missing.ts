@@ -1,7 +1,8 @@
 import type { Http } from '../api/http.ts';
 import { provisionSpace } from '../api/provisioning.ts';
+import { describeFix, type UnknownShape } from '../contract/assumptions.ts';
 import type { ProvisionResponse } from '../contract/provisioning.ts';
-import { PartnerctlError } from '../errors.ts';
+import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import { hasName, type PlannedAgent, type PresentAgent, type ProvisionPlan } from './plan.ts';
 import { fetchAgents, RemoteStateUnavailable } from './remote-state.ts';
@@ -32,24 +33,46 @@ function matchInstalled(
   });
 }
 
+interface InstalledAgents {
+  readonly agents: readonly (PresentAgent | undefined)[];
+  /** Why some have no id. Undefined if they all have one, or if the service has nothing that would tell. */
+  readonly failure?: PartnerctlError | undefined;
+}
+
 /** Finds the agents that a POST installed: in its response or, if that does not name them all, in the list. */
 async function findInstalled(
   http: Http,
   response: ProvisionResponse,
   missing: readonly PlannedAgent[],
   before: AgentIds,
-): Promise<(PresentAgent | undefined)[]> {
+): Promise<InstalledAgents> {
   const isNew = ({ agent_id }: PresentAgent): boolean => !before.has(agent_id);
   const named = matchInstalled(missing, response.agents.filter(isNew));
-  if (named.every((agent) => agent)) return named;
+  if (named.every((agent) => agent)) return { agents: named };
+  const { space_id, unreadable } = response;
   try {
-    const agents = await fetchAgents(http, response.space_id);
-    return matchInstalled(missing, agents.filter(isNew));
+    const agents = matchInstalled(missing, (await fetchAgents(http, space_id)).filter(isNew));
+    const isFound = agents.every((agent) => agent);
+    return { agents, failure: isFound ? undefined : unlistedAgents(space_id) };
   } catch (error) {
-    // The space is provisioned even if this read fails; its agents stay without ids.
-    if (error instanceof RemoteStateUnavailable || error instanceof PartnerctlError) return named;
+    // The space is provisioned even if this read fails.
+    if (error instanceof InterruptedError) return { agents: named };
+    if (error instanceof RemoteStateUnavailable) {
+      return { agents: named, failure: unreadable && toRefusal(unreadable) };
+    }
+    if (error instanceof PartnerctlError) return { agents: named, failure: error };
     throw error;
   }
+}
+
+function unlistedAgents(spaceId: string): ShapeError {
+  return new ShapeError('Neither the response nor the list of agents has an agent of that name.', {
+    hint: `List the agents with: partnerctl agents list ${spaceId}\n${describeFix({ leaf: 'agent.name', value: '<path>' })}`,
+  });
+}
+
+function toRefusal({ message, seen, fix }: UnknownShape): ShapeError {
+  return new ShapeError(message, { why: `The response lists ${seen}.`, hint: fix && describeFix(fix) });
 }
 
 /**
@@ -79,6 +102,6 @@ export async function installMissing(
   const body = { ...manifest, agents: missing.map(({ wanted }) => toProvisionedAgent(wanted)) };
   const response = await provisionSpace(http, body, timeoutMs);
   const installed = await findInstalled(http, response, missing, before);
-  const agents = plan.agents.map((agent) => agent.present ?? installed[missing.indexOf(agent)]);
-  return { spaceId: response.space_id, created: response.created, agents };
+  const agents = plan.agents.map((agent) => agent.present ?? installed.agents[missing.indexOf(agent)]);
+  return { spaceId: response.space_id, created: response.created, agents, failure: installed.failure };
 }

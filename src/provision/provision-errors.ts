@@ -1,7 +1,16 @@
-import { LocalError, OutcomeUnknownError, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
+import {
+  LocalError,
+  OutcomeUnknownError,
+  PartnerctlError,
+  RunFailure,
+  ServiceError,
+  ShapeError,
+  withHint,
+} from '../errors.ts';
 import type { UnreadableLine } from '../state/unreadable.ts';
 import type { PresentAgent } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
+import type { DocumentResult } from './result.ts';
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 
@@ -29,6 +38,20 @@ export function withLostPost(error: unknown, lostPost: OutcomeUnknownError | und
   // The failure of a read alone would look as if nothing had been sent.
   const hint = `The response to an earlier request was lost: the space may or may not have been provisioned. ${RERUN_HINT}`;
   return withHint(error, { hint, details: {} });
+}
+
+/** The error for a space with agents that were installed, and whose ids are not known; undefined without a reason for it. */
+export function missingIdsError(
+  { space_id, agents }: Pick<DocumentResult, 'space_id' | 'agents'>,
+  reason: PartnerctlError | undefined,
+): PartnerctlError | undefined {
+  if (!reason) return undefined;
+  const names = agents.filter(({ agent_id }) => agent_id === null).map(({ name }) => JSON.stringify(name));
+  const subject = names.length === 1 ? 'the id of the agent' : 'the ids of the agents';
+  const message = `The space is provisioned as ${space_id}, but ${subject} ${names.join(', ')} cannot be read.`;
+  const why = [reason.message, reason.info.why].filter((line) => line !== undefined).join('\n');
+  const hint = [reason.info.hint, RERUN_HINT].filter((line) => line !== undefined).join('\n');
+  return new RunFailure(message, reason, { why, hint });
 }
 
 /** The error for a command that may not wait until it is certain what a POST did. */

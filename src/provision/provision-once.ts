@@ -12,6 +12,7 @@ import {
   blockedError,
   hiddenAgentsError,
   lostPostError,
+  missingIdsError,
   outOfTime,
   unreadableError,
   unrecordedError,
@@ -210,10 +211,13 @@ class DocumentRun {
       const outcome = await postOnce(deps, task);
       if (outcome.kind === 'lost') this.lostPost = outcome.error;
       if (outcome.kind !== 'applied') return LOOK_AGAIN;
-      const result = appliedResult(document, this.firstPlan, outcome.applied);
-      if (outcome.unrecorded === undefined) return { kind: 'done', result };
-      const error = unrecordedError(outcome.applied.spaceId, outcome.unrecorded);
-      return { kind: 'done', result: { ...result, status: 'failed', error } };
+      const { applied, unrecorded } = outcome;
+      const result = appliedResult(document, this.firstPlan, applied);
+      const error =
+        unrecorded === undefined
+          ? missingIdsError(result, applied.failure)
+          : unrecordedError(applied.spaceId, unrecorded);
+      return { kind: 'done', result: error ? { ...result, status: 'failed', error } : result };
     } catch (error) {
       return { kind: 'failed', step: 'post', error };
     }

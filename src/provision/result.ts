@@ -1,5 +1,5 @@
 import { type CronResult, cronResultJson } from '../cron/cron-result.ts';
-import { type ErrorObject, toErrorObject } from '../errors.ts';
+import { type ErrorObject, type PartnerctlError, toErrorObject } from '../errors.ts';
 import { countByStatus } from '../output/batch-result.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Difference, PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
@@ -61,6 +61,8 @@ export interface AppliedSpace {
   readonly agents: readonly (PresentAgent | undefined)[];
   /** False if the service says that the space existed before. */
   readonly created?: boolean | undefined;
+  /** Why some of the agents that were installed have no id. */
+  readonly failure?: PartnerctlError | undefined;
 }
 
 /**

@@ -39,6 +39,33 @@ test('Ctrl-C before the agents are looked up still reports the space as created'
   });
 });
 
+test.each<[string, unknown, unknown, string]>([
+  [
+    'in the response nor in the list',
+    [{ ref: 'a1', name: 'Support' }],
+    [{ ref: 'a1', name: 'Support' }],
+    'agent.id ref',
+  ],
+  ['in the response, and the list is of unknown shape', [], { rows: 1 }, 'agents.list.items'],
+  ['in the response, and the list has only other agents', [], [{ id: 'a2', name: 'Sales' }], 'agent.name'],
+])(
+  'a space whose agents have no id that can be read %s is a refusal that names the leaf',
+  async (_, agents, list, fix) => {
+    const { env, lines } = await answering((line) => {
+      if (line === POST) return { space_id: 's1', agents };
+      return line === 'GET spaces/' ? [] : list;
+    });
+    const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env, random: hasty });
+    expect(ran.code).toBe(8);
+    expect(ran.json()).toMatchObject({ results: [{ space_id: 's1', status: 'failed', agents: [{ agent_id: null }] }] });
+    expect(ran.error().message).toBe(
+      'The space is provisioned as s1, but the id of the agent "Support" cannot be read.',
+    );
+    expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
+    expect(lines.filter((line) => line === POST)).toHaveLength(1);
+  },
+);
+
 test('a list without external ids cannot be matched: nothing is posted until the contract says to go on without it', async () => {
   const { env, lines } = await answering((line) =>
     line === POST ? { space: { id: 'x' }, agents: [{ id: 1, name: 'Support' }] } : [{ space_id: 'x', name: 'Acme' }],

@@ -363,7 +363,7 @@ describe('a job that cannot be created', () => {
     const ran = await run(['provision', path, '-o', 'json'], { env, random: hasty });
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({
-      message: 'The job "daily" of the agent "Support" is not created: the service did not return the agent_id.',
+      message: 'The space is provisioned as s1, but the id of the agent "Support" cannot be read.',
       hint: expect.stringContaining('partnerctl agents list s1'),
     });
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);

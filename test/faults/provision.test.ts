@@ -236,10 +236,10 @@ describe('agents that the service renames', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('and shows without templates end a repeat with exit 9 and no POST', async () => {
+  it('and shows without templates have no id, and end a repeat with exit 9 and no POST', async () => {
     const service = await oddService({ ...renaming, hideTemplates: true });
     const provision = machine(manifest('acme-1'));
-    expect((await provision(service)).code).toBe(0);
+    expect((await provision(service)).code).toBe(8);
     const again = await provision(service);
     expect(again.code).toBe(9);
     expect(service.posts().length).toBe(1);
