@@ -41,7 +41,7 @@ const CORE = [
   /\/src\/main\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|registry|run-command|service|trace)\.ts$/,
   /\/src\/api\/(?!chat|check-contract|cron-jobs|dispatcher|fetch-document|fresh-list|history|map-concurrent|provisioning|uploads)/,
-  /\/src\/contract\/(?!chat-source|check-|cron|history-|message|openapi|provisioning|uploads)/,
+  /\/src\/contract\/(?!chat-source|check-|cron|history-|learn|message|openapi|provisioning|uploads)/,
   /\/src\/config\/(?!contract-changes|find-leaf|read-token|update-)/,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,

@@ -1,6 +1,7 @@
 import { describeFix } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import type { Operation } from '../contract/operations.ts';
+import { isRefusedAddress, slashOfRedirect } from '../contract/slash-redirect.ts';
 import {
   BalanceError,
   CredentialsError,
@@ -14,7 +15,6 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { addressHint, parameterHint, type RefusedRequest } from './refusal-hints.ts';
-import { isRefusedAddress, slashOfRedirect } from './slash-redirect.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
 /** Where the token comes from, for messages. */

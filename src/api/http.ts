@@ -3,13 +3,13 @@ import { Contract } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import { buildRequest, NoOperation, type WireRequest } from '../contract/requests.ts';
+import { isRefusedAddress, slashOfRedirect, withClosingSlash } from '../contract/slash-redirect.ts';
 import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { type CallContext, networkError, responseError, type TokenOrigin } from './call-errors.ts';
 import { buildHttpRequest, type RequestContent } from './http-request.ts';
 import { decideRetry, RetryBudget, toOutcome } from './retry.ts';
-import { isRefusedAddress, slashOfRedirect, withClosingSlash } from './slash-redirect.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpResponse, TransportResult } from './transport.ts';
 

@@ -4,6 +4,7 @@ import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
+import { parseLinkHeader } from '../contract/link-header.ts';
 import { readList } from '../contract/lists.ts';
 import { isLink, type Step, sourceValue } from '../contract/next-page.ts';
 import type { Operation } from '../contract/operations.ts';
@@ -74,26 +75,14 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
 }
 
 async function readLinkHeader(operation: Operation, response: ApiResponse): Promise<Readonly<Record<string, string>>> {
-  const { link } = response.headers;
-  if (link === undefined) return {};
-  const { default: LinkHeader } = await import('http-link-header');
-  try {
-    const links = LinkHeader.parse(link);
-    const found = (['next', 'prev', 'first', 'last'] as const).flatMap((relation) => {
-      const [found] = links.rel(relation);
-      // Some services link the next page of the last one, too, and say that it has no results.
-      return found === undefined || found.results === 'false' ? [] : [[relation, found.uri] as const];
-    });
-    return Object.fromEntries(found);
-  } catch {
-    if (!/\bnext\b/i.test(link)) return {};
-    throw incompleteListError({
-      operation,
-      response,
-      message: 'The list continues, but its Link header cannot be read.',
-      seen: 'header.link',
-    });
-  }
+  const links = await parseLinkHeader(response.headers.link);
+  if (links) return links;
+  throw incompleteListError({
+    operation,
+    response,
+    message: 'The list continues, but its Link header cannot be read.',
+    seen: 'header.link',
+  });
 }
 
 /**

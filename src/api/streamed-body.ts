@@ -1,6 +1,8 @@
 /** A streamed request body of known length. Each attempt generates its bytes again, so they are never buffered. */
 export interface StreamedBody {
   readonly contentType: string;
+  /** The names of the fields if it is a form, for traces. */
+  readonly formFields?: readonly string[] | undefined;
   /** The total length of the chunks. */
   readonly bytes: number;
   /** The number of bytes at the end that only close the form. The service has the whole content without them. */
@@ -29,6 +31,10 @@ export class BodyInFlight {
   constructor(body: StreamedBody, onChunk: () => void) {
     this.body = body;
     this.onChunk = onChunk;
+  }
+
+  get formFields(): readonly string[] | undefined {
+    return this.body.formFields;
   }
 
   /** Ends the attempt and stops the body's source. */

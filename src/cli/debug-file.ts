@@ -44,6 +44,7 @@ function describeExchange(
     query: Object.fromEntries(new URL(request.path, url).searchParams),
     request_headers: redactHeaders(request.headers),
     request_body: parseBody(typeof body === 'string' ? redact(body) : undefined),
+    request_form: (typeof body === 'object' && body.formFields) || null,
     status: result.kind === 'response' ? result.status : null,
     response_headers: result.kind === 'response' ? redactHeaders(result.headers) : null,
     response_body: result.kind === 'response' ? parseBody(redact(result.body)) : null,

@@ -95,6 +95,28 @@ export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib:
   }
 }
 
+/**
+ * Splits a stream into lines, and holds one at a time. Lines are decoded by the caller, who can say which one is broken.
+ * @throws Error if a line is longer than `maxMib` (MiB); its message is a clause without a period
+ */
+export async function* splitLines(chunks: AsyncIterable<Buffer | string>, maxMib: number): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    let rest = Buffer.from(chunk);
+    for (let end = rest.indexOf(0x0a); end !== -1; end = rest.indexOf(0x0a)) {
+      yield Buffer.concat([...parts, rest.subarray(0, end)]);
+      parts = [];
+      size = 0;
+      rest = rest.subarray(end + 1);
+    }
+    parts.push(rest);
+    size += rest.length;
+    if (size > maxMib * 1024 * 1024) throw new Error(`a line of it is longer than ${maxMib} MiB`);
+  }
+  if (size > 0) yield Buffer.concat(parts);
+}
+
 /** Describes why a file or directory cannot be read, as a clause without a period. */
 export function describeFileError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

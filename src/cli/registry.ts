@@ -62,6 +62,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     () => import('../commands/contract/import.ts'),
   ),
   entry(
+    'contract learn',
+    'Read the wire format from recorded traffic',
+    () => import('../commands/contract/learn.ts'),
+  ),
+  entry(
     'contract check',
     'Compare the wire format with the service, by reads only',
     () => import('../commands/contract/check.ts'),

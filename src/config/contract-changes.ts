@@ -2,7 +2,7 @@ import { Contract, type ContractLayers } from '../contract/contract.ts';
 import { LEAVES, type LeafName, type Source } from '../contract/leaves.ts';
 
 /** A value that a document or recorded traffic gives a leaf, and where it says so. */
-interface ProposedValue {
+export interface ProposedValue {
   readonly leaf: LeafName;
   readonly value: string;
   readonly evidence: string;
@@ -15,9 +15,10 @@ export interface ProposedChange {
   readonly new: string;
   readonly old_source: Source;
   /**
-   * `conflict` if the new value contradicts the specification, `overridden` if an override hides it, else `change`.
+   * `conflict` if the new value contradicts the specification, `overridden` if an override hides it, `ambiguous` if there
+   * is evidence for several values, else `change`.
    */
-  readonly status: 'change' | 'conflict' | 'overridden';
+  readonly status: 'change' | 'conflict' | 'overridden' | 'ambiguous';
   readonly evidence: string;
 }
 
@@ -39,7 +40,9 @@ export function compareProposals(
       confirmed.push(leaf);
       continue;
     }
-    const isConflict = LEAVES[leaf].source === 'spec' && value !== LEAVES[leaf].value;
+    // The client itself follows redirects to the other closing slash, and remembers them.
+    const isOfSpec = LEAVES[leaf].source === 'spec' && LEAVES[leaf].kind !== 'slash';
+    const isConflict = isOfSpec && value !== LEAVES[leaf].value;
     const status = isConflict ? 'conflict' : source === 'override' ? 'overridden' : 'change';
     changes.push({ leaf, old, new: value, old_source: source, status, evidence });
   }

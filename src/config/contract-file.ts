@@ -165,10 +165,10 @@ export async function updateContract(
 }
 
 /**
- * Adds what was proved of a service, and removes what no longer holds (undefined). A file that cannot be written only
- * means that it is proved again the next time.
+ * Adds what was proved of a service, and removes what no longer holds (undefined).
+ * @throws as `updateFile`
  */
-export async function saveObserved(
+export async function updateObserved(
   directory: string,
   baseUrl: string,
   changes: ReadonlyMap<string, string | undefined>,
@@ -186,5 +186,10 @@ export async function saveObserved(
     return Object.fromEntries([...Object.entries(others), [baseUrl, observed] as const].slice(-MAX_OBSERVED));
   };
   const { updateFile } = await import('./update-file.ts');
-  await updateFile(file, change, deps).catch(() => undefined);
+  await updateFile(file, change, deps);
+}
+
+/** Like `updateObserved`, but a file that cannot be written only means that it is proved again the next time. */
+export async function saveObserved(...update: Parameters<typeof updateObserved>): Promise<void> {
+  await updateObserved(...update).catch(() => undefined);
 }

@@ -120,10 +120,10 @@ function score({ path, words }: Candidate, resource: string, kin: readonly strin
 }
 
 /**
- * Returns the path to the value that is likeliest a field, by the words of its name and its type; undefined if none is
- * likely. Paths that hold another field of the resource are left out.
+ * Returns the paths to values that may be a field, by the words of their names and their types, the likeliest first. Paths
+ * that hold another field of the resource are left out.
  */
-export function proposePath(object: JsonObject, leaf: FieldLeaf, contract: Contract): string | undefined {
+export function likelyPaths(object: JsonObject, leaf: FieldLeaf, contract: Contract): readonly string[] {
   const [resource = '', field = ''] = leaf.split('.');
   const kin = KIN[field] ?? [];
   const taken = contract.leaves().flatMap(({ name, kind, value }) => {
@@ -134,15 +134,20 @@ export function proposePath(object: JsonObject, leaf: FieldLeaf, contract: Contr
     if (!isPossible(candidate.value, field) || taken.includes(wordsIn(candidate.path))) return false;
     return field !== 'id' || isPossibleId(candidate, resource);
   });
-  const [best] = possible
+  const likely = possible
     .map((candidate) => ({ path: candidate.path, points: score(candidate, resource, kin) }))
     .filter(({ points }) => points > 0)
     .toSorted((a, b) => b.points - a.points);
-  if (best || field !== 'id') return best?.path;
+  if (likely.length > 0 || field !== 'id') return likely.map(({ path }) => path);
   // What is left when everything with another meaning is put aside may be the id.
-  const [rest, ...others] = possible.filter(({ own, path }) => {
+  const rest = possible.filter(({ own, path }) => {
     const last = path.split('.').at(-1) ?? path;
     return !own.some((word) => NO_IDS.test(word)) && !taken.includes(wordsIn(last));
   });
-  return others.length === 0 ? rest?.path : undefined;
+  return rest.length === 1 ? rest.map(({ path }) => path) : [];
+}
+
+/** Returns the likeliest of `likelyPaths`; undefined if none is likely. */
+export function proposePath(object: JsonObject, leaf: FieldLeaf, contract: Contract): string | undefined {
+  return likelyPaths(object, leaf, contract)[0];
 }

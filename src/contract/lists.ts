@@ -99,6 +99,12 @@ function findArrays(body: JsonObject): readonly Candidate[] {
   return found;
 }
 
+/** Returns the paths to all arrays of objects in a body that may be the list. */
+export function listPaths(body: unknown): readonly string[] {
+  if (Array.isArray(body)) return ['$'];
+  return isJsonObject(body) ? findArrays(body).map(({ path }) => path.join('.')) : [];
+}
+
 /** Picks the candidate that is the list: the highest one with items, by the resource's own name where it has one. */
 function pick(candidates: readonly Candidate[]): Candidate | readonly Candidate[] | undefined {
   const arrays = candidates.filter(({ value }) => value !== null);

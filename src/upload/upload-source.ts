@@ -24,6 +24,8 @@ export interface UploadSource {
 /** How the content is wrapped in the request: what goes before and after it, and how it is encoded. */
 export interface BodyForm {
   readonly contentType: string;
+  /** The names of its fields, if it is multipart. */
+  readonly fields?: readonly string[];
   /** The size of the encoded content. */
   readonly bytes: number;
   encode(chunk: Buffer): Buffer;
@@ -149,6 +151,7 @@ export function fileForm({ fileField = 'file', filename, bytes, contentType, fie
   const file = `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${contentType}\r\n\r\n`;
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
+    fields: [...fields.map(([name]) => name), fileField],
     bytes,
     encode: (chunk) => chunk,
     head: Buffer.from(parts.join('') + file),
@@ -200,9 +203,10 @@ export function createBody(
   { form, content }: UploadSource,
   { fileField, onProgress, beforeLastBytes }: BodyHooks,
 ): StreamedBody {
-  const { contentType, head, tail, bytes, encode } = form(fileField);
+  const { contentType, fields, head, tail, bytes, encode } = form(fileField);
   return {
     contentType,
+    formFields: fields,
     bytes: head.length + bytes + tail.length,
     closingBytes: tail.length,
     async *chunks(signal: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -1,4 +1,5 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
+import { parseJsonText } from './json-text.ts';
 import { parseDocuments } from './parse.ts';
 import { ProblemList, problemsError } from './problem.ts';
 import { quoted } from './quote.ts';
@@ -103,18 +104,6 @@ function parseYaml(source: SourceText, problems: ProblemList): { node: Node; val
     if (!(error instanceof UnreadableSource)) throw error;
     problems.add([error.offset, error.offset], error.message, error.hint);
     return undefined;
-  }
-}
-
-/** Parses JSON. @returns where and why it is not JSON, if it is not */
-function parseJsonText(text: string): { readonly value: unknown } | { readonly at: number; readonly message: string } {
-  try {
-    return { value: JSON.parse(text) };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const at = /at position (\d+)/.exec(message)?.[1];
-    const reason = message.replace(/ in JSON at position.*$/s, '').replace(/, .*is not valid JSON$/s, '');
-    return { at: at === undefined ? text.trimEnd().length : Number(at), message: `invalid JSON: ${reason}` };
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { json, startFakeService } from '../helpers/fake-service.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
 
 const TOKEN = 'secret-token-4711';
 
@@ -46,4 +47,14 @@ test('--debug-file that cannot be written is an error before anything is sent', 
   expect(ran.code).toBe(1);
   expect(ran.stderr).toContain('(--debug-file) cannot be written');
   expect(service.requests).toEqual([]);
+});
+
+test('--debug-file records the names of the fields of an upload, and not its content', async () => {
+  const { env, file, service } = await start();
+  service.respond(json({ id: 'd1' }, 201));
+  const ran = await run(['upload', '--debug-file', file, write('note.txt', 'the content')], { env });
+  expect(ran.code, ran.stderr).toBe(0);
+  const text = readFileSync(file, 'utf8');
+  expect(JSON.parse(text)).toMatchObject({ method: 'POST', request_body: null, request_form: ['file'] });
+  expect(text).not.toContain('the content');
 });

@@ -3,14 +3,15 @@ import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { decodeText, describeFileError, readFileChunks, readStdin, refuseTokenOnStdin } from '../../cli/input.ts';
 import { isLoopback } from '../../config/base-url.ts';
-import { compareProposals, type ProposedChange } from '../../config/contract-changes.ts';
+import { compareProposals } from '../../config/contract-changes.ts';
 import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
 import { findLeaf } from '../../config/find-leaf.ts';
 import type { LeafName } from '../../contract/leaves.ts';
 import { OpenApiError } from '../../contract/openapi/document.ts';
 import { type DocumentProposals, proposeFromOpenApi } from '../../contract/openapi/propose.ts';
+import { CHANGE_COLUMNS, mayWrite, summarizeReview } from '../../contract-changes/review.ts';
 import { InputError, UsageError } from '../../errors.ts';
-import { type Column, type CommandResult, listResult, type Tone } from '../../output/command-result.ts';
+import { type CommandResult, listResult } from '../../output/command-result.ts';
 
 type Source = { readonly kind: 'url'; readonly url: URL } | { readonly kind: 'file'; readonly path: string };
 
@@ -22,17 +23,6 @@ interface Input {
 }
 
 const MAX_MIB = 10;
-
-const TONES: Readonly<Record<ProposedChange['status'], Tone>> = { change: 'good', conflict: 'bad', overridden: 'warn' };
-
-const COLUMNS: readonly Column<ProposedChange>[] = [
-  { header: 'LEAF', value: ({ leaf }) => leaf, noTruncate: true },
-  { header: 'OLD', value: ({ old }) => old },
-  { header: 'NEW', value: (change) => change.new, noTruncate: true },
-  { header: 'SOURCE', value: ({ old_source }) => old_source, tone: () => 'dim' },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim' },
-];
 
 /** @throws UsageError for plain http to another machine, and for credentials in the URL */
 function parseSource(text: string): Source {
@@ -101,42 +91,6 @@ async function readProposals(name: string, text: string, basePath: string): Prom
   }
 }
 
-function count(number: number, one: string, several: string): string {
-  return `${number} ${number === 1 ? one : several}`;
-}
-
-function conflictError(conflicts: readonly ProposedChange[]): UsageError {
-  const what = count(conflicts.length, 'value of the document contradicts', 'values of the document contradict');
-  return new UsageError(`${what} the specification. Nothing was written.`, {
-    why: conflicts.map(({ leaf, old, new: value }) => `${leaf}: ${old} → ${value}`).join('\n'),
-    hint: 'If the document is right, add --accept. To import only some of its values, add --only <leaf>.',
-    details: { conflicts },
-  });
-}
-
-/** Whether to write: --yes, or a yes at the prompt. @throws UsageError for conflicts that nobody has accepted */
-async function mayWrite(
-  changes: readonly ProposedChange[],
-  { yes, accept }: Input,
-  context: Context,
-): Promise<boolean> {
-  const conflicts = changes.filter(({ status }) => status === 'conflict');
-  if (yes && conflicts.length > 0 && !accept) throw conflictError(conflicts);
-  if (yes || changes.length === 0 || !context.isInteractive) return yes;
-  for (const { leaf, old, new: value } of changes) await context.notice(`${leaf}: ${old} → ${value}`);
-  const against = conflicts.length > 0 && !accept ? `, ${conflicts.length} of them against the specification` : '';
-  return context.confirm(`Write ${count(changes.length, 'value', 'values')}${against}?`);
-}
-
-function summarize(changes: readonly ProposedChange[], isWritten: boolean): string {
-  if (changes.length === 0) return 'Nothing to change: the contract agrees with the document.';
-  const values = count(changes.length, 'value', 'values');
-  if (isWritten) return `Wrote ${values}. See them with: partnerctl contract show --source imported`;
-  const conflicts = changes.filter(({ status }) => status === 'conflict').length;
-  const accept = conflicts > 0 ? `, and --accept for the ${conflicts} that contradict the specification` : '';
-  return `Nothing was written. Add --yes to write ${values}${accept}.`;
-}
-
 async function run(context: Context, input: Input): Promise<CommandResult> {
   const { config, clock } = context;
   const key = await context.contractKey();
@@ -150,7 +104,8 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   const chosen = proposals.filter(({ leaf }) => input.only.length === 0 || input.only.includes(leaf));
   const { changes, confirmed } = compareProposals(chosen, await readContractLayers(config.directory, key));
   const sha256 = createHash('sha256').update(text).digest('hex');
-  const isWritten = await mayWrite(changes, input, context);
+  const review = { origin: 'document', yes: input.yes, accept: input.accept };
+  const isWritten = await mayWrite(changes, review, context);
   if (isWritten) {
     const values = Object.fromEntries(chosen.map(({ leaf, value }) => [leaf, value]));
     const document = { from: name, sha256, imported_at: new Date(clock.now()).toISOString() };
@@ -159,9 +114,9 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   }
   if (missing.length > 0) await context.notice(`open: the document has no operation for ${missing.join(', ')}`);
   for (const { message } of questions) await context.notice(`open: ${message}`);
-  await context.notice(summarize(changes, isWritten));
+  await context.notice(summarizeReview(changes, isWritten, review, 'imported'));
   const document = { from: name, title: title ?? null, version: version ?? null, sha256 };
-  return listResult(changes, COLUMNS, {
+  return listResult(changes, CHANGE_COLUMNS, {
     empty: '',
     document: () => ({ document, written: isWritten, changes, confirmed, missing, questions }),
   });

@@ -1,4 +1,8 @@
-import type { HttpResponse } from './transport.ts';
+/** The parts of a response that tell where it redirects. */
+interface Redirect {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 const REDIRECTS = new Set([301, 302, 307, 308]);
 
@@ -7,7 +11,7 @@ const REDIRECTS = new Set([301, 302, 307, 308]);
  * without one, and undefined otherwise.
  * @param url the address of the request
  */
-export function slashOfRedirect({ status, headers }: HttpResponse, url: string): 'always' | 'never' | undefined {
+export function slashOfRedirect({ status, headers }: Redirect, url: string): 'always' | 'never' | undefined {
   const { location } = headers;
   if (!REDIRECTS.has(status) || location === undefined || !URL.canParse(location, url)) return undefined;
   const [from, to] = [new URL(url), new URL(location, url)];
@@ -20,7 +24,7 @@ export function slashOfRedirect({ status, headers }: HttpResponse, url: string):
  * Whether a response proves that a write did nothing because of its address: it is not known, or it redirects to the same
  * address with or without a closing slash. A 302 proves nothing: services also redirect to a list after they have created.
  */
-export function isRefusedAddress(response: HttpResponse, url: string): boolean {
+export function isRefusedAddress(response: Redirect, url: string): boolean {
   const { status } = response;
   return status === 404 || status === 405 || (status !== 302 && slashOfRedirect(response, url) !== undefined);
 }

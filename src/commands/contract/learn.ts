@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import { type Args, command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
+import { readFileChunks, readStdin, refuseTokenOnStdin } from '../../cli/input.ts';
+import { compareProposals, type ProposedChange } from '../../config/contract-changes.ts';
+import {
+  type ContractKey,
+  readContractLayers,
+  type StoredContract,
+  updateContract,
+  updateObserved,
+} from '../../config/contract-file.ts';
+import { findLeaf } from '../../config/find-leaf.ts';
+import { Contract } from '../../contract/contract.ts';
+import type { AmbiguousLeaf, LearnedValue } from '../../contract/learn/evidence.ts';
+import { proposeFromTrace } from '../../contract/learn/propose.ts';
+import type { LeafName } from '../../contract/leaves.ts';
+import { readTrace, type Trace, unreadableTrace } from '../../contract-changes/read-trace.ts';
+import { CHANGE_COLUMNS, mayWrite, summarizeReview } from '../../contract-changes/review.ts';
+import { InputError, PartnerctlError, UsageError } from '../../errors.ts';
+import { type CommandResult, listResult } from '../../output/command-result.ts';
+
+interface Input {
+  readonly path: string;
+  readonly only: readonly LeafName[];
+  readonly yes: boolean;
+  readonly accept: boolean;
+  /** The origin of the service that the trace was recorded of, if it is another one. */
+  readonly origin: string | undefined;
+}
+
+/** @throws UsageError for anything but the origin of a web address */
+function parseOrigin(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url.origin;
+  throw new UsageError('--origin is not an address.', {
+    hint: 'Give scheme and host, such as https://staging.example.com',
+  });
+}
+
+function parse(args: Args): Input {
+  return {
+    path: args.positionals[0] ?? '',
+    only: args.values('only').map(findLeaf),
+    yes: args.isSet('yes'),
+    accept: args.isSet('accept'),
+    origin: parseOrigin(args.value('origin')),
+  };
+}
+
+interface ReadTrace extends Trace {
+  readonly sha256: string;
+}
+
+async function read(context: Context, { path, origin }: Input, key: ContractKey): Promise<ReadTrace> {
+  const { abortSignal, addSecret, flags, io, redact } = context;
+  if (path === '-') refuseTokenOnStdin(flags, 'trace');
+  // Tokens of the profiles may be in the trace.
+  await context.config.read();
+  const base = new URL(key.baseUrl);
+  const service = { origin: origin ?? base.origin, basePath: base.pathname.replace(/\/$/, '') };
+  const name = path === '-' ? '<stdin>' : path;
+  const hash = createHash('sha256');
+  async function* hashed(): AsyncGenerator<Buffer | string> {
+    for await (const chunk of path === '-' ? readStdin(io.stdin, abortSignal) : readFileChunks(path, abortSignal)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  try {
+    const trace = await readTrace(hashed(), { name, service, redact, addSecret });
+    return { ...trace, sha256: hash.digest('hex') };
+  } catch (error) {
+    abortSignal.throwIfAborted();
+    throw error instanceof PartnerctlError ? error : unreadableTrace(name, error);
+  }
+}
+
+/** @throws InputError for a trace without exchanges of the service */
+function refuseUseless({ exchanges, foreign, skipped }: Trace, origin: string): void {
+  if (exchanges.length > 0) return;
+  const [other] = [...foreign].toSorted(([, left], [, right]) => right - left);
+  if (other) {
+    throw new InputError(`The trace was recorded against ${other[0]}, not against ${origin}.`, {
+      why: 'What one service does says nothing of another.',
+      hint: `Choose its profile or --base-url. If both are the same service, add: --origin ${other[0]}`,
+    });
+  }
+  const why = skipped > 0 ? 'It has no request below the base URL that was answered.' : 'It is empty.';
+  throw new InputError('The trace has nothing to learn from.', {
+    why,
+    hint: 'Record one with: partnerctl <command> --debug-file <path>',
+  });
+}
+
+/** Returns the rows for leaves with evidence for several values. */
+function toRows(ambiguous: readonly AmbiguousLeaf[], contract: Contract): readonly ProposedChange[] {
+  return ambiguous.map(({ leaf, candidates }) => {
+    const { value: old, source } = contract.leaf(leaf);
+    return {
+      leaf,
+      old,
+      new: candidates.map(({ value }) => value).join(' or '),
+      old_source: source,
+      status: 'ambiguous',
+      evidence: candidates.map(({ value, evidence }) => `${value}: ${evidence}`).join('; '),
+    };
+  });
+}
+
+async function warnOf({ secretLines, foreign, skipped }: Trace, { warn, notice }: Context): Promise<void> {
+  const [line] = secretLines;
+  if (line !== undefined) {
+    const lines = secretLines.length === 1 ? `line ${line}` : `line ${line} and ${secretLines.length - 1} more`;
+    await warn(`The trace holds a token (${lines}). Delete the file; if anyone else has it, replace the token.`);
+  }
+  for (const [origin, count] of foreign) await notice(`skipped: ${count} requests to ${origin}`);
+  if (skipped > 0) await notice(`skipped: ${skipped} requests without a response or outside of the base URL`);
+}
+
+/** Writes values as observed. An imported value gives way: the service has shown otherwise, and the user agreed. */
+async function write(context: Context, key: ContractKey, values: readonly LearnedValue[]): Promise<void> {
+  const { config, clock, random, abortSignal: signal } = context;
+  const deps = { clock, random, signal };
+  const observed = new Map(values.map(({ leaf, value }) => [leaf, value]));
+  await updateObserved(config.directory, key.baseUrl, observed, deps);
+  const { imported = {} } = await readContractLayers(config.directory, key);
+  if (!values.some(({ leaf }) => Object.hasOwn(imported, leaf))) return;
+  const change = (stored: StoredContract): StoredContract => ({
+    ...stored,
+    imported: Object.fromEntries(
+      Object.entries(stored.imported).filter(([leaf]) => !values.some((each) => each.leaf === leaf)),
+    ),
+  });
+  await updateContract(config.directory, key, change, deps);
+}
+
+async function run(context: Context, input: Input): Promise<CommandResult> {
+  const key = await context.contractKey();
+  const trace = await read(context, input, key);
+  await warnOf(trace, context);
+  const base = new URL(key.baseUrl);
+  const service = { origin: input.origin ?? base.origin, basePath: base.pathname.replace(/\/$/, '') };
+  refuseUseless(trace, service.origin);
+  const layers = await readContractLayers(context.config.directory, key);
+  const contract = new Contract(layers);
+  const isChosen = ({ leaf }: { readonly leaf: LeafName }) => input.only.length === 0 || input.only.includes(leaf);
+  const { proposals, ambiguous, missing, questions } = proposeFromTrace(trace.exchanges, contract, service);
+  const chosen = proposals.filter(isChosen);
+  const { changes: settled, confirmed } = compareProposals(chosen, layers);
+  const changes = [...settled, ...toRows(ambiguous.filter(isChosen), contract)];
+  const review = { origin: 'trace', yes: input.yes, accept: input.accept };
+  const isWritten = (await mayWrite(changes, review, context)) && settled.length > 0;
+  if (isWritten)
+    await write(
+      context,
+      key,
+      chosen.filter(({ leaf }) => settled.some((change) => change.leaf === leaf)),
+    );
+  for (const { message } of questions) await context.notice(`open: ${message}`);
+  await context.notice(summarizeReview(changes, isWritten, review, 'observed'));
+  const { sha256, exchanges } = trace;
+  const lines = new Map(proposals.map((each) => [each.leaf, each.lines]));
+  return listResult(changes, CHANGE_COLUMNS, {
+    empty: '',
+    document: () => ({
+      trace: { from: input.path === '-' ? '<stdin>' : input.path, sha256, exchanges: exchanges.length },
+      written: isWritten,
+      changes: settled.map((change) => ({ ...change, lines: lines.get(change.leaf) ?? [] })),
+      ambiguous: ambiguous.filter(isChosen),
+      confirmed,
+      missing,
+      questions,
+    }),
+  });
+}
+
+export default command<Input>({
+  description:
+    'Reads the wire format from traffic that --debug-file recorded of this service, and shows what would change, with the lines that show it. Writes only with --yes, or after a yes at the prompt. Sends nothing.',
+  args: [{ usage: '<trace>', description: 'the file that --debug-file wrote, or - for standard input' }],
+  flags: [
+    { usage: '--yes', description: 'write the changes' },
+    { usage: '--accept', description: 'also accept values that contradict the specification' },
+    { usage: '--only <leaf>', description: 'learn only this value; repeatable', repeatable: true },
+    { usage: '--origin <url>', description: 'the trace is of this other address of the same service, such as staging' },
+  ],
+  examples: [
+    { line: 'partnerctl contract learn trace.jsonl', does: 'show what the recorded traffic would change' },
+    { line: 'partnerctl contract learn trace.jsonl --yes', does: 'write it' },
+    {
+      line: 'partnerctl contract learn trace.jsonl --only spaces.list.items --yes',
+      does: 'learn one value',
+    },
+  ],
+  parse,
+  run,
+});

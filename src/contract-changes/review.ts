@@ -1,0 +1,87 @@
+import type { Context } from '../cli/context.ts';
+import type { ProposedChange } from '../config/contract-changes.ts';
+import { UsageError } from '../errors.ts';
+import type { Column, Tone } from '../output/command-result.ts';
+
+/** Where proposed values come from, and what the user has agreed to. */
+export interface Review {
+  /** `document`, `trace`: what the values are of, for messages. */
+  readonly origin: string;
+  readonly yes: boolean;
+  /** Whether values may contradict the specification. */
+  readonly accept: boolean;
+}
+
+const TONES: Readonly<Record<ProposedChange['status'], Tone>> = {
+  change: 'good',
+  conflict: 'bad',
+  overridden: 'warn',
+  ambiguous: 'warn',
+};
+
+/** How proposed changes are shown. */
+export const CHANGE_COLUMNS: readonly Column<ProposedChange>[] = [
+  { header: 'LEAF', value: ({ leaf }) => leaf, noTruncate: true },
+  { header: 'OLD', value: ({ old }) => old },
+  { header: 'NEW', value: (change) => change.new, noTruncate: true },
+  { header: 'SOURCE', value: ({ old_source }) => old_source, tone: () => 'dim' },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim' },
+];
+
+function count(number: number, one: string, several: string): string {
+  return `${number} ${number === 1 ? one : several}`;
+}
+
+function conflictsIn(changes: readonly ProposedChange[]): readonly ProposedChange[] {
+  return changes.filter(({ status }) => status === 'conflict');
+}
+
+function conflictError(conflicts: readonly ProposedChange[], { origin }: Review): UsageError {
+  const what = count(conflicts.length, `value of the ${origin} contradicts`, `values of the ${origin} contradict`);
+  return new UsageError(`${what} the specification. Nothing was written.`, {
+    why: conflicts.map(({ leaf, old, new: value }) => `${leaf}: ${old} → ${value}`).join('\n'),
+    hint: `If the ${origin} is right, add --accept. To ${origin === 'trace' ? 'learn' : 'import'} only some of its values, add --only <leaf>.`,
+    details: { conflicts },
+  });
+}
+
+/** Returns the changes that can be written: all but those that the origin itself leaves open. */
+function writableChanges(changes: readonly ProposedChange[]): readonly ProposedChange[] {
+  return changes.filter(({ status }) => status !== 'ambiguous');
+}
+
+/**
+ * Decides whether to write: --yes, or a yes at the prompt.
+ * @throws UsageError for conflicts that nobody has accepted
+ */
+export async function mayWrite(changes: readonly ProposedChange[], review: Review, context: Context): Promise<boolean> {
+  const { yes, accept } = review;
+  const conflicts = conflictsIn(changes);
+  if (yes && conflicts.length > 0 && !accept) throw conflictError(conflicts, review);
+  const writable = writableChanges(changes);
+  if (yes || writable.length === 0 || !context.isInteractive) return yes;
+  for (const { leaf, old, new: value } of writable) await context.notice(`${leaf}: ${old} → ${value}`);
+  const against = conflicts.length > 0 && !accept ? `, ${conflicts.length} of them against the specification` : '';
+  return context.confirm(`Write ${count(writable.length, 'value', 'values')}${against}?`);
+}
+
+/** Returns the sentence that ends a review. @param source where `contract show` lists what was written */
+export function summarizeReview(
+  changes: readonly ProposedChange[],
+  isWritten: boolean,
+  { origin }: Review,
+  source: string,
+): string {
+  const writable = writableChanges(changes);
+  if (writable.length === 0) {
+    return changes.length === 0
+      ? `Nothing to change: the contract agrees with the ${origin}.`
+      : `Nothing to write: the ${origin} does not settle these values.`;
+  }
+  const values = count(writable.length, 'value', 'values');
+  if (isWritten) return `Wrote ${values}. See them with: partnerctl contract show --source ${source}`;
+  const conflicts = conflictsIn(changes).length;
+  const accept = conflicts > 0 ? `, and --accept for the ${conflicts} that contradict the specification` : '';
+  return `Nothing was written. Add --yes to write ${values}${accept}.`;
+}

@@ -1,0 +1,95 @@
+import { checkLeaf } from '../check-leaf.ts';
+import { LeafValueError } from '../leaf-value.ts';
+import type { LeafName } from '../leaves.ts';
+import type { Exchange } from './exchange.ts';
+
+/** A value that recorded traffic gives a leaf. */
+export interface LearnedValue {
+  readonly leaf: LeafName;
+  readonly value: string;
+  /** What was seen where: `line 3, GET /spaces: …`; keys and types, never values. */
+  readonly evidence: string;
+  /** The lines of the trace that show it. */
+  readonly lines: readonly number[];
+}
+
+/** A leaf for which the traffic shows several values. */
+export interface AmbiguousLeaf {
+  readonly leaf: LeafName;
+  readonly candidates: readonly Omit<LearnedValue, 'leaf'>[];
+}
+
+/** Something that the traffic leaves open. */
+export interface OpenQuestion {
+  readonly leaf: LeafName | null;
+  readonly message: string;
+}
+
+const MAX_LINES = 20;
+const MAX_VALUE = 300;
+/** Steps of a path that JavaScript treats in its own way, and characters that a person cannot see. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?:^|[.:,|\s])(?:__proto__|constructor|prototype)(?:$|[.:,|\s[])/u;
+
+/** Whether a value can be that of a leaf, and be shown and typed. */
+function isPossibleValue(leaf: LeafName, value: string): boolean {
+  if (value.length > MAX_VALUE || UNSAFE.test(value)) return false;
+  try {
+    checkLeaf(leaf, value);
+    return true;
+  } catch (error) {
+    if (error instanceof LeafValueError) return false;
+    throw error;
+  }
+}
+
+/** Returns where exchanges are, for people: `line 3`, `lines 3 and 7`, `lines 3, 7, and 12 more`. */
+function describeLines(exchanges: readonly Pick<Exchange, 'line'>[]): string {
+  const [first, second, ...others] = linesOf(exchanges);
+  if (second === undefined) return `line ${first ?? 0}`;
+  return others.length === 0 ? `lines ${first} and ${second}` : `lines ${first}, ${second}, and ${others.length} more`;
+}
+
+function linesOf(exchanges: readonly Pick<Exchange, 'line'>[]): readonly number[] {
+  return [...new Set(exchanges.map(({ line }) => line))];
+}
+
+/** Collects what the exchanges of a trace say of leaves. */
+export class Evidence {
+  readonly questions: OpenQuestion[] = [];
+  private readonly found = new Map<LeafName, Map<string, { seen: string; exchanges: Exchange[] }>>();
+
+  /**
+   * Adds a value. Values that no leaf can have are left out.
+   * @param seen what the exchanges show, after where they are
+   */
+  add(leaf: LeafName, value: string, seen: string, exchanges: readonly Exchange[]): void {
+    if (!isPossibleValue(leaf, value)) return;
+    const values = this.found.get(leaf) ?? new Map<string, { seen: string; exchanges: Exchange[] }>();
+    this.found.set(leaf, values);
+    const known = values.get(value);
+    if (known) known.exchanges.push(...exchanges);
+    else values.set(value, { seen, exchanges: [...exchanges] });
+  }
+
+  ask(leaf: LeafName | null, message: string): void {
+    if (!this.questions.some((question) => question.message === message)) this.questions.push({ leaf, message });
+  }
+
+  /** Returns the leaves with one value, and those with several. */
+  settle(): { readonly learned: readonly LearnedValue[]; readonly ambiguous: readonly AmbiguousLeaf[] } {
+    const all = [...this.found].map(([leaf, values]) => ({
+      leaf,
+      candidates: [...values].map(([value, { seen, exchanges }]) => ({
+        value,
+        evidence: `${describeLines(exchanges)}, ${seen}`,
+        lines: linesOf(exchanges).slice(0, MAX_LINES),
+      })),
+    }));
+    return {
+      learned: all.flatMap(({ leaf, candidates: [first, ...others] }) =>
+        first && others.length === 0 ? [{ leaf, ...first }] : [],
+      ),
+      ambiguous: all.filter(({ candidates }) => candidates.length > 1),
+    };
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Reads the Link header (RFC 8288) of a list.
+ * @returns the addresses by relation; undefined if a header that speaks of a next page cannot be read
+ */
+export async function parseLinkHeader(
+  header: string | undefined,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  if (header === undefined) return {};
+  const { default: LinkHeader } = await import('http-link-header');
+  try {
+    const links = LinkHeader.parse(header);
+    const found = (['next', 'prev', 'first', 'last'] as const).flatMap((relation) => {
+      const [found] = links.rel(relation);
+      // Some services link the next page of the last one, too, and say that it has no results.
+      return found === undefined || found.results === 'false' ? [] : [[relation, found.uri] as const];
+    });
+    return Object.fromEntries(found);
+  } catch {
+    return /\bnext\b/i.test(header) ? undefined : {};
+  }
+}
