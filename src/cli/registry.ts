@@ -61,11 +61,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     "Read the wire format from the service's OpenAPI document",
     () => import('../commands/contract/import.ts'),
   ),
-  entry(
-    'contract learn',
-    'Read the wire format from recorded traffic',
-    () => import('../commands/contract/learn.ts'),
-  ),
+  entry('contract learn', 'Read the wire format from recorded traffic', () => import('../commands/contract/learn.ts')),
   entry(
     'contract check',
     'Compare the wire format with the service, by reads only',
