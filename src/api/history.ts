@@ -7,6 +7,7 @@ import {
   ForeignMessages,
   findHistoryEntries,
   type Message,
+  messagesOfSession,
   rejectForeignMessages,
 } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
@@ -66,6 +67,11 @@ function requestedWait(headers: Readonly<Record<string, string>>, now: number): 
     (header) => parseRetryAfter(header, headers.date, now) ?? [],
   );
   return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+/** The total of a history without messages of other sessions. */
+function without(others: number, total: number | undefined): number | undefined {
+  return total === undefined ? undefined : total - others;
 }
 
 /** Whether a 404 says nothing of what was not found, as where there is no such path. */
@@ -240,13 +246,14 @@ export class HistoryReader {
       const { hasNext, hasLink, unreachable, response } = page;
       const { headers } = response;
       const { ends, total } = readStatedExtent(response.json());
+      const own = response.read((_, used) => messagesOfSession(messages, position, used));
       yield {
-        messages,
+        messages: own,
         hasMore: hasNext,
         hasNextLink: hasLink,
         reachedByLink,
         isDeclaredEnd: ends && !hasNext && unreachable === undefined,
-        total,
+        total: without(messages.length - own.length, total),
         unreachable,
         respondedAt: parseDate(headers.date),
         requestedWaitMs: requestedWait(headers, now()),

@@ -12,6 +12,7 @@ const OPTIONAL: ReadonlySet<LeafName> = new Set<LeafName>([
   'sources.setup.routing_mode',
   'messages.send.response_mode',
   'messages.history.source_id',
+  'messages.history.session_id',
   'messages.history.after_message_id',
   'cron_jobs.create.type',
 ]);

@@ -168,15 +168,20 @@ export interface RequestedSession {
   readonly session_id: string;
 }
 
+type SessionParameter = 'messages.history.session_id' | 'messages.history.source_id';
+
 /** A page of the history with messages of other sessions. */
 export class ForeignMessages extends UnknownShape {
   /** Whether the page also has messages of the requested session. */
   readonly hasOwn: boolean;
 
-  constructor(hasOwn: boolean, path: string, leaf: 'messages.history.session_id' | 'messages.history.source_id') {
-    const name = path.split('.').at(-1) ?? path;
+  constructor(hasOwn: boolean, path: string, { leaf, sent }: { leaf: SessionParameter; sent: string }) {
+    const named = `query:${path.split('.').at(-1) ?? path}`;
+    // A service that ignores the name that its messages have has no parameter for it.
+    const isIgnored = normalizeName(named) === normalizeName(sent) && leaf === 'messages.history.session_id';
+    const value = isIgnored ? 'none' : named;
     const message = 'The history contains messages of another session than the requested one.';
-    super('history.query', message, `messages whose ${path} differs`, { leaf, value: `query:${name}` });
+    super('history.query', message, `messages whose ${path} differs`, { leaf, value });
     this.hasOwn = hasOwn;
   }
 }
@@ -207,8 +212,32 @@ export function rejectForeignMessages(
   contract: Contract,
 ): void {
   const foreign = entries.map((entry) => findForeignField(entry, requested, contract));
-  const first = foreign.find((found) => found !== undefined);
-  if (first) throw new ForeignMessages(foreign.includes(undefined), first.path, first.parameter);
+  // A service that was not told the session has the messages of all.
+  const isExpected = (parameter: SessionParameter) =>
+    parameter === 'messages.history.session_id' && contract.parameter(parameter) === undefined;
+  const first = foreign.find((found) => found !== undefined && !isExpected(found.parameter));
+  if (first === undefined) return;
+  const sent = contract.leaf(first.parameter).value;
+  throw new ForeignMessages(foreign.includes(undefined), first.path, { leaf: first.parameter, sent });
+}
+
+/**
+ * Returns the messages of a session among those of a page: all of them, unless the history has no parameter for the session
+ * (`none`).
+ * @throws UnknownShape for a message that does not name its session then
+ */
+export function messagesOfSession(
+  messages: readonly Message[],
+  requested: RequestedSession,
+  contract: Contract,
+): readonly Message[] {
+  if (contract.parameter('messages.history.session_id') !== undefined) return messages;
+  return messages.filter(({ raw }) => {
+    const fields = fieldsOf(raw, 'message', contract);
+    if (fields.all('message.session_id').length > 0) return findForeignField(raw, requested, contract) === undefined;
+    const message = 'The history has the messages of all sessions, and one of them does not name its own.';
+    throw fields.unreadable('message.session_id', message);
+  });
 }
 
 /** Returns the list of messages (`messages` or `history`) in a history response. @throws UnknownShape if it has none */

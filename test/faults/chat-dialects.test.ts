@@ -52,12 +52,26 @@ describe('a history that ignores the assumed parameter', () => {
     expect(shown.json()).toMatchObject([{ value: `query:${parameter}`, source: 'observed' }]);
   });
 
-  it('and all others shows no message, and says which value to set', async () => {
-    const { tail } = await tailOf({ [`GET ${HISTORY}`]: json({ results: ENTRIES }) });
+  it('and all others shows no message until `none` is set, and then those of the session', async () => {
+    const { env, tail } = await tailOf({ [`GET ${HISTORY}`]: json({ results: ENTRIES }) });
     const ran = await tail();
     expect(ran).toMatchObject({ code: 8, stdout: '' });
     expect(ran.stderr).toContain('messages of another session');
-    expect(ran.error().hint).toContain('partnerctl contract set messages.history.session_id query:sessionId');
+    expect(ran.error().hint).toContain('partnerctl contract set messages.history.session_id none');
+    await run(['contract', 'set', 'messages.history.session_id', 'none'], { env });
+    const set = await tail();
+    expect(set).toMatchObject({ code: 0, stderr: '' });
+    expect(texts(set.stdout)).toEqual(['Hello', 'Hi']);
+  });
+
+  it('is refused where `none` is set, but a message does not name its session', async () => {
+    const { env, tail } = await tailOf({
+      [`GET ${HISTORY}`]: json({ results: [...ENTRIES, { id: 'm4', text: 'Whose?' }] }),
+    });
+    await run(['contract', 'set', 'messages.history.session_id', 'none'], { env });
+    const ran = await tail();
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error().hint).toContain('partnerctl contract set message.session_id');
   });
 
   it('is not taken to be empty where an empty response proves nothing', async () => {

@@ -55,6 +55,8 @@ const OPTIONAL: readonly ParameterLeaf[] = [
   'cron_jobs.create.type',
 ];
 
+const SESSION = 'messages.history.session_id';
+
 /** Fields without which commands are of little use. */
 const ESSENTIAL: readonly FieldLeaf[] = [
   'space.id',
@@ -83,6 +85,7 @@ function nameOf({ method, path }: Endpoint): string {
 class Proposer {
   readonly proposals = new Map<LeafName, Proposal>();
   readonly questions: OpenQuestion[] = [];
+  private isSessionMissing = false;
   private readonly document: OpenApiDocument;
 
   constructor(document: OpenApiDocument) {
@@ -120,11 +123,26 @@ class Proposer {
     for (const leaf of isDescribed ? missing : []) {
       if (OPTIONAL.includes(leaf)) {
         if (body?.isClosed) this.propose(leaf, 'none', `${nameOf(endpoint)}, request: no further properties`);
-      } else this.ask(leaf, `${nameOf(endpoint)} has no parameter that looks like ${leaf}`);
+      } else if (leaf === SESSION) this.isSessionMissing = true;
+      else this.askForParameter(leaf, endpoint);
     }
     for (const name of unknown) {
       this.ask(null, `${nameOf(endpoint)} requires ${name}, which the tool does not send`);
     }
+  }
+
+  private askForParameter(leaf: LeafName, endpoint: Endpoint): void {
+    this.ask(leaf, `${nameOf(endpoint)} has no parameter that looks like ${leaf}`);
+  }
+
+  /** A history without a parameter for the session has those of all, if its messages name theirs. */
+  addSession(endpoint: Endpoint, message: Shape | undefined): void {
+    if (!this.isSessionMissing) return;
+    const fields = message ? matchFields(this.document, 'message', message) : [];
+    const isNamed = fields.some(({ leaf, path }) => leaf === 'message.session_id' && path !== undefined);
+    if (isNamed)
+      this.propose(SESSION, 'none', `${nameOf(endpoint)}, request: no such parameter; each message names it`);
+    else this.askForParameter(SESSION, endpoint);
   }
 
   /** @param own the query parameters that are no paging */
@@ -179,6 +197,7 @@ function addLists(proposer: Proposer, found: readonly MatchedOperation[]): void 
       .filter(({ leaf: name, value }) => name.startsWith(`${leaf}.`) && value.startsWith('query:'))
       .map(({ value }) => value.slice('query:'.length));
     const items = proposer.addList(leaf, endpoint, own);
+    if (leaf === 'messages.history') proposer.addSession(endpoint, items?.shape);
     if (items) proposer.addFields(LISTED[leaf], items.shape, `${nameOf(endpoint)}, items`);
   }
 }

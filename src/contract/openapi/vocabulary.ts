@@ -165,6 +165,8 @@ export const PARAMETER_NAMES: Readonly<Record<ParameterLeaf, readonly string[]>>
     'last_message_id',
     'from_message_id',
     'min_id',
+    'newer_than',
+    'oldest',
   ],
   'cron_jobs.create.agent_id': ['agent_id', 'agent', 'assistant_id', 'bot_id', 'agent_uuid'],
   'cron_jobs.create.name': [...NAME, 'job_name'],

@@ -409,6 +409,18 @@ describe('The OpenAPI document of', () => {
     });
   });
 
+  test('a history of all sessions: no parameter for the session, which each message names', () => {
+    const history = (message: Data) =>
+      openApi({
+        '/integrations/api-chat/history/': {
+          get: operation(object({ results: list(message) }), { parameters: query('source_id', 'after_message_id') }),
+        },
+      });
+    const named = read(history(object('message_id', 'conversation_id', 'session_id', 'text')));
+    expect(named.changes).toMatchObject({ 'messages.history.session_id': 'none' });
+    expect(read(history(object('message_id', 'text'))).changes).not.toHaveProperty('messages.history.session_id');
+  });
+
   test('a gateway: a prefix before the paths, other services beside, tags and operation ids alone to go by', () => {
     const document = openApi(
       {
