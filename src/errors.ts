@@ -174,8 +174,14 @@ export class RefusedError extends PartnerctlError {
 
 /** Something on this machine failed: a file that cannot be written, a command that cannot be started. */
 export class LocalError extends PartnerctlError {
-  readonly type = 'local';
-  readonly exitCode = EXIT.failure;
+  readonly type: string = 'local';
+  readonly exitCode: ExitCode = EXIT.failure;
+}
+
+/** The shared store of the state (a database or a git server) failed or could not be reached. */
+export class StateUnavailableError extends LocalError {
+  override readonly type = 'state_unavailable';
+  override readonly exitCode = EXIT.service;
 }
 
 /** Some or all replies did not arrive in time. */

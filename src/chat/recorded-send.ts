@@ -3,12 +3,13 @@ import type { NewMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { LocalError, type PartnerctlError, UsageError } from '../errors.ts';
+import { fileStore } from '../state/file-store.ts';
 import { openLedger } from '../state/ledger.ts';
-import { fileStore, lineWarner } from '../state/log.ts';
 import { type OnceDeps, readKey } from '../state/once.ts';
 import type { Reservation } from '../state/once-records.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { fieldText, randomRecordId } from '../state/record.ts';
+import { lineWarner } from '../state/store.ts';
 import { findUnacknowledged, MESSAGE_RECORDS, type MessageSnapshot, messageKey, ownsId } from './message-records.ts';
 
 /** A text to send to a session. */
@@ -91,7 +92,7 @@ async function openLog(context: Context, origin: string, message: Outgoing): Pro
   const path = await context.statePath();
   const key = messageKey(origin, message);
   const warn = (text: string): Promise<void> => context.warn(text);
-  const store = fileStore(path, { redact: context.redact, containing: [fieldText('key', key)] });
+  const store = fileStore(path, context.redact).open({ containing: [fieldText('key', key)] });
   const ledger = openLedger(store, MESSAGE_RECORDS, { onUnusable: lineWarner(path, warn) });
   const owner = await describeThisProcess();
   return { key, ledger, owner, hasEnded, clock: context.clock, newId: randomRecordId, warn };

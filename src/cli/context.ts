@@ -6,7 +6,8 @@ import type { Profiles } from '../config/profiles.ts';
 import type { ProfilesChange } from '../config/update-profiles.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
-import type { StateLocation } from '../state/state-file.ts';
+import type { StateLocation } from '../state/location.ts';
+import type { StateStore } from '../state/store.ts';
 import type { Environment, Io } from './io.ts';
 
 /** The signals that end a command. */
@@ -69,8 +70,10 @@ export interface Context {
   fetchDocument(url: URL): Promise<string>;
   /** The directory for private data. The state file must not hold it, because people share that file. */
   privateDirectory(): Promise<string>;
-  /** The state file and the setting that chose it. @throws UsageError if no setting names a usable path */
+  /** Where the state is, and the setting that chose it. @throws UsageError if no setting names a usable place */
   stateLocation(): Promise<StateLocation>;
-  /** The path of the state file. @throws UsageError if no setting names a usable path */
+  /** The file that keeps this machine's own records: the state file, if the state is a file. @throws UsageError */
   statePath(): Promise<string>;
+  /** Opens the store of the records that guard against duplicates. @throws UsageError */
+  stateStore(): Promise<StateStore>;
 }

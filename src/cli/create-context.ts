@@ -12,6 +12,7 @@ import { EXIT, InterruptedError, LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
+import type { StateStore } from '../state/store.ts';
 import type { Context, Signals } from './context.ts';
 import { createDebugFile } from './debug-file.ts';
 import type { Environment, Io } from './io.ts';
@@ -182,21 +183,37 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
   };
 }
 
-function createStatePaths(
-  { env, platform, home }: RuntimeDeps,
+function createState(
+  { env, platform, home, clock, random, version }: RuntimeDeps,
   flag: string | undefined,
-): Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePath'> {
+  parts: ContextParts & { readonly abortSignal: AbortSignal },
+): Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePath' | 'stateStore'> & { close(): Promise<void> } {
+  let store: Promise<StateStore> | undefined;
   async function stateLocation() {
-    const stateFile = await import('../state/state-file.ts');
-    return stateFile.stateLocation({ flag, env, platform, home });
+    const location = await import('../state/location.ts');
+    return location.stateLocation({ flag, env, platform, home });
+  }
+  async function open(): Promise<StateStore> {
+    const { openStore } = await import('../state/open-store.ts');
+    const { describeAuthor } = await import('../state/author.ts');
+    const author = describeAuthor(env, version);
+    return openStore({ ...parts, location: await stateLocation(), env, clock, random, author });
   }
   return {
+    stateStore() {
+      store ??= open();
+      return store;
+    },
+    async close() {
+      const opened = await store?.catch(() => undefined);
+      await opened?.close();
+    },
     stateLocation,
     statePath: async () => (await stateLocation()).path,
     async privateDirectory() {
-      const stateFile = await import('../state/state-file.ts');
+      const location = await import('../state/location.ts');
       const defaults = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
-      return dirname(stateFile.stateLocation(defaults).path);
+      return dirname(location.stateLocation(defaults).path);
     },
   };
 }
@@ -241,6 +258,10 @@ export function createContext(
     config,
     addSecret,
   );
+  const { close: closeState, ...state } = createState(deps, flags.state, {
+    ...contextParts,
+    abortSignal: deadline.signal,
+  });
   return {
     io,
     env,
@@ -266,10 +287,11 @@ export function createContext(
     config,
     ...createPrompts(deps, contextParts, deadline.signal),
     ...clients,
-    ...createStatePaths(deps, flags.state),
+    ...state,
     async close() {
       deadline.clear();
       progress.stop();
+      await closeState();
       await close();
       await contracts.save();
     },

@@ -3,7 +3,7 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
-import { fileStore, lineWarner } from '../state/log.ts';
+import { lineWarner } from '../state/store.ts';
 import type { UnreadableLine } from '../state/unreadable.ts';
 import { identifyJob, type JobIdentity } from './job.ts';
 import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
@@ -41,13 +41,13 @@ function damagedError(
 }
 
 /** Adds the refusals to a ledger. @param flags to repeat in the commands that hints show */
-export function withRefusals(ledger: Ledger<JobSnapshot>, path: string, flags: GlobalFlags): JobLedger {
+export function withRefusals(ledger: Ledger<JobSnapshot>, label: string, flags: GlobalFlags): JobLedger {
   return {
     ...ledger,
     refuseUnreadable(kind, job) {
       const line = ledger.linesAbout(identifyJob(job)).find((each) => each.kind === kind);
       if (!line) return;
-      const where = `${path}:${line.line}`;
+      const where = `${label}:${line.line}`;
       throw kind === 'newer' ? newerError(where, line) : damagedError(where, line, job, flags);
     },
   };
@@ -62,18 +62,16 @@ export interface JobLedgerOptions {
 
 /** Opens the records of scheduled jobs in a command's state file. Warns once about each unusable line. */
 export async function openJobLedger(context: Context, { warned, keys }: JobLedgerOptions = {}): Promise<JobLedger> {
-  const path = await context.statePath();
-  const onUnusable = lineWarner(path, (text) => context.warn(text), warned);
+  const store = await context.stateStore();
+  const onUnusable = lineWarner(store.label, (text) => context.warn(text), warned);
   const open = (of?: readonly string[]): Ledger<JobSnapshot> =>
-    openLedger(fileStore(path, { redact: context.redact, isSkipped: otherLines(JOB_RECORDS, of) }), JOB_RECORDS, {
-      onUnusable,
-    });
-  if (!keys) return withRefusals(open(), path, context.flags);
+    openLedger(store.open({ isSkipped: otherLines(JOB_RECORDS, of) }), JOB_RECORDS, { onUnusable });
+  if (!keys) return withRefusals(open(), store.label, context.flags);
   let all: Ledger<JobSnapshot> | undefined;
   const some = open(keys);
   const readAll = async () => {
     all ??= open();
     return await all.readAll();
   };
-  return withRefusals({ ...some, readAll }, path, context.flags);
+  return withRefusals({ ...some, readAll }, store.label, context.flags);
 }

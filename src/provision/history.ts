@@ -1,9 +1,9 @@
 import type { Context } from '../cli/context.ts';
 import { LocalError } from '../errors.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
-import { fileStore, lineWarner, type RecordStore, type StoreEntry } from '../state/log.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
+import { lineWarner, type RecordStore, type StoreEntry } from '../state/store.ts';
 import type { UnreadableLine } from '../state/unreadable.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
 import type { PresentSpace } from './plan.ts';
@@ -29,8 +29,8 @@ const MAX_COMPARED_KEYS = 8;
 export interface ProvisionHistory {
   /** The reservations of the spaces. Reading it also brings `recall` up to date. */
   readonly ledger: Ledger<SpaceSnapshot>;
-  /** Where the state file is. */
-  readonly path: string;
+  /** Names the state in messages. */
+  readonly label: string;
   /** The lines that cannot be used and may be about the space, as far as the file was read. */
   unreadableLines(manifest: Manifest): readonly UnreadableLine[];
   /** The space as earlier runs left it, with those of the manifest's agents that they installed. */
@@ -171,7 +171,7 @@ export function foundSnapshot(origin: string, { manifest, agents }: FoundSpace):
 /** Shows every entry that is read to `observe`, too. */
 function observed(store: RecordStore, observe: (entry: StoreEntry) => Promise<void>): RecordStore {
   return {
-    append: (record) => store.append(record),
+    append: (record, role) => store.append(record, role),
     async *readNew() {
       for await (const entry of store.readNew()) {
         await observe(entry);
@@ -193,13 +193,13 @@ export async function openHistory(
   documents: readonly ManifestDocument[],
   reportedLines: Set<number>,
 ): Promise<ProvisionHistory> {
-  const path = await context.statePath();
+  const state = await context.stateStore();
   const spaces = recordedSpaces(origin);
-  const onUnusable = lineWarner(path, (text) => context.warn(text), reportedLines);
+  const onUnusable = lineWarner(state.label, (text) => context.warn(text), reportedLines);
   const externalIds = documents.map(({ manifest }) => manifest.external_space_id);
   const keys = new Set(externalIds.map((externalId) => spaceKey(origin, externalId)));
   const isSkipped = otherLines(SPACE_RECORDS, keys.size > MAX_COMPARED_KEYS ? undefined : [...keys]);
-  const store = observed(fileStore(path, { redact: context.redact, isSkipped }), async (entry) => {
+  const store = observed(state.open({ isSkipped }), async (entry) => {
     if (entry.kind === 'restart') spaces.clear();
     if (entry.kind !== 'record' || spaces.add(entry.record)) return;
     await onUnusable({ line: entry.line, why: `not a complete record of ${SPACE_RECORDS.noun}` });
@@ -214,7 +214,7 @@ export async function openHistory(
   }
   return {
     ledger,
-    path,
+    label: state.label,
     recall,
     unreadableLines({ external_space_id }) {
       const texts = [fieldText('external_space_id', external_space_id)];
@@ -225,8 +225,7 @@ export async function openHistory(
       return new Map([...histories].map(([key, { objects }]) => [key, objects.at(-1)?.id]));
     },
     async provesListRead() {
-      const options = { redact: context.redact, isSkipped: otherLines(SPACE_RECORDS) };
-      const all = openLedger(fileStore(path, options), SPACE_RECORDS, { onUnusable });
+      const all = openLedger(state.open({ isSkipped: otherLines(SPACE_RECORDS) }), SPACE_RECORDS, { onUnusable });
       return (await all.readAll()).some(
         (record) => record.kind === 'reserved' && record.snapshot.origin === origin && record.remoteIdsSeen !== null,
       );
@@ -244,7 +243,7 @@ export async function openHistory(
         if (settled) {
           const { id: reservation, key } = settled;
           await ledger.append({ kind: 'adopted', id: head.id, at: head.at, key, snapshot, reservation, remoteId });
-        } else await store.append(record);
+        } else await store.append(record, { kind: 'other' });
       } catch (error) {
         if (!(error instanceof LocalError)) throw error;
         isWritable = false;

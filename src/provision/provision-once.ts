@@ -184,7 +184,7 @@ class DocumentRun {
     const [first] = unsettled;
     if (first && !this.canRead) throw blockedError(first, this.lostPost);
     const decisive = lines.find(({ kind }) => kind === 'newer' || !(this.canRead || retryUnknown));
-    if (decisive) throw unreadableError(decisive, history.path, manifest.external_space_id);
+    if (decisive) throw unreadableError(decisive, history.label, manifest.external_space_id);
     if (!this.canRead && !retryUnknown && this.space) {
       const spaceId = this.space.space_id;
       if (spaceId !== recalled?.space_id) throw hiddenAgentsError(manifest.external_space_id, spaceId);

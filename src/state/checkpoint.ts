@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { appendRecord, type Redact, refuseSecret } from './append.ts';
 import { type CheckpointFile, openCheckpointFile, readCheckpointFile } from './checkpoint-file.ts';
-import { readLog } from './log.ts';
+import { readLog } from './file-store.ts';
 import { encodeRecord, fieldText, isText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
 
 /** Where the tail of a session ended. Contains only ids, no message text. */

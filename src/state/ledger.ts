@@ -1,9 +1,9 @@
 import { isJsonObject } from '../contract/json.ts';
 import type { LineCheck } from './lines.ts';
-import { type RecordStore, type UnusableLine, unusableLine } from './log.ts';
 import type { OnceRecord, Owner } from './once-records.ts';
 import { isText, isTextOrNull, isTexts, type LogRecord, type NewRecord } from './record.ts';
 import { createOtherLineCheck, type ObjectIdentity, type RecordFamily } from './relevance.ts';
+import { type RecordRole, type RecordStore, type UnusableLine, unusableLine } from './store.ts';
 import { type UnreadableLine, UnreadableLines } from './unreadable.ts';
 
 type Kind = OnceRecord<unknown>['kind'];
@@ -51,6 +51,12 @@ export function toLogRecord<Snapshot extends object>(
     case 'forgotten':
       return withFields({ records: record.records, ...(record.lines.length > 0 && { lines: record.lines }) });
   }
+}
+
+function roleOf(record: OnceRecord<unknown>): RecordRole {
+  if (record.kind === 'reserved') return { kind: 'reserves', reservation: record.id };
+  if (record.kind === 'forgotten' || record.reservation === null) return { kind: 'other' };
+  return { kind: 'ends', reservation: record.reservation };
 }
 
 function isOwner(value: unknown): value is Owner {
@@ -198,6 +204,8 @@ export function openLedger<Snapshot extends object>(
   const unreadable = new UnreadableLines(recordFamily(format));
   const index = new RecordIndex(format, indexName);
   let reading: Promise<unknown> = Promise.resolve();
+  /** The read that has not started yet. */
+  let next: Promise<void> | undefined;
 
   async function readNew(): Promise<void> {
     for await (const entry of store.readNew()) {
@@ -219,9 +227,16 @@ export function openLedger<Snapshot extends object>(
     }
   }
 
-  /** Serializes reads: concurrent readers would each get only some of the new entries. */
+  /**
+   * Reads what was appended before this call. Reads are in turn, because concurrent ones would each get only some of the new
+   * entries; calls that wait for the same turn share one read.
+   */
   async function catchUp(): Promise<void> {
-    const mine = reading.then(readNew);
+    next ??= reading.then(() => {
+      next = undefined;
+      return readNew();
+    });
+    const mine = next;
     reading = mine.catch(() => undefined);
     await mine;
   }
@@ -241,6 +256,6 @@ export function openLedger<Snapshot extends object>(
       await catchUp();
       return [...index.all];
     },
-    append: (record) => store.append(toLogRecord(record, format)),
+    append: (record) => store.append(toLogRecord(record, format), roleOf(record)),
   };
 }

@@ -1,10 +1,15 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
+
+/** What can be read like a file. */
+export interface ByteSource {
+  /** Reads up to `length` bytes at a position into the buffer. Reads none at the end. */
+  read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
+}
 
 /** Complete lines of a file. `bytes` is valid only until the next block is requested. */
 export interface Block {
@@ -56,7 +61,7 @@ export function startOfFile(): FilePosition {
  * @param place where to start; advanced past every line that ends with a newline
  */
 export async function* readBlocks(
-  file: FileHandle,
+  file: ByteSource,
   maxLine: number,
   place: FilePosition = startOfFile(),
 ): AsyncGenerator<Block | TooLong, void, void> {

@@ -15,8 +15,18 @@ export interface RecordHead {
   readonly id: string;
 }
 
+/** Who made a record. */
+export interface Author {
+  readonly user: string | null;
+  readonly host: string;
+  /** The version of this program. */
+  readonly version: string;
+  /** The address of the CI run, if there is one. */
+  readonly run?: string;
+}
+
 /** A record to write. The format reserves the fields `v` and `sum`. */
-export type NewRecord = RecordHead & { readonly v?: never; readonly sum?: never };
+export type NewRecord = RecordHead & { readonly by?: Author; readonly v?: never; readonly sum?: never };
 
 /** A record from the log. Its head has been validated; its other fields may have any value. */
 export type LogRecord = RecordHead & JsonObject;

@@ -1,6 +1,8 @@
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { makeDirectories } from '../make-directories.ts';
+import { errorCode } from './file-error.ts';
 import { decodeLine, encodeRecord, type LogRecord, type NewRecord } from './record.ts';
 
 /** A record that could not be appended to the state file, and the file that holds it instead. */
@@ -14,6 +16,7 @@ function prefix(statePath: string): string {
 }
 
 async function writeRecord(path: string, record: NewRecord): Promise<void> {
+  await makeDirectories(dirname(path));
   const file = await open(path, 'wx', 0o600);
   try {
     await file.writeFile(`${encodeRecord(record)}\n`);
@@ -34,7 +37,9 @@ export async function writeRecovery(statePath: string, record: NewRecord): Promi
     try {
       await writeRecord(path, record);
       return path;
-    } catch {
+    } catch (error) {
+      // The name holds the id of the record, which is unique.
+      if (errorCode(error) === 'EEXIST') return path;
       // Try the next directory. If both fail, the caller still reports the id.
     }
   }

@@ -1,7 +1,7 @@
-import { type LogEntry, type UnusableLine, unusableLine } from './log.ts';
 import type { OnceRecord } from './once-records.ts';
 import { fieldText, type LogRecord, lineDigest } from './record.ts';
 import { mayBeAbout, type ObjectIdentity, type RecordFamily } from './relevance.ts';
+import { type LogEntry, type UnusableLine, unusableLine } from './store.ts';
 
 /** A line that cannot be used. */
 export interface UnreadableLine extends UnusableLine {

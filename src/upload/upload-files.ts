@@ -4,11 +4,10 @@ import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
-import { ensureWritable } from '../state/append.ts';
 import { openLedger, otherLines } from '../state/ledger.ts';
-import { fileStore, lineWarner } from '../state/log.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
+import { lineWarner } from '../state/store.ts';
 import { filenameIndex, lookUpUpload, type UploadDeps, type UploadOptions, uploadOnce } from './upload-once.ts';
 import { UPLOAD_RECORDS } from './upload-records.ts';
 import { outcomeError, type UploadResult } from './upload-result.ts';
@@ -35,13 +34,12 @@ async function openDeps(
   kind: UploadKind,
   sources: readonly UploadSource[],
 ): Promise<UploadDeps> {
-  const path = await context.statePath();
+  const store = await context.stateStore();
   const filenames = new Set(sources.map(({ filename }) => filename));
-  const store = fileStore(path, { redact: context.redact, isSkipped: otherLines(UPLOAD_RECORDS) });
-  const ledger = openLedger(store, UPLOAD_RECORDS, {
+  const ledger = openLedger(store.open({ isSkipped: otherLines(UPLOAD_RECORDS) }), UPLOAD_RECORDS, {
     isWanted: (record) => !('snapshot' in record) || filenames.has(record.snapshot.filename),
     indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),
-    onUnusable: lineWarner(path, (text) => context.warn(text)),
+    onUnusable: lineWarner(store.label, (text) => context.warn(text)),
   });
   let preparing: Promise<void> | undefined;
   return {
@@ -55,7 +53,7 @@ async function openDeps(
     hasEnded,
     async post(body) {
       // Fail before sending: a state file that cannot be written would otherwise show only after the whole file was sent.
-      preparing ??= ensureWritable(path);
+      preparing ??= store.check();
       await preparing;
       return await createUpload(http, kind, body);
     },

@@ -195,7 +195,7 @@ describe('state show', () => {
     });
     expect(await run(['state', 'show', '--state', soundFile(), '--key', 'x'], { columns: 80 })).toMatchObject({
       code: 0,
-      stderr: 'The state file has no such record.\n',
+      stderr: 'The state has no such record.\n',
     });
   });
 });

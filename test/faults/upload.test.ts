@@ -16,7 +16,7 @@ import type { StreamedBody } from '../../src/api/streamed-body.ts';
 import { createUpload } from '../../src/api/uploads.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { CredentialsError, InterruptedError } from '../../src/errors.ts';
-import { readLog } from '../../src/state/log.ts';
+import { readLog } from '../../src/state/file-store.ts';
 import {
   createGate,
   cut,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { JOB_RECORDS, type JobRecord } from '../../src/cron/job-records.ts';
+import { readLog } from '../../src/state/file-store.ts';
 import { fromLogRecord } from '../../src/state/ledger.ts';
-import { readLog } from '../../src/state/log.ts';
 import { createChat } from '../sandbox/chat.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 import type { Service } from './service.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MESSAGE_RECORDS } from '../../src/chat/message-records.ts';
+import { readLog } from '../../src/state/file-store.ts';
 import { fromLogRecord } from '../../src/state/ledger.ts';
-import { readLog } from '../../src/state/log.ts';
 import { joinRuns, parseLines } from '../helpers/conversation.ts';
 import {
   CALL_WAYS,

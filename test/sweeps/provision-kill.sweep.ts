@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readLog } from '../../src/state/log.ts';
+import { readLog } from '../../src/state/file-store.ts';
 import { start } from '../e2e/program.ts';
 import { CALL_WAYS, canTrace, describeWay, killEverywhere, type PrepareRun, WIRE_WAYS } from '../helpers/kill.ts';
 import { run, tempDirectory } from '../helpers/run.ts';

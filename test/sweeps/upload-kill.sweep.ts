@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readLog } from '../../src/state/log.ts';
+import { readLog } from '../../src/state/file-store.ts';
 import type { Kept, UploadAnswer } from '../commands/uploads.ts';
 import { CALL_WAYS, canTrace, describeWay, killEverywhere, type PrepareRun, WIRE_WAYS } from '../helpers/kill.ts';
 import { type Ran, run, tempDirectory } from '../helpers/run.ts';

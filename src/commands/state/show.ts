@@ -1,9 +1,9 @@
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import { lineWarner, readLog, unusableLine } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
 import { findStateFile } from '../../state/state-file.ts';
+import { lineWarner, readStore, type StateStore, unusableLine } from '../../state/store.ts';
 
 interface NumberedRecord {
   readonly line: number;
@@ -50,11 +50,15 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
 ];
 
 /** The records that match. Warns about every line that cannot be used, whatever the filter. */
-async function* readRecords(path: string, { type, key }: Filter, context: Context): AsyncGenerator<NumberedRecord> {
-  const warn = lineWarner(path, (text) => context.warn(text));
+async function* readRecords(
+  store: StateStore,
+  { type, key }: Filter,
+  context: Context,
+): AsyncGenerator<NumberedRecord> {
+  const warn = lineWarner(store.label, (text) => context.warn(text));
   let unusable = 0;
   // Read every line: a search would not notice damage in the lines it skips.
-  for await (const entry of readLog(path)) {
+  for await (const entry of readStore(store)) {
     const problem = unusableLine(entry);
     if (problem && unusable < MAX_WARNINGS) await warn(problem);
     if (problem) unusable += 1;
@@ -88,10 +92,11 @@ export default command({
   ],
   parse: ({ value }) => ({ type: value('type'), key: value('key') }),
   async run(context, filter) {
-    const path = await context.statePath();
-    const exists = (await findStateFile(path)) !== undefined;
-    return listResult(readRecords(path, filter, context), COLUMNS, {
-      empty: exists ? 'The state file has no such record.' : `There is no state file yet: ${path}`,
+    const { kind, path } = await context.stateLocation();
+    const store = await context.stateStore();
+    const exists = kind !== 'file' || (await findStateFile(path)) !== undefined;
+    return listResult(readRecords(store, filter, context), COLUMNS, {
+      empty: exists ? 'The state has no such record.' : `There is no state file yet: ${path}`,
       json: ({ line, record }) => ({ line, ...record }),
     });
   },

@@ -3,8 +3,8 @@ import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
-import { readLog, type UnusableLine, unusableLine } from '../../state/log.ts';
 import { findStateFile } from '../../state/state-file.ts';
+import { readStore, type StateStore, type UnusableLine, unusableLine } from '../../state/store.ts';
 
 /** What a state file holds, with the numbers of the lines that are not ordinary records. */
 interface Audit {
@@ -27,13 +27,13 @@ interface Verified extends Omit<Audit, 'unusable'> {
   readonly sound: boolean;
 }
 
-async function auditLog(path: string): Promise<Audit> {
+async function auditLog(store: StateStore): Promise<Audit> {
   const counts = new Map<string, number>();
   const duplicates: number[] = [];
   const newer: { line: number; version: number }[] = [];
   const damaged: UnusableLine[] = [];
   const unusable: UnusableLine[] = [];
-  for await (const entry of readLog(path)) {
+  for await (const entry of readStore(store)) {
     const { line } = entry;
     unusable.push(...[unusableLine(entry)].filter((each) => each !== undefined));
     if (entry.kind === 'record') counts.set(entry.record.type, (counts.get(entry.record.type) ?? 0) + 1);
@@ -111,11 +111,12 @@ export default command({
   ],
   parse: () => undefined,
   async run(context) {
-    const path = await context.statePath();
-    const exists = (await findStateFile(path)) !== undefined;
-    const { unusable, ...audit } = await auditLog(path);
+    const { kind, path } = await context.stateLocation();
+    const store = await context.stateStore();
+    const exists = kind !== 'file' || (await findStateFile(path)) !== undefined;
+    const { unusable, ...audit } = await auditLog(store);
     const sound = unusable.length === 0;
-    const verified: Verified = { path, exists, ...audit, tails: await countCheckpointFiles(path), sound };
+    const verified: Verified = { path: store.label, exists, ...audit, tails: await countCheckpointFiles(path), sound };
     const failure = damageError(verified);
     return { ...objectResult(verified, []), text: formatReport(verified, unusable), ...(failure && { failure }) };
   },

@@ -19,9 +19,9 @@ import {
   UsageError,
 } from '../../../src/errors.ts';
 import { fromLogRecord, openLedger } from '../../../src/state/ledger.ts';
-import type { RecordStore, StoreEntry } from '../../../src/state/log.ts';
 import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once-records.ts';
 import { type DecodedLine, decodeLine, encodeRecord, lineDigest, type NewRecord } from '../../../src/state/record.ts';
+import type { RecordStore, StoreEntry } from '../../../src/state/store.ts';
 
 const FLAGS = { quiet: false, verbose: false, debug: false, color: 'never', input: false } as const;
 const ORIGIN = 'https://partner.test/v1';

@@ -4,7 +4,7 @@
  */
 import { toErrorObject } from '../../../src/errors.ts';
 import { appendRecord } from '../../../src/state/append.ts';
-import { readLog } from '../../../src/state/log.ts';
+import { readLog } from '../../../src/state/file-store.ts';
 
 function say(line: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));

@@ -1,8 +1,9 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fileStore, readLog, type StoreEntry } from '../../../src/state/log.ts';
+import { fileStore, readLog } from '../../../src/state/file-store.ts';
 import { encodeRecord } from '../../../src/state/record.ts';
+import type { StoreEntry } from '../../../src/state/store.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
 const line = (id: string): string => `${encodeRecord({ type: 't', at: '2026-01-01T00:00:00.000Z', id })}\n`;
@@ -18,7 +19,7 @@ async function read(readNew: () => AsyncIterable<StoreEntry>): Promise<string[]>
 
 test('each read continues where the last one stopped, with the right line numbers', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
-  const { readNew } = fileStore(path);
+  const { readNew } = fileStore(path).open();
   expect(await read(readNew)).toEqual([]);
   writeFileSync(path, `\n${line('a')}\n${line('b')}`);
   expect(await read(readNew)).toEqual(['2 a', '4 b']);
@@ -29,7 +30,7 @@ test('each read continues where the last one stopped, with the right line number
 
 test('an unterminated last line is decoded once it is terminated, as it may still be being written', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
-  const { readNew } = fileStore(path);
+  const { readNew } = fileStore(path).open();
   const whole = line('b');
   writeFileSync(path, line('a'));
   expect(await read(readNew)).toEqual(['1 a']);
@@ -44,7 +45,7 @@ test('an unterminated last line is decoded once it is terminated, as it may stil
 
 test('a torn last line is reported by the first read', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
-  const { readNew } = fileStore(path);
+  const { readNew } = fileStore(path).open();
   writeFileSync(path, line('a') + line('b').slice(0, 40));
   expect(await read(readNew)).toEqual(['1 a', '2 damaged']);
   expect(await read(readNew)).toEqual([]);
@@ -54,14 +55,14 @@ test('a torn last line is reported by the first read', async () => {
 
 test('an intact last line without a line end counts', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
-  const { readNew } = fileStore(path);
+  const { readNew } = fileStore(path).open();
   writeFileSync(path, line('a') + line('b').trimEnd());
   expect(await read(readNew)).toEqual(['1 a', '2 b']);
 });
 
 test('reading continues after a line that is too long', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
-  const { readNew } = fileStore(path);
+  const { readNew } = fileStore(path).open();
   writeFileSync(path, `${line('a')}${'x'.repeat(3 * 1024 * 1024)}\n${line('b')}`);
   expect(await read(readNew)).toEqual(['1 a', '2 damaged', '3 b']);
   appendFileSync(path, line('c'));
@@ -71,7 +72,7 @@ test('reading continues after a line that is too long', async () => {
 test('a file that replaced the log is read from its beginning', async () => {
   const directory = tempDirectory();
   const path = join(directory, 'state.jsonl');
-  const { readNew } = fileStore(path);
+  const { readNew } = fileStore(path).open();
   writeFileSync(path, line('a') + line('b'));
   expect(await read(readNew)).toEqual(['1 a', '2 b']);
   writeFileSync(join(directory, 'other'), line('a') + line('c') + line('d'));
@@ -81,7 +82,7 @@ test('a file that replaced the log is read from its beginning', async () => {
 
 test('a file that was rewritten in place is read from its beginning, even if it did not become shorter', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
-  const { readNew } = fileStore(path);
+  const { readNew } = fileStore(path).open();
   writeFileSync(path, line('a') + line('b'));
   expect(await read(readNew)).toEqual(['1 a', '2 b']);
   writeFileSync(path, line('c') + line('d') + line('e'));

@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type LogEntry, type ReadOptions, readLog } from '../../../src/state/log.ts';
+import { readLog } from '../../../src/state/file-store.ts';
 import { encodeRecord } from '../../../src/state/record.ts';
+import type { LogEntry, ReadOptions } from '../../../src/state/store.ts';
 
 /** A fresh directory that goes when the test ends. */
 export async function temporaryDirectory(): Promise<string> {

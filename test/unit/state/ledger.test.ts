@@ -3,9 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { JOB_RECORDS } from '../../../src/cron/job-records.ts';
+import { fileStore } from '../../../src/state/file-store.ts';
 import { fromLogRecord, openLedger, otherLines, toLogRecord } from '../../../src/state/ledger.ts';
-import { fileStore, type UnusableLine } from '../../../src/state/log.ts';
 import { encodeRecord, type NewRecord } from '../../../src/state/record.ts';
+import type { UnusableLine } from '../../../src/state/store.ts';
 import { UPLOAD_RECORDS } from '../../../src/upload/upload-records.ts';
 import { temporaryDirectory } from './files.ts';
 
@@ -112,7 +113,7 @@ describe('the ledger of a feature', () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     writeFileSync(path, lines.map((line) => `${encodeRecord(line)}\n`).join(''));
     const unusable: UnusableLine[] = [];
-    const ledger = openLedger(fileStore(path, { isSkipped: otherLines(UPLOAD_RECORDS) }), UPLOAD_RECORDS, {
+    const ledger = openLedger(fileStore(path).open({ isSkipped: otherLines(UPLOAD_RECORDS) }), UPLOAD_RECORDS, {
       indexName: (record) => ('snapshot' in record ? record.snapshot.filename : undefined),
       onUnusable: async (line) => void unusable.push(line),
     });
@@ -153,7 +154,7 @@ describe('the ledger of a feature', () => {
   it('can be read once the log can be read again', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await mkdir(path);
-    const ledger = openLedger(fileStore(path), UPLOAD_RECORDS, { onUnusable: async () => undefined });
+    const ledger = openLedger(fileStore(path).open(), UPLOAD_RECORDS, { onUnusable: async () => undefined });
     await expect(ledger.read('k')).rejects.toThrow('state file');
     rmdirSync(path);
     writeFileSync(path, `${encodeRecord(UPLOAD_LINES.sent)}\n`);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { appendRecord, ensureWritable } from '../../../src/state/append.ts';
-import { readLog } from '../../../src/state/log.ts';
+import { readLog } from '../../../src/state/file-store.ts';
 import { fieldText, MAX_LINE_BYTES } from '../../../src/state/record.ts';
 import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 

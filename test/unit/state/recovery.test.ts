@@ -31,7 +31,9 @@ describe('a recovery file beside the state file', () => {
   });
 
   it('is written to the temporary directory if it cannot be written there', async () => {
-    const path = join(await temporaryDirectory(), 'missing', 'state.jsonl');
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'file'), '');
+    const path = join(directory, 'file', 'state.jsonl');
     // Others use that directory, too: under a name that is always the same, what a killed test left would be in the way.
     const id = randomRecordId();
     const written = await writeRecovery(path, { ...RECORD, id });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
-import { type LocationSources, stateLocation } from '../../../src/state/state-file.ts';
+import { type LocationSources, stateLocation } from '../../../src/state/location.ts';
 
 function located(sources: Partial<LocationSources>) {
   return stateLocation({ flag: undefined, env: {}, platform: 'linux', home: '/home/ada', ...sources });
@@ -11,22 +11,22 @@ describe('the state file is', () => {
 
   it('else in XDG_STATE_HOME, unless that is relative or empty', () => {
     const home = { path: '/home/ada/.local/state/partnerctl/state.jsonl', from: 'default' };
-    expect(located({ env: { XDG_STATE_HOME: '/var/state', PARTNER_STATE: '' } })).toEqual({
+    expect(located({ env: { XDG_STATE_HOME: '/var/state', PARTNER_STATE: '' } })).toMatchObject({
       path: '/var/state/partnerctl/state.jsonl',
       from: 'XDG_STATE_HOME',
     });
-    expect(located({ env: { XDG_STATE_HOME: 'state' } })).toEqual(home);
-    expect(located({ env: { XDG_STATE_HOME: '' } })).toEqual(home);
-    expect(located({})).toEqual(home);
+    expect(located({ env: { XDG_STATE_HOME: 'state' } })).toMatchObject(home);
+    expect(located({ env: { XDG_STATE_HOME: '' } })).toMatchObject(home);
+    expect(located({})).toMatchObject(home);
   });
 
   it('on Windows in the local application data', () => {
     const windows = { platform: 'win32', home: 'C:\\Users\\ada' } as const;
-    expect(located({ ...windows, env: { LOCALAPPDATA: 'D:\\Local' } })).toEqual({
+    expect(located({ ...windows, env: { LOCALAPPDATA: 'D:\\Local' } })).toMatchObject({
       path: 'D:\\Local\\partnerctl\\state.jsonl',
       from: 'LOCALAPPDATA',
     });
-    expect(located(windows)).toEqual({
+    expect(located(windows)).toMatchObject({
       path: 'C:\\Users\\ada\\AppData\\Local\\partnerctl\\state.jsonl',
       from: 'default',
     });

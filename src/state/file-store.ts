@@ -1,82 +1,11 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { appendRecord, type Redact } from './append.ts';
+import { appendRecord, ensureWritable, type Redact } from './append.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
-import { type FilePosition, type Line, type LineCheck, readBlocks, splitLines, startOfFile } from './lines.ts';
-import { decodeLine, type LogRecord, lineDigest, MAX_LINE_BYTES, type NewRecord } from './record.ts';
-
-/** The content of one log line. Line numbers start at 1, as in editors. */
-export type LogEntry =
-  | { readonly kind: 'record'; readonly line: number; readonly record: LogRecord }
-  /** A repeat of an earlier record, left by merging two copies of the file. Readers ignore it. */
-  | { readonly kind: 'duplicate'; readonly line: number }
-  /** An intact record in the format of a newer version of this program. */
-  | { readonly kind: 'newer'; readonly line: number; readonly version: number; readonly bytes: Buffer }
-  /** `bytes` is undefined if the line is too long to keep. */
-  | {
-      readonly kind: 'damaged';
-      readonly line: number;
-      readonly why: string;
-      readonly bytes: Buffer | undefined;
-      readonly digest: string;
-    };
-
-/** `restart`: another file has replaced the log, and is read from its beginning. */
-export type StoreEntry = LogEntry | { readonly kind: 'restart' };
-
-/** An append-only log of records that all readers see in the same order. */
-export interface RecordStore {
-  /**
-   * Yields the entries added since the last call; on the first call, all entries.
-   * @throws LocalError if the read fails
-   */
-  readNew(): AsyncIterable<StoreEntry>;
-  /** Resolves once the record is durable. @throws LocalError; the log may still contain the record */
-  append(record: NewRecord): Promise<void>;
-}
-
-/** An unusable log line, for a warning. */
-export interface UnusableLine {
-  readonly line: number;
-  readonly why: string;
-}
-
-/** Describes an entry that is damaged or written by a newer version; undefined for any other entry. */
-export function unusableLine(entry: StoreEntry): UnusableLine | undefined {
-  if (entry.kind === 'damaged') return { line: entry.line, why: entry.why };
-  if (entry.kind !== 'newer') return undefined;
-  return { line: entry.line, why: `written by a newer version of this program (format ${entry.version})` };
-}
-
-/**
- * Returns a function that warns about an unusable line, once per line.
- * @param warned the numbers of the lines that the user was already warned about
- */
-export function lineWarner(
-  path: string,
-  warn: (text: string) => Promise<void>,
-  warned = new Set<number>(),
-): (line: UnusableLine) => Promise<void> {
-  return async ({ line, why }) => {
-    if (warned.has(line)) return;
-    warned.add(line);
-    await warn(`${path}:${line} cannot be used: ${why}`);
-  };
-}
-
-export interface ReadOptions {
-  /**
-   * Decodes only lines that contain one of these texts (see `fieldText`); skipping the others is nearly free. Lines
-   * that do not start and end like a record are still reported as damaged, but damage inside a skipped line goes
-   * unnoticed.
-   */
-  readonly containing?: readonly string[] | undefined;
-  /** Whether a raw line need not be decoded. */
-  readonly isSkipped?: LineCheck;
-  /** Waits for another process to finish writing a record; 2 ms by default. */
-  readonly written?: () => Promise<void>;
-}
+import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
+import { MAX_LINE_BYTES } from './record.ts';
+import { entryOf, type LogEntry, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_NONBLOCK = 0, O_RDONLY } = constants;
@@ -117,17 +46,6 @@ async function bytesBefore(file: FileHandle, offset: number): Promise<Buffer> {
 /** Whether this is still the file that the cursor points into. */
 async function isSameFile(file: FileHandle, { ino }: { readonly ino: number }, cursor: Cursor): Promise<boolean> {
   return ino === cursor.inode && (await bytesBefore(file, cursor.place.offset)).equals(cursor.before);
-}
-
-function entryOf({ line, bytes }: Line, sums: Set<string>): LogEntry {
-  const decoded = decodeLine(bytes);
-  if (decoded.kind === 'damaged') {
-    return { kind: 'damaged', line, why: decoded.why, bytes: Buffer.from(bytes), digest: lineDigest(bytes) };
-  }
-  if (sums.has(decoded.sum)) return { kind: 'duplicate', line };
-  sums.add(decoded.sum);
-  if (decoded.kind === 'newer') return { kind: 'newer', line, version: decoded.version, bytes: Buffer.from(bytes) };
-  return { kind: 'record', line, record: decoded.record };
 }
 
 /**
@@ -214,12 +132,16 @@ export async function* readLog(path: string, options: ReadOptions = {}): AsyncGe
   for await (const entry of logReader(path, options)()) if (entry.kind !== 'restart') yield entry;
 }
 
-interface FileStoreOptions extends ReadOptions {
-  /** Replaces secrets; a record that contains one is refused. */
-  readonly redact?: Redact;
-}
-
-/** Returns a log that is stored in a local file. */
-export function fileStore(path: string, options: FileStoreOptions = {}): RecordStore {
-  return { readNew: logReader(path, options), append: (record) => appendRecord(path, record, options.redact) };
+/** Returns the log in a local file. @param redact replaces secrets; a record that contains one is refused */
+export function fileStore(path: string, redact?: Redact): StateStore {
+  return {
+    label: path,
+    reservationsAtOnce: 4,
+    open: (options = {}) => ({
+      readNew: logReader(path, options),
+      append: (record) => appendRecord(path, record, redact),
+    }),
+    check: () => ensureWritable(path),
+    async close() {},
+  };
 }

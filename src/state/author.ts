@@ -1,0 +1,26 @@
+import { hostname, userInfo } from 'node:os';
+import type { Environment } from './location.ts';
+import type { Author } from './record.ts';
+
+/** Returns the address of the run in GitHub Actions, GitLab CI, or another system that names it. */
+function runAddress(env: Environment): string | undefined {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: id } = env;
+  if (server && repository && id) return `${server}/${repository}/actions/runs/${id}`;
+  return env.CI_JOB_URL || env.BUILD_URL || undefined;
+}
+
+function userName(): string | null {
+  try {
+    return userInfo().username;
+  } catch {
+    // The id of the user has no name, as often in containers.
+    return null;
+  }
+}
+
+/** Describes the user and the machine, or the CI run, that this program runs for. */
+export function describeAuthor(env: Environment, version: string): Author {
+  const run = runAddress(env);
+  const user = env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN || userName();
+  return { user, host: hostname(), version, ...(run !== undefined && { run }) };
+}

@@ -1,0 +1,208 @@
+import { StateUnavailableError } from '../errors.ts';
+import { type Redact, refuseSecret } from './append.ts';
+import { type GitDeps, GitRepository, type Snapshot } from './git-repository.ts';
+import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
+import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
+import { removeRecovery, writeRecovery } from './recovery.ts';
+import { entryOf, type ReadOptions, type RecordRole, type StateStore, type StoreEntry } from './store.ts';
+
+/*
+ * Keeps the log in a file of a git branch. An append is a commit that is pushed on the condition that the branch has not
+ * moved. The server decides, so the order of commits is the order of the log.
+ *
+ * A push takes long, so records are published together: reservations as they come, and the ends of reservations once
+ * all of this process have ended. Until then, each end is in a file of its own on this machine, which the next run publishes.
+ */
+
+export interface GitStoreDeps extends GitDeps {
+  readonly redact: Redact;
+  /** The file beside which records wait to be published. */
+  readonly localPath: string;
+}
+
+interface Waiting {
+  readonly line: string;
+  readonly recoveryPath: string | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** How long to collect reservations that come one after the other. */
+const COLLECT_MS = 30;
+/** How long an end may wait for the others. */
+const LONGEST_WAIT_MS = 10_000;
+/** How long to settle a push, or to try again when others push. */
+const PERSISTENCE_MS = 60_000;
+
+/** Appends lines to the log. The leading newline ends a line that an editor left without one. */
+function extend(content: Buffer, lines: readonly string[]): Buffer {
+  const needsNewline = content.length > 0 && content.at(-1) !== 0x0a;
+  return Buffer.concat([
+    content,
+    Buffer.from(`${needsNewline ? '\n' : ''}${lines.map((line) => `${line}\n`).join('')}`),
+  ]);
+}
+
+class GitLog {
+  private readonly deps: GitStoreDeps;
+  readonly repository: GitRepository;
+  private waiting: Waiting[] = [];
+  private readonly open = new Set<string>();
+  private publishing: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(deps: GitStoreDeps) {
+    this.deps = deps;
+    this.repository = new GitRepository(deps);
+  }
+
+  async append(record: NewRecord, role: RecordRole): Promise<void> {
+    const line = encodeRecord(record);
+    refuseSecret(line, this.deps.redact);
+    if (role.kind === 'reserves') this.open.add(role.reservation);
+    if (role.kind === 'ends') this.open.delete(role.reservation);
+    // A reservation that is not published has no effect, so that nothing is lost with it.
+    const recoveryPath = role.kind === 'reserves' ? undefined : await writeRecovery(this.deps.localPath, record);
+    await new Promise<void>((resolve, reject) => {
+      this.waiting.push({ line, recoveryPath, resolve, reject });
+      this.schedule(role.kind !== 'ends' || this.open.size === 0 ? COLLECT_MS : LONGEST_WAIT_MS);
+    });
+  }
+
+  async flush(): Promise<void> {
+    while (this.waiting.length > 0 || this.publishing) await this.startPublishing().catch(() => undefined);
+  }
+
+  private schedule(delayMs: number): void {
+    if (delayMs === LONGEST_WAIT_MS && this.timer) return;
+    clearTimeout(this.timer);
+    this.timer = globalThis.setTimeout(() => void this.startPublishing(), delayMs);
+  }
+
+  private startPublishing(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.publishing ??= this.publishWaiting().finally(() => {
+      this.publishing = undefined;
+      if (this.waiting.length > 0) this.schedule(COLLECT_MS);
+    });
+    return this.publishing;
+  }
+
+  private async publishWaiting(): Promise<void> {
+    const batch = this.waiting;
+    this.waiting = [];
+    try {
+      await this.publish(batch.map(({ line }) => line));
+      for (const { recoveryPath, resolve } of batch) {
+        if (recoveryPath !== undefined) await removeRecovery({ path: recoveryPath });
+        resolve();
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  /** Appends lines upon whatever tip the branch has. @throws LocalError; the log may still contain the lines */
+  private async publish(lines: readonly string[]): Promise<void> {
+    const { clock, random, abortSignal } = this.deps;
+    const until = clock.monotonic() + PERSISTENCE_MS;
+    for (let attempt = 0; clock.monotonic() < until; attempt += 1) {
+      const base = await this.repository.fetch();
+      const content = extend(base.content, lines);
+      const records = lines.length === 1 ? '1 record' : `${lines.length} records`;
+      const commit = await this.repository.commit(base, content, `Add ${records}`);
+      if (await this.settle(commit, base, until)) {
+        await this.repository.remember(commit, content);
+        return;
+      }
+      await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 5), abortSignal);
+    }
+    throw this.repository.unavailable('Other processes kept pushing to the branch.');
+  }
+
+  /**
+   * Pushes a commit until it is certain whether it landed: the branch contains it, or has moved on without it. An answer
+   * that was lost is asked for again by pushing the same commit.
+   */
+  private async settle(commit: string, base: Snapshot, until: number): Promise<boolean> {
+    const { clock, abortSignal, target } = this.deps;
+    for (let delayMs = 50; ; delayMs = Math.min(2 * delayMs, 2000)) {
+      const pushed = await this.repository.push(commit, base);
+      if (pushed.kind === 'landed') return true;
+      if (pushed.kind === 'rejected') {
+        throw new StateUnavailableError(`The git server refuses to update branch ${target.branch}: ${target.label}`, {
+          why: pushed.why,
+          hint: 'Allow this user to push to the branch: it must not be protected, and only moves forward.',
+        });
+      }
+      const current = await this.repository.fetch().catch((error: unknown) => {
+        if (error instanceof StateUnavailableError && clock.monotonic() < until) return base;
+        throw error;
+      });
+      if (current.tip !== undefined && current.tip !== base.tip)
+        return await this.repository.contains(current.tip, commit);
+      if (clock.monotonic() >= until) throw this.repository.unavailable(pushed.why);
+      await clock.sleep(delayMs, abortSignal);
+    }
+  }
+}
+
+/** Reads the log in memory as if it were a file. */
+function contentSource(content: Buffer) {
+  return {
+    async read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }> {
+      return { bytesRead: content.copy(buffer, offset, position, Math.min(content.length, position + length)) };
+    },
+  };
+}
+
+async function* entriesFrom(
+  content: Buffer,
+  place: FilePosition,
+  { containing, isSkipped }: ReadOptions,
+  sums: Set<string>,
+): AsyncGenerator<StoreEntry> {
+  for await (const block of readBlocks(contentSource(content), MAX_LINE_BYTES, place)) {
+    if (block.kind === 'tooLong') {
+      const why = `longer than ${MAX_LINE_BYTES} bytes`;
+      yield { kind: 'damaged', line: block.line, why, bytes: undefined, digest: block.sha256 };
+      continue;
+    }
+    for (const line of splitLines(block, containing, isSkipped)) yield entryOf(line, sums);
+  }
+}
+
+function contentReader(log: GitLog, options: ReadOptions): () => AsyncGenerator<StoreEntry> {
+  let before: Buffer = Buffer.alloc(0);
+  let place = startOfFile();
+  let sums = new Set<string>();
+  return async function* readNew() {
+    const { content } = await log.repository.fetch();
+    // Someone edited the file on the branch.
+    if (!content.subarray(0, place.offset).equals(before.subarray(0, place.offset))) {
+      yield { kind: 'restart' };
+      place = startOfFile();
+      sums = new Set();
+    }
+    before = content;
+    yield* entriesFrom(content, place, options, sums);
+  };
+}
+
+/** Returns the log on a branch of a git repository. Connects with the first read or write. */
+export function gitStore(deps: GitStoreDeps): StateStore {
+  const log = new GitLog(deps);
+  return {
+    label: deps.target.label,
+    reservationsAtOnce: 200,
+    open: (options = {}) => ({
+      readNew: contentReader(log, options),
+      append: (record, role) => log.append(record, role),
+    }),
+    async check() {
+      await log.repository.fetch();
+    },
+    close: () => log.flush(),
+  };
+}

@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto';
+import { posix, win32 } from 'node:path';
+import { UsageError } from '../errors.ts';
+
+/** The environment variables of the process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface LocationSources {
+  /** The value of `--state`, if set. */
+  readonly flag: string | undefined;
+  readonly env: Environment;
+  /** The `state` of the profile, if set. */
+  readonly profile?: string | undefined;
+  readonly platform: NodeJS.Platform;
+  /** The user's home directory. */
+  readonly home: string;
+}
+
+export type StoreKind = 'file' | 'postgres' | 'git';
+
+export interface StateLocation {
+  readonly kind: StoreKind;
+  /** The path of the file, or an address without a password. */
+  readonly address: string;
+  /** The password in the address, if it has one. */
+  readonly password: string | undefined;
+  /**
+   * The file itself. For another store, a file of this machine alone: where tails left off, and what waits to be published.
+   */
+  readonly path: string;
+  /** Where the address comes from. */
+  readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'XDG_STATE_HOME' | 'LOCALAPPDATA' | 'default';
+}
+
+type Platform = Pick<LocationSources, 'platform' | 'home' | 'env'>;
+
+/** Returns the directory for state of this machine, and the setting that names it. */
+function stateDirectory({ env, platform, home }: Platform): {
+  readonly path: string;
+  readonly from: StateLocation['from'];
+} {
+  const { isAbsolute, join } = platform === 'win32' ? win32 : posix;
+  const xdg = env.XDG_STATE_HOME;
+  if (xdg && isAbsolute(xdg)) return { path: join(xdg, 'partnerctl'), from: 'XDG_STATE_HOME' };
+  if (platform === 'win32' && env.LOCALAPPDATA) {
+    return { path: join(env.LOCALAPPDATA, 'partnerctl'), from: 'LOCALAPPDATA' };
+  }
+  if (!isAbsolute(home)) {
+    throw new UsageError('There is no home directory for the state file.', {
+      hint: 'Name the file with --state or PARTNER_STATE.',
+    });
+  }
+  const inHome = platform === 'win32' ? join(home, 'AppData', 'Local') : join(home, '.local', 'state');
+  return { path: join(inHome, 'partnerctl'), from: 'default' };
+}
+
+function storeKind(address: string): StoreKind {
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
+  if (scheme === undefined) return 'file';
+  if (scheme === 'postgres' || scheme === 'postgresql') return 'postgres';
+  if (['git+ssh', 'git+https', 'git+http', 'git+file'].includes(scheme)) return 'git';
+  throw new UsageError(`The state cannot be kept at ${scheme}://.`, {
+    hint: 'Name a file, postgres://user@host/database, or git+ssh://host/path#branch (also git+https:// and git+file://).',
+  });
+}
+
+/** The flag shows in the list of processes, and in the history of the shell. */
+function refusePasswordInFlag(): never {
+  throw new UsageError('--state must not hold a password: other users of this machine can read it.', {
+    hint: 'Leave it out. For PostgreSQL, use PGPASSWORD, PGPASSFILE, or PARTNER_STATE; for git, its credential helper.',
+  });
+}
+
+function parseAddress(address: string, from: StateLocation['from']): URL {
+  if (!URL.canParse(address)) {
+    throw new UsageError(`The address of the state (${from}) is not a valid URL.`, {
+      hint: 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
+    });
+  }
+  return new URL(address);
+}
+
+/**
+ * Returns where the state is: the flag, else `PARTNER_STATE`, else the profile's `state`, else `partnerctl/state.jsonl` in
+ * the platform's state directory (design §6). An empty variable counts as unset. A relative XDG_STATE_HOME is ignored, as
+ * the XDG specification requires. Pure.
+ * @throws UsageError if the flag is empty, if the address is of no known kind, or if no setting names a directory and the
+ *   user has no home directory
+ */
+export function stateLocation({ flag, env, profile, ...rest }: LocationSources): StateLocation {
+  if (flag === '') throw new UsageError('--state needs a file name.', { hint: 'Is the shell variable in it unset?' });
+  const platform = { env, ...rest };
+  const { join } = rest.platform === 'win32' ? win32 : posix;
+  const settings = [
+    ['--state', flag],
+    ['PARTNER_STATE', env.PARTNER_STATE],
+    ['profile', profile],
+  ] as const;
+  const [from, address] = settings.find(([, value]) => value) ?? [];
+  if (from === undefined || !address) {
+    const directory = stateDirectory(platform);
+    const path = join(directory.path, 'state.jsonl');
+    return { kind: 'file', address: path, password: undefined, path, from: directory.from };
+  }
+  const kind = storeKind(address);
+  if (kind === 'file') return { kind, address, password: undefined, path: address, from };
+  const url = parseAddress(address, from);
+  const password = url.password === '' ? undefined : decodeURIComponent(url.password);
+  if (password !== undefined && from === '--state') refusePasswordInFlag();
+  url.password = '';
+  const shown = url.href;
+  const name = `state-${hash('sha256', shown, 'hex').slice(0, 16)}.jsonl`;
+  return { kind, address: shown, password, path: join(stateDirectory(platform).path, name), from };
+}

@@ -1,0 +1,150 @@
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { UsageError } from '../errors.ts';
+import type { Redact } from './append.ts';
+import { explainFileError } from './file-error.ts';
+import { fileStore } from './file-store.ts';
+import type { GitTarget } from './git-repository.ts';
+import type { Environment, StateLocation } from './location.ts';
+
+import type { PostgresDeps } from './postgres-store.ts';
+import { type Author, randomRecordId } from './record.ts';
+import { readRecovery, removeRecovery } from './recovery.ts';
+import type { RecordStore, StateStore } from './store.ts';
+
+export interface StoreDeps {
+  readonly location: StateLocation;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly redact: Redact;
+  readonly addSecret: (text: string) => void;
+  readonly author: Author;
+  /** Aborts when the command is interrupted or its time is up. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** How long a store may go on after the command was interrupted, to record what was created. */
+const GRACE_MS = 5000;
+
+/** Returns a signal that aborts some time after another one. */
+function delayed(signal: AbortSignal, clock: Clock): AbortSignal {
+  const controller = new AbortController();
+  const abort = async (): Promise<void> => {
+    await clock.sleep(GRACE_MS);
+    controller.abort(signal.reason);
+  };
+  signal.addEventListener('abort', () => void abort(), { once: true });
+  return controller.signal;
+}
+
+async function readCertificates(path: string | null): Promise<string | undefined> {
+  if (path === null || path === 'system') return undefined;
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw await explainFileError(error, path, 'read');
+  }
+}
+
+/** Prepares access to the database that an address names. @throws UsageError, LocalError */
+export async function postgresDeps(deps: StoreDeps): Promise<PostgresDeps> {
+  const { location, env, addSecret } = deps;
+  const { postgresTarget } = await import('./postgres-address.ts');
+  const { findPassword } = await import('./postgres-password.ts');
+  const ca = await readCertificates(new URL(location.address).searchParams.get('sslrootcert'));
+  const target = postgresTarget(location.address, { password: undefined, ca });
+  const password = location.password ?? (await findPassword(target.connection, env));
+  if (password !== undefined) addSecret(password);
+  const connection = { ...target.connection, ...(password !== undefined && { password }) };
+  return { ...deps, abortSignal: delayed(deps.abortSignal, deps.clock), target: { ...target, connection } };
+}
+
+function cacheDirectory(env: Environment): string {
+  const xdg = env.XDG_CACHE_HOME;
+  return join(xdg && isAbsolute(xdg) ? xdg : join(env.HOME || homedir(), '.cache'), 'partnerctl');
+}
+
+/** Reads `git+ssh://host/path#branch`. @throws UsageError if the name of the branch is not valid */
+export function gitTarget({ address, password }: StateLocation, env: Environment): GitTarget {
+  const url = new URL(address);
+  const branch = decodeURIComponent(url.hash.slice(1)) || 'partnerctl-state';
+  // As `git check-ref-format` has it.
+  if (!/^[A-Za-z0-9_][A-Za-z0-9_./-]*$/.test(branch) || /\.\.|\/\/|\/$|\.$|\.lock(\/|$)|\/\./.test(branch)) {
+    throw new UsageError(`${JSON.stringify(branch)} is not the name of a branch.`, {
+      hint: 'Put the branch behind #, for example: git+ssh://git@host/path.git#partnerctl-state',
+    });
+  }
+  if (password !== undefined) {
+    throw new UsageError('The address of the state must not hold a password for git.', {
+      hint: 'git keeps passwords in its credential helper: git help credentials',
+    });
+  }
+  url.hash = '';
+  const cache = join(cacheDirectory(env), 'git', hash('sha256', `${url.href}#${branch}`, 'hex').slice(0, 16));
+  return { label: address, url: url.href.replace(/^git\+/, ''), branch, cache };
+}
+
+async function openUnsigned(deps: StoreDeps): Promise<StateStore> {
+  const { location, redact, env, clock } = deps;
+  switch (location.kind) {
+    case 'file':
+      return fileStore(location.path, redact);
+    case 'postgres': {
+      const { postgresStore } = await import('./postgres-store.ts');
+      return postgresStore(await postgresDeps(deps));
+    }
+    case 'git': {
+      const { gitStore } = await import('./git-store.ts');
+      const abortSignal = delayed(deps.abortSignal, clock);
+      const own = { target: gitTarget(location, env), newId: randomRecordId, localPath: location.path };
+      return gitStore({ ...deps, ...own, abortSignal });
+    }
+  }
+}
+
+/** Publishes the records that an earlier run could not. @throws LocalError */
+async function publishLeftovers(store: RecordStore, path: string): Promise<void> {
+  const files = await readRecovery(path);
+  await Promise.all(
+    files.map(async (file) => {
+      await store.append(file.record, { kind: 'other' });
+      await removeRecovery(file);
+    }),
+  );
+}
+
+/**
+ * Opens the store at a location (design §6). Nothing is read or connected before the first use. Each record gets the name of
+ * its author. Records that an earlier run could not publish to a shared store come first.
+ * @throws UsageError if the address is not valid; LocalError if a file that it names cannot be read
+ */
+export async function openStore(deps: StoreDeps): Promise<StateStore> {
+  const { location, author } = deps;
+  const store = await openUnsigned(deps);
+  let publishing: Promise<void> | undefined;
+  const publish = async (): Promise<void> => {
+    if (location.kind === 'file') return;
+    publishing ??= publishLeftovers(store.open(), location.path);
+    await publishing;
+  };
+  return {
+    ...store,
+    open(options) {
+      const own = store.open(options);
+      return {
+        async *readNew() {
+          await publish();
+          yield* own.readNew();
+        },
+        async append(record, role) {
+          await publish();
+          await own.append({ ...record, by: author }, role);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { Line, LineCheck } from './lines.ts';
+import { decodeLine, type LogRecord, lineDigest, type NewRecord } from './record.ts';
+
+/** The content of one log line. Line numbers start at 1, as in editors. */
+export type LogEntry =
+  | { readonly kind: 'record'; readonly line: number; readonly record: LogRecord }
+  /** A repeat of an earlier record, left by merging two copies of the file. Readers ignore it. */
+  | { readonly kind: 'duplicate'; readonly line: number }
+  /** An intact record in the format of a newer version of this program. */
+  | { readonly kind: 'newer'; readonly line: number; readonly version: number; readonly bytes: Buffer }
+  /** `bytes` is undefined if the line is too long to keep. */
+  | {
+      readonly kind: 'damaged';
+      readonly line: number;
+      readonly why: string;
+      readonly bytes: Buffer | undefined;
+      readonly digest: string;
+    };
+
+/** `restart`: another file has replaced the log, and is read from its beginning. */
+export type StoreEntry = LogEntry | { readonly kind: 'restart' };
+
+/** What a record does to a reservation: a store may publish the ends of several together. */
+export type RecordRole =
+  | { readonly kind: 'reserves'; readonly reservation: string }
+  | { readonly kind: 'ends'; readonly reservation: string }
+  | { readonly kind: 'other' };
+
+/** An append-only log of records that all readers see in the same order. */
+export interface RecordStore {
+  /**
+   * Yields the entries added since the last call; on the first call, all entries.
+   * @throws LocalError if the read fails
+   */
+  readNew(): AsyncIterable<StoreEntry>;
+  /** Resolves once the record is durable. @throws LocalError; the log may still contain the record */
+  append(record: NewRecord, role: RecordRole): Promise<void>;
+}
+
+/** Yields all entries of a store, from the beginning. @throws LocalError if the read fails */
+export async function* readStore(store: StateStore): AsyncGenerator<LogEntry> {
+  for await (const entry of store.open().readNew()) if (entry.kind !== 'restart') yield entry;
+}
+
+/** Where records are kept: a file, a table of a database, or a branch of a git repository. */
+export interface StateStore {
+  /** Names the store in messages: the path of the file, or the address without a password. */
+  readonly label: string;
+  /** How many objects to reserve at once: many, where each publication takes long. */
+  readonly reservationsAtOnce: number;
+  /** Returns a reader and writer of this store that starts at the beginning of the log. */
+  open(options?: ReadOptions): RecordStore;
+  /** Checks that records can be appended. @throws LocalError */
+  check(): Promise<void>;
+  /** Publishes what waits to be published, and closes all connections. */
+  close(): Promise<void>;
+}
+
+/** Which lines of a log to decode. */
+export interface ReadOptions {
+  /**
+   * Decodes only lines that contain one of these texts (see `fieldText`); skipping the others is nearly free. Lines
+   * that do not start and end like a record are still reported as damaged, but damage inside a skipped line goes
+   * unnoticed.
+   */
+  readonly containing?: readonly string[] | undefined;
+  /** Whether a raw line need not be decoded. */
+  readonly isSkipped?: LineCheck;
+  /** Waits for another process to finish writing a record; 2 ms by default. */
+  readonly written?: () => Promise<void>;
+}
+
+/** An unusable log line, for a warning. */
+export interface UnusableLine {
+  readonly line: number;
+  readonly why: string;
+}
+
+/** Describes an entry that is damaged or written by a newer version; undefined for any other entry. */
+export function unusableLine(entry: StoreEntry): UnusableLine | undefined {
+  if (entry.kind === 'damaged') return { line: entry.line, why: entry.why };
+  if (entry.kind !== 'newer') return undefined;
+  return { line: entry.line, why: `written by a newer version of this program (format ${entry.version})` };
+}
+
+/**
+ * Returns a function that warns about an unusable line, once per line.
+ * @param warned the numbers of the lines that the user was already warned about
+ */
+export function lineWarner(
+  path: string,
+  warn: (text: string) => Promise<void>,
+  warned = new Set<number>(),
+): (line: UnusableLine) => Promise<void> {
+  return async ({ line, why }) => {
+    if (warned.has(line)) return;
+    warned.add(line);
+    await warn(`${path}:${line} cannot be used: ${why}`);
+  };
+}
+
+/**
+ * Decodes a line of a log.
+ * @param sums the checksums of the records before it; receives its own
+ */
+export function entryOf({ line, bytes }: Line, sums: Set<string>): LogEntry {
+  const decoded = decodeLine(bytes);
+  if (decoded.kind === 'damaged') {
+    return { kind: 'damaged', line, why: decoded.why, bytes: Buffer.from(bytes), digest: lineDigest(bytes) };
+  }
+  if (sums.has(decoded.sum)) return { kind: 'duplicate', line };
+  sums.add(decoded.sum);
+  if (decoded.kind === 'newer') return { kind: 'newer', line, version: decoded.version, bytes: Buffer.from(bytes) };
+  return { kind: 'record', line, record: decoded.record };
+}
