@@ -74,6 +74,10 @@ export interface Context {
   stateLocation(): Promise<StateLocation>;
   /** The file that keeps this machine's own records: the state file, if the state is a file. @throws UsageError */
   statePath(): Promise<string>;
-  /** Opens the store of the records that guard against duplicates. @throws UsageError */
-  stateStore(): Promise<StateStore>;
+  /**
+   * Opens the store of the records that guard against duplicates.
+   * @param address another place than the configured one
+   * @throws UsageError
+   */
+  stateStore(address?: string): Promise<StateStore>;
 }

@@ -188,27 +188,27 @@ function createState(
   flag: string | undefined,
   parts: ContextParts & { readonly abortSignal: AbortSignal },
 ): Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePath' | 'stateStore'> & { close(): Promise<void> } {
-  let store: Promise<StateStore> | undefined;
-  async function stateLocation() {
+  const stores = new Map<string | undefined, Promise<StateStore>>();
+  async function stateLocation(address = flag) {
     const location = await import('../state/location.ts');
-    return location.stateLocation({ flag, env, platform, home });
+    return location.stateLocation({ flag: address, env, platform, home });
   }
-  async function open(): Promise<StateStore> {
+  async function open(address: string | undefined): Promise<StateStore> {
     const { openStore } = await import('../state/open-store.ts');
     const { describeAuthor } = await import('../state/author.ts');
     const author = describeAuthor(env, version);
-    return openStore({ ...parts, location: await stateLocation(), env, clock, random, author });
+    return openStore({ ...parts, location: await stateLocation(address), env, clock, random, author });
   }
   return {
-    stateStore() {
-      store ??= open();
-      return store;
+    stateLocation: () => stateLocation(),
+    stateStore(address) {
+      const opened = stores.get(address) ?? open(address);
+      stores.set(address, opened);
+      return opened;
     },
     async close() {
-      const opened = await store?.catch(() => undefined);
-      await opened?.close();
+      for (const store of stores.values()) await (await store.catch(() => undefined))?.close();
     },
-    stateLocation,
     statePath: async () => (await stateLocation()).path,
     async privateDirectory() {
       const location = await import('../state/location.ts');

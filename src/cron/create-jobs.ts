@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
@@ -26,6 +27,7 @@ export interface WantedJob {
 /** Creates one job at most once. Returns failures as results instead of throwing. */
 export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
 
+/** How many jobs are sent at once. */
 const CONCURRENCY = 4;
 
 /** Explains what Ctrl-C waits for while the request is in flight. */
@@ -80,6 +82,7 @@ async function createDeps(
         context,
         postAndLookUp(job, () => createCronJob(http, job, timeoutMs), lookUp),
       ),
+    inTurn: pLimit(CONCURRENCY),
     remainingMs: () => http.remainingMs(),
     abortSignal,
   };
@@ -155,5 +158,6 @@ export async function* createJobs(
     stopped ||= stopsRun(result.error);
     return result;
   }
-  yield* mapConcurrent(wanted, CONCURRENCY, createOne);
+  const { reservationsAtOnce } = await context.stateStore();
+  yield* mapConcurrent(wanted, reservationsAtOnce, createOne);
 }

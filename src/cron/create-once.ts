@@ -34,6 +34,8 @@ export interface CronDeps extends OnceDeps<JobSnapshot> {
    * @throws OutcomeUnknownError if a job may have been created; any other PartnerctlError proves that none was
    */
   readonly post: (job: CronJob, timeoutMs: number) => Promise<string>;
+  /** Bounds how many jobs are sent at once: more may be reserved. */
+  readonly inTurn: (send: () => Promise<string>) => Promise<string>;
   /** Milliseconds that the command may still take. */
   readonly remainingMs: () => number;
   /** Aborts waiting for another process. */
@@ -225,11 +227,13 @@ async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceR
   };
   return await runOnce(task, deps, async (commit) => {
     await commit();
-    // If the machine slept in the meantime, another process may have settled the reservation.
-    const timeLeft = limitMs - elapsed();
-    if (timeLeft > 0) return await deps.post(job, timeLeft);
-    throw new LocalError('The time for the command was up before the job was sent.', {
-      hint: 'Nothing was sent. Run it again.',
+    return await deps.inTurn(async () => {
+      // If the machine slept in the meantime, another process may have settled the reservation.
+      const timeLeft = limitMs - elapsed();
+      if (timeLeft > 0) return await deps.post(job, timeLeft);
+      throw new LocalError('The time for the command was up before the job was sent.', {
+        hint: 'Nothing was sent. Run it again.',
+      });
     });
   });
 }

@@ -1,6 +1,13 @@
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/flags.ts';
-import { DuplicateError, LocalError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
+import {
+  DuplicateError,
+  LocalError,
+  OutcomeUnknownError,
+  PartnerctlError,
+  StateUnavailableError,
+  withHint,
+} from '../errors.ts';
 import type { Blocked, CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 
@@ -121,6 +128,17 @@ function unrecordedError(outcome: Extract<CreateOutcome, { status: 'created' }>,
     recoveryPath === undefined
       ? ''
       : `\nThe record is kept in ${recoveryPath}. If that file is in the directory of the state file, this command also adds it: ${reconcile}`;
+  if (error instanceof StateUnavailableError) {
+    return new OutcomeUnknownError(`The job was created as ${cron_job_id}, but the state could not record it.`, {
+      why: `${error.message}\n${error.info.why ?? ''}`.trim(),
+      hint:
+        recoveryPath === undefined
+          ? `When the state can be written again, record the job: ${adopt}`
+          : `The record is kept in ${recoveryPath}. The next command on this machine that uses this state publishes it. Until then, other machines treat the job as being created.`,
+      details: { cron_job_id, key, recovery_file: recoveryPath ?? null },
+      cause: error,
+    });
+  }
   return new LocalError(`The job was created as ${cron_job_id}, but this could not be recorded.`, {
     why: error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error),
     hint: `When the state file can be written again, record the job: ${adopt}${replay}`,

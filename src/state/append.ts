@@ -86,6 +86,19 @@ export function refuseSecret(line: string, redact: Redact): void {
 }
 
 /**
+ * Encodes a record as a line of the log.
+ * @param label names the log in errors
+ * @throws InputError if the record contains a secret; LocalError if the line is too long
+ */
+export function encodeLine<Fields extends NewRecord>(record: Fields, label: string, redact: Redact): string {
+  const line = encodeRecord(record);
+  refuseSecret(line, redact);
+  const length = Buffer.byteLength(line);
+  if (length > MAX_LINE_BYTES) throw recordTooLongError(label, length, MAX_LINE_BYTES);
+  return line;
+}
+
+/**
  * Appends one record to the log and resolves once it is on disk. Creates the file (0600) and its directory (0700) if
  * they are missing, follows a symbolic link, and never changes existing content. Several processes may append
  * concurrently.
@@ -97,11 +110,13 @@ export async function appendRecord<Fields extends NewRecord>(
   record: Fields,
   redact: Redact = keep,
 ): Promise<void> {
-  const line = encodeRecord(record);
-  refuseSecret(line, redact);
+  await appendLines(path, [encodeLine(record, path, redact)]);
+}
+
+/** Appends lines to the log in one write, as `appendRecord` does. @throws LocalError as `appendRecord` */
+export async function appendLines(path: string, lines: readonly string[]): Promise<void> {
   // The leading newline terminates a partial line that a killed writer may have left.
-  const bytes = Buffer.from(`\n${line}\n`);
-  if (bytes.length - 2 > MAX_LINE_BYTES) throw recordTooLongError(path, bytes.length - 2, MAX_LINE_BYTES);
+  const bytes = Buffer.from(`\n${lines.join('\n')}\n`);
   try {
     const file = await openDurably(path);
     try {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { appendRecord, ensureWritable, type Redact } from './append.ts';
+import { appendLines, appendRecord, ensureWritable, type Redact } from './append.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
 import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { MAX_LINE_BYTES } from './record.ts';
@@ -141,6 +141,11 @@ export function fileStore(path: string, redact?: Redact): StateStore {
       readNew: logReader(path, options),
       append: (record) => appendRecord(path, record, redact),
     }),
+    appendLines: (lines) => appendLines(path, lines),
+    async init() {
+      await ensureWritable(path);
+      return undefined;
+    },
     check: () => ensureWritable(path),
     async close() {},
   };

@@ -12,7 +12,7 @@ import type { Environment } from './location.ts';
  */
 
 /** The file of the branch that holds the records. */
-export const FILE_NAME = 'state.jsonl';
+const FILE_NAME = 'state.jsonl';
 
 export interface GitTarget {
   /** The address without a password. */

@@ -1,8 +1,8 @@
 import { StateUnavailableError } from '../errors.ts';
-import { type Redact, refuseSecret } from './append.ts';
+import { encodeLine, type Redact } from './append.ts';
 import { type GitDeps, GitRepository, type Snapshot } from './git-repository.ts';
 import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
-import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
+import { MAX_LINE_BYTES, type NewRecord } from './record.ts';
 import { removeRecovery, writeRecovery } from './recovery.ts';
 import { entryOf, type ReadOptions, type RecordRole, type StateStore, type StoreEntry } from './store.ts';
 
@@ -57,8 +57,7 @@ class GitLog {
   }
 
   async append(record: NewRecord, role: RecordRole): Promise<void> {
-    const line = encodeRecord(record);
-    refuseSecret(line, this.deps.redact);
+    const line = encodeLine(record, this.deps.target.label, this.deps.redact);
     if (role.kind === 'reserves') this.open.add(role.reservation);
     if (role.kind === 'ends') this.open.delete(role.reservation);
     // A reservation that is not published has no effect, so that nothing is lost with it.
@@ -67,6 +66,12 @@ class GitLog {
       this.waiting.push({ line, recoveryPath, resolve, reject });
       this.schedule(role.kind !== 'ends' || this.open.size === 0 ? COLLECT_MS : LONGEST_WAIT_MS);
     });
+  }
+
+  /** Creates the branch, if it is missing. */
+  async init(): Promise<void> {
+    const { tip } = await this.repository.fetch();
+    if (tip === undefined) await this.publish([]);
   }
 
   async flush(): Promise<void> {
@@ -104,7 +109,7 @@ class GitLog {
   }
 
   /** Appends lines upon whatever tip the branch has. @throws LocalError; the log may still contain the lines */
-  private async publish(lines: readonly string[]): Promise<void> {
+  async publish(lines: readonly string[]): Promise<void> {
     const { clock, random, abortSignal } = this.deps;
     const until = clock.monotonic() + PERSISTENCE_MS;
     for (let attempt = 0; clock.monotonic() < until; attempt += 1) {
@@ -200,6 +205,11 @@ export function gitStore(deps: GitStoreDeps): StateStore {
       readNew: contentReader(log, options),
       append: (record, role) => log.append(record, role),
     }),
+    appendLines: (lines) => log.publish(lines),
+    async init() {
+      await log.init();
+      return undefined;
+    },
     async check() {
       await log.repository.fetch();
     },

@@ -16,7 +16,7 @@ export interface LocationSources {
   readonly home: string;
 }
 
-export type StoreKind = 'file' | 'postgres' | 'git';
+type StoreKind = 'file' | 'postgres' | 'git';
 
 export interface StateLocation {
   readonly kind: StoreKind;

@@ -51,7 +51,7 @@ async function readCertificates(path: string | null): Promise<string | undefined
 }
 
 /** Prepares access to the database that an address names. @throws UsageError, LocalError */
-export async function postgresDeps(deps: StoreDeps): Promise<PostgresDeps> {
+async function postgresDeps(deps: StoreDeps): Promise<PostgresDeps> {
   const { location, env, addSecret } = deps;
   const { postgresTarget } = await import('./postgres-address.ts');
   const { findPassword } = await import('./postgres-password.ts');
@@ -69,7 +69,7 @@ function cacheDirectory(env: Environment): string {
 }
 
 /** Reads `git+ssh://host/path#branch`. @throws UsageError if the name of the branch is not valid */
-export function gitTarget({ address, password }: StateLocation, env: Environment): GitTarget {
+function gitTarget({ address, password }: StateLocation, env: Environment): GitTarget {
   const url = new URL(address);
   const branch = decodeURIComponent(url.hash.slice(1)) || 'partnerctl-state';
   // As `git check-ref-format` has it.

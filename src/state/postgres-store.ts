@@ -1,9 +1,8 @@
 import postgres from 'postgres';
 import type { Clock } from '../clock.ts';
-import { InputError, LocalError, StateUnavailableError } from '../errors.ts';
-import { type Redact, refuseSecret } from './append.ts';
+import { LocalError, StateUnavailableError } from '../errors.ts';
+import { encodeLine, type Redact } from './append.ts';
 import type { PostgresTarget } from './postgres-address.ts';
-import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 import { entryOf, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
 
 /*
@@ -26,6 +25,9 @@ export interface PostgresDeps {
 
 /** Rows per read: bounds the memory that a long log takes. */
 const ROWS_PER_READ = 5000;
+
+/** Rows per statement of a copy. */
+const ROWS_PER_WRITE = 1000;
 
 /** How long to try again when connections are lost. */
 const PERSISTENCE_MS = 15_000;
@@ -137,7 +139,7 @@ function insertStatement(table: string): string {
 }
 
 function readStatement(table: string): string {
-  return `select position::text as position, line from ${table} where position > $1::bigint order by position limit ${ROWS_PER_READ}`;
+  return `select position::text as number, line from ${table} where position > $1::bigint order by position limit ${ROWS_PER_READ}`;
 }
 
 async function* readRows(
@@ -149,14 +151,14 @@ async function* readRows(
   for (;;) {
     const rows = await connection.run(readStatement(table), [String(position)]);
     for (const row of rows) {
-      const { position: text, line }: { readonly position?: unknown; readonly line?: unknown } = row;
-      if (typeof text !== 'string' || typeof line !== 'string') {
+      const { number, line }: { readonly number?: unknown; readonly line?: unknown } = row;
+      if (typeof number !== 'string' || typeof line !== 'string') {
         throw new LocalError(`The table of the state has other columns than expected: ${label}`, {
           why: `${table} needs the columns position (bigint) and line (text).`,
           hint: 'Name another table in the address: ?table=<name>',
         });
       }
-      position = Number(text);
+      position = Number(number);
       yield { position, bytes: Buffer.from(line) };
     }
     if (rows.length < ROWS_PER_READ) return;
@@ -177,18 +179,6 @@ function rowReader(connection: PostgresConnection, target: PostgresTarget, { con
   };
 }
 
-function encode(record: NewRecord, { redact, target }: PostgresDeps): string {
-  const line = encodeRecord(record);
-  refuseSecret(line, redact);
-  if (Buffer.byteLength(line) > MAX_LINE_BYTES) {
-    throw new InputError(`A record is too long for the state: ${target.label}`, {
-      why: `It has more than ${MAX_LINE_BYTES} bytes.`,
-      hint: 'Shorten the names in the input.',
-    });
-  }
-  return line;
-}
-
 /** Returns the log in a table of PostgreSQL 13 or newer. Connects with the first read or write. */
 export function postgresStore(deps: PostgresDeps): StateStore {
   const { target } = deps;
@@ -199,28 +189,23 @@ export function postgresStore(deps: PostgresDeps): StateStore {
     open: (options = {}) => ({
       readNew: rowReader(connection, target, options),
       async append(record) {
-        await connection.run(insertStatement(target.table), [[encode(record, deps)]]);
+        await connection.run(insertStatement(target.table), [[encodeLine(record, target.label, deps.redact)]]);
       },
     }),
+    async appendLines(lines) {
+      for (let start = 0; start < lines.length; start += ROWS_PER_WRITE) {
+        await connection.run(insertStatement(target.table), [lines.slice(start, start + ROWS_PER_WRITE)]);
+      }
+    },
+    async init() {
+      const { table } = target;
+      await connection.run(`create table if not exists ${table} (position bigint primary key, line text not null)`, []);
+      return `GRANT SELECT, INSERT ON ${table} TO <user>;`;
+    },
     async check() {
       // Inserts nothing, but needs the table and the permission.
       await connection.run(insertStatement(target.table), [[]]);
     },
     close: () => connection.close(),
   };
-}
-
-/**
- * Creates the table, if it is missing.
- * @returns what other users need to be granted
- */
-export async function initPostgres(deps: PostgresDeps): Promise<string> {
-  const { table } = deps.target;
-  const connection = new PostgresConnection(deps);
-  try {
-    await connection.run(`create table if not exists ${table} (position bigint primary key, line text not null)`, []);
-    return `GRANT SELECT, INSERT ON ${table} TO <user>;`;
-  } finally {
-    await connection.close();
-  }
 }

@@ -50,6 +50,14 @@ export interface StateStore {
   readonly reservationsAtOnce: number;
   /** Returns a reader and writer of this store that starts at the beginning of the log. */
   open(options?: ReadOptions): RecordStore;
+  /** Appends intact lines as they are: those of another store. @throws LocalError; the log may contain some of them */
+  appendLines(lines: readonly string[]): Promise<void>;
+  /**
+   * Creates the file, the table, or the branch, if it is missing.
+   * @returns what its owner runs to let another user in; undefined if there is nothing to run
+   * @throws LocalError
+   */
+  init(): Promise<string | undefined>;
   /** Checks that records can be appended. @throws LocalError */
   check(): Promise<void>;
   /** Publishes what waits to be published, and closes all connections. */

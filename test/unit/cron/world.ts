@@ -347,6 +347,7 @@ export class Process {
       newId: () => this.world.newId(),
       find: createFreshJobFinder(this.listOptions([job])),
       post: (wanted, timeoutMs) => this.post(wanted, timeoutMs),
+      inTurn: (send) => send(),
       remainingMs: () => this.fate.remainingMs ?? 20_000,
       abortSignal: new AbortController().signal,
       writeRecovery: async (record) => {

@@ -1,0 +1,28 @@
+import { command } from '../../cli/command.ts';
+import { objectResult } from '../../output/command-result.ts';
+import { sanitizeLine } from '../../output/sanitize.ts';
+
+export default command({
+  description:
+    'Copies the records of one place to another, in their order: to move the state of a team from a file to a database, for example. Records that are there already are not copied again, and nothing is removed.',
+  args: [
+    { usage: '<from>', description: 'a file, or the address of a database or a repository' },
+    { usage: '<to>', description: 'the place to copy to; `partnerctl state init` prepares it' },
+  ],
+  examples: [
+    { line: 'partnerctl state copy state.jsonl postgres://ops@db.example.com/ops', does: 'move a file to a database' },
+    { line: 'partnerctl state copy postgres://ops@db.example.com/ops backup.jsonl', does: 'keep a copy' },
+  ],
+  parse: ({ positionals: [from = '', to = ''] }) => ({ from, to }),
+  async run(context, addresses) {
+    const { copyRecords } = await import('../../state/copy.ts');
+    const from = await context.stateStore(addresses.from);
+    const to = await context.stateStore(addresses.to);
+    const { copied, present } = await copyRecords(from, to);
+    const text = `${copied} ${copied === 1 ? 'record' : 'records'} copied, ${present} already there: ${to.label}`;
+    return {
+      ...objectResult({ from: from.label, to: to.label, copied, present }, []),
+      text: `${sanitizeLine(text)}\n`,
+    };
+  },
+});

@@ -1,0 +1,37 @@
+import { LocalError } from '../errors.ts';
+import { encodeRecord } from './record.ts';
+import { readStore, type StateStore } from './store.ts';
+
+export interface Copied {
+  /** The number of records that were appended. */
+  readonly copied: number;
+  /** The number of records that were there already. */
+  readonly present: number;
+}
+
+/** Returns the lines of the intact records, in order. @throws LocalError if a line is damaged */
+async function linesOf(store: StateStore, refuseDamage: boolean): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const entry of readStore(store)) {
+    if (entry.kind === 'record') lines.push(encodeRecord(entry.record));
+    if (entry.kind === 'newer') lines.push(entry.bytes.toString());
+    if (entry.kind !== 'damaged' || !refuseDamage) continue;
+    throw new LocalError(`${store.label}:${entry.line} is damaged, so nothing was copied.`, {
+      why: `It is ${entry.why}. It may be the record of something that exists.`,
+      hint: 'Restore the line, or settle what it is about: partnerctl help state',
+    });
+  }
+  return lines;
+}
+
+/**
+ * Appends the records of one store that another one does not have, in their order. Copying again copies nothing twice.
+ * @throws LocalError if a store cannot be read or written, or if a line of the first one is damaged
+ */
+export async function copyRecords(from: StateStore, to: StateStore): Promise<Copied> {
+  const lines = await linesOf(from, true);
+  const present = new Set(await linesOf(to, false));
+  const missing = lines.filter((line) => !present.has(line));
+  if (missing.length > 0) await to.appendLines(missing);
+  return { copied: missing.length, present: lines.length - missing.length };
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { copyRecords } from '../../../src/state/copy.ts';
+import type { NewRecord } from '../../../src/state/record.ts';
+import { type RecordStore, readStore, type StateStore, type StoreEntry } from '../../../src/state/store.ts';
+import { tempDirectory } from '../../helpers/run.ts';
+import { openAt, storeKinds } from '../../helpers/stores.ts';
+
+const record = (id: string): NewRecord => ({ type: 'note', at: '2026-01-01T00:00:00.000Z', id });
+const OTHER = { kind: 'other' } as const;
+
+function idOf(entry: StoreEntry): string {
+  return entry.kind === 'record' ? entry.record.id : entry.kind;
+}
+
+async function newIds(log: RecordStore): Promise<string[]> {
+  const found: string[] = [];
+  for await (const entry of log.readNew()) found.push(idOf(entry));
+  return found;
+}
+
+async function allIds(store: StateStore): Promise<string[]> {
+  const found: string[] = [];
+  for await (const entry of readStore(store)) found.push(idOf(entry));
+  return found;
+}
+
+for (const kind of storeKinds()) {
+  describe.skipIf(kind.missing)(`the state in ${kind.name}`, () => {
+    beforeAll(() => kind.start());
+    afterAll(() => kind.stop());
+
+    test('starts empty', async () => {
+      const store = await openAt(await kind.fresh(), tempDirectory());
+      expect(await allIds(store)).toEqual([]);
+      await store.close();
+    });
+
+    test('each reader continues where it stopped, and sees what others append', async () => {
+      const address = await kind.fresh();
+      const [mine, theirs] = [await openAt(address, tempDirectory()), await openAt(address, tempDirectory())];
+      const log = mine.open();
+      await log.append(record('a'), OTHER);
+      await theirs.open().append(record('b'), OTHER);
+      expect(await newIds(log)).toEqual(['a', 'b']);
+      expect(await newIds(log)).toEqual([]);
+      await theirs.open().append(record('c'), OTHER);
+      expect(await newIds(log)).toEqual(['c']);
+      expect(await allIds(theirs)).toEqual(['a', 'b', 'c']);
+      for (const store of [mine, theirs]) await store.close();
+    });
+
+    test('a record says who made it', async () => {
+      const store = await openAt(await kind.fresh(), tempDirectory());
+      await store.open().append(record('a'), OTHER);
+      for await (const entry of readStore(store)) {
+        expect(entry).toMatchObject({ record: { id: 'a', by: { user: 'ada', host: 'laptop', version: '0.0.0' } } });
+      }
+      await store.close();
+    });
+
+    test('writers at once get one order, which every reader sees', async () => {
+      const address = await kind.fresh();
+      const stores = await Promise.all(Array.from({ length: 4 }, () => openAt(address, tempDirectory())));
+      const seen: string[][] = [];
+      await Promise.all(
+        stores.map(async (store, writer) => {
+          const log = store.open();
+          const own: string[] = [];
+          for (let n = 0; n < 5; n += 1) {
+            await log.append(record(`${writer}-${n}`), OTHER);
+            own.push(...(await newIds(log)));
+            // What a writer appended, it reads.
+            expect(own).toContain(`${writer}-${n}`);
+          }
+          seen.push(own);
+        }),
+      );
+      const order = await allIds(stores[0] as StateStore);
+      expect([...order].sort()).toEqual([0, 1, 2, 3].flatMap((w) => [0, 1, 2, 3, 4].map((n) => `${w}-${n}`)).sort());
+      // Nobody ever saw a later record before an earlier one.
+      for (const own of seen) expect(own).toEqual(order.slice(0, own.length));
+      await Promise.all(stores.map((store) => store.close()));
+    });
+
+    test('records of one writer at once are all there, and once', async () => {
+      const store = await openAt(await kind.fresh(), tempDirectory());
+      const log = store.open();
+      await Promise.all(Array.from({ length: 60 }, (_, n) => log.append(record(`r${n}`), OTHER)));
+      const order = await allIds(store);
+      expect(order).toHaveLength(60);
+      expect(new Set(order).size).toBe(60);
+      await store.close();
+    });
+
+    test('a copy has every record once and in order, also when it is made again', async () => {
+      const [from, to] = [await kind.fresh(), `${tempDirectory()}/copy.jsonl`];
+      const [source, target] = [await openAt(from, tempDirectory()), await openAt(to, tempDirectory())];
+      for (const id of ['a', 'b', 'c']) await source.open().append(record(id), OTHER);
+      expect(await copyRecords(source, target)).toEqual({ copied: 3, present: 0 });
+      await source.open().append(record('d'), OTHER);
+      expect(await copyRecords(source, target)).toEqual({ copied: 1, present: 3 });
+      expect(await allIds(target)).toEqual(['a', 'b', 'c', 'd']);
+      expect(await copyRecords(target, source)).toEqual({ copied: 0, present: 4 });
+      expect(await allIds(source)).toEqual(['a', 'b', 'c', 'd']);
+      for (const store of [source, target]) await store.close();
+    });
+
+    test('a record that is too long is refused before anything is written', async () => {
+      const address = await kind.fresh();
+      const store = await openAt(address, tempDirectory());
+      const long = { ...record('long'), fill: 'x'.repeat(1024 * 1024) };
+      await expect(store.open().append(long, OTHER)).rejects.toMatchObject({
+        info: { why: expect.stringContaining('bytes') },
+      });
+      expect(await allIds(store)).toEqual([]);
+      await store.close();
+    });
+  });
+}
