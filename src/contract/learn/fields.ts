@@ -120,27 +120,32 @@ function candidatesFor(
   refused: JsonObject | undefined,
 ): readonly string[] {
   const { objects, resource } = traced;
-  const [first] = objects;
-  if (first === undefined) return [];
   const sent = objects.flatMap((object) => fieldsOf(object, resource, contract).all(leaf));
   const disagreeing = new Set(sent.filter(({ value }) => value !== null).map(({ path }) => path));
   if (refused && disagreeing.size > 1) return [...disagreeing];
   const named = namedPath(leaf, traced);
   if (named !== undefined) return [named];
-  const proposed = refused ? proposedPaths(leaf, refused, traced, contract) : likelyPaths(first, leaf, contract);
-  const likely = proposed.filter((path) => isInAll(objects, path, leaf));
+  // What the client itself does not miss may well be absent: only a telling name is taken for it.
+  if (refused === undefined) return [];
+  const likely = proposedPaths(leaf, refused, traced, contract).filter((path) => isInAll(objects, path, leaf));
   // The resource's own word tells: spaceRef rather than ownerRef.
   const own = likely.filter((path) => wordsOf(path).some((word) => resource.split('_').includes(word)));
   return own.length === 1 ? own : likely;
 }
 
-/** Returns what the client's refusal proposes, and what it would propose if that were not there. */
+/**
+ * Returns the paths that are likely by their names, among them what the client's refusal proposes; otherwise that, and what
+ * it would propose if that were not there.
+ */
 function proposedPaths(
   leaf: FieldLeaf,
   refused: JsonObject,
   { read }: TracedObjects,
   contract: Contract,
 ): readonly string[] {
+  const likely = likelyPaths(refused, leaf, contract);
+  const first = fixOf(() => read(refused, contract));
+  if (first && likely.includes(first.value)) return likely;
   const paths: string[] = [];
   for (let object = refused; paths.length < MAX_ROUNDS; ) {
     const fix = fixOf(() => read(object, contract));
@@ -207,7 +212,7 @@ function bigintAsText(_: string, value: unknown): unknown {
  */
 export function addFields(given: TracedObjects, contract: Contract, evidence: Evidence): Contract {
   const traced = { ...given, objects: distinct(given.objects).slice(0, MAX_OBJECTS) };
-  const { where, exchanges, resource } = traced;
+  const { where, exchanges } = traced;
   const handled = new Set<FieldLeaf>();
   let learned = contract;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -224,10 +229,9 @@ export function addFields(given: TracedObjects, contract: Contract, evidence: Ev
     if (path === undefined && refusal?.leaf === leaf) {
       evidence.ask(leaf, `line ${exchanges[0]?.line}, ${where}: ${refusal.error.message} It is ${refusal.error.seen}.`);
     }
-    if (path !== undefined && candidates.length === 1) {
-      const next = learned.withObserved(leaf, valueFor(leaf, path));
-      if (traced.objects.some((each) => isPresent(each, resource, leaf, next))) learned = next;
-    }
+    if (path !== undefined && candidates.length === 1) learned = learned.withObserved(leaf, valueFor(leaf, path));
+    // What else the object holds can only be told once its id is known.
+    else if (leaf.endsWith('.id')) return learned;
   }
   return learned;
 }
