@@ -2,7 +2,7 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import type { Contract } from '../contract/contract.ts';
 import { describeFields } from '../contract/json.ts';
-import { proposePath } from '../contract/kinship.ts';
+import { proposeAuthor } from '../contract/kinship.ts';
 import type { Message } from '../contract/messages.ts';
 
 /** Roles that say who wrote a message, or that nobody did: the user, and steps that no one waits for. */
@@ -18,21 +18,32 @@ export function explainUnrecognized(messages: readonly Message[], contract: Cont
   const [first] = messages;
   if (first === undefined) return undefined;
   const roles = [...new Set(messages.map(({ role }) => role))].filter((role) => role !== 'unknown');
-  const set = (leaf: string, value: string) => shellCommand(['contract', 'set', leaf, value], flags);
+  const set = (...settings: readonly string[]) => shellCommand(['contract', 'set', ...settings], flags);
   if (roles.length === 0) {
-    const field = proposePath(first.raw, 'message.author', contract) ?? 'FIELD';
+    const field = proposeAuthor(first.raw, contract) ?? '<path>';
     return {
       why: `A message came, but the tool cannot find its author: it is ${describeFields(first.raw)}.`,
       hint: `Name the field that tells the author with: ${set('message.author', field)}`,
     };
   }
-  const withRoles = (leaf: 'message.author.agent' | 'message.author.user') =>
-    set(leaf, [...contract.values(leaf), ...roles].join(', '));
+  const [one = '', other, ...more] = roles;
+  const withRole = (leaf: 'message.author.agent' | 'message.author.user', role: string) =>
+    [leaf, [...contract.values(leaf), role].join(', ')] as const;
+  const asAgent = (role: string) => withRole('message.author.agent', role);
+  const asUser = (role: string) => withRole('message.author.user', role);
+  // Of two unknown authors, one is most likely the agent and the other the user.
+  const isPair = other !== undefined && more.length === 0;
+  const lines = isPair
+    ? [
+        `If ${JSON.stringify(one)} is the agent, run: ${set(...asAgent(one), ...asUser(other))}`,
+        `If ${JSON.stringify(other)} is the agent, run: ${set(...asAgent(other), ...asUser(one))}`,
+      ]
+    : roles.flatMap((role) => [
+        `If ${JSON.stringify(role)} is the agent, run: ${set(...asAgent(role))}`,
+        `If it is the user, run: ${set(...asUser(role))}`,
+      ]);
   return {
     why: `A message came from an author that the tool does not recognize: ${roles.map((role) => JSON.stringify(role)).join(', ')}.`,
-    hint: [
-      `If that is the agent, run: ${withRoles('message.author.agent')}`,
-      `If it is the user, run: ${withRoles('message.author.user')}`,
-    ].join('\n'),
+    hint: lines.join('\n'),
   };
 }

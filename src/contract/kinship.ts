@@ -124,18 +124,38 @@ function score({ path, words }: Candidate, resource: string, kin: readonly strin
  * that hold another field of the resource are left out.
  */
 export function likelyPaths(object: JsonObject, leaf: FieldLeaf, contract: Contract): readonly string[] {
+  const [, field = ''] = leaf.split('.');
+  return propose(object, leaf, contract, { kin: KIN[field] ?? [], isPossible: (value) => isPossible(value, field) });
+}
+
+/** Words in the names of what may tell the author where nothing else does. */
+const AUTHOR_KIN = ['author', 'role', 'sender', 'echo', 'direction', 'actor', 'type', 'kind', 'side', 'origin', 'from'];
+
+/** Returns the path to the value of a message that may tell its author, as `proposePath`, also to a flag or a kind. */
+export function proposeAuthor(message: JsonObject, contract: Contract): string | undefined {
+  return propose(message, 'message.author', contract, {
+    kin: AUTHOR_KIN,
+    isPossible: (value) => typeof value === 'boolean' || isPossible(value, 'author'),
+  })[0];
+}
+
+interface Wanted {
+  readonly kin: readonly string[];
+  readonly isPossible: (value: unknown) => boolean;
+}
+
+function propose(object: JsonObject, leaf: FieldLeaf, contract: Contract, wanted: Wanted): readonly string[] {
   const [resource = '', field = ''] = leaf.split('.');
-  const kin = KIN[field] ?? [];
   const taken = contract.leaves().flatMap(({ name, kind, value }) => {
     if (kind !== 'field' || name === leaf || !name.startsWith(`${resource}.`)) return [];
     return value.split(/[,|]/).map(wordsIn);
   });
   const possible = candidatesIn(object).filter((candidate) => {
-    if (!isPossible(candidate.value, field) || taken.includes(wordsIn(candidate.path))) return false;
+    if (!wanted.isPossible(candidate.value) || taken.includes(wordsIn(candidate.path))) return false;
     return field !== 'id' || isPossibleId(candidate, resource);
   });
   const likely = possible
-    .map((candidate) => ({ path: candidate.path, points: score(candidate, resource, kin) }))
+    .map((candidate) => ({ path: candidate.path, points: score(candidate, resource, wanted.kin) }))
     .filter(({ points }) => points > 0)
     .toSorted((a, b) => b.points - a.points);
   if (likely.length > 0 || field !== 'id') return likely.map(({ path }) => path);

@@ -48,18 +48,24 @@ function namesOfAuthors(contract: Contract): AuthorNames {
 
 const USER: Author = { role: 'user', isKnown: true };
 
+function toText(value: unknown): unknown {
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
+}
+
 /** @throws UnknownShape if the author seems to be under a name that the contract does not have */
 function authorOf(entry: JsonObject, fields: Fields, contract: Contract, marks: ReadonlySet<string>): Author {
+  const { isChosen } = contract.namesOf('message').rule('message.author');
   const candidates = fields
     .all('message.author')
-    .map(({ path, value }) => [path.split('.').at(-1) ?? path, value] as const);
+    // A number means something only where it was chosen: elsewhere, it may be the id of a person.
+    .map(({ path, value }) => [path.split('.').at(-1) ?? path, isChosen ? toText(value) : value] as const);
   const names = namesOfAuthors(contract);
   const author = decideAuthor(candidates, names);
   const found = author.isKnown ? author : searchAuthor(Object.entries(entry), names);
   if (found) return found;
   const isSigned = candidates.some(([, value]) => value !== null);
   if (isSigned && [...marks].some((mark) => lacksMark(entry, mark))) return USER;
-  const named = candidates.filter(([key]) => !KINDS.includes(normalizeName(key)));
+  const named = candidates.filter(([key]) => isChosen || !KINDS.includes(normalizeName(key)));
   const value = named.length === 0 ? proposePath(entry, 'message.author', contract) : undefined;
   if (value === undefined) return decideAuthor(named, names);
   const fix = { leaf: 'message.author', value } as const;

@@ -67,6 +67,31 @@ describe('contract set and unset', () => {
     expect(await overrides({})).toEqual([]);
   });
 
+  test('set several values at once', async () => {
+    const env = homeEnv();
+    const args = ['message.author', 'message_type', 'message.author.agent', 'bot, 1'];
+    const set = await run(['contract', 'set', ...args, '-o', 'json'], { env });
+    expect(set.json()).toMatchObject([
+      { leaf: 'message.author', value: 'message_type' },
+      { leaf: 'message.author.agent', value: 'bot, 1' },
+    ]);
+    const shown = await run(['contract', 'show', '--source', 'override', '-o', 'json'], { env });
+    expect(shown.json<Leaf[]>()).toMatchObject([{ value: 'message_type' }, { value: 'bot, 1' }]);
+  });
+
+  test.each([
+    [['cron_jobs.list', 'GET', '/jobs/'], '/jobs/ has no value'],
+    [['space.id', 'ref', 'agent.id', 'a,,b'], 'has an empty name'],
+    [['space.id', 'ref', 'agnt.id', 'ref'], 'Did you mean agent.id?'],
+  ])('set all values or none: %j', async (args, message) => {
+    const env = homeEnv();
+    const ran = await run(['contract', 'set', ...args], { env });
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain(message);
+    const shown = await run(['contract', 'show', '--source', 'override', '-o', 'json'], { env });
+    expect(shown.json()).toEqual([]);
+  });
+
   test('lose nothing when several run at once', async () => {
     const env = homeEnv();
     const leaves = ['space.id', 'agent.id', 'source.id', 'message.id', 'cron_job.id', 'document.id'];

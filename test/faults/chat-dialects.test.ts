@@ -275,7 +275,7 @@ describe('an author', () => {
   });
 
   it.each([
-    [{ from: { id: '7' }, is_echo: true }, 'partnerctl contract set message.author from.id'],
+    [{ from: { id: '7' }, is_echo: true }, 'partnerctl contract set message.author is_echo'],
     [{ role: 'operator' }, "partnerctl contract set message.author.user 'user,"],
   ])('that is not recognized is shown with a warning: %j', async (author, command) => {
     const { tail } = await tailOf(json([{ id: 'm1', text: 'Hello', ...author }]));

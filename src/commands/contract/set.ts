@@ -1,19 +1,66 @@
 import { command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
 import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
 import { findLeaf } from '../../config/find-leaf.ts';
 import { checkLeaf } from '../../contract/check-leaf.ts';
 import { Contract } from '../../contract/contract.ts';
 import { LeafValueError } from '../../contract/leaf-value.ts';
-import { LEAVES } from '../../contract/leaves.ts';
+import { LEAVES, type LeafName } from '../../contract/leaves.ts';
 import { UsageError } from '../../errors.ts';
-import { objectResult } from '../../output/command-result.ts';
+import { type Column, listResult, objectResult } from '../../output/command-result.ts';
+
+const QUOTE_HINT = 'Quote a value that contains spaces.';
+
+interface Setting {
+  readonly leaf: LeafName;
+  readonly value: string;
+}
+
+interface ChangedLeaf extends Setting {
+  readonly previous: string;
+  readonly profile: string;
+  readonly base_url: string;
+}
+
+const COLUMNS: readonly Column<ChangedLeaf>[] = [
+  { header: 'LEAF', value: (result) => result.leaf },
+  { header: 'VALUE', value: (result) => result.value },
+  { header: 'PREVIOUS', value: (result) => result.previous },
+  { header: 'PROFILE', value: (result) => result.profile },
+  { header: 'BASE URL', value: (result) => result.base_url },
+];
+
+function parseSetting(name: string, value: string): Setting {
+  const leaf = findLeaf(name);
+  try {
+    checkLeaf(leaf, value);
+  } catch (error) {
+    if (!(error instanceof LeafValueError)) throw error;
+    throw new UsageError(`${leaf} ${error.message}.`, { hint: `Its default is: ${LEAVES[leaf].value}` });
+  }
+  return { leaf, value };
+}
+
+/** Stores all settings at once. Returns what changed. */
+async function store(context: Context, settings: readonly Setting[]): Promise<readonly ChangedLeaf[]> {
+  const { config, contractKey, clock, random, abortSignal: signal } = context;
+  const key = await contractKey();
+  const before = new Contract(await readContractLayers(config.directory, key));
+  const values = Object.fromEntries(settings.map(({ leaf, value }) => [leaf, value]));
+  const change = (stored: StoredContract) => ({ ...stored, overrides: { ...stored.overrides, ...values } });
+  await updateContract(config.directory, key, change, { clock, random, signal });
+  return settings.map(({ leaf, value }) => {
+    return { leaf, value, previous: before.leaf(leaf).value, profile: key.profile, base_url: key.baseUrl };
+  });
+}
 
 export default command({
   description:
-    'Sets one value of the wire format for this profile and service. It wins over what the tool assumes, observed, or imported. See `partnerctl help contract` for the form of each kind of value.',
+    'Sets values of the wire format for this profile and service. They win over what the tool assumes, observed, or imported. See `partnerctl help contract` for the form of each kind of value.',
   args: [
     { usage: '<leaf>', description: 'the name of the value, as `contract show` lists it' },
-    { usage: '<value>', description: 'the new value', quoteHint: 'Quote a value that contains spaces.' },
+    { usage: '<value>', description: 'the new value', quoteHint: QUOTE_HINT },
+    { usage: '[more...]', description: 'more leaves, each followed by its value; all are set, or none' },
   ],
   examples: [
     { line: 'partnerctl contract set cron_jobs.list none', does: 'go on without a list of jobs' },
@@ -22,29 +69,22 @@ export default command({
       line: "partnerctl contract set messages.history 'POST /integrations/api-chat/history/'",
       does: 'read histories by POST',
     },
+    {
+      line: 'partnerctl contract set message.author.agent bot message.author.user visitor',
+      does: 'say who wrote a message',
+    },
   ],
-  parse({ positionals: [name = '', value = ''] }) {
-    const leaf = findLeaf(name);
-    try {
-      checkLeaf(leaf, value);
-    } catch (error) {
-      if (!(error instanceof LeafValueError)) throw error;
-      throw new UsageError(`${leaf} ${error.message}.`, { hint: `Its default is: ${LEAVES[leaf].value}` });
+  parse({ positionals }) {
+    if (positionals.length % 2 !== 0) {
+      throw new UsageError(`${positionals.at(-1)} has no value: each leaf is followed by one.`, { hint: QUOTE_HINT });
     }
-    return { leaf, value };
+    const names = positionals.filter((_, index) => index % 2 === 0);
+    return names.map((name, index) => parseSetting(name, positionals[2 * index + 1] ?? ''));
   },
-  async run({ config, contractKey, clock, random, abortSignal: signal }, { leaf, value }) {
-    const key = await contractKey();
-    const before = new Contract(await readContractLayers(config.directory, key)).leaf(leaf);
-    const change = (stored: StoredContract) => ({ ...stored, overrides: { ...stored.overrides, [leaf]: value } });
-    await updateContract(config.directory, key, change, { clock, random, signal });
-    const data = { leaf, value, previous: before.value, profile: key.profile, base_url: key.baseUrl };
-    return objectResult(data, [
-      { header: 'LEAF', value: (result) => result.leaf },
-      { header: 'VALUE', value: (result) => result.value },
-      { header: 'PREVIOUS', value: (result) => result.previous },
-      { header: 'PROFILE', value: (result) => result.profile },
-      { header: 'BASE URL', value: (result) => result.base_url },
-    ]);
+  async run(context, settings) {
+    const changed = await store(context, settings);
+    const [first, ...more] = changed;
+    if (first && more.length === 0) return objectResult(first, COLUMNS);
+    return listResult(changed, COLUMNS, { empty: 'Nothing was set.' });
   },
 });
