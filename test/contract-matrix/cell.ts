@@ -1,6 +1,6 @@
 import { documented } from './documentation.ts';
 import type { Operation } from './operations.ts';
-import { findRefusalProblems, type NamedCommand, namedCommands } from './refusal.ts';
+import { findRefusalProblems, type NamedCommand, namedCommands, namesLeaf } from './refusal.ts';
 import { type CommandEnd, Scene } from './scene.ts';
 import type { Service } from './service.ts';
 
@@ -52,7 +52,7 @@ export class Cell {
   /** Messages whose author is not recognized are shown, with a warning that is a refusal to say who wrote them. */
   private judge(problems: readonly string[], end: CommandEnd): void {
     const isUnrecognized = (problem: string): boolean => /^role is "(?!user"|assistant")/.test(problem);
-    const isSaid = namedCommands(end.stderr).some(({ leaf }) => leaf.startsWith('message.author'));
+    const isSaid = namesLeaf(end.stderr, 'message.author');
     if (isSaid && problems.length > 0 && problems.every(isUnrecognized)) this.refusal = end;
     else this.problems.push(...describe(problems, end));
   }
@@ -96,29 +96,41 @@ function findDuplicates({ service, facts }: Cell, { needsJobList }: Operation): 
 }
 
 export interface ConfiguredResult extends CellResult {
-  /** The `contract set` commands that were run, as typed. */
+  /** The commands of refusals that were run, as typed. */
   readonly settings: readonly string[];
 }
 
-/** How many times an operator follows a refusal. */
+/** How many commands of refusals an operator runs. */
 const ROUNDS = 2;
 
 /**
- * Runs an operation as an operator would: each refusal names leaves, and they are set to what the service's documentation
- * says, or else to what the refusal proposes. To go on without a list (`none`) is not what the operator came for.
+ * Returns the command line that an operator copies from a refusal: the first one that stands without a condition as it is
+ * printed, or the first one whose condition is true. A placeholder is filled in from the service's documentation. To go
+ * on without a list (`none`) is not what the operator came for, unless there is none.
  */
+function chooseCommand(service: Service, commands: readonly NamedCommand[]): readonly string[] | undefined {
+  const isTrue = ({ settings }: NamedCommand): boolean =>
+    settings.every(({ leaf, value }) => {
+      const truth = documented(service, leaf);
+      if (value === undefined || value === 'none') return truth !== undefined && (value ?? truth) === truth;
+      return truth === undefined || value.split(',').some((name) => name.trim() === truth);
+    });
+  const isComplete = ({ settings }: NamedCommand): boolean =>
+    settings.every(({ leaf, value }) => (value ?? documented(service, leaf)) !== undefined);
+  const chosen = commands.find((command) => (command.isConditional ? isTrue(command) : isComplete(command)));
+  return chosen?.settings.flatMap(({ leaf, value }) => [leaf, value ?? documented(service, leaf) ?? '']);
+}
+
+/** Runs an operation as an operator would, who runs the command that a refusal names, and then the operation again. */
 export async function runConfigured(service: Service, operation: Operation): Promise<ConfiguredResult> {
-  const settings = new Map<string, string>();
-  const lines = (): string[][] => [...settings].map(([leaf, value]) => ['contract', 'set', leaf, value]);
+  const lines: string[][] = [];
   let result = await runCell(service, operation);
   for (let round = 0; round < ROUNDS && result.verdict === 'refused'; round += 1) {
-    const before = settings.size;
-    for (const { leaf, value } of result.commands) {
-      const wanted = documented(service, leaf) ?? (value === 'none' ? undefined : value);
-      if (wanted !== undefined && !settings.has(leaf)) settings.set(leaf, wanted);
-    }
-    if (settings.size === before) break;
-    result = await runCell(service, operation, lines());
+    const settings = chooseCommand(service, result.commands);
+    if (settings === undefined) break;
+    lines.push(['contract', 'set', ...settings]);
+    result = await runCell(service, operation, lines);
   }
-  return { ...result, settings: lines().map((argv) => `partnerctl ${argv.join(' ')}`) };
+  const quoted = lines.map((argv) => argv.map((word) => (/[\s<>$]/.test(word) ? `'${word}'` : word)));
+  return { ...result, settings: quoted.map((argv) => `partnerctl ${argv.join(' ')}`) };
 }

@@ -1,11 +1,18 @@
 import type { Operation } from './operations.ts';
 import type { CommandEnd } from './scene.ts';
 
+/** A leaf of the contract and its value in a command that a refusal names. */
+interface NamedSetting {
+  readonly leaf: string;
+  /** As printed; undefined where the operator has to fill it in. */
+  readonly value: string | undefined;
+}
+
 /** A command that a refusal names, to settle what is not known. */
 export interface NamedCommand {
-  readonly leaf: string;
-  /** Undefined where the operator has to fill it in. */
-  readonly value: string | undefined;
+  readonly settings: readonly NamedSetting[];
+  /** Whether the refusal says when it is right (`If …`), so that the operator decides. */
+  readonly isConditional: boolean;
 }
 
 /** Finds all strings of a JSON value. */
@@ -27,13 +34,38 @@ function textOf(stderr: string): string {
     .join('\n');
 }
 
+const COMMAND = /partnerctl contract set((?: +(?:'[^']*'|"[^"]*"|[^\s'"]+)){2,})/;
+const WORD = /'[^']*'|"[^"]*"|[^\s'"]+/g;
+const LEAF = /^[a-z_]+\.[\w.]+$/;
+
+/** Takes the words of a command apart. What follows the last value is a sentence, or global flags. */
+function settingsIn(text: string): NamedSetting[] {
+  const words = [...text.matchAll(WORD)].map(([word]) => word);
+  const settings: NamedSetting[] = [];
+  for (let index = 0; index + 1 < words.length; index += 2) {
+    const [leaf = '', raw = ''] = words.slice(index, index + 2);
+    if (!LEAF.test(leaf)) break;
+    const value = /^['"]/.test(raw) ? raw.slice(1, -1) : raw.replace(/[.,;)`]+$/, '');
+    settings.push({ leaf, value: /[<>…]/.test(value) ? undefined : value });
+    if (value !== raw && !/^['"]/.test(raw)) break;
+  }
+  return settings;
+}
+
 /** Finds the `contract set` commands on stderr. */
 export function namedCommands(stderr: string): NamedCommand[] {
-  const commands = textOf(stderr).matchAll(/partnerctl contract set ([a-z_]+\.[\w.[\]-]+) +('[^']*'|"[^"]*"|\S+)/g);
-  return [...commands].map(([, leaf = '', raw = '']) => {
-    const value = /^['"]/.test(raw) ? raw.slice(1, -1) : raw.replace(/[.,;)`]+$/, '');
-    return { leaf, value: /[<>…]/.test(value) ? undefined : value };
-  });
+  return textOf(stderr)
+    .split('\n')
+    .flatMap((line) => {
+      const [, rest] = COMMAND.exec(line) ?? [];
+      const settings = rest === undefined ? [] : settingsIn(rest);
+      return settings.length === 0 ? [] : [{ settings, isConditional: /^\s*(hint: )?(Or, )?[Ii]f /.test(line) }];
+    });
+}
+
+/** Whether a command on stderr sets a leaf whose name starts so. */
+export function namesLeaf(stderr: string, start: string): boolean {
+  return namedCommands(stderr).some(({ settings }) => settings.some(({ leaf }) => leaf.startsWith(start)));
 }
 
 /** The names in a JSON value. */
@@ -48,16 +80,16 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
   const text = textOf(end.stderr);
   const problems: string[] = [];
   if (/This is a bug/.test(text) || /^\s+at .*:\d+:\d+\)?$/m.test(text)) problems.push('it is reported as a bug');
-  const isAuthorUnknown =
-    end.code === 0 && namedCommands(end.stderr).some(({ leaf }) => leaf.startsWith('message.author'));
+  const isAuthorUnknown = end.code === 0 && namesLeaf(end.stderr, 'message.author');
   if (!isAuthorUnknown && !exitCodes(end, operation).includes(end.code))
     problems.push(`misleading exit code ${end.code}`);
   const commands = namedCommands(end.stderr);
   const last = end.exchanges.at(-1);
   const isForbidden = last?.answer.status === 401 || last?.answer.status === 403;
   if (commands.length === 0 && !isForbidden) problems.push('no command that settles it (partnerctl contract set …)');
-  const strange = commands.filter(({ leaf }) => !operation.leaves.test(leaf));
-  if (strange.length > 0) problems.push(`names a leaf of something else: ${strange.map(({ leaf }) => leaf)}`);
+  const leaves = commands.flatMap(({ settings }) => settings.map(({ leaf }) => leaf));
+  const strange = leaves.filter((leaf) => !operation.leaves.test(leaf));
+  if (strange.length > 0) problems.push(`names a leaf of something else: ${strange}`);
   if (!last) return [...problems, 'refused, although the service was not asked'];
   const always = end.exchanges.filter(({ path }) => path === last.path).every(({ sentence }) => sentence !== null);
   // It says so of the messages; the last answer has none.
