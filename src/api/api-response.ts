@@ -73,7 +73,11 @@ export class ApiResponse {
       const message = 'The response is not JSON.';
       const info = this.unexpectedInfo(describeBody(this.redact(this.body), this.headers['content-type']));
       const isEmpty = this.body.trim() === '';
-      throw this.unexpected(isEmpty ? new EmptyResponseError(message, info) : new NotJsonError(message, info));
+      if (!isEmpty) throw this.unexpected(new NotJsonError(message, info));
+      const { leaf } = this.operation;
+      const none = `If the service has no such list: partnerctl contract set ${leaf} none`;
+      const hint = leaf.endsWith('.list') ? none : info.hint;
+      throw this.unexpected(new EmptyResponseError(message, { ...info, hint }));
     }
   }
 
@@ -88,7 +92,10 @@ export class ApiResponse {
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
       const shape = this.unexpectedInfo(error.seen, error);
-      const said = error instanceof ErrorInBody ? readErrorBody(this.redact(this.body), 'application/json') : undefined;
+      const said =
+        error instanceof ErrorInBody
+          ? readErrorBody(this.redact(this.body), 'application/json', this.contract)
+          : undefined;
       const sentences = [said?.message, ...(said?.fields ?? []).map(({ message }) => message)];
       const why = [...new Set(sentences), shape.why].filter((each) => each !== undefined).join('\n');
       const info = { ...shape, why, ...(said?.code !== undefined && { code: said.code }) };

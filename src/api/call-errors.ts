@@ -101,7 +101,11 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
 }
 
 function responseInfo(response: HttpResponse, call: CallContext): ErrorInfo {
-  const { code, message, fields, fromGateway } = readErrorBody(response.body, response.headers['content-type']);
+  const { code, message, fields, fromGateway } = readErrorBody(
+    response.body,
+    response.headers['content-type'],
+    call.request.contract,
+  );
   // Some services repeat a field's error as the top-level message.
   const isRepeated = fields.some((field) => message?.includes(field.message));
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
@@ -170,7 +174,10 @@ function prematureError({ status, body }: HttpResponse, info: ErrorInfo): Partne
 
 function hintOfRefusal(response: HttpResponse, { request }: CallContext): string {
   const hint = FIX_COMPLAINT;
-  const contractHint = parameterHint(request, readErrorBody(response.body, response.headers['content-type']));
+  const contractHint = parameterHint(
+    request,
+    readErrorBody(response.body, response.headers['content-type'], request.contract),
+  );
   return contractHint === undefined ? hint : `${hint}\n${contractHint}`;
 }
 

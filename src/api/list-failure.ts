@@ -26,6 +26,8 @@ type Statuses = ReadonlySet<number | undefined>;
 const NOT_ALLOWED: Statuses = new Set([401, 403]);
 const ABSENT: Statuses = new Set([404, 405, 501]);
 
+const NO_CONTENT = 204;
+
 /** A list on which a write depends. */
 export interface DecisiveList {
   /** For messages: `the list of jobs`. */
@@ -46,7 +48,7 @@ export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: D
   if (!(error instanceof PartnerctlError)) return error;
   if (error instanceof NoOperationError) return new ListUnavailable(error);
   const { info } = error;
-  const saysNothing = error instanceof EmptyResponseError;
+  const saysNothing = error instanceof EmptyResponseError && info.status === NO_CONTENT;
   if (!saysNothing && !NOT_ALLOWED.has(info.status) && !ABSENT.has(info.status)) return error;
   const code = `(${info.status})`;
   if (info.fromGateway) {

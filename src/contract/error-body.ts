@@ -1,3 +1,5 @@
+import { Contract } from './contract.ts';
+import { fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 
 /** The error details from the body of an error response. */
@@ -108,7 +110,21 @@ function findSentence(body: JsonObject, depth = 0): { readonly code?: string; re
   return { ...(code !== undefined && { code }), ...(message !== undefined && { message }) };
 }
 
-function readObject(body: JsonObject): ErrorBody {
+/** Returns the text of a field at the place that was chosen for this service; undefined if there is none. */
+function chosenText(body: JsonObject, leaf: 'error.code' | 'error.message', contract: Contract): string | undefined {
+  if (!contract.namesOf('error').rule(leaf).isChosen) return undefined;
+  const found = fieldsOf(body, 'error', contract).all(leaf);
+  return found.map(({ value }) => messagesOf(value)).find((each) => each !== undefined);
+}
+
+function readObject(body: JsonObject, contract: Contract): ErrorBody {
+  const found = readCustomary(body);
+  const code = chosenText(body, 'error.code', contract) ?? found.code;
+  const message = chosenText(body, 'error.message', contract) ?? found.message;
+  return { ...(code !== undefined && { code }), ...(message !== undefined && { message }), fields: found.fields };
+}
+
+function readCustomary(body: JsonObject): ErrorBody {
   const said = readKnownObject(body);
   const found = findSentence(body);
   const code = said.code ?? found.code;
@@ -150,9 +166,13 @@ function titleOf(html: string): string {
 
 /**
  * Reads the body of a 4xx or 5xx response, whose shape the spec does not define (spec §7): JSON in any common form,
- * problem+json, or text. Reduces an HTML page to its title. Never throws.
+ * problem+json, or text; the code and the message first where the contract has them. Reduces an HTML page to its title. Never throws.
  */
-export function readErrorBody(body: string, contentType: string | undefined): ErrorBody {
+export function readErrorBody(
+  body: string,
+  contentType: string | undefined,
+  contract: Contract = new Contract(),
+): ErrorBody {
   const trimmed = body.trim();
   if (trimmed === '') return { fields: [] };
   if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(trimmed)) {
@@ -164,7 +184,7 @@ export function readErrorBody(body: string, contentType: string | undefined): Er
   } catch {
     return { message: text(trimmed) ?? '', fields: [], fromGateway: true };
   }
-  if (isJsonObject(parsed)) return readObject(parsed);
+  if (isJsonObject(parsed)) return readObject(parsed, contract);
   if (Array.isArray(parsed)) {
     const fields = complaints(parsed);
     return { fields };

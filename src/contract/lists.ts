@@ -128,7 +128,8 @@ function toItems(list: readonly unknown[], resource: string): readonly JsonObjec
   const items = list.map((item) => {
     if (isJsonObject(item)) return item;
     const message = `The list of ${resource} has an item that is not an object.`;
-    throw new UnknownShape('list.envelope', message, describeJson(item));
+    const fix = { leaf: leafOf(resource), value: '<path>' };
+    throw new UnknownShape('list.envelope', message, describeJson(item), fix);
   });
   const nodes = items.flatMap(({ node, ...others }) =>
     isJsonObject(node) && Object.keys(others).every((key) => key === 'cursor' || key === '__typename') ? [node] : [],
@@ -168,6 +169,8 @@ export function readList(body: unknown, resource: string, path?: readonly string
   }
   if (path) return atPath(body, path, resource);
   if (Array.isArray(body)) return toItems(body, resource);
+  // What Go writes for an empty list.
+  if (body === null) return [];
   const none = `The response contains no list of ${resource}.`;
   if (!isJsonObject(body)) throw noList(body, resource, none);
   const own = namesOf(resource);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Contract } from '../../../src/contract/contract.ts';
 import { readErrorBody } from '../../../src/contract/error-body.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { cpuMsOf } from '../../helpers/cpu.ts';
@@ -93,6 +94,14 @@ describe('the body of an error', () => {
     const all = [said.message, ...said.fields.map((field) => field.message)].join('\n');
     expect(all).toContain(message);
     if (code !== undefined) expect(said.code).toBe(code);
+  });
+
+  it('has the code and the message where the contract says that they are', () => {
+    const contract = new Contract({ override: { 'error.code': 'fault.number', 'error.message': 'fault.texts' } });
+    const body = { message: 'See the fault.', code: 1, fault: { number: 'E17', texts: ['Too short.', 'Too plain.'] } };
+    const read = readErrorBody(JSON.stringify(body), 'application/json', contract);
+    expect(read).toMatchObject({ code: 'E17', message: 'Too short. Too plain.' });
+    expect(readErrorBody('{"message":"Other."}', undefined, contract).message).toBe('Other.');
   });
 
   it('is empty for an empty response', () => {

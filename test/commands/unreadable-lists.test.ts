@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { type FakeService, type Handler, json, startFakeService } from '../helpers/fake-service.ts';
+import { fasterClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { manifest, write } from '../helpers/service.ts';
+
+/*
+ * Lists in answers of 200 that cannot be read: there may be jobs, spaces, or agents in them, so that nothing is created.
+ */
+
+const raw =
+  (status: number, body: string, type = 'application/json'): Handler =>
+  (_, response) =>
+    response.writeHead(status, { 'content-type': type }).end(body);
+
+const UNREADABLE: readonly (readonly [string, Handler])[] = [
+  ['an empty text', json('')],
+  ['a text', json('nothing')],
+  ['a number', json(0)],
+  ['a boolean', json(true)],
+  ['an object without a list', json({ status: 'ok' })],
+  ['an error', json({ error: 'The database is away.' })],
+  ['an error beside an empty list', json({ errors: [{ message: 'Away.' }], data: [] })],
+  ['a failure', json({ success: false, data: [] })],
+  ['an HTML page', raw(200, '<html><title>Sign in</title></html>', 'text/html')],
+  ['an HTML page as JSON', raw(200, '<html><title>Sign in</title></html>')],
+  ['broken JSON', raw(200, '[{"id": 1}')],
+  ['an empty body', raw(200, '')],
+  ['white space', raw(200, ' \n')],
+  ['a list of texts', json(['c1', 'c2'])],
+  ['a list of numbers', json({ data: [1, 2] })],
+  [
+    'a list of lists',
+    json([
+      ['c1', 'Daily'],
+      ['c2', 'Weekly'],
+    ]),
+  ],
+  ['an empty list in a list', json([[]])],
+  ['a list with null', json([null])],
+  ['a list that is deep', json({ data: { result: { content: { list: [{ name: 'Daily' }] } } } })],
+  ['objects without ids', json([{ name: 'Daily', title: 'Daily' }])],
+  ['objects without names', json([{ id: 'x1' }])],
+  ['empty objects', json([{}, {}])],
+  ['a map by id', json({ c1: { name: 'Daily' }, c2: { name: 'Weekly' } })],
+  ['a map under data', json({ data: { c1: { name: 'Daily' } } })],
+  ['a count without a list', json({ count: 2 })],
+  ['an empty list of two that are counted', json({ total: 2, items: [] })],
+  ['an empty page with another', json({ items: [], has_more: true })],
+  ['two lists', json({ active: [{ id: 'c1', name: 'Daily' }], paused: [{ id: 'c2', name: 'Weekly' }] })],
+  ['a list as a text', json({ data: '[{"id":"c1"}]' })],
+  ['columns and rows', json({ columns: ['id', 'name'], rows: [['c1', 'Daily']] })],
+];
+
+const EMPTY: readonly (readonly [string, Handler])[] = [
+  ['an empty list', json([])],
+  ['null', json(null)],
+  ['data that is null', json({ data: null })],
+  ['an empty list under items', json({ items: [], total: 0 })],
+];
+
+const CREATE = ['cron', 'create', '--agent', 'a1', '--name', 'Daily', '--instructions', 'Sum up.'];
+const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
+const at = ({ baseUrl }: FakeService) => ({
+  env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() },
+  random: hasty,
+  clock: fasterClock(20),
+});
+const posts = ({ requests }: FakeService) => requests.filter(({ method }) => method === 'POST').length;
+const PROVISIONED = json({ space_id: 's1', agents: [{ agent_id: 'a1', name: 'Support' }] }, 201);
+
+const TARGETS: readonly (readonly [string, () => readonly string[], (list: Handler) => Record<string, Handler>])[] = [
+  ['jobs', () => CREATE_DAILY, (list) => ({ 'GET *': list, 'POST *': json({ id: 'c9' }, 201) })],
+  [
+    'spaces',
+    () => ['provision', write('a.yaml', manifest('acme')), '-o', 'json'],
+    (list) => ({ 'GET *': list, 'POST *': PROVISIONED }),
+  ],
+  [
+    'agents',
+    () => ['provision', write('a.yaml', manifest('acme')), '-o', 'json'],
+    (list) => ({
+      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme' }]),
+      'GET *': list,
+      'POST *': PROVISIONED,
+    }),
+  ],
+];
+
+describe.each(TARGETS)('a list of %s', (_, argv, script) => {
+  test.each(UNREADABLE)('that is %s is refused, and nothing is created', async (name, list) => {
+    const service = await startFakeService(script(list));
+    const ran = await run(argv(), at(service));
+    expect(posts(service)).toBe(0);
+    expect(ran.code).toBe(8);
+    // A gateway's page, or an error of the service, settles nothing about the contract.
+    if (!/HTML|broken|error|failure/.test(name)) expect(ran.error().hint).toContain('partnerctl contract set ');
+  });
+
+  test.each(EMPTY)('that is %s is empty', async (_name, list) => {
+    const service = await startFakeService(script(list));
+    const ran = await run(argv(), at(service));
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(posts(service)).toBe(1);
+  });
+});
