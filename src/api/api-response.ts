@@ -9,11 +9,26 @@ import {
   type ErrorInfo,
   ErrorInSuccessBody,
   NotJsonError,
+  OutcomeUnknownError,
   type PartnerctlError,
   ShapeError,
 } from '../errors.ts';
-import { toIndeterminate } from './call-errors.ts';
 import type { HttpResponse } from './transport.ts';
+
+/**
+ * Returns the error for a call that the service may or may not have processed: for a `once` call, an
+ * OutcomeUnknownError with the failure as its cause; for any other call, the failure itself. The caller adds a hint.
+ */
+export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation): PartnerctlError {
+  if (safety !== 'once') return failure;
+  const { message, info } = failure;
+  return new OutcomeUnknownError(`The outcome of ${name} is unknown.`, {
+    ...info,
+    why: info.why === undefined ? message : `${message}\n${info.why}`,
+    hint: undefined,
+    cause: failure,
+  });
+}
 
 /** The response to a successful call, with methods that read its body. */
 export class ApiResponse {

@@ -8,12 +8,12 @@ import {
   type ErrorInfo,
   FIX_COMPLAINT,
   NotFoundError,
-  OutcomeUnknownError,
   type PartnerctlError,
   RateLimitError,
   RefusedError,
   ServiceError,
 } from '../errors.ts';
+import { toIndeterminate } from './api-response.ts';
 import { addressHint, parameterHint, type RefusedRequest } from './refusal-hints.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
@@ -252,21 +252,6 @@ function hintFor(failure: TransportFailure, { baseUrl }: CallContext): string {
     return "Check the service's certificate. NODE_EXTRA_CA_CERTS names a file with further certificate authorities.";
   }
   return `Check the base URL ${baseUrl} and the network. -v shows every attempt.`;
-}
-
-/**
- * Returns the error for a call that the service may or may not have processed: for a `once` call, an
- * OutcomeUnknownError with the failure as its cause; for any other call, the failure itself. The caller adds a hint.
- */
-export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation): PartnerctlError {
-  if (safety !== 'once') return failure;
-  const { message, info } = failure;
-  return new OutcomeUnknownError(`The outcome of ${name} is unknown.`, {
-    ...info,
-    why: info.why === undefined ? message : `${message}\n${info.why}`,
-    hint: undefined,
-    cause: failure,
-  });
 }
 
 function afterAttempts({ attempts }: CallContext): string {

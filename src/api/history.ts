@@ -13,8 +13,8 @@ import {
 import { OPERATIONS } from '../contract/operations.ts';
 import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import { arrangePages } from './history-order.ts';
+import { listPages, type Page, type PagingMemory } from './history-pages.ts';
 import type { CallOptions, Http } from './http.ts';
-import { listPages, type Page, type PagingMemory } from './pages.ts';
 import { parseRetryAfter } from './retry.ts';
 
 /** Where to start reading in the history of a session. */

@@ -7,7 +7,7 @@ import { isRefusedAddress, slashOfRedirect, withClosingSlash } from '../contract
 import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
-import { type CallContext, networkError, responseError, type TokenOrigin } from './call-errors.ts';
+import type { CallContext, TokenOrigin } from './call-errors.ts';
 import { buildHttpRequest, type RequestContent } from './http-request.ts';
 import { decideRetry, RetryBudget, toOutcome } from './retry.ts';
 import type { StreamedBody } from './streamed-body.ts';
@@ -139,7 +139,7 @@ export class Http {
       const redirected = result.kind === 'response' ? await this.withSlash(result, call, url) : undefined;
       if (redirected) return await this.call(operation, redirected);
       const next = this.decideNext(result, call, attempt);
-      if (!next.retry) throw this.toError(result, call, { requestId, attempts: attempt, ...next });
+      if (!next.retry) throw await this.toError(result, call, { requestId, attempts: attempt, ...next });
       await this.wait(
         next.delayMs,
         result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`,
@@ -257,7 +257,7 @@ export class Http {
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
       if (this.pausedUntil - now > this.longestWaitMs(call)) {
         const end = { requestId: undefined, attempts: attempt - 1, isOutOfTime: true, retryAt: this.pausedUntil };
-        throw this.toError(RATE_LIMITED, call, end);
+        throw await this.toError(RATE_LIMITED, call, end);
       }
       // Calls that were paused together must not all resume in the same millisecond.
       const spreadMs = Math.min(RATE_LIMIT_SPREAD_MS * random(), call.deadline - this.pausedUntil);
@@ -276,11 +276,12 @@ export class Http {
     }
   }
 
-  private toError(
+  private async toError(
     result: TransportResult,
     call: Call,
     end: Pick<CallContext, 'requestId' | 'attempts' | 'isOutOfTime' | 'retryAt'>,
-  ): PartnerctlError {
+  ): Promise<PartnerctlError> {
+    const { networkError, responseError } = await import('./call-errors.ts');
     const { baseUrl, tokenOrigin, deadline, timeoutMs, redact } = this.options;
     const isLimitedByFlag = call.deadline === deadline;
     const context: CallContext = {

@@ -16,15 +16,8 @@ import {
 import { fingerprint, type Outlook, PageProgress } from '../contract/page-progress.ts';
 import { ShapeError } from '../errors.ts';
 import type { CallOptions, Http } from './http.ts';
-import {
-  type FetchedPage,
-  fetchPage,
-  type IncompleteList,
-  incompleteListError,
-  type PagedList,
-  pathOfStep,
-  rejectedStatus,
-} from './list-page.ts';
+import { type FetchedPage, fetchPage, type IncompleteList, incompleteListError, type PagedList } from './list-page.ts';
+import { idsOf, pathOfStep, rejectedStatus } from './page-requests.ts';
 
 /** The largest number of pages of a list. */
 const MAX_PAGES = 10_000;
@@ -36,8 +29,9 @@ const CIRCLE = 'The pages of the list form a circle.';
 const LINK_REPEATS = 'The next link of the list leads to items of an earlier page.';
 const RETRY_HINT = 'The list may have changed while it was read: run the command again.';
 
-/** A page and how many items at its start were read before. */
+/** A page, what identifies its items, and how many at its start were read before. */
 interface NextPage extends FetchedPage {
+  readonly ids: readonly string[];
   readonly repeated: number;
 }
 
@@ -83,14 +77,15 @@ export class ListReader {
 
   /**
    * Yields the items, and holds at most two pages in memory.
+   * @param first the first page
    * @throws ShapeError if the list cannot be read to its end
    */
-  async *read(): AsyncGenerator<JsonObject> {
+  async *read(first: FetchedPage): AsyncGenerator<JsonObject> {
     const { http, list } = this;
     const next = http.contract.next(list.operation.leaf);
-    let page: NextPage = { ...(await fetchPage(http, list, this.options)), repeated: 0 };
-    if (next.kind === 'none') return void (yield* page.items);
-    this.first = page;
+    if (next.kind === 'none') return void (yield* first.items);
+    let page: NextPage = { ...first, ids: idsOf(http, list, first), repeated: 0 };
+    this.first = first;
     this.isOverride = http.contract.leaf(`${list.operation.leaf}.next`).source === 'override';
     this.way = isWay(next) ? next : undefined;
     for (;;) {
@@ -185,12 +180,13 @@ export class ListReader {
   }
 
   private judge({ way, number }: Step, page: FetchedPage, outlook: Outlook): Followed {
-    const comparison = this.progress.compare(page.ids);
+    const ids = idsOf(this.http, this.list, page);
+    const comparison = this.progress.compare(ids);
     if (comparison.kind === 'empty') {
       const isFollowed =
         isLink(way) || (way.kind === 'token' && (this.isProved || saysNothingElse(outlook.certain, way)));
       if (isFollowed || this.isOverride || outlook.certain.length === 0)
-        return { kind: 'page', page: { ...page, repeated: 0 } };
+        return { kind: 'page', page: { ...page, ids, repeated: 0 } };
       return unproved('the next page is empty although there should be more');
     }
     if (comparison.kind !== 'new') return unproved('the next page repeats items of an earlier one');
@@ -202,7 +198,7 @@ export class ListReader {
       return unproved(`the next page states ${echo.path}: ${echo.value}`);
     }
     this.prove(way);
-    return { kind: 'page', page: { ...page, repeated } };
+    return { kind: 'page', page: { ...page, ids, repeated } };
   }
 
   private prove(way: PageWay): void {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpOptions } from '../../src/api/http.ts';
+import { fetchPage, type PagedList } from '../../src/api/list-page.ts';
 import { ListReader } from '../../src/api/list-reader.ts';
 import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
@@ -19,15 +20,12 @@ async function readWith(baseUrl: string, layers: ContractLayers = {}, maxPages?:
     contract: new Contract(layers),
     onObserved: (...proof) => observed.push(proof),
   };
-  const reader = new ListReader(
-    client(baseUrl, options).http,
-    { operation: OPERATIONS.listSpaces, resource: 'spaces' },
-    {},
-    maxPages,
-  );
+  const { http } = client(baseUrl, options);
+  const list: PagedList = { operation: OPERATIONS.listSpaces, resource: 'spaces' };
+  const reader = new ListReader(http, list, {}, maxPages);
   const ids: unknown[] = [];
   try {
-    for await (const item of reader.read()) ids.push(item.space_id);
+    for await (const item of reader.read(await fetchPage(http, list, {}))) ids.push(item.space_id);
   } catch (error) {
     return { ids, error: error as Outcome['error'], observed };
   }

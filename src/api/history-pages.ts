@@ -1,0 +1,233 @@
+import type { JsonObject } from '../contract/json.ts';
+import {
+  formatWay,
+  isCounted,
+  isLink,
+  isWay,
+  nextStep,
+  type PageWay,
+  proposeSteps,
+  type Step,
+  sourceValue,
+  withType,
+} from '../contract/next-page.ts';
+import { type Outlook, PageProgress } from '../contract/page-progress.ts';
+import type { ApiResponse } from './api-response.ts';
+import type { CallOptions, Http } from './http.ts';
+import { type FetchedPage, fetchPage, type PagedList } from './list-page.ts';
+import { idsOf, itemId, pathOfLink, pathOfStep, rejectedStatus } from './page-requests.ts';
+
+/** One page of a list that the caller reads page by page. */
+export interface Page {
+  readonly items: readonly JsonObject[];
+  readonly response: ApiResponse;
+  /** Whether the next page will be requested when the consumer asks for it. It may have nothing new. */
+  readonly hasNext: boolean;
+  /** Whether a link leads to it. */
+  readonly hasLink: boolean;
+  /** What announces more than can be requested, if no way to request it proved itself. */
+  readonly unreachable: string | undefined;
+}
+
+/** The parameter of histories that names the message to read after. */
+const CURSOR = 'messages.history.after_message_id';
+
+const MAX_EMPTY_PAGES = 100;
+/** How many requests may be spent to find out how the next page is requested. */
+const MAX_TRIES = 16;
+
+/** What is known of how a service pages, for as long as a command runs. */
+export interface PagingMemory {
+  /** Whether no way to request the next page proved itself. */
+  isFutile: boolean;
+}
+
+/** A request for a page. */
+interface PageRequest {
+  readonly options: CallOptions;
+  /** Differs from that of any other page. */
+  readonly key: string;
+}
+
+/**
+ * Reads a history page by page: by links, in the way that the contract knows, or in a way that proves itself by new
+ * items, which is remembered (assumption `list.next`). Pages may repeat messages, because new ones shift them.
+ */
+class HistoryPages {
+  private readonly http: Http;
+  private readonly list: PagedList;
+  private readonly options: () => CallOptions;
+  private readonly memory: PagingMemory;
+  private readonly progress = new PageProgress();
+  private readonly requested = new Set<string>();
+  private readonly known = new Set<string>();
+  private way: PageWay | undefined;
+  private isProved = false;
+  private lastStep: Step | undefined;
+  private first: FetchedPage | undefined;
+
+  constructor(http: Http, list: PagedList, options: () => CallOptions, memory: PagingMemory) {
+    this.memory = memory;
+    this.http = http;
+    this.list = list;
+    this.options = options;
+  }
+
+  async *read(): AsyncGenerator<Page, void, void> {
+    let page = await fetchPage(this.http, this.list, this.options());
+    this.first = page;
+    this.requested.add(page.response.path);
+    const next = this.http.contract.next(this.list.operation.leaf);
+    this.way = isWay(next) ? next : undefined;
+    for (;;) {
+      const { items, response } = page;
+      const ids = idsOf(this.http, this.list, page);
+      this.progress.add(ids, 0, page.signs);
+      for (const id of ids) this.known.add(id);
+      const outlook = this.outlook(page);
+      const hasLink = this.linkOf(page) !== undefined;
+      const hasNext = next.kind !== 'none' && (hasLink || this.leadsOn(page, outlook));
+      yield { items, response, hasNext, hasLink: hasNext && hasLink, unreachable: undefined };
+      if (!hasNext) return;
+      const following = await this.advance(page, outlook);
+      if (following === undefined) {
+        // What only may be there need not be.
+        if (outlook.certain.length === 0 || this.isProved || hasLink) return;
+        const unreachable = outlook.certain.map((sign) => withType(sign, page.answer)).join(', ');
+        yield { items: [], response, hasNext: false, hasLink: false, unreachable };
+        return;
+      }
+      page = following;
+    }
+  }
+
+  /** What the page says of more. After a message, a size may be that of the whole history. */
+  private outlook(page: FetchedPage): Outlook {
+    const isWhole = this.options().query?.after_message_id === undefined;
+    const signs = isWhole ? page.signs : { ...page.signs, totals: [] };
+    return this.progress.outlook(signs, page.items.length);
+  }
+
+  /** Returns the path and query of the page that a link leads to, unless it leads back. */
+  private linkOf(page: FetchedPage): string | undefined {
+    const { way, http, list } = this;
+    const stated = way && isLink(way) ? sourceValue(way, page.answer) : undefined;
+    const isSet = way !== undefined && !isLink(way);
+    const link = typeof stated === 'string' && stated !== '' ? stated : isSet ? undefined : page.signs.links[0]?.value;
+    const path = link === undefined ? undefined : pathOfLink(http, list.operation, page.response, link);
+    return path === undefined || this.requested.has(path) ? undefined : path;
+  }
+
+  private leadsOn({ items, answer, signs }: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
+    const { way } = this;
+    if (items.length === 0 && (way === undefined || this.progress.emptyPages > MAX_EMPTY_PAGES)) return false;
+    // A link that leads back is the end.
+    if (way === undefined) return signs.links.length === 0 && certain.length + possible.length > 0;
+    if (isLink(way)) return false;
+    if (isCounted(way))
+      return items.length > 0 && (certain.length + possible.length > 0 || !(isStated || this.isOwn(way)));
+    const value = sourceValue(way, answer);
+    const isLast = signs.flags.length > 0 && signs.flags.every((flag) => !flag.value);
+    return value !== undefined && value !== null && value !== '' && value !== false && !isLast;
+  }
+
+  /** Returns the next page, or undefined if none has anything new. */
+  private async advance(page: FetchedPage, outlook: Outlook): Promise<FetchedPage | undefined> {
+    const link = this.linkOf(page);
+    if (link !== undefined) return this.fetch({ options: { ...this.options(), link }, key: link });
+    if (this.way) {
+      const step = nextStep(this.way, this.lastStep, page.signs, page.items.length);
+      const followed = await this.attempt(step, page);
+      if (followed) return followed;
+      const isObserved = this.http.contract.leaf(`${this.list.operation.leaf}.next`).source === 'observed';
+      if (this.isProved || !isObserved || outlook.certain.length === 0) return undefined;
+      this.way = undefined;
+    }
+    return this.detect(page, outlook.certain.length > 0);
+  }
+
+  private async detect(page: FetchedPage, isCertain: boolean): Promise<FetchedPage | undefined> {
+    if (this.memory.isFutile) return undefined;
+    const own: Step = { way: { kind: 'after', parameter: this.ownParameter() } };
+    const steps = [own, ...proposeSteps(page.signs, page.items.length).filter(({ way }) => !isLink(way))];
+    for (const step of steps.slice(0, MAX_TRIES)) {
+      const found = await this.attempt(step, page);
+      if (found && found.items.length > 0) return found;
+    }
+    this.memory.isFutile = isCertain;
+    return undefined;
+  }
+
+  /** Requests a page in one way. @returns undefined if it is rejected, was requested before, or has nothing new */
+  private async attempt(step: Step, page: FetchedPage): Promise<FetchedPage | undefined> {
+    const request = this.requestOf(step, page);
+    if (request === undefined || this.requested.has(request.key)) return undefined;
+    try {
+      const found = await this.fetch(request);
+      const hasNew = idsOf(this.http, this.list, found).some((id) => !this.known.has(id));
+      if (!hasNew && !(found.items.length === 0 && step.way.kind === 'token' && this.isProved)) return undefined;
+      this.settle(step, hasNew);
+      return found;
+    } catch (error) {
+      if (rejectedStatus(error) === undefined) throw error;
+      return undefined;
+    }
+  }
+
+  private settle(step: Step, isProof: boolean): void {
+    this.way = step.way;
+    this.lastStep = step;
+    if (this.isProved || !isProof) return;
+    this.isProved = true;
+    const leaf = `${this.list.operation.leaf}.next` as const;
+    const value = formatWay(step.way);
+    if (this.http.contract.leaf(leaf).value !== value) this.http.observe(leaf, value);
+  }
+
+  private async fetch({ options, key }: PageRequest): Promise<FetchedPage> {
+    this.requested.add(key);
+    return fetchPage(this.http, this.list, options);
+  }
+
+  private ownParameter(): string {
+    const contract = this.options().contract ?? this.http.contract;
+    return contract.parameter(CURSOR)?.path.join('.') ?? '';
+  }
+
+  private isOwn(way: PageWay): boolean {
+    return way.kind === 'after' && way.parameter === this.ownParameter();
+  }
+
+  private requestOf(step: Step, page: FetchedPage): PageRequest | undefined {
+    const { http, list, first = page } = this;
+    const options = this.options();
+    const { way } = step;
+    if (this.isOwn(way)) {
+      const last = page.items.at(-1);
+      const id = last && way.kind === 'after' && way.parameter !== '' ? itemId(last, http.contract, list) : undefined;
+      if (id === undefined) return undefined;
+      return { options: { ...options, query: { ...options.query, after_message_id: id } }, key: `after ${id}` };
+    }
+    const path = pathOfStep(http, list, step, { page, first });
+    if (path === undefined) return undefined;
+    const method = (options.contract ?? http.contract).operation(list.operation.leaf)?.method;
+    if (method === 'GET' || isLink(way)) return { options: { ...options, link: path }, key: path };
+    const value = new URL(path, http.baseUrl).searchParams.get(way.parameter);
+    return { options: { ...options, json: { [way.parameter]: value } }, key: path };
+  }
+}
+
+/**
+ * Reads a history page by page; each page is requested when the consumer asks for it.
+ * @param options called before each page, so that limits can depend on the current time
+ * @param memory what earlier readings found out; this one adds to it
+ * @throws ShapeError for a list that cannot be read, or a link outside the base URL
+ */
+export function listPages(
+  http: Http,
+  list: PagedList,
+  options: () => CallOptions,
+  memory: PagingMemory,
+): AsyncGenerator<Page, void, void> {
+  return new HistoryPages(http, list, options, memory).read();
+}

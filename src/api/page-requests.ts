@@ -1,0 +1,98 @@
+import { UnknownShape } from '../contract/assumptions.ts';
+import type { Contract } from '../contract/contract.ts';
+import { findId } from '../contract/fields.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
+import { isLink, type Step, sourceValue } from '../contract/next-page.ts';
+import type { Operation } from '../contract/operations.ts';
+import { identify } from '../contract/page-progress.ts';
+import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
+import type { ApiResponse } from './api-response.ts';
+import type { Http } from './http.ts';
+import { type FetchedPage, incompleteListError, type PagedList } from './list-page.ts';
+
+const ID_LEAVES: Readonly<Record<ListLeaf, FieldLeaf>> = {
+  'spaces.list': 'space.id',
+  'agents.list': 'agent.id',
+  'cron_jobs.list': 'cron_job.id',
+  'messages.history': 'message.id',
+};
+
+/** Returns the id of a list item; undefined if it has none, or several that disagree. */
+export function itemId(item: JsonObject, contract: Contract, { operation }: PagedList): string | undefined {
+  try {
+    return findId(item, contract, ID_LEAVES[operation.leaf]);
+  } catch (error) {
+    if (error instanceof UnknownShape) return undefined;
+    throw error;
+  }
+}
+
+/** Returns what identifies each item of a page; see `identify`. */
+export function idsOf(http: Http, list: PagedList, { items }: FetchedPage): readonly string[] {
+  return identify(items, (item) => itemId(item, http.contract, list));
+}
+
+/**
+ * Returns the path and query of a link to the next page. The origin of the link is ignored: the request always goes to
+ * the configured origin. A link outside the base path is rejected, because it would send the token to another
+ * application on that host.
+ * @throws ShapeError
+ */
+export function pathOfLink(http: Http, operation: Operation, response: ApiResponse, link: string): string {
+  const current = currentUrl(http, response);
+  const isWeb = URL.canParse(link, current.href) && /^https?:$/.test(new URL(link, current).protocol);
+  if (!isWeb) {
+    const message = 'The list continues, but its next link is not an address.';
+    throw incompleteListError({ operation, response, message, seen: `a text of ${link.length} characters` });
+  }
+  const target = new URL(link, current);
+  // Behind a proxy that adds the base path, a service may link the path that it sees itself.
+  if (http.basePath + target.pathname === current.pathname) target.pathname = current.pathname;
+  if (target.pathname !== current.pathname && !target.pathname.startsWith(`${http.basePath}/`)) {
+    const message = 'The next page of the list is outside of the base URL.';
+    throw incompleteListError({ operation, response, message, seen: `a link to ${target.pathname}` });
+  }
+  return target.pathname + target.search;
+}
+
+/** Returns the path and query of a response's own request with a query parameter set. */
+export function pathWith(http: Http, response: ApiResponse, parameter: string, value: string): string {
+  const url = currentUrl(http, response);
+  url.searchParams.set(parameter, value);
+  return url.pathname + url.search;
+}
+
+/**
+ * Returns the path and query of a page, undefined if the way needs an id that the last item lacks.
+ * @param from the page before it, and the first page, whose query it keeps
+ * @throws ShapeError for a link outside of the base URL
+ */
+export function pathOfStep(
+  http: Http,
+  list: PagedList,
+  { way, number }: Step,
+  from: { readonly page: FetchedPage; readonly first: FetchedPage },
+): string | undefined {
+  const { page, first } = from;
+  if (isLink(way)) return pathOfLink(http, list.operation, page.response, String(sourceValue(way, page.answer)));
+  const last = page.items.at(-1);
+  const id = way.kind === 'after' && last ? itemId(last, http.contract, list) : undefined;
+  const value = way.kind === 'token' ? sourceValue(way, page.answer) : way.kind === 'after' ? id : number;
+  return value === undefined ? undefined : pathWith(http, first.response, way.parameter, String(value));
+}
+
+function currentUrl(http: Http, response: ApiResponse): URL {
+  return new URL(new URL(http.baseUrl).origin + response.path);
+}
+
+/** Statuses with which a service rejects a parameter that it does not know, or a page that it does not have. */
+const REJECTIONS: ReadonlySet<number | undefined> = new Set([400, 404, 409, 410, 412, 416, 422, 500, 501]);
+
+/** Returns the status with which the service itself rejected a request for a page; undefined for any other error. */
+export function rejectedStatus(error: unknown): number | undefined {
+  if (!(error instanceof PartnerctlError) || error.info.fromGateway) return undefined;
+  const { status } = error.info;
+  if (error instanceof ErrorInSuccessBody) return status;
+  return !(error instanceof ShapeError) && REJECTIONS.has(status) ? status : undefined;
+}
