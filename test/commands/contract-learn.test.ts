@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { json, type Script, startFakeService } from '../helpers/fake-service.ts';
 import { type Ran, run, tempDirectory } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
+import { manifest, service, write } from '../helpers/service.ts';
 
 const TOKEN = 'secret-token-4711';
 const ORIGIN = 'http://127.0.0.1:9';
@@ -89,8 +89,8 @@ const SPACES = '/v1/automation/spaces/';
 describe('contract learn, as an operator', () => {
   /** Runs a command that is refused, records it, learns, and returns the run after that. */
   async function learnFrom(script: Script, ...argv: string[]): Promise<{ ran: Ran; learned: Ran }> {
-    const service = await startFakeService(script);
-    const { run: runHere, learn, trace } = home(service.baseUrl);
+    const fake = await startFakeService(script);
+    const { run: runHere, learn, trace } = home(fake.baseUrl);
     const refused = await runHere(...argv, '--debug-file', trace);
     expect(refused.code, refused.stderr).toBe(8);
     const learnedNow = await learn(trace, '--yes', '-o', 'json');
@@ -122,6 +122,34 @@ describe('contract learn, as an operator', () => {
 });
 
 describe('contract learn', () => {
+  test('after a run of another client, everything works as with the document of the service', async () => {
+    const { env, sandbox } = await service({ shape: 'data-requests' });
+    const trace = join(tempDirectory(), 'trace.jsonl');
+    const recorded = {
+      ...env,
+      PARTNER_CONFIG_DIR: tempDirectory(),
+      PARTNER_STATE: join(tempDirectory(), 'state.jsonl'),
+    };
+    await run(['contract', 'import', `${sandbox.baseUrl}/openapi.json`, '--yes', '--accept'], { env: recorded });
+    const runAll = async (external: string, environment: typeof env, ...flags: string[]): Promise<void> => {
+      const commands = [
+        ['provision', write(`${external}.yaml`, manifest(external))],
+        ['agents', 'list', `ext:${external}`],
+        ['upload', write('note.txt', external)],
+        ['cron', 'create', '--space', `ext:${external}`, '--agent', 'name:Support', '--name', 'daily'],
+      ];
+      for (const argv of commands) {
+        const job = ['--minute', '0', '--hour', '9', '--instructions', 'Sum up.'];
+        const ran = await run([...argv, ...(argv[0] === 'cron' ? job : []), ...flags], { env: environment });
+        expect(ran.code, `${argv.join(' ')}\n${ran.stderr}`).toBe(0);
+      }
+    };
+    await runAll('one', recorded, '--debug-file', trace);
+    const ran = await run(['contract', 'learn', trace, '--yes', '--accept'], { env });
+    expect(ran.code, ran.stderr).toBe(0);
+    await runAll('two', env);
+  });
+
   test('shows what would change, with the lines and the types, and writes nothing without --yes', async () => {
     const { learn, stored } = home();
     const trace = record({
@@ -253,6 +281,29 @@ describe('what a trace shows', () => {
       'query:conversation_id',
       'body:cron.minute',
     ]);
+  });
+
+  test('the response to a write says nothing of how the fields of listed resources are called', async () => {
+    const space = { space_id: 's1', external_space_id: 'acme', name: 'Acme' };
+    const { changes, ambiguous } = await learned(
+      {
+        method: 'POST',
+        path: '/v1/automation/agent-templates/provision-space/',
+        request_body: { data: { external_space_id: 'acme', space: { name: 'Acme' } } },
+        response_body: { data: { space, agents: [] } },
+      },
+      { path: SPACES, response_body: { data: [space] } },
+    );
+    expect(ambiguous).toEqual([]);
+    expect(changes.map(({ leaf, new: value }) => [leaf, value])).toEqual([
+      ['spaces.provision.external_space_id', 'body:data.external_space_id'],
+      ['spaces.provision.name', 'body:data.space.name'],
+    ]);
+  });
+
+  test('another address whose response is no list is not that of a list', async () => {
+    const { changes } = await learned({ path: '/v1/workspaces', response_body: { id: 's1', plan: 'free' } });
+    expect(changes).toEqual([]);
   });
 
   test('the field of a form with a file', async () => {

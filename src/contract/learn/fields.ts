@@ -24,6 +24,8 @@ export interface TracedObjects {
   readonly resource: Resource & ResourceName;
   /** `GET /spaces, items`. */
   readonly where: string;
+  /** Whether the objects are the resource itself, and not a response around it. */
+  readonly areItems: boolean;
   readonly objects: readonly JsonObject[];
   readonly exchanges: readonly Exchange[];
   /** Reads one of the objects, as the client does. @throws UnknownShape */
@@ -104,10 +106,11 @@ function isPresent(object: JsonObject, resource: Resource, leaf: FieldLeaf, cont
 
 /** Returns the first essential field that no object has where the client looks for it. */
 function firstMissing(
-  { objects, resource }: TracedObjects,
+  { objects, resource, areItems }: TracedObjects,
   contract: Contract,
   given: ReadonlySet<FieldLeaf>,
 ): FieldLeaf | undefined {
+  if (!areItems) return undefined;
   const own = ESSENTIAL.filter((leaf) => leaf.startsWith(`${resource}.`) && !given.has(leaf));
   return own.find((leaf) => !objects.some((object) => isPresent(object, resource, leaf, contract)));
 }

@@ -20,6 +20,9 @@ export interface TracedOperation {
   readonly exchanges: readonly Exchange[];
 }
 
+/** Enough to see every field and to follow pages, also in the trace of a client that polls for days. */
+const MAX_EXCHANGES = 1_000;
+
 /** Returns the value at a place of a request; for a place in each item of a list, that of the first item. */
 export function valueAtPlace({ query, form, requestBody }: Exchange, { place, path }: ParameterValue): unknown {
   const [name = ''] = path;
@@ -100,20 +103,20 @@ export function findOperations(
   const successes = exchanges.filter(isSuccess);
   const current = OPERATION_LEAVES.flatMap((leaf): readonly TracedOperation[] => {
     const own = successes.filter((exchange) => isOfOperation(exchange, leaf, contract));
-    return own.length === 0 ? [] : [{ leaf, value: contract.leaf(leaf).value, exchanges: own }];
+    return own.length === 0 ? [] : [{ leaf, value: contract.leaf(leaf).value, exchanges: own.slice(0, MAX_EXCHANGES) }];
   });
-  const known = new Set(current.flatMap(({ exchanges: own }) => own));
+  const isKnown = (exchange: Exchange) => OPERATION_LEAVES.some((leaf) => isOfOperation(exchange, leaf, contract));
   const groups = groupByEndpoint(successes);
   const document = new OpenApiDocument(documentOf(groups, basePath));
   const { matches, ambiguous } = matchOperations(document, endpointsOf(document, basePath));
-  const isNew = ({ exchanges: own }: TracedEndpoint): boolean => !own.some((exchange) => known.has(exchange));
+  const isNew = ({ exchanges: own }: TracedEndpoint): boolean => !own.some(isKnown);
   const isOpen = (leaf: OperationLeaf): boolean => !current.some((operation) => operation.leaf === leaf);
   const groupOf = (endpoint: { readonly method: string; readonly path: string }): TracedEndpoint | undefined =>
     groups.find(({ method, path }) => method === endpoint.method && path === endpoint.path && path !== '');
   const found = matches.flatMap(({ leaf, endpoint, path }): readonly TracedOperation[] => {
     const group = groupOf(endpoint);
     if (group === undefined || !isNew(group) || !isOpen(leaf)) return [];
-    return [{ leaf, value: `${endpoint.method} ${path}`, exchanges: group.exchanges }];
+    return [{ leaf, value: `${endpoint.method} ${path}`, exchanges: group.exchanges.slice(0, MAX_EXCHANGES) }];
   });
   for (const { leaf, endpoints } of ambiguous.filter((each) => isOpen(each.leaf))) {
     for (const endpoint of endpoints) {

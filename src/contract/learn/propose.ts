@@ -67,17 +67,26 @@ function ownNames(operation: TracedOperation, contract: Contract): readonly stri
   return [...new Set([...names, ...inPath])];
 }
 
-/** Learns from the responses of one list. @returns the contract with what was learned */
-function learnList(operation: TracedOperation, contract: Contract, { service, sends, evidence }: Learning): Contract {
+/** Learns from the responses of one list. @returns the contract with what was learned; undefined if none is a list */
+function learnList(
+  operation: TracedOperation,
+  contract: Contract,
+  { service, sends, evidence }: Learning,
+): Contract | undefined {
   if (!isList(operation.leaf)) return contract;
   const read = readTracedList(operation, operation.leaf, contract, evidence);
+  if (read.pages.length === 0) return undefined;
   const list = operation.leaf === 'messages.history' ? ownHistory(operation, read) : read;
   const exchanges = list.pages.map(({ exchange }) => exchange);
   const objects = list.pages.flatMap(({ items }) => items);
   if (operation.leaf === 'messages.history') addParameters({ ...operation, exchanges }, contract, evidence);
   const where = `${operation.value}, items`;
   if (objects.length === 0) return list.contract;
-  const learned = addFields({ ...LISTED[operation.leaf], where, objects, exchanges }, list.contract, evidence);
+  const learned = addFields(
+    { ...LISTED[operation.leaf], where, areItems: true, objects, exchanges },
+    list.contract,
+    evidence,
+  );
   addNext({ ...list, contract: learned }, { ...service, own: ownNames(operation, contract) }, evidence);
   if (operation.leaf === 'messages.history') addAuthors(objects, sends, learned, { where, exchanges, evidence });
   return learned;
@@ -94,7 +103,11 @@ function learnWrite(operation: TracedOperation, contract: Contract, { evidence }
   const exchanges = operation.exchanges.filter(({ body }) => isJsonObject(body) && Object.keys(body).length > 0);
   const objects = exchanges.map(({ body }) => body).filter(isJsonObject);
   if (written === undefined || objects.length === 0) return contract;
-  return addFields({ ...written, where: `${operation.value}, response`, objects, exchanges }, contract, evidence);
+  return addFields(
+    { ...written, where: `${operation.value}, response`, areItems: false, objects, exchanges },
+    contract,
+    evidence,
+  );
 }
 
 /**
@@ -114,9 +127,12 @@ export function proposeFromTrace(
   let learned = contract;
   for (const operation of operations) {
     const { leaf, value } = operation;
+    const result = isList(leaf) ? learnList(operation, learned, learning) : learnWrite(operation, learned, learning);
+    learned = result ?? learned;
+    // Another address whose response is no list may be anything.
+    if (result === undefined && value !== contract.leaf(leaf).value) continue;
     evidence.add(leaf, value, `${value}: answered with status ${operation.exchanges[0]?.status}`, operation.exchanges);
     if (leaf !== 'messages.history') addParameters(operation, contract, evidence);
-    learned = isList(leaf) ? learnList(operation, learned, learning) : learnWrite(operation, learned, learning);
   }
   addSlashes(exchanges, operations, contract, { evidence, ...service });
   const { learned: values, ambiguous } = evidence.settle();

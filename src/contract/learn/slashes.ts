@@ -43,7 +43,9 @@ export function addSlashes(
 ): void {
   addRedirects(exchanges, requests, evidence);
   if (contract.slash() !== 'as-written' || exchanges.some((each) => slashOfRedirect(each, ORIGIN + each.path))) return;
-  const all = operations.flatMap(({ leaf, exchanges: own }) => {
+  const all = operations.flatMap(({ leaf, value, exchanges: own }) => {
+    // Another path of an operation has its own closing slash.
+    if (value !== contract.leaf(leaf).value) return [];
     const path = contract.operation(leaf)?.path.split('?')[0];
     return own.map((exchange) => ({ exchange, isWritten: path?.endsWith('/') === hasSlash(exchange) }));
   });
