@@ -41,13 +41,24 @@ export type AssumptionName = keyof typeof ASSUMPTIONS;
 export interface ContractFix {
   readonly leaf: LeafName;
   readonly value: string;
+  /** Another value that may be as right, so that only the operator can choose. */
+  readonly other?: string;
 }
 
-/** Returns the hint for a fix, with a command that a shell takes as it is. */
-export function describeFix({ leaf, value }: ContractFix): string {
+/** Returns the command that sets a leaf, as a shell takes it. */
+function setCommand(leaf: LeafName, value: string): string {
   const word = /^[\w./:@%-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+  return `partnerctl contract set ${leaf} ${word}`;
+}
+
+/** Returns the hint for a fix: its command, or two commands, each with what makes it the right one. */
+export function describeFix({ leaf, value, other }: ContractFix): string {
+  if (other !== undefined) {
+    const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand(leaf, each)}`);
+    return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
+  }
   const choice = value === '<path>' ? ', with the path of the field in place of <path>' : '';
-  return `Tell the tool where it is with: partnerctl contract set ${leaf} ${word}${choice}`;
+  return `Tell the tool where it is with: ${setCommand(leaf, value)}${choice}`;
 }
 
 /** A response that does not match the tool's assumptions. The API client turns it into an error for the user. */

@@ -195,7 +195,7 @@ export class Fields {
     const [first, ...others] = values;
     const other = others.find(({ value }) => !isSame(value, first?.value));
     if (first === undefined || other === undefined) return first?.value;
-    const fix: ContractFix = { leaf, value: first.path };
+    const fix: ContractFix = { leaf, value: first.path, other: other.path };
     const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
     throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
   }

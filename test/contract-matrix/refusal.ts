@@ -54,13 +54,16 @@ function settingsIn(text: string): NamedSetting[] {
 
 /** Finds the `contract set` commands on stderr. */
 export function namedCommands(stderr: string): NamedCommand[] {
-  return textOf(stderr)
-    .split('\n')
-    .flatMap((line) => {
-      const [, rest] = COMMAND.exec(line) ?? [];
-      const settings = rest === undefined ? [] : settingsIn(rest);
-      return settings.length === 0 ? [] : [{ settings, isConditional: /^\s*(hint: )?(Or, )?[Ii]f /.test(line) }];
-    });
+  return (
+    textOf(stderr)
+      // A warning has all sentences on one line.
+      .split(/\n| (?=If )/)
+      .flatMap((line) => {
+        const [, rest] = COMMAND.exec(line) ?? [];
+        const settings = rest === undefined ? [] : settingsIn(rest);
+        return settings.length === 0 ? [] : [{ settings, isConditional: /^\s*(hint: )?(Or, )?[Ii]f /.test(line) }];
+      })
+  );
 }
 
 /** Whether a command on stderr sets a leaf whose name starts so. */

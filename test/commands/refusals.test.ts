@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { runConfigured } from '../contract-matrix/cell.ts';
+import { OPERATIONS } from '../contract-matrix/operations.ts';
+import { byNumber, paging } from '../contract-matrix/paging.ts';
+import type { Service } from '../contract-matrix/service.ts';
+import { GUIDES } from '../contract-matrix/services/guides.ts';
+import { ODDITIES } from '../contract-matrix/services/oddities.ts';
+import { PUBLIC_APIS_1 } from '../contract-matrix/services/public-apis-1.ts';
+import { PUBLIC_APIS_2 } from '../contract-matrix/services/public-apis-2.ts';
+
+/** Services with what no guess can find out. */
+const OWN: readonly Service[] = [
+  {
+    name: 'pages under an uncommon parameter',
+    like: 'a total, and a parameter that only its documentation names',
+    paging: paging(byNumber('seite'), ({ items, total }) => ({ items, total })),
+  },
+  {
+    name: 'lists at an uncommon place',
+    like: 'an envelope of its own',
+    paging: paging(byNumber(), ({ items, number, pages }) => ({ reply: { found: items }, page: { number, pages } })),
+  },
+  {
+    name: 'fields under other names',
+    like: 'a customer number and a caption',
+    names: { paths: { 'space.external_space_id': 'customerNumber', 'space.name': 'caption' } },
+    paging: paging(byNumber(), ({ items, number, pages }) => ({ items, page: number, pages })),
+  },
+];
+const SERVICES = [...OWN, ...GUIDES, ...ODDITIES, ...PUBLIC_APIS_1, ...PUBLIC_APIS_2];
+
+function named<Item extends { readonly name: string }>(items: readonly Item[], name: string): Item {
+  const found = items.find((item) => item.name === name);
+  if (found === undefined) throw new Error(`There is no ${name}.`);
+  return found;
+}
+
+test.each([
+  ['pages under an uncommon parameter', 'spaces list', 1],
+  ['pages under an uncommon parameter', 'cron create on a second machine', 1],
+  ['lists at an uncommon place', 'agents list by id', 1],
+  ['fields under other names', 'agents list by ext', 2],
+  ['docker-registry', 'spaces list', 1],
+  ['docker-registry', 'chat send again', 1],
+  ['docker-registry', 'cron list', 1],
+  ['pk-and-uuid', 'spaces list', 1],
+  ['pk-and-uuid', 'upload document', 1],
+  ['upload-field', 'upload again', 1],
+])('a refusal of the service %s names commands after which %s works', async (service, operation, most) => {
+  const { verdict, reasons, settings } = await runConfigured(named(SERVICES, service), named(OPERATIONS, operation));
+  expect({ verdict, reasons }).toEqual({ verdict: 'works', reasons: [] });
+  expect(settings.length).toBeGreaterThan(0);
+  expect(settings.length).toBeLessThanOrEqual(most);
+});

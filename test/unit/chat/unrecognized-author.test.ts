@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { explainUnrecognized } from '../../../src/chat/unrecognized-author.ts';
+import { Contract } from '../../../src/contract/contract.ts';
+import { decodeMessage } from '../../../src/contract/messages.ts';
+
+const FLAGS = { quiet: false, verbose: false, debug: false, color: 'auto', input: true };
+
+function explain(contract: Contract, entries: readonly { readonly [key: string]: unknown }[]) {
+  const messages = entries.map((entry, index) => decodeMessage({ id: `m${index}`, text: 'Hi', ...entry }, contract));
+  return explainUnrecognized(messages, contract, FLAGS);
+}
+
+test.each([
+  [{ message_type: 1 }, 'partnerctl contract set message.author message_type'],
+  [{ is_echo: true, page: { id: 'p1' } }, 'partnerctl contract set message.author is_echo'],
+  [{ lane: 4 }, "partnerctl contract set message.author '<path>'"],
+])('a message without a known author names the field that may tell it: %j', (entry, command) => {
+  const doubt = explain(new Contract(), [entry]);
+  expect(doubt?.hint).toContain(command);
+  expect(doubt?.why).toContain(`${Object.keys(entry)[0]} (`);
+});
+
+test('two unknown authors are settled by one command', () => {
+  const contract = new Contract({
+    override: {
+      'message.author': 'message_type',
+      'message.author.agent': 'assistant',
+      'message.author.user': 'user',
+    },
+  });
+  expect(explain(contract, [{ message_type: 0 }, { message_type: 1 }])?.hint).toBe(
+    [
+      `If "0" is the agent, run: partnerctl contract set message.author.agent 'assistant, 0' message.author.user 'user, 1'`,
+      `If "1" is the agent, run: partnerctl contract set message.author.agent 'assistant, 1' message.author.user 'user, 0'`,
+    ].join('\n'),
+  );
+});
