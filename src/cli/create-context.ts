@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { dirname } from 'node:path';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import { type ContractKey, readContractLayers, saveObserved } from '../config/contract-file.ts';
@@ -12,11 +11,11 @@ import { EXIT, InterruptedError, LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
-import type { StateStore } from '../state/store.ts';
 import type { Context, Signals } from './context.ts';
 import { createDebugFile } from './debug-file.ts';
 import type { Environment, Io } from './io.ts';
 import { connect, connectPublicly, findService, type ServiceAccess, type ServiceParts } from './service.ts';
+import { createState } from './state-access.ts';
 
 /** What `main` needs from the process or from a test. */
 export interface RuntimeDeps {
@@ -183,41 +182,6 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
   };
 }
 
-function createState(
-  { env, platform, home, clock, random, version }: RuntimeDeps,
-  flag: string | undefined,
-  parts: ContextParts & { readonly abortSignal: AbortSignal },
-): Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePath' | 'stateStore'> & { close(): Promise<void> } {
-  const stores = new Map<string | undefined, Promise<StateStore>>();
-  async function stateLocation(address = flag) {
-    const location = await import('../state/location.ts');
-    return location.stateLocation({ flag: address, env, platform, home });
-  }
-  async function open(address: string | undefined): Promise<StateStore> {
-    const { openStore } = await import('../state/open-store.ts');
-    const { describeAuthor } = await import('../state/author.ts');
-    const author = describeAuthor(env, version);
-    return openStore({ ...parts, location: await stateLocation(address), env, clock, random, author });
-  }
-  return {
-    stateLocation: () => stateLocation(),
-    stateStore(address) {
-      const opened = stores.get(address) ?? open(address);
-      stores.set(address, opened);
-      return opened;
-    },
-    async close() {
-      for (const store of stores.values()) await (await store.catch(() => undefined))?.close();
-    },
-    statePath: async () => (await stateLocation()).path,
-    async privateDirectory() {
-      const location = await import('../state/location.ts');
-      const defaults = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
-      return dirname(location.stateLocation(defaults).path);
-    },
-  };
-}
-
 /**
  * Creates a command's context. Reads no file and opens no connection until the command needs one.
  * The caller must call `close` when the command ends.
@@ -258,10 +222,7 @@ export function createContext(
     config,
     addSecret,
   );
-  const { close: closeState, ...state } = createState(deps, flags.state, {
-    ...contextParts,
-    abortSignal: deadline.signal,
-  });
+  const state = createState(deps, { ...contextParts, abortSignal: deadline.signal, config, flags });
   return {
     io,
     env,
@@ -291,7 +252,7 @@ export function createContext(
     async close() {
       deadline.clear();
       progress.stop();
-      await closeState();
+      await state.close();
       await close();
       await contracts.save();
     },

@@ -36,6 +36,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry('state path', 'Print the path of the state file', () => import('../commands/state/path.ts')),
   entry('state show', 'Show the records of the state file', () => import('../commands/state/show.ts')),
   entry('state verify', 'Check every line of the state file', () => import('../commands/state/verify.ts')),
+  entry(
+    'state blame',
+    'Show who created something, when, and in which run',
+    () => import('../commands/state/blame.ts'),
+  ),
   entry('state init', 'Prepare a database or a repository for the state', () => import('../commands/state/init.ts')),
   entry('state copy', 'Copy the records of one place to another', () => import('../commands/state/copy.ts')),
   entry('upload', 'Upload files as attachments or documents, each once', () => import('../commands/upload.ts')),

@@ -47,7 +47,7 @@ async function verifyToken(context: Context, baseUrl: string, token: string): Pr
 
 export default command<Input>({
   description:
-    "Stores a service's base URL and a token in a profile, after a call that verifies them. The token comes from a prompt, standard input, a file, or a command.",
+    "Stores a service's base URL and a token in a profile, after a call that verifies them. The token comes from a prompt, standard input, a file, or a command. With --state, the profile also keeps where the state is.",
   flags: [
     {
       usage: '--token-command <command>',
@@ -83,8 +83,13 @@ export default command<Input>({
     const token = await fetchToken(await tokenSource(context, tokenCommand), io.stdin, context.abortSignal);
     context.addSecret(token);
     if (verify) await verifyToken(context, base_url, token);
-    const profile: Profile =
-      tokenCommand === undefined ? { base_url, token } : { base_url, token_command: tokenCommand };
+    const state = flags.state ?? stored.profiles[name]?.state;
+    if (flags.state !== undefined) await context.stateLocation();
+    const profile: Profile = {
+      base_url,
+      ...(tokenCommand === undefined ? { token } : { token_command: tokenCommand }),
+      ...(state !== undefined && { state }),
+    };
     await config.update((latest) => {
       const isFirst = Object.keys(latest.profiles).length === 0;
       const changed = withProfile(latest, name, profile);

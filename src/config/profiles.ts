@@ -11,6 +11,8 @@ export interface Profile {
   readonly token?: string;
   /** A shell command whose first line of output is the token. */
   readonly token_command?: string;
+  /** Where the state is kept: a path or an address. */
+  readonly state?: string;
 }
 
 export interface Profiles {
@@ -45,7 +47,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function parseProfile(value: unknown): Profile | undefined {
   if (!isRecord(value)) return undefined;
-  const keys = ['base_url', 'token', 'token_command'] as const;
+  const keys = ['base_url', 'token', 'token_command', 'state'] as const;
   return Object.fromEntries(keys.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
 }
 

@@ -165,6 +165,7 @@ describe('profiles', () => {
       base_url: 'https://globex.example.com/v1',
       token: 'stored',
       token_command: null,
+      state: null,
       current: true,
       file: home.path,
     });

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
+import { bareRepository } from '../helpers/stores.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 
@@ -359,5 +360,150 @@ describe('a path that is not a state file', () => {
       stdout: `${path}\n`,
       stderr: expect.stringContaining(why),
     });
+  });
+});
+
+describe('a state at an address', () => {
+  const repository = () => `git+file://${bareRepository()}#state`;
+
+  test('is prepared, and shown like a file', async () => {
+    const HOME = tempDirectory();
+    const address = repository();
+    const made = await run(['state', 'init', address, '-o', 'json'], { env: { HOME } });
+    expect(made.json()).toEqual({ address, grant: null });
+    const env = { HOME, PARTNER_STATE: address };
+    expect((await run(['state', 'path'], { env })).stdout).toBe(`${address}\n`);
+    const path = await run(['state', 'path', '-o', 'json'], { env });
+    expect(path.json()).toMatchObject({ path: address, from: 'PARTNER_STATE', exists: true, problem: null });
+    expect((await run(['state', 'verify', '-o', 'json'], { env })).json()).toMatchObject({
+      path: address,
+      sound: true,
+    });
+    expect((await run(['state', 'show'], { env, columns: 80 })).stderr).toBe('The state has no such record.\n');
+  });
+
+  test('takes the records of a file, and gives them back', async () => {
+    const HOME = tempDirectory();
+    const [file, address, copy] = [soundFile(), repository(), join(HOME, 'copy.jsonl')];
+    const copied = async (from: string, to: string) =>
+      (await run(['state', 'copy', from, to, '-o', 'json'], { env: { HOME } })).json<{
+        copied: number;
+        present: number;
+      }>();
+    const first = await copied(file, address);
+    expect(first).toMatchObject({ from: file, to: address, present: 0 });
+    expect(await copied(file, address)).toMatchObject({ copied: 0, present: first.copied });
+    expect(await copied(address, copy)).toMatchObject({ copied: first.copied });
+    const shown = async (state: string) =>
+      (await run(['state', 'show', '--state', state, '-o', 'json'])).json<{ id: string }[]>();
+    expect((await shown(copy)).map(({ id }) => id)).toEqual((await shown(file)).map(({ id }) => id));
+  });
+
+  test('is not copied from a file with a damaged line', async () => {
+    const file = join(tempDirectory(), 'state.jsonl');
+    writeFileSync(file, '{"v":1,"type":"cron.created"\n');
+    const ran = await run(['state', 'copy', file, repository()], { env: { HOME: tempDirectory() } });
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${file}:1 is damaged, so nothing was copied.`),
+    });
+  });
+
+  test('that cannot be reached is an error of its own', async () => {
+    const address = 'git+file:///nowhere/state.git#state';
+    const env = { HOME: tempDirectory(), PARTNER_STATE: address };
+    const ran = await run(['state', 'show', '-o', 'json'], { env });
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ type: 'state_unavailable', message: expect.stringContaining(address) });
+    const path = await run(['state', 'path', '-o', 'json'], { env });
+    expect(path.json()).toMatchObject({ writable: false, problem: expect.stringContaining('nowhere') });
+  });
+
+  test.each([
+    ['mysql://ops@db/main', 'cannot be kept at mysql://'],
+    ['postgres://ops:secret@db/main', '--state must not hold a password'],
+    ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
+    ['git+ssh://git@example.com/ops.git#a..b', 'is not the name of a branch'],
+  ])('%s is refused: %s', async (address, message) => {
+    const ran = await run(['state', 'verify', '--state', address], { env: { HOME: tempDirectory() } });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    expect(ran.stderr).not.toContain('secret');
+  });
+
+  test('comes from the profile where nothing else names one', async () => {
+    const HOME = tempDirectory();
+    const file = soundFile();
+    const login = ['login', '--base-url', 'https://api.example.com/v1', '--no-verify', '--state', file];
+    expect(await run(login, { env: { HOME, PARTNER_TOKEN: 'token-of-a-profile' } })).toMatchObject({ code: 0 });
+    expect((await run(['state', 'path', '-o', 'json'], { env: { HOME } })).json()).toMatchObject({
+      path: file,
+      from: 'profile',
+    });
+    const other = await run(['state', 'path', '-o', 'json'], { env: { HOME, PARTNER_STATE: '/other.jsonl' } });
+    expect(other.json()).toMatchObject({ path: '/other.jsonl', from: 'PARTNER_STATE' });
+  });
+});
+
+describe('state blame', () => {
+  const by = { user: 'ada', host: 'runner-7', version: '1.2.3', run: 'https://ci.example.com/runs/7' };
+
+  function blamedFile(): string {
+    const path = join(tempDirectory(), 'state.jsonl');
+    const records = [
+      { type: 'cron.reserved', at: AT, id: '1', key: 'k1', agent_id: 'agt_1', name: 'daily', by },
+      { type: 'cron.created', at: AT, id: '2', key: 'k1', agent_id: 'agt_1', name: 'daily', cron_job_id: 'cron_1', by },
+      { type: 'cron.forgotten', at: AT, id: '3', key: 'k1', records: ['2'] },
+      {
+        type: 'space.created',
+        at: AT,
+        id: '4',
+        key: 's1',
+        external_space_id: 'acme',
+        space_id: 'spc_1',
+        agents: [{ agent_id: 'agt_1', name: 'Helper' }],
+      },
+      {
+        type: 'cron.created',
+        at: AT,
+        id: '5',
+        key: 'k2',
+        agent_id: 'agt_2',
+        name: 'weekly',
+        cron_job_id: 'cron_2',
+        by,
+      },
+    ];
+    writeFileSync(path, records.map((record) => `${encodeRecord(record)}\n`).join(''));
+    return path;
+  }
+
+  test.each([
+    ['cron_1', ['1', '2', '3']],
+    ['name:daily', ['1', '2', '3']],
+    ['agt_1', ['1', '2', '3', '4']],
+    ['ext:acme', ['4']],
+    ['Helper', ['4']],
+  ])('%s finds every record about it', async (what, expected) => {
+    const ran = await run(['state', 'blame', what, '--state', blamedFile(), '-o', 'json']);
+    expect(ran.json<{ id: string }[]>().map(({ id }) => id)).toEqual(expected);
+  });
+
+  test('says who, when, and in which run', async () => {
+    const ran = await run(['state', 'blame', 'cron_1', '--state', blamedFile(), '-o', 'json']);
+    expect(ran.json<unknown[]>()[1]).toEqual({
+      at: AT,
+      type: 'cron.created',
+      about: 'daily',
+      key: 'k1',
+      id: '2',
+      ...by,
+    });
+    const text = await run(['state', 'blame', 'cron_1', '--state', blamedFile()]);
+    expect(text.stdout).toContain(`${AT}\tcron.created\tdaily\tada@runner-7\thttps://ci.example.com/runs/7\n`);
+    expect(text.stdout).toContain('not recorded');
+  });
+
+  test('of what the state does not know is not found', async () => {
+    expect(await run(['state', 'blame', 'cron_9', '--state', blamedFile()])).toMatchObject({ code: 4 });
   });
 });

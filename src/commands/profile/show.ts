@@ -17,6 +17,7 @@ export default command({
       base_url: profile.base_url ?? null,
       token: tokenKind(profile),
       token_command: profile.token_command ?? null,
+      state: profile.state ?? null,
       current: name === stored.current,
       file: profilesPath(config.directory),
     };
@@ -25,6 +26,7 @@ export default command({
       { header: 'BASE URL', value: (result) => result.base_url },
       { header: 'TOKEN', value: (result) => result.token },
       { header: 'TOKEN COMMAND', value: (result) => result.token_command },
+      { header: 'STATE', value: (result) => result.state },
       { header: 'CURRENT', value: (result) => (result.current ? 'yes' : 'no') },
       { header: 'FILE', value: (result) => result.file },
     ]);

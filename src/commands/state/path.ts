@@ -1,33 +1,56 @@
 import { command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { findStateFile, isPathTaken, isWritable } from '../../state/state-file.ts';
 
-/** Describes the file at a path, and why it cannot be used as the state file, if so. */
-async function inspectPath(path: string) {
+/** What can be said of the place where the state is kept. */
+interface Inspection {
+  readonly exists: boolean;
+  readonly bytes: number | null;
+  readonly writable: boolean;
+  /** Why it cannot be used, if so. */
+  readonly problem: string | null;
+}
+
+function problemOf(error: unknown): string {
+  if (!(error instanceof LocalError)) throw error;
+  return error.info.why ?? error.message;
+}
+
+async function inspectFile(path: string): Promise<Inspection> {
   try {
     const file = await findStateFile(path);
     const exists = file !== undefined;
     return { exists, bytes: file?.bytes ?? null, writable: await isWritable(path, exists), problem: null };
   } catch (error) {
-    if (!(error instanceof LocalError)) throw error;
-    return { exists: await isPathTaken(path), bytes: null, writable: false, problem: error.info.why ?? error.message };
+    return { exists: await isPathTaken(path), bytes: null, writable: false, problem: problemOf(error) };
+  }
+}
+
+async function inspectShared(context: Context): Promise<Inspection> {
+  try {
+    await (await context.stateStore()).check();
+    return { exists: true, bytes: null, writable: true, problem: null };
+  } catch (error) {
+    return { exists: false, bytes: null, writable: false, problem: problemOf(error) };
   }
 }
 
 export default command({
   description:
-    'Prints the path of the state file, whether or not it exists. The JSON form says what set it, how large it is, and whether it can be written.',
+    'Prints the path of the state file, whether or not it exists, or the address of a shared state. The JSON form says what set it, how large a file is, and whether it can be written.',
   examples: [
     { line: 'partnerctl state path', does: 'the path alone' },
     { line: 'partnerctl state path -o json', does: 'with what set it: a flag, a variable, or the default' },
   ],
   parse: () => undefined,
   async run(context) {
-    const { path, from } = await context.stateLocation();
-    const result = { path, from, ...(await inspectPath(path)) };
-    if (result.problem !== null) await context.warn(`this path cannot be used as the state file: ${result.problem}`);
-    return { ...objectResult(result, []), text: `${sanitizeLine(path)}\n` };
+    const { kind, address, from } = await context.stateLocation();
+    const inspection = kind === 'file' ? await inspectFile(address) : await inspectShared(context);
+    const result = { path: address, from, ...inspection };
+    if (result.problem !== null) await context.warn(`this place cannot be used for the state: ${result.problem}`);
+    return { ...objectResult(result, []), text: `${sanitizeLine(address)}\n` };
   },
 });

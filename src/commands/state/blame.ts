@@ -1,0 +1,119 @@
+import { command } from '../../cli/command.ts';
+import { isJsonObject } from '../../contract/json.ts';
+import { NotFoundError } from '../../errors.ts';
+import { type Column, listResult } from '../../output/command-result.ts';
+import type { LogRecord } from '../../state/record.ts';
+import { readStore, type StateStore } from '../../state/store.ts';
+
+/** Fields that identify a space, an agent, a job, or a file. */
+const IDENTIFYING_FIELDS = [
+  'key',
+  'cron_job_id',
+  'agent_id',
+  'name',
+  'space_id',
+  'external_space_id',
+  'source_id',
+  'filename',
+  'document_id',
+  'file_attachment_id',
+];
+
+interface Blamed {
+  readonly at: string;
+  /** The record's type: what happened. */
+  readonly type: string;
+  readonly about: string;
+  readonly user: string | null;
+  readonly host: string | null;
+  readonly run: string | null;
+  readonly version: string | null;
+  readonly record: LogRecord;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function names(value: unknown, wanted: string): boolean {
+  if (!isJsonObject(value)) return false;
+  const { agents } = value;
+  const nested = Array.isArray(agents) ? agents : [];
+  return IDENTIFYING_FIELDS.some((field) => value[field] === wanted) || nested.some((agent) => names(agent, wanted));
+}
+
+/** The keys of everything that a name or an id stands for. Records that end a reservation have only the key. */
+async function keysOf(store: StateStore, wanted: string): Promise<ReadonlySet<string>> {
+  const keys = new Set<string>();
+  for await (const entry of readStore(store)) {
+    if (entry.kind !== 'record' || !names(entry.record, wanted)) continue;
+    const { key } = entry.record;
+    if (typeof key === 'string') keys.add(key);
+  }
+  return keys;
+}
+
+function describe({ name, external_space_id, filename, agent_id, key }: LogRecord): string {
+  const label = [name, external_space_id, filename, agent_id, key].find((value) => typeof value === 'string');
+  return String(label ?? '');
+}
+
+function blame(record: LogRecord): Blamed {
+  const by = isJsonObject(record.by) ? record.by : {};
+  return {
+    at: record.at,
+    type: record.type,
+    about: describe(record),
+    user: textOf(by.user),
+    host: textOf(by.host),
+    run: textOf(by.run),
+    version: textOf(by.version),
+    record,
+  };
+}
+
+const COLUMNS: readonly Column<Blamed>[] = [
+  { header: 'AT', value: ({ at }) => at, tone: () => 'dim' },
+  { header: 'WHAT', value: ({ type }) => type },
+  { header: 'ABOUT', value: ({ about }) => about },
+  { header: 'BY', value: ({ user, host }) => [user, host].filter((part) => part !== null).join('@') || 'not recorded' },
+  { header: 'RUN', value: ({ run }) => run, noTruncate: true },
+];
+
+export default command({
+  description:
+    'Shows who created something, when, and in which run of which CI system: every record about a space, an agent, a scheduled job, or a file, from the first to the last.',
+  args: [
+    {
+      usage: '<what>',
+      description: 'an id, a name, a key, or ext:<external_space_id>, of a space, an agent, a job, or a file',
+    },
+  ],
+  examples: [
+    { line: 'partnerctl state blame cron_1', does: 'who scheduled this job' },
+    { line: 'partnerctl state blame ext:acme-001 -o json', does: 'who provisioned this space, for a script' },
+  ],
+  parse: ({ positionals: [what = ''] }) => ({ what, wanted: what.replace(/^(ext|name):/, '') }),
+  async run(context, { what, wanted }) {
+    const store = await context.stateStore();
+    const keys = await keysOf(store, wanted);
+    const found: Blamed[] = [];
+    for await (const entry of readStore(store)) {
+      if (entry.kind !== 'record') continue;
+      const { key } = entry.record;
+      if (names(entry.record, wanted) || (typeof key === 'string' && keys.has(key))) found.push(blame(entry.record));
+    }
+    if (found.length === 0) {
+      throw new NotFoundError(`The state has no record about ${JSON.stringify(what)}.`, {
+        hint: 'List all records: partnerctl state show',
+      });
+    }
+    const rows = (async function* () {
+      yield* found;
+    })();
+    return listResult(rows, COLUMNS, {
+      empty: 'The state has no such record.',
+      json: ({ record: { key, id }, ...fields }) => ({ ...fields, key: key ?? null, id }),
+    });
+  },
+});
