@@ -12,6 +12,7 @@ import {
   withType,
 } from '../contract/next-page.ts';
 import { type Outlook, PageProgress } from '../contract/page-progress.ts';
+import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions, Http } from './http.ts';
 import { type FetchedPage, fetchPage, type PagedList } from './list-page.ts';
@@ -33,6 +34,7 @@ export interface Page {
 const CURSOR = 'messages.history.after_message_id';
 
 const MAX_EMPTY_PAGES = 100;
+const MAX_PAGES = 10_000;
 /** How many requests may be spent to find out how the next page is requested. */
 const MAX_TRIES = 16;
 
@@ -84,6 +86,7 @@ class HistoryPages {
       const ids = idsOf(this.http, this.list, page);
       this.progress.add(ids, 0, page.signs);
       for (const id of ids) this.known.add(id);
+      this.refuseEndless();
       const outlook = this.outlook(page);
       const hasLink = this.linkOf(page) !== undefined;
       const hasNext = next.kind !== 'none' && (hasLink || this.leadsOn(page, outlook));
@@ -99,6 +102,15 @@ class HistoryPages {
       }
       page = following;
     }
+  }
+
+  private refuseEndless(): void {
+    const { maxPages = MAX_PAGES, operation } = this.list;
+    if (this.progress.pagesRead <= maxPages) return;
+    throw new ShapeError(`The history has more than ${maxPages.toLocaleString('en')} pages.`, {
+      hint: 'A history of so many pages is most likely endless. Report it to the operator of the service.',
+      details: { operation: operation.name, leaf: `${operation.leaf}.next` },
+    });
   }
 
   /** What the page says of more. After a message, a size may be that of the whole history. */

@@ -53,6 +53,8 @@ export interface HistoryPage {
 export interface HistoryLimits {
   /** The current time in milliseconds, for dates in headers. */
   readonly now: () => number;
+  /** A history with more pages is endless; 10,000 by default. */
+  readonly maxPages?: number;
   /** Called before each page is requested. */
   readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'>;
 }
@@ -226,7 +228,7 @@ export class HistoryReader {
   /** Requests a history page by page, in the order of the service. */
   private async *requestPages(
     position: HistoryPosition,
-    { now, limits }: HistoryLimits,
+    { now, limits, maxPages }: HistoryLimits,
     variant: HistoryVariant | undefined,
   ): AsyncGenerator<HistoryPage, void, void> {
     const { source_id, session_id, after_message_id } = position;
@@ -238,7 +240,7 @@ export class HistoryReader {
       if (this.isProved && isJsonObject(body) && Object.keys(body).length === 0) return [];
       return items ? readList(body, 'messages', items) : findHistoryEntries(body);
     };
-    const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems };
+    const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems, maxPages };
     let reachedByLink = false;
     for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }), this.paging)) {
       const messages = this.readMessages(page, position);

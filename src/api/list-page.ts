@@ -18,6 +18,8 @@ export interface PagedList {
   readonly resource: string;
   /** Finds the items in a body; `readList` by default. */
   readonly readItems?: (body: unknown) => readonly JsonObject[];
+  /** A list with more pages is endless. */
+  readonly maxPages?: number | undefined;
 }
 
 /** A page as the service sent it. */
