@@ -97,7 +97,8 @@ function waysBetween(page: TracedPage, to: Exchange, requests: PagedRequests): r
   const { exchange, ids } = page;
   const answer = answerOf(page);
   const signs = readSigns(answer);
-  const links = proposeSteps(signs, page.items.length)
+  const steps = signs.links.length === 0 ? [] : proposeSteps(signs, page.items.length);
+  const links = steps
     .map(({ way }) => way)
     .filter(isLink)
     .filter((way) => leadsTo(sourceValue(way, answer), exchange, to, requests));
@@ -123,11 +124,14 @@ const MAX_DISTANCE = 20;
 export function proveNext(pages: readonly TracedPage[], requests: PagedRequests): readonly ProvedWay[] {
   const proved: { readonly ways: readonly PageWay[]; readonly from: TracedPage; readonly to: TracedPage }[] = [];
   for (const [index, from] of pages.entries()) {
-    const to = pages.slice(index + 1, index + 1 + MAX_DISTANCE).find((page) => {
-      const progress = new PageProgress();
-      progress.add(from.ids, 0, readSigns(answerOf(from)));
-      const comparison = progress.compare(page.ids);
-      return comparison.kind === 'new' && waysBetween(from, page.exchange, requests).length > 0;
+    const signs = readSigns(answerOf(from));
+    const progress = new PageProgress();
+    progress.add(from.ids, 0, signs);
+    const to = pages.slice(index + 1, index + 1 + MAX_DISTANCE).find(({ exchange, ids }) => {
+      const isPossible =
+        signs.links.length > 0 || changedParameter(from.exchange, exchange, requests.own) !== undefined;
+      if (!isPossible || progress.compare(ids).kind !== 'new') return false;
+      return waysBetween(from, exchange, requests).length > 0;
     });
     if (to) proved.push({ ways: waysBetween(from, to.exchange, requests), from, to });
   }
