@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
-import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
+import { assumedLeaves, fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
 import { openLedger, otherLines } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
@@ -59,6 +59,24 @@ async function openDeps(
     },
     abortSignal: context.abortSignal,
   };
+}
+
+/** After the first upload to a service: says what was assumed of the write, and remembers that the service accepts it. */
+async function confirmAssumed(
+  context: Context,
+  http: Http,
+  kind: UploadKind,
+  sources: readonly UploadSource[],
+): Promise<void> {
+  // A text is sent without a form.
+  const isForm = sources[0]?.form().fields !== undefined;
+  const assumed = assumedLeaves(kind, http.contract).filter(({ kind: leafKind }) => isForm || leafKind === 'operation');
+  if (assumed.length === 0) return;
+  for (const { name, value } of assumed) http.observe(name, value);
+  const values = assumed.map(({ name, value }) => `${name} is ${value}`).join(', ');
+  await context.notice(
+    `note: the specification does not define how a file is uploaded. Assumed, and accepted by this service: ${values}.`,
+  );
 }
 
 /**
@@ -122,7 +140,13 @@ export async function* uploadFiles(
     return result;
   }
 
-  yield* mapConcurrent(copiesLast(sources), options.concurrency, uploadInTurn);
+  const statuses = new Set<UploadResult['status']>();
+  for await (const result of mapConcurrent(copiesLast(sources), options.concurrency, uploadInTurn)) {
+    statuses.add(result.error === undefined ? result.status : 'failed');
+    yield result;
+  }
+  // A failure is told alone, as scripts read it from stderr.
+  if (statuses.has('uploaded') && !statuses.has('failed')) await confirmAssumed(context, http, as, sources);
 }
 
 interface QueuedSource {

@@ -39,7 +39,7 @@ describe('upload', () => {
     const it = await uploads();
     const bytes = Buffer.from([0, 255, 13, 10, 45, 45, 120]);
     const file = write('report.pdf', bytes, it.directory);
-    const ran = await it.upload([file, '-o', 'json']);
+    const ran = await it.upload([file, '-o', 'json', '-q']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const [kept] = await it.kept();
     const id = kept?.file_attachment_id ?? '';
@@ -109,11 +109,29 @@ describe('upload', () => {
     ]);
   });
 
+  test('says once what it assumed of a service, when that has accepted it', async () => {
+    const it = await uploads();
+    const shown = async () =>
+      (await run(['contract', 'show', 'file_attachments.create', '--source', 'observed'], { env: it.env })).stdout;
+    await it.faults({ kind: 'status', status: 400, on: 'POST', times: 1 });
+    const failed = await it.upload([write('z.txt', 'z', it.directory), '-o', 'json']);
+    expect(failed.error().type).toBe('refused');
+    expect(await shown()).toBe('');
+    const first = await it.upload([write('a.txt', 'a', it.directory)]);
+    expect(first.stderr).toMatch(
+      /^note: .*file_attachments\.create is POST .*file_attachments\.create\.file is form:file\.\n$/,
+    );
+    expect(await shown()).toContain('form:file');
+    expect((await it.upload([write('b.txt', 'b', it.directory)])).stderr).toBe('');
+    const document = await it.upload(['--as', 'document', '--name', 'n', '--text', 'A text.']);
+    expect(document.stderr).toMatch(/^note: .*documents\.create is POST \S+\.\n$/);
+  });
+
   test('a document from a text is sent as JSON, once', async () => {
     const it = await uploads();
     const text = 'Opening hours:\n"9 to 5" \u2028 日本 \\ \u0000';
     const args = ['--as', 'document', '--name', 'faq "1".md', '--text', text, '-o', 'json'];
-    const ran = await it.upload(args);
+    const ran = await it.upload([...args, '-q']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const [kept] = await it.kept();
     expect(kept).toMatchObject({ name: 'faq "1".md', bytes: Buffer.byteLength(text), sha256: sha256(text) });
