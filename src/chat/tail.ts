@@ -112,6 +112,8 @@ class AuthorWarnings {
   private readonly context: Context;
   private readonly http: Http;
   private readonly roles = new Set<string>();
+  /** One message of each role. */
+  private readonly messages: Message[] = [];
 
   constructor(context: Context, http: Http) {
     this.context = context;
@@ -121,7 +123,8 @@ class AuthorWarnings {
   async add(message: Message): Promise<void> {
     if (!isUnrecognized(message) || this.roles.has(message.role) || this.roles.size >= MAX_AUTHOR_WARNINGS) return;
     this.roles.add(message.role);
-    const doubt = explainUnrecognized([message], this.http.contract, this.context.flags);
+    this.messages.push(message);
+    const doubt = explainUnrecognized(this.messages, this.http.contract, this.context.flags);
     if (doubt) await this.context.warn(`${doubt.why} ${doubt.hint.replaceAll('\n', ' ')}`);
   }
 }

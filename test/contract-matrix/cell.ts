@@ -117,7 +117,9 @@ function chooseCommand(service: Service, commands: readonly NamedCommand[]): rea
     });
   const isComplete = ({ settings }: NamedCommand): boolean =>
     settings.every(({ leaf, value }) => (value ?? documented(service, leaf)) !== undefined);
-  const chosen = commands.find((command) => (command.isConditional ? isTrue(command) : isComplete(command)));
+  const right = commands.filter((command) => (command.isConditional ? isTrue(command) : isComplete(command)));
+  // Of several alternatives that are true, the one that settles more.
+  const [chosen] = right[0]?.isConditional ? right.toSorted((a, b) => b.settings.length - a.settings.length) : right;
   return chosen?.settings.flatMap(({ leaf, value }) => [leaf, value ?? documented(service, leaf) ?? '']);
 }
 
