@@ -1,6 +1,7 @@
 import type { MessageFact } from './facts.ts';
+import type { Answer } from './http.ts';
 import { type ListRequest, type Paging, token } from './paging.ts';
-import type { Service } from './service.ts';
+import { pagingOf, type Service } from './service.ts';
 import { plural, type Resource, show } from './wire.ts';
 
 /** What the documentation of a service tells an operator, in the words of `partnerctl contract set`. */
@@ -35,7 +36,7 @@ function ofLists(service: Service, leaf: string): string | undefined {
   if (!resource || part === undefined) {
     return leaf === 'cron_jobs.list' && service.jobsStatus !== undefined ? 'none' : undefined;
   }
-  const paging = (resource === 'message' ? service.history?.paging : undefined) ?? service.paging;
+  const paging = pagingOf(service, resource);
   const list = listOf(service, resource);
   const { headers = {}, body } = paging.answer(list);
   if (part === 'items') return pathsOf(body, (value) => isPageOf(value))[0]?.join('.') ?? '$';
@@ -59,7 +60,7 @@ function isPageOf(value: unknown): boolean {
   return Array.isArray(value) && value.length >= SIZE && JSON.stringify(value[0]).includes(`${MARK}1`);
 }
 
-function nextOf({ position }: Paging, body: unknown, headers: Readonly<Record<string, string>>): string | undefined {
+function nextOf({ position }: Paging, body: unknown, headers: NonNullable<Answer['headers']>): string | undefined {
   const { kind, parameters } = position;
   const [parameter = ''] = parameters;
   if (kind === 'none') return 'none';

@@ -1,7 +1,7 @@
 /** What a service answers. */
 export interface Answer {
   readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   /** Sent as JSON; nothing is sent if it is undefined. */
   readonly body?: unknown;
 }

@@ -47,7 +47,7 @@ export interface Paging {
 }
 
 type Body = (page: Page) => unknown;
-type Headers = (page: Page) => Record<string, string>;
+type Headers = (page: Page) => Record<string, string | string[]>;
 
 /**
  * Describes how a service pages.
@@ -153,4 +153,34 @@ function readToken(text: string | null): number {
   const found = /^\{"seek":(\d+),/.exec(Buffer.from(text, 'base64url').toString());
   if (!found) throw new ServiceError(400, 'invalid_cursor', 'The cursor is not valid.');
   return Number(found[1]);
+}
+
+/** The answer has an opaque token for the next page, which the request repeats in a header. */
+export function byHeader(name: string): Position {
+  return { kind: 'header', parameters: [], from: ({ headers }) => readToken(String(headers[name] ?? '')) };
+}
+
+/** There is no page after the last one: 404. */
+export function ending(position: Position): Position {
+  return {
+    ...position,
+    from: (list) => {
+      const from = position.from(list);
+      if (from > 0 && from >= list.items.length) throw new ServiceError(404, 'invalid_page', 'Invalid page.');
+      return from;
+    },
+  };
+}
+
+/** The same, with the newest items on the first page. */
+export function newestFirst({ position, answer }: Paging): Paging {
+  return {
+    position,
+    answer: (list) => answer({ ...list, items: list.items.toReversed(), ids: list.ids.toReversed() }),
+  };
+}
+
+/** The same, with 204 for a list without items. */
+export function emptyAs204({ position, answer }: Paging): Paging {
+  return { position, answer: (list) => (list.items.length === 0 ? { status: 204 } : answer(list)) };
 }

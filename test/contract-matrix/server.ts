@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Facts, type Id, type MessageFact, type UploadKind } from './facts.ts';
 import { type Answer, ServiceError, type ServiceRequest } from './http.ts';
 import { prefixed } from './ids.ts';
-import type { Service, Write } from './service.ts';
+import { pagingOf, type Service, type Write } from './service.ts';
 import { plural, type Resource, show, type Wire } from './wire.ts';
 
 const PAGE_SIZE = 2;
@@ -65,7 +65,8 @@ export class ServiceServer {
     }
     const body = answer.body === undefined ? undefined : this.write(answer.body);
     response.writeHead(answer.status, {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(body !== undefined && { 'content-type': this.service.mediaType ?? 'application/json' }),
+      ...this.service.headers,
       ...answer.headers,
     });
     response.end(body);
@@ -129,9 +130,14 @@ export class ServiceServer {
     );
   }
 
-  private list(resource: Resource, facts: readonly object[], request: ServiceRequest, size = PAGE_SIZE): Answer {
-    const { names = {}, paging, history, isStrict } = this.service;
-    const used = (resource === 'message' ? history?.paging : undefined) ?? paging;
+  private list(
+    resource: Resource,
+    facts: readonly object[],
+    request: ServiceRequest,
+    size = this.service.pageSize ?? PAGE_SIZE,
+  ): Answer {
+    const { names = {}, isStrict } = this.service;
+    const used = pagingOf(this.service, resource);
     if (isStrict) this.refuseUnknown(request, used.position.parameters, resource);
     return used.answer({
       resource,

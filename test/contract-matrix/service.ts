@@ -32,6 +32,14 @@ export interface Service {
   readonly hasBigNumbers?: true;
   readonly names?: Names;
   readonly paging: Paging;
+  /** How single lists page, if not like the others. */
+  readonly pagings?: Partial<Record<Resource, Paging>>;
+  /** How many items a page has; the history has a size of its own. By default two. */
+  readonly pageSize?: number;
+  /** Headers of every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The media type of answers. By default JSON. */
+  readonly mediaType?: string;
   /** How one resource is sent. By default the bare object. */
   readonly one?: (resource: Resource, fields: Wire) => unknown;
   /** How a provisioned space is sent. By default like one space, with its `agents`. */
@@ -64,4 +72,9 @@ export interface Service {
    * specification.
    */
   readonly documented?: Readonly<Record<string, string>>;
+}
+
+/** How a service pages the lists of a resource. */
+export function pagingOf({ paging, pagings, history }: Service, resource: Resource): Paging {
+  return pagings?.[resource] ?? (resource === 'message' ? history?.paging : undefined) ?? paging;
 }
