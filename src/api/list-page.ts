@@ -46,6 +46,7 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
     headers: response.headers,
     status: response.status,
     itemCount: items.length,
+    lastItem: items.at(-1),
     headerLinks: await readLinkHeader(operation, response),
   };
   return { items, response, answer, signs: readSigns(answer) };
@@ -53,13 +54,21 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
 
 async function readLinkHeader(operation: Operation, response: ApiResponse): Promise<Readonly<Record<string, string>>> {
   const links = await parseLinkHeader(response.headers.link);
-  if (links) return links;
+  if (links) {
+    // The last page may link the last page, which is itself.
+    const { last, ...others } = links;
+    return last === undefined || queryOf(last) === queryOf(response.path) ? others : links;
+  }
   throw incompleteListError({
     operation,
     response,
     message: 'The list continues, but its Link header cannot be read.',
     seen: 'header.link',
   });
+}
+
+function queryOf(address: string): string {
+  return URL.canParse(address, 'http://service') ? new URL(address, 'http://service').search : address;
 }
 
 /** Why a list cannot be read to its end. */

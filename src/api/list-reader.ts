@@ -9,6 +9,7 @@ import {
   type PageWay,
   proposeSteps,
   type Step,
+  saysEnd,
   saysNothingElse,
   sourceValue,
   withType,
@@ -23,7 +24,7 @@ import { idsOf, pathOfStep, rejectedStatus } from './page-requests.ts';
 const MAX_PAGES = 10_000;
 const MAX_EMPTY_PAGES = 100;
 /** How many requests may be spent to find out how the next page is requested. */
-const MAX_TRIES = 16;
+const MAX_TRIES = 24;
 
 const CIRCLE = 'The pages of the list form a circle.';
 const LINK_REPEATS = 'The next link of the list leads to items of an earlier page.';
@@ -183,8 +184,8 @@ export class ListReader {
     const ids = idsOf(this.http, this.list, page);
     const comparison = this.progress.compare(ids);
     if (comparison.kind === 'empty') {
-      const isFollowed =
-        isLink(way) || (way.kind === 'token' && (this.isProved || saysNothingElse(outlook.certain, way)));
+      const isToken = way.kind === 'token' && (this.isProved || saysNothingElse(outlook.certain, way));
+      const isFollowed = isLink(way) || isToken || (this.isProved && saysEnd(page.signs));
       if (isFollowed || this.isOverride || outlook.certain.length === 0)
         return { kind: 'page', page: { ...page, ids, repeated: 0 } };
       return unproved('the next page is empty although there should be more');
@@ -216,7 +217,9 @@ export class ListReader {
       return page.items.length > 0 && (certain.length + possible.length > 0 || isOpen);
     }
     const value = sourceValue(way, page.answer);
-    if (value === undefined || value === null || value === '' || value === false) return false;
+    if (value === undefined || value === null || value === '' || value === false || Number(value) < 0) return false;
+    // A token that may stand in the last page, too, leads nowhere once everything was read.
+    if (!isLink(way) && !this.isOverride && isStated && certain.length + possible.length === 0) return false;
     const { flags } = page.signs;
     const isLast = flags.length > 0 && flags.every((flag) => !flag.value);
     return isLink(way) || this.isOverride || !isLast;

@@ -33,6 +33,13 @@ export function idsOf(http: Http, list: PagedList, { items }: FetchedPage): read
   return identify(items, (item) => itemId(item, http.contract, list));
 }
 
+/** Returns the address of a link. Some services leave the path of the base URL out: `automation/spaces/?page=2`. */
+function targetOf(http: Http, link: string, current: URL): URL {
+  const fromBase = new URL(link, `${current.origin}${http.basePath}/`);
+  const isRelative = /^[\w-]+\//.test(link);
+  return isRelative && fromBase.pathname === current.pathname ? fromBase : new URL(link, current);
+}
+
 /**
  * Returns the path and query of a link to the next page. The origin of the link is ignored: the request always goes to
  * the configured origin. A link outside the base path is rejected, because it would send the token to another
@@ -46,7 +53,7 @@ export function pathOfLink(http: Http, operation: Operation, response: ApiRespon
     const message = 'The list continues, but its next link is not an address.';
     throw incompleteListError({ operation, response, message, seen: `a text of ${link.length} characters` });
   }
-  const target = new URL(link, current);
+  const target = targetOf(http, link, current);
   // Behind a proxy that adds the base path, a service may link the path that it sees itself.
   if (http.basePath + target.pathname === current.pathname) target.pathname = current.pathname;
   if (target.pathname !== current.pathname && !target.pathname.startsWith(`${http.basePath}/`)) {

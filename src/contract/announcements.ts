@@ -15,6 +15,7 @@ import {
   roleOfNumber,
   withParent,
 } from './sign-roles.ts';
+import { parseOrUndefined, readRange, toFlag, toNumber, withoutVendor } from './sign-values.ts';
 
 /** A response, as far as paging is concerned. */
 export interface PageAnswer {
@@ -22,6 +23,8 @@ export interface PageAnswer {
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
   readonly itemCount: number;
+  /** The last item, as some services tell there that more follow. */
+  readonly lastItem?: JsonObject | undefined;
   /** What the Link header (RFC 8288) names, by relation: `next`, `prev`, `first`, `last`. */
   readonly headerLinks: Readonly<Record<string, string>>;
 }
@@ -54,6 +57,8 @@ export interface PageSigns {
   readonly sizes: Sign<number>[];
   /** The size of the whole list. */
   readonly totals: Sign<number>[];
+  /** Numbers that are that of the items on this page, and not called a total. */
+  readonly counts: Sign<number>[];
   readonly pageTotals: Sign<number>[];
   /** Names of a next page without a value: this is the last page. */
   readonly ends: string[];
@@ -64,6 +69,8 @@ export interface PageSigns {
 }
 
 const MAX_DEPTH = 6;
+/** Stands for the last item in the path of a sign. */
+const LAST_ITEM = '$last';
 
 interface Place {
   readonly path: string;
@@ -83,6 +90,7 @@ export function readSigns(answer: PageAnswer): PageSigns {
     offsets: [],
     sizes: [],
     totals: [],
+    counts: [],
     pageTotals: [],
     ends: [],
     partial: [],
@@ -91,6 +99,7 @@ export function readSigns(answer: PageAnswer): PageSigns {
   const reader = new SignReader(signs, answer);
   if (isJsonObject(answer.body)) reader.readObject(answer.body, { path: '', words: [], name: '', isPaging: true }, 0);
   reader.readHeaders();
+  if (answer.lastItem) reader.readLastItem(answer.lastItem);
   return signs;
 }
 
@@ -131,14 +140,28 @@ class SignReader {
       if (range.total !== undefined) this.signs.totals.push(signOf(place, range.total));
     }
     if (status === 206 && range?.total === undefined) this.signs.partial.push('status 206');
+    else if (range && range.total === undefined && this.answer.itemCount > 0)
+      this.signs.partial.push('header.content-range');
     for (const [name, value] of Object.entries(headers)) {
       if (name !== 'link' && name !== 'content-range') this.readHeader(name.toLowerCase(), value);
     }
   }
 
+  /** Reads what an item says that is an envelope with its own cursor, or that is marked as not the last one. */
+  readLastItem(item: JsonObject): void {
+    const { cursor, ...others } = item;
+    const isEdge = typeof cursor === 'string' && Object.values(others).every(isJsonObject);
+    const place: Place = { path: `${LAST_ITEM}.cursor`, words: ['cursor'], name: 'cursor', isPaging: true };
+    if (isEdge && cursor !== '') this.addToken(place, cursor, false);
+    for (const key of Object.keys(item).filter((each) => /^_more_/.test(each) && item[each] === true)) {
+      this.signs.flags.push(signOf({ ...place, path: `${LAST_ITEM}.${key}`, name: key }, true));
+    }
+  }
+
   private readHeader(name: string, value: string): void {
-    const words = toWords(name.replace(/^x-/, ''));
-    const place: Place = { path: `header.${name}`, words, name: name.replace(/^x-/, ''), isPaging: false };
+    const own = withoutVendor(name.replace(/^x-/, ''));
+    const words = toWords(own);
+    const place: Place = { path: `header.${name}`, words, name: own, isPaging: false };
     if (!isPagingName(words) || isIgnored(words, false) || words.join() === 'token') return;
     const parsed = value.trim().startsWith('{') ? parseOrUndefined(value) : undefined;
     if (isJsonObject(parsed)) this.readObject(parsed, { ...place, words: [], isPaging: true }, 1);
@@ -211,7 +234,7 @@ class SignReader {
     else if (role === 'next' || role === 'token') this.addToken(place, String(value), true);
     if (value < 0) return;
     const isOfThisPage = value === this.answer.itemCount && !words.includes('total') && !words.includes('totals');
-    if (role === 'total' && !isOfThisPage) signs.totals.push(sign);
+    if (role === 'total') (isOfThisPage ? signs.counts : signs.totals).push(sign);
     if (role === 'size' && value > 0) signs.sizes.push(sign);
     if (role === 'page-total') signs.pageTotals.push(sign);
     if (role === 'page') signs.pages.push(sign);
@@ -243,39 +266,13 @@ function countOf(signs: PageSigns): number {
   return Object.values(signs).reduce((sum, list) => sum + list.length, 0);
 }
 
-function toFlag(value: unknown): boolean | undefined {
-  if (typeof value === 'boolean') return value;
-  if (value === 'true' || value === 'True' || value === 'yes') return true;
-  return value === 'false' || value === 'False' || value === 'no' ? false : undefined;
-}
-
-function toNumber(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
-  if (typeof value === 'bigint') return Number(value);
-  return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
-}
-
-function parseOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Reads a Content-Range (RFC 9110 §14.4): `items 0-1/5`; undefined total for `*`. */
-function readRange(header: string | undefined): { readonly start: number; readonly total?: number } | undefined {
-  const [, start = '0', , total = '*'] = /^\s*[\w-]*[\s=]*(?:(\d+)-(\d+)|\*)\/(\d+|\*)\s*$/.exec(header ?? '') ?? [];
-  if (header === undefined) return undefined;
-  return total === '*' ? { start: Number(start) } : { start: Number(start), total: Number(total) };
-}
-
 /**
  * Returns the value at a path as signs name it: keys of the body, which may contain dots themselves, or `header` and a
  * header's name. In a list of links, the relation is the key. A link in an object is returned as its address.
  */
-export function valueAt(path: readonly string[], { body, headers, headerLinks }: PageAnswer): unknown {
+export function valueAt(path: readonly string[], { body, headers, headerLinks, lastItem }: PageAnswer): unknown {
   const [top, name = '', ...rest] = path;
+  if (top === LAST_ITEM) return lastItem?.[name];
   if (top !== 'header') return addressOf(descend(body, path.join('.')));
   if (name === 'link') return headerLinks.next;
   const value = headers[name.toLowerCase()];

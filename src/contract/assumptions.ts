@@ -1,5 +1,5 @@
 import { normalizeName } from './field-names.ts';
-import { describeJson, type JsonObject } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import type { LeafName } from './leaves.ts';
 
 /**
@@ -99,9 +99,18 @@ const TELLING = new Set([
 ]);
 const RESOURCE_ID = /^(?!(request|trace|correlation|error|log|event)id$).*id$/;
 const LOWEST_ERROR_STATUS = 400;
+const FINE = /^(0+|ok|success)$/i;
 
+/** Whether an error is one: `{}`, `{code: 0}`, and `{code: "ok", message: ""}` are none. */
 function isPresent(value: unknown): boolean {
-  return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+  if (typeof value !== 'object' || value === null) return Boolean(value);
+  if (!isJsonObject(value)) return Object.keys(value).length > 0;
+  const { code, status = code, ...others } = value;
+  const isFine = [code, status].every((each) => each === 0 || (typeof each === 'string' && FINE.test(each)));
+  const told = Object.entries(others).filter(([key]) => TELLING.has(normalizeName(key)));
+  return isFine
+    ? told.some(([, each]) => isPresent(each) && !(typeof each === 'string' && FINE.test(each)))
+    : Object.keys(value).length > 0;
 }
 
 function saysFailure(name: string, value: unknown): boolean {

@@ -113,10 +113,13 @@ function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
 }
 
 function agentOf(job: Fields, contract: Contract): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
-  const agents = job.places.map((place) => firstOf(namedValues(place), ['agent', 'assistant']));
+  const related = job.places.flatMap((place) => [place.relationships, place.links, place._links].filter(isJsonObject));
+  const agents = [...job.places, ...related].map((place) => firstOf(namedValues(place), ['agent', 'assistant']));
   const agent = agents.find((value) => value !== undefined);
   const nested = agents.find(isJsonObject);
-  const inner = nested && fieldsOf(nested, 'agent', contract).id('agent.id');
+  // JSON:API relates a resource by `{data: {type, id}}`.
+  const reference = nested && (isJsonObject(nested.data) ? nested.data : nested);
+  const inner = reference && fieldsOf(reference, 'agent', contract).id('agent.id');
   const own = job.ownId('cron_job.agent_id') ?? inner ?? (typeof agent === 'number' ? String(agent) : undefined);
   // A text in `agent` may be a name. If it were taken for an id, the job would seem to belong to another agent.
   if (own !== undefined || typeof agent === 'string') {

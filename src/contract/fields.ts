@@ -1,15 +1,13 @@
 import { type AssumptionName, type ContractFix, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
-import { type FieldNames, type FieldRule, normalizeName, type Resource } from './field-names.ts';
+import { type FieldNames, type FieldRule, isResourceName, normalizeName, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { proposePath } from './kinship.ts';
 import type { FieldLeaf } from './leaves.ts';
+import { besideLinks, isBareName, PLAIN, pairedParts, tells } from './resource-parts.ts';
 
 /** What `ApiResponse` puts in place of a secret that the service sends back. It identifies nothing. */
 const REDACTED = '[redacted]';
-
-/** Names that belong to any resource. Next to a nested resource, they belong to its envelope. */
-const PLAIN = new Set(['id', 'uuid', 'uid', 'guid', 'pk', 'gid', 'sid', 'objectid', 'sysid', 'identifier']);
 
 /** Google's APIs call the address of a resource its name. */
 const ADDRESS = /^(?:[\w-]+s\/[^/\s]+\/)*[\w-]+s\/[^/\s]+$/;
@@ -55,25 +53,6 @@ function assumptionOf(leaf: FieldLeaf): AssumptionName {
   return leaf.startsWith('agent.') ? 'agent.name' : 'space.external_id';
 }
 
-/**
- * Returns the keys of objects that together are the resource, by the conventions of well-known platforms: `sys` and
- * `fields`, `metadata` and `spec`, or `_source` beside an `_id`. Alone, each of these names may mean anything.
- */
-function pairedParts(object: JsonObject): readonly string[] {
-  if (isJsonObject(object._source) && object._id !== undefined) return ['_source'];
-  if (isJsonObject(object.sys) && isJsonObject(object.fields)) return ['sys'];
-  return isJsonObject(object.metadata) && isJsonObject(object.spec) ? ['metadata', 'spec'] : [];
-}
-
-/** The only object beside a block of links: `{links: […], content: {…}}`. */
-function besideLinks(object: JsonObject): JsonObject | undefined {
-  const keys = Object.keys(object);
-  if (keys.length !== 2 || !('links' in object || '_links' in object)) return undefined;
-  const key = keys.find((each) => each !== 'links' && each !== '_links');
-  const value = key === undefined ? undefined : object[key];
-  return isJsonObject(value) ? value : undefined;
-}
-
 /** The fields of a resource in one object of the service, wherever the contract lets them be. */
 export class Fields {
   private readonly object: JsonObject;
@@ -88,6 +67,11 @@ export class Fields {
     this.contract = contract;
     this.names = contract.namesOf(resource);
     this.collect(object, '', 0, 0);
+    const part = this.found.some(({ name }) => tells(name)) ? undefined : this.findPart();
+    if (part !== undefined && isJsonObject(object[part])) {
+      // Ids beside the part and in it must agree.
+      this.collect(object[part], `${part}.`, 0, 1);
+    }
     const inner = besideLinks(object);
     if (inner && this.found.length === 0) this.collect(inner, '', 0, 0);
   }
@@ -220,6 +204,21 @@ export class Fields {
   private at([first = '', ...rest]: readonly string[]): readonly Found[] {
     const starts = this.found.filter(({ name }) => name === first);
     return rest.reduce<readonly Found[]>((places, step) => places.flatMap((place) => stepsInto(place, step)), starts);
+  }
+
+  /**
+   * Returns the only key of any name whose object has several fields of the resource: `snippet`, `document`, `data`.
+   */
+  private findPart(): string | undefined {
+    const isBare = Object.keys(this.object).every((key) => isJsonObject(this.object[key]) || isBareName(key));
+    const parts = Object.entries(this.object).filter(([key, value]) => {
+      const own = normalizeName(key);
+      if (!isJsonObject(value) || (isResourceName(own) && own !== 'document')) return false;
+      const names = Object.keys(value).flatMap((each) => this.names.nameOf(each) ?? []);
+      const telling = names.filter((name) => tells(name) && this.names.nesting(name) === undefined);
+      return telling.length > 1 || (telling.length === 1 && (isBare || names.includes('id')));
+    });
+    return parts.length === 1 ? parts[0]?.[0] : undefined;
   }
 
   private collect(object: JsonObject, path: string, depth: number, nesting: number): void {

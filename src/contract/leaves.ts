@@ -19,7 +19,7 @@ function leaf(kind: LeafKind, source: LeafSpec['source'], value: string, note: s
 }
 
 /** Names of ids in general, and those that well-known platforms use instead. */
-const GENERIC_IDS = 'id|uuid|uid|guid|pk|_id, gid|sid|object_id|sys_id|identifier';
+const GENERIC_IDS = 'id|uuid|uid|guid|pk|_id|$id, gid|sid|object_id|sys_id|identifier';
 
 function idLeaf(own: string): LeafSpec {
   return leaf('field', 'assumed', `${own}, ${GENERIC_IDS}`, 'its own name first; equals must agree');

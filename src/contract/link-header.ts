@@ -10,7 +10,7 @@ export async function parseLinkHeader(
   try {
     const links = LinkHeader.parse(header);
     const found = (['next', 'prev', 'first', 'last'] as const).flatMap((relation) => {
-      const [found] = links.rel(relation);
+      const [found] = [...links.rel(relation), ...(relation === 'prev' ? links.rel('previous') : [])];
       // Some services link the next page of the last one, too, and say that it has no results.
       return found === undefined || found.results === 'false' ? [] : [[relation, found.uri] as const];
     });

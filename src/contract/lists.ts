@@ -9,7 +9,7 @@ import type { ListLeaf } from './leaves.ts';
 const LIST_KEYS: ReadonlySet<string> = new Set(
   [
     'results result data items value values content contents records list entries nodes edges elements objects rows docs hits',
-    'resources member members hydra:member collection entities payload',
+    'resources member members hydra:member collection entities payload features children events points',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -61,19 +61,28 @@ function isOfAnother(key: string, own: readonly string[]): boolean {
   return !own.includes(key) && Object.values(NAMES).some((names) => names.includes(key));
 }
 
+/**
+ * Returns the list that a value is.
+ * @param isBelowOwn whether XML was turned into JSON: `{spaces: {space: […]}}`, and the object alone where there is only one
+ */
+function listIn(value: unknown, isKnown: boolean, isBelowOwn: boolean): readonly unknown[] | null | undefined {
+  if (isKnown && (Array.isArray(value) || value === null)) return value;
+  return isBelowOwn && isJsonObject(value) ? [value] : undefined;
+}
+
 /** Collects the values that may be the list: arrays, and `null` under a key of a list, at the top or up to two levels down. */
 function findCandidates(body: JsonObject, own: readonly string[]): readonly Candidate[] {
   const found: Candidate[] = [];
   const visit = (object: JsonObject, path: readonly string[], isWrapper: boolean): void => {
     for (const [name, value] of Object.entries(object)) {
       const key = normalizeName(name);
-      const isOwn = own.includes(key);
+      const isBelowOwn = own.includes(normalizeName(path.at(-1) ?? '')) && own.includes(`${key}s`);
+      const isOwn = isBelowOwn || own.includes(key);
       const isKnown = isOwn || (isWrapper && LIST_KEYS.has(key));
       const place = [...path, name];
-      if (isKnown && (Array.isArray(value) || value === null)) {
-        found.push({ path: place, value, isOwn, depth: path.length });
-      }
-      if (!isJsonObject(value) || path.length === MAX_DEPTH || NO_LISTS.test(key)) continue;
+      const list = listIn(value, isKnown, isBelowOwn);
+      if (list !== undefined) found.push({ path: place, value: list, isOwn, depth: path.length });
+      if (!isJsonObject(value) || list !== undefined || path.length === MAX_DEPTH || NO_LISTS.test(key)) continue;
       visit(value, place, isWrapper && (isKnown || WRAPPERS.has(key)));
     }
   };

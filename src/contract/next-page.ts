@@ -12,8 +12,20 @@ export interface Step {
 }
 
 const AFTER: readonly string[][] = [['starting', 'after'], ['after'], ['after', 'id'], ['cursor'], ['last', 'id']];
-const PAGE_NAMES = ['page', 'page_number', 'pageNumber', '_page', 'p', 'pageIndex', 'page_index'];
-const OFFSET_NAMES = ['offset', 'start', 'skip', '_start', 'startIndex', 'startAt', 'from', 'start_index'];
+const PAGE_NAMES = [
+  'page',
+  'page_number',
+  'pageNumber',
+  '_page',
+  'pageNum',
+  'page[number]',
+  'p',
+  'pageIndex',
+  'page_index',
+  'pageNo',
+  'current',
+];
+const OFFSET_NAMES = ['offset', 'start', 'skip', '_start', '$skip', 'startIndex', 'startAt', 'from', 'start_index'];
 const TOKEN_NAMES: readonly string[][] = [
   ['cursor'],
   ['page', 'token'],
@@ -27,12 +39,21 @@ const TOKEN_NAMES: readonly string[][] = [
   ['marker'],
   ['page'],
   ['offset'],
+  ['start'],
 ];
 
 /** Parameters that carry the token of a name with this word, by custom. */
 const CUSTOMARY: Readonly<Record<string, readonly string[][]>> = {
   cursor: [['cursor'], ['after'], ['start', 'cursor'], ['page', 'token']],
-  token: [['page', 'token'], ['next', 'token'], ['continuation', 'token'], ['token'], ['cursor']],
+  token: [
+    ['page', 'token'],
+    ['next', 'token'],
+    ['continuation', 'token'],
+    ['token'],
+    ['cursor'],
+    ['pagination', 'token'],
+  ],
+  end: [['from'], ['start'], ['after']],
   marker: [['marker'], ['start', 'marker'], ['after']],
   continuation: [['continuation', 'token'], ['continuation'], ['continue']],
   continue: [['continue'], ['continue', 'token'], ['continuation', 'token']],
@@ -43,6 +64,12 @@ const CUSTOMARY: Readonly<Record<string, readonly string[][]>> = {
   key: [['start', 'key'], ['exclusive', 'start', 'key'], ['after']],
   id: [['after', 'id'], ['starting', 'after'], ['after'], ['start', 'after']],
 };
+
+/** Returns the parameters in brackets that a value in an object named `page` or `pagination` may be sent with. */
+function bracketed(path: string, ...names: readonly string[]): readonly string[] {
+  const [own = '', parent = ''] = path.split('.').toReversed();
+  return /^(page|pagination)$/.test(parent) ? [own, ...names].map((name) => `${parent}[${name}]`) : [];
+}
 
 /** Returns the query parameters that may take a token, those closest to the name that announces it first. */
 export function tokenParameters(words: readonly string[], spelling: Spelling): readonly string[] {
@@ -65,11 +92,16 @@ function splitPath(path: string): readonly string[] {
   return path.split('.');
 }
 
-function tokenWays(tokens: readonly TokenSign[]): readonly PageWay[] {
+/** Returns the parameters for a number of the next page or its first item, if its name says no more. */
+function numberedNames(words: readonly string[], pages: readonly Sign<number>[]): readonly string[] | undefined {
+  if (words.join() === 'next') return ['page', 'offset', 'next', 'cursor', 'start', 'skip', 'until', 'before'];
+  return words.join() === 'next,page' && pages.length > 0 ? numberParameters(pages, PAGE_NAMES).slice(0, 6) : undefined;
+}
+
+function tokenWays(tokens: readonly TokenSign[], pages: readonly Sign<number>[]): readonly PageWay[] {
   const ways = tokens.map(({ path, words, spelling, isNumber }) => {
-    const names =
-      isNumber && words.join() === 'next' ? ['page', 'offset', 'next', 'cursor', 'start', 'skip'] : undefined;
-    return (names ?? tokenParameters(words, spelling)).map(
+    const names = isNumber ? numberedNames(words, pages) : undefined;
+    return unique([...(names ?? tokenParameters(words, spelling)), ...bracketed(path, 'cursor')]).map(
       (parameter): PageWay => ({ kind: 'token', source: splitPath(path), parameter }),
     );
   });
@@ -82,12 +114,12 @@ function tokenWays(tokens: readonly TokenSign[]): readonly PageWay[] {
 function numberParameters(signs: readonly Sign<number>[], customary: readonly string[]): readonly string[] {
   const own = signs.flatMap(({ path, words, spelling }) => {
     const rest = words.filter((word) => word !== 'current' && word !== 'cur' && word !== 'in');
+    const inBrackets = bracketed(path);
     const isNested = words[0] === 'page' && words.length === 2 && path.endsWith(`page.${words[1]}`);
     if (isNested) return words[1] === 'number' ? ['page', 'page[number]'] : [words[1] ?? '', `page[${words[1]}]`];
-    const grouped = /(?:^|\.)pagination\.(page|offset|start)$/.exec(path)?.[1];
-    if (grouped !== undefined) return [grouped, `pagination[${grouped}]`];
     if (rest.join() === 'skip') return ['skip', '$skip'];
-    return rest.length === 0 || rest.join() === 'number' ? [] : [spell(rest, spelling)];
+    if (rest.length === 0) return [spell(words, spelling), ...inBrackets];
+    return rest.join() === 'number' ? inBrackets : [spell(rest, spelling), ...inBrackets];
   });
   return unique([...own, ...customary]);
 }
@@ -115,7 +147,14 @@ function proposeWays(signs: PageSigns): readonly PageWay[] {
     : offsets.length > 0
       ? offset.slice(0, 4)
       : [];
-  return [...linked, ...tokenWays(strong), ...numbered, ...tokenWays(weak), ...after, ...interleave(offset, page)];
+  return [
+    ...linked,
+    ...tokenWays(strong, pages),
+    ...numbered,
+    ...tokenWays(weak, pages),
+    ...after,
+    ...interleave(offset, page),
+  ];
 }
 
 function interleave<Item>(left: readonly Item[], right: readonly Item[]): readonly Item[] {
@@ -189,6 +228,11 @@ export function formatWay(way: PageWay): string {
 export function saysNothingElse(certain: readonly string[], way: PageWay): boolean {
   const own = way.kind === 'header' ? 'header.link' : 'source' in way ? way.source.join('.') : undefined;
   return certain.every((sign) => sign === own);
+}
+
+/** Whether a page says that no other one follows. */
+export function saysEnd({ flags, ends }: PageSigns): boolean {
+  return flags.length > 0 ? flags.every(({ value }) => !value) : ends.length > 0;
 }
 
 /** Returns where a sign is, with the type of its value. */

@@ -62,6 +62,8 @@ export class PageProgress {
   private last: readonly string[] = [];
   private readonly pages = new Set<number>();
   private readonly totals = new Map<string, Range>();
+  /** Paths of numbers that were those of the items on one page. */
+  private readonly counts = new Set<string>();
   private readonly pageTotals = new Map<string, number>();
 
   /** Compares the items of a page that may be the next one with those read before. */
@@ -89,7 +91,8 @@ export class PageProgress {
       this.last = ids;
       this.pages.add(fingerprint(ids.join('\n')));
     }
-    for (const { path, value } of signs.totals) {
+    for (const { path } of signs.counts) this.counts.add(path);
+    for (const { path, value } of this.realTotals(signs)) {
       const { smallest = value, largest = value } = this.totals.get(path) ?? {};
       this.totals.set(path, { smallest: Math.min(smallest, value), largest: Math.max(largest, value) });
     }
@@ -98,7 +101,8 @@ export class PageProgress {
 
   /** Returns what the last page says about what follows. */
   outlook(signs: PageSigns, itemCount: number): Outlook {
-    const { flags, tokens, totals, pageTotals } = signs;
+    const { flags, tokens, pageTotals } = signs;
+    const totals = this.realTotals(signs);
     const saysMore = flags.filter(({ value }) => value);
     const saysEnd = saysMore.length === 0 && (signs.ends.length > 0 || flags.length > 0);
     const missing = [...totals.filter(({ value }) => value > this.read), ...this.missingPages(pageTotals)];
@@ -126,6 +130,11 @@ export class PageProgress {
   findMismatch(): string | undefined {
     const [wrong] = [...this.totals].filter(([, { smallest, largest }]) => this.read < smallest || this.read > largest);
     return wrong && `${wrong[0]}: ${wrong[1].largest}, and ${this.describeRead(wrong[0])}`;
+  }
+
+  /** A number that was that of the items on a page before the last one is no total. */
+  private realTotals({ totals }: PageSigns): readonly Sign<number>[] {
+    return totals.filter(({ path }) => !this.counts.has(path));
   }
 
   private missingPages(signs: readonly Sign<number>[]): readonly Sign<number>[] {

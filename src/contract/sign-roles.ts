@@ -3,19 +3,19 @@ export type NumberRole = 'more' | 'next' | 'total' | 'size' | 'page-total' | 'pa
 
 /** Words of names that a response may have in any place, and that say nothing of the next page. */
 const IGNORED =
-  /^(prev|previous|before|first|self|sync|delta|rate|ratelimit|retry|access|refresh|csrf|xsrf|auth|bearer|expires|query)$/;
+  /^(prev|previous|backward|before|first|self|sync|delta|rate|ratelimit|retry|access|refresh|csrf|xsrf|auth|bearer|expires|query)$/;
 const SKIPPED_CONTAINER =
   /^(errors?|warnings?|facets?|aggregations?|aggs|filters?|shards|rate|ratelimit|quotas?|usage|included|schema|debug|timing|request|context)$/;
 const ENVELOPE =
   /^(meta|metadata|info|header|headers|response|result|results|payload|body|data|links?|embedded|collection|envelope|extra|extensions)$/;
-const TIME = /^(at|date|time|run|runs|reset|poll|refresh|interval|ms|seconds|secs|minutes|billing|check)$/;
+const TIME = /^(at|end|date|time|run|runs|reset|poll|refresh|interval|ms|seconds|secs|minutes|billing|check)$/;
 const LEADS_ON = /^(next|more|continue|continuation|continues)$/;
 const NAMES_NEXT = /^(next|more|continue|continuation|continues|cursors?|token|marker|bookmark|scroll|resumption)$/;
-const SAYS_MORE = /^(next|more|continue|continuation|continues|truncated|incomplete|partial)$/;
+const SAYS_MORE = /^(next|more|continue|continuation|continues|truncated|incomplete|partial|exceeded)$/;
 const SAYS_END = /^(last|done|complete|completed|finished|exhausted|end|final)$/;
 const LINK = /^(https?:\/\/|\/|\?|\.{1,2}\/|[\w$.~%/-]*\?[\w$.~%[\]-]+=)/i;
 const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
-const TOKEN = /^(cursor|token|marker|bookmark|scroll|resumption|after|offset|skip)$/;
+const TOKEN = /^(cursor|token|marker|bookmark|scroll|resumption|after|offset|skip|position|end)$/;
 const TOTAL = /^(total|totals|count|found|overall)$/;
 const LAST_OF = /^(id|key|cursor|token|item|record|row|index)$/;
 
@@ -24,7 +24,7 @@ export type Words = readonly string[];
 const some = (words: Words, pattern: RegExp): boolean => words.some((word) => pattern.test(word));
 const includes = (words: Words, ...wanted: string[]): boolean => wanted.some((word) => words.includes(word));
 
-const DIRECTION = /^(prev|previous|before|first|self)$/;
+const DIRECTION = /^(prev|previous|backward|before|first|self)$/;
 
 /** Whether a name says nothing of the next page. Of an object, only the way back and a name of one word do not. */
 export function isIgnored(words: Words, isContainer: boolean): boolean {
@@ -62,7 +62,7 @@ export function isTokenName(words: Words): boolean {
 
 /** Whether a number is of items: `total`, `count`, `page.totalElements`, and not of pages. */
 function isTotal(words: Words): boolean {
-  if (!some(words, TOTAL) || includes(words, 'pages')) return false;
+  if (!some(words, TOTAL) || includes(words, 'pages', 'skip', 'offset')) return false;
   return !includes(words, 'page') || (words.length > 2 && !includes(words, 'size', 'limit', 'number', 'last'));
 }
 

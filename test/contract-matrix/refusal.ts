@@ -98,7 +98,8 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
   // It says so of the messages; the last answer has none.
   if (isAuthorUnknown) return problems;
   if (last.sentence !== null) {
-    if (always && !text.includes(last.sentence)) problems.push(`loses what the service said: ${last.sentence}`);
+    const isTold = end.exchanges.some(({ sentence }) => sentence !== null && text.includes(sentence));
+    if (always && !isTold) problems.push(`loses what the service said: ${last.sentence}`);
   } else {
     const { status, body, headers = {} } = last.answer;
     const names = [...keysIn(body), ...Object.keys(headers), ...(status >= 300 ? [String(status)] : [])];

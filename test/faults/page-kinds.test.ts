@@ -419,7 +419,7 @@ describe('a list in pages that cannot be followed', () => {
     expect(ran.stderr).toContain(name);
     expect(ran.stderr).toContain('partnerctl contract set spaces.list.next none');
     expect(service.requests.every(({ method }) => method === 'GET')).toBe(true);
-    expect(service.requests.length).toBeLessThanOrEqual(17);
+    expect(service.requests.length).toBeLessThanOrEqual(25);
   });
 
   it('is refused where the service rejects every parameter', async () => {

@@ -1046,7 +1046,7 @@ const SOCIAL: readonly Service[] = [
     name: 'ckan',
     like: 'CKAN: help, success, result with count, results, facets; start',
     ids: uuids,
-    names: { id: 'id', paths: { 'space.name': 'title', 'space.external_space_id': 'name' } },
+    names: { id: 'id', paths: { 'space.name': 'title' } },
     one: (_resource, result) => ({ help: 'https://x', success: true, result }),
     paging: paging(byOffset('start'), ({ items, total }) => ({
       help: 'https://x',

@@ -89,7 +89,13 @@ describe('what a response says about its pages', () => {
     [{ hits: { total: { value: 5, relation: 'eq' } } }, { totals: ['hits.total.value'] }],
     [{ recordsTotal: 5 }, { totals: ['recordsTotal'] }],
     [{ message_count: 40 }, { totals: ['message_count'] }],
-    [{ count: 2 }, {}],
+    [{ count: 2 }, { counts: ['count'] }],
+    [{ skipCount: 0 }, { offsets: ['skipCount'] }],
+    [{ position: 'a1' }, { tokens: ['position'] }],
+    [{ start: 't1', end: 't2' }, { tokens: ['end'] }],
+    [{ end: '2026-01-01T00:00:00Z' }, {}],
+    [{ exceededTransferLimit: true }, { flags: ['exceededTransferLimit'] }],
+    [{ nextForwardToken: 'f', nextBackwardToken: 'b' }, { tokens: ['nextForwardToken'] }],
     [{ total: -1 }, {}],
     [{ nextSyncToken: 'x', sync_token: 'x', access_token: 'x', csrfToken: 'x' }, {}],
     [{ last_login: '2026-01-01T00:00:00Z', next_run_at: '2026-01-01T00:00:00Z', started_at: 1_700_000_000 }, {}],
@@ -101,6 +107,13 @@ describe('what a response says about its pages', () => {
     expect(kindsOf(readSigns(answer(body)))).toEqual(expected);
   });
 
+  it('is read from the last item, where it has a cursor of its own or is marked', () => {
+    const signsOf = (lastItem: { readonly [key: string]: unknown }) => kindsOf(readSigns({ ...answer([]), lastItem }));
+    expect(signsOf({ cursor: 'c2', space: { id: 's2' } })).toEqual({ tokens: ['$last.cursor'] });
+    expect(signsOf({ id: 's2', _more_spaces: true })).toEqual({ flags: ['$last._more_spaces'] });
+    expect(signsOf({ id: 's2', cursor: 'pointer', more: true })).toEqual({});
+  });
+
   it.each([
     [{ 'x-total-count': '5' }, { totals: ['header.x-total-count'] }],
     [
@@ -109,6 +122,8 @@ describe('what a response says about its pages', () => {
     ],
     [{ 'x-next-page': '' }, { ends: ['header.x-next-page'] }],
     [{ 'x-ms-continuation': 'abc' }, { tokens: ['header.x-ms-continuation'] }],
+    [{ 'x-nomad-nexttoken': 'abc', 'x-nomad-index': '129' }, { tokens: ['header.x-nomad-nexttoken'] }],
+    [{ 'content-range': '0-1/*' }, { offsets: ['header.content-range'], partial: ['header.content-range'] }],
     [
       { 'x-wp-total': '5', 'x-wp-totalpages': '3' },
       { totals: ['header.x-wp-total'], pageTotals: ['header.x-wp-totalpages'] },

@@ -22,6 +22,8 @@ describe('an id', () => {
     ['its own name', { space_id: 's1', id: 'x' }, 's1'],
     ['a plain id', { id: 's1' }, 's1'],
     ['a number', { space_id: 42 }, '42'],
+    ['Cloud Foundry', { metadata: { guid: 's1', url: '/x' }, entity: { name: 'Acme' } }, 's1'],
+    ['a document with a score', { document: { id: 's1', name: 'Acme' }, score: 3 }, 's1'],
     ['zero', { id: 0 }, '0'],
     ['a number beyond what JavaScript counts exactly', { id: 1234567890123456789n }, '1234567890123456789'],
     ['one level down', { space: { space_id: 's1' } }, 's1'],
@@ -125,6 +127,14 @@ describe('a field', () => {
     expect(findText({ agent: { name: 'below' } }, CONTRACT, 'agent.name')).toBe('below');
     expect(findText({ name: 5 }, CONTRACT, 'agent.name')).toBe('5');
     expect(findField({ is_org_wide: false }, CONTRACT, 'space.is_org_wide')).toBe(false);
+  });
+
+  it('is found in the only object that has fields of the resource, whatever its name', () => {
+    const item = { kind: 'x#space', id: 's1', snippet: { name: 'Acme', description: 'Tools' } };
+    expect(findText(item, CONTRACT, 'space.name')).toBe('Acme');
+    expect(
+      findText({ id: 's1', is_org_wide: true, plan: { name: 'pro', description: '' } }, CONTRACT, 'space.name'),
+    ).toBe(undefined);
   });
 
   it('is found below a null at the top', () => {

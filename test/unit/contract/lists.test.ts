@@ -20,6 +20,8 @@ describe('the envelope of a list', () => {
     ['an embedded list', { _embedded: { spaces: ITEMS }, _links: { self: { href: '/' } } }],
     ['edges with nodes', { data: { spaces: { edges: ITEMS.map((node) => ({ node, cursor: node.space_id })) } } }],
     ['edges beside nodes', { spaces: { nodes: ITEMS, edges: ITEMS.map((node) => ({ node })) } }],
+    ['XML turned into JSON', { spaces: { '@page': '1', space: ITEMS } }],
+    ['GeoJSON, beside another array', { fields: [{ name: 'id' }], features: ITEMS }],
     ['two levels down', { response: { result: { spaces: ITEMS } } }],
     ['its own name beside another list', { data: [{ id: 1 }], spaces: ITEMS }],
     ['a list below an empty one', { items: [], data: { spaces: ITEMS } }],
@@ -58,6 +60,17 @@ describe('the envelope of a list', () => {
     ['an array with a hole', { results: [{ space_id: 'a' }, null] }],
   ])('is an error that describes the body: %s', (_, body) => {
     expect(() => readList(body, 'spaces')).toThrow(expect.objectContaining({ seen: expect.stringMatching(/./) }));
+  });
+
+  it('is one item where XML turned into JSON has it alone', () => {
+    expect(readList({ spaces: { space: { space_id: 'a' } } }, 'spaces')).toEqual([{ space_id: 'a' }]);
+  });
+
+  it('is read beside an error that says that all is well', () => {
+    expect(readList({ data: { spaces: ITEMS }, error: { code: 'ok', message: '', log_id: 'l1' } }, 'spaces')).toEqual(
+      ITEMS,
+    );
+    expect(() => readList({ spaces: [], error: { code: 0, message: 'Token expired.' } }, 'spaces')).toThrow('error');
   });
 
   it('is refused with the command that names the list that came', () => {

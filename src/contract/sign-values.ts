@@ -1,0 +1,39 @@
+import { isPagingName, toWords } from './paging-names.ts';
+import { namesNext } from './sign-roles.ts';
+
+/** Leaves a first word of a header's name out that only says whose it is: `nomad-nexttoken`. */
+export function withoutVendor(name: string): string {
+  const rest = name.replace(/^[a-z0-9]+-/, '');
+  const words = toWords(rest);
+  return words.length > 1 && isPagingName(words) && namesNext(words) && !isPagingName(toWords(name)) ? rest : name;
+}
+
+/** Returns the boolean that a value is or spells; undefined for anything else. */
+export function toFlag(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (value === 'true' || value === 'True' || value === 'yes') return true;
+  return value === 'false' || value === 'False' || value === 'no' ? false : undefined;
+}
+
+/** Returns the integer that a value is or spells; undefined for anything else. */
+export function toNumber(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+/** Returns the value that JSON stands for; undefined for any other text. */
+export function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a Content-Range (RFC 9110 §14.4): `items 0-1/5`; undefined total for `*`. */
+export function readRange(header: string | undefined): { readonly start: number; readonly total?: number } | undefined {
+  const [, start = '0', , total = '*'] = /^\s*[\w-]*[\s=]*(?:(\d+)-(\d+)|\*)\/(\d+|\*)\s*$/.exec(header ?? '') ?? [];
+  if (header === undefined) return undefined;
+  return total === '*' ? { start: Number(start) } : { start: Number(start), total: Number(total) };
+}
