@@ -24,8 +24,8 @@ export interface Page {
   readonly response: ApiResponse;
   /** Whether the next page will be requested when the consumer asks for it. It may have nothing new. */
   readonly hasNext: boolean;
-  /** Whether a link leads to it. */
-  readonly hasLink: boolean;
+  /** The path and query of a link to it. */
+  readonly link: string | undefined;
   /** What announces more than can be requested, if no way to request it proved itself. */
   readonly unreachable: string | undefined;
 }
@@ -88,16 +88,16 @@ class HistoryPages {
       for (const id of ids) this.known.add(id);
       this.refuseEndless();
       const outlook = this.outlook(page);
-      const hasLink = this.linkOf(page) !== undefined;
-      const hasNext = next.kind !== 'none' && (hasLink || this.leadsOn(page, outlook));
-      yield { items, response, hasNext, hasLink: hasNext && hasLink, unreachable: undefined };
+      const link = this.linkOf(page);
+      const hasNext = next.kind !== 'none' && (link !== undefined || this.leadsOn(page, outlook));
+      yield { items, response, hasNext, link: hasNext ? link : undefined, unreachable: undefined };
       if (!hasNext) return;
       const following = await this.advance(page, outlook);
       if (following === undefined) {
         // What only may be there need not be.
-        if (outlook.certain.length === 0 || this.isProved || hasLink) return;
+        if (outlook.certain.length === 0 || this.isProved || link !== undefined) return;
         const unreachable = outlook.certain.map((sign) => withType(sign, page.answer)).join(', ');
-        yield { items: [], response, hasNext: false, hasLink: false, unreachable };
+        yield { items: [], response, hasNext: false, link: undefined, unreachable };
         return;
       }
       page = following;

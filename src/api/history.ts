@@ -1,3 +1,4 @@
+import type { Contract } from '../contract/contract.ts';
 import { type HistoryDoubt, type HistoryVariant, historyVariants, POST_HISTORY } from '../contract/history-variants.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
@@ -225,6 +226,15 @@ export class HistoryReader {
     return false;
   }
 
+  /** Whether the service continues after the last message of a page by the parameter that names the message. */
+  private usesCursor(link: string | undefined, messages: readonly Message[], contract: Contract): boolean {
+    const parameter = contract.parameter('messages.history.after_message_id')?.path.join('.') ?? '';
+    const next = contract.next('messages.history');
+    if (next.kind === 'after' && next.parameter === parameter) return true;
+    const query = new URLSearchParams(link?.split('?')[1]);
+    return messages.length > 0 && query.get(parameter) === messages.at(-1)?.message_id;
+  }
+
   /** Requests a history page by page, in the order of the service. */
   private async *requestPages(
     position: HistoryPosition,
@@ -245,14 +255,15 @@ export class HistoryReader {
     for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }), this.paging)) {
       const messages = this.readMessages(page, position);
       if (variant === this.variant) this.prove(messages);
-      const { hasNext, hasLink, unreachable, response } = page;
+      const { hasNext, link, unreachable, response } = page;
+      this.isCursorProved ||= this.usesCursor(link, messages, contract ?? this.http.contract);
       const { headers } = response;
       const { ends, total } = readStatedExtent(response.json());
       const own = response.read((_, used) => messagesOfSession(messages, position, used));
       yield {
         messages: own,
         hasMore: hasNext,
-        hasNextLink: hasLink,
+        hasNextLink: link !== undefined,
         reachedByLink,
         isDeclaredEnd: ends && !hasNext && unreachable === undefined,
         total: without(messages.length - own.length, total),

@@ -64,7 +64,7 @@ export function pathOfLink(http: Http, operation: Operation, response: ApiRespon
 }
 
 /** Returns the path and query of a response's own request with a query parameter set. */
-export function pathWith(http: Http, response: ApiResponse, parameter: string, value: string): string {
+function pathWith(http: Http, response: ApiResponse, parameter: string, value: string): string {
   const url = currentUrl(http, response);
   url.searchParams.set(parameter, value);
   return url.pathname + url.search;

@@ -53,6 +53,8 @@ export interface StreamResult {
   readonly kind: 'stream';
   /** Can be read only once. The renderer requests the next event after it has written the previous one. */
   readonly events: AsyncIterable<StreamEvent>;
+  /** The notice to write to stderr if there are no events. */
+  readonly empty?: string | undefined;
 }
 
 export interface StreamEvent {

@@ -75,7 +75,12 @@ async function renderQuery(
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const formatEvent = await createEventFormatter(options.format, options.color);
   if (options.query === undefined) {
-    for await (const event of result.events) await io.stdout.write(formatEvent(event));
+    let isEmpty = true;
+    for await (const event of result.events) {
+      isEmpty = false;
+      await io.stdout.write(formatEvent(event));
+    }
+    if (isEmpty && options.format === 'table' && !options.quiet) await writeNotice(result.empty ?? '', io);
     return;
   }
   const { compileQuery, toHumanResult } = await import('./query.ts');

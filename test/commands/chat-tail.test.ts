@@ -37,6 +37,28 @@ const textsOf = (stdout: string): string[] => linesOf(stdout).map(({ text }) => 
 const numbered = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `m${from + index}`);
 
+describe('a tail of an empty session', () => {
+  test.each([
+    [[], 'No messages in session s1 yet.\n'],
+    [['--resume'], 'No new messages in session s1.\n'],
+    [['--tail', '0'], ''],
+    [['--quiet'], ''],
+  ])('that does not follow says so in a terminal: %j', async (flags, notice) => {
+    const { env, of } = await talking();
+    const ran = await run([...of, '--no-follow', ...flags], { env, columns: 80 });
+    expect(ran).toMatchObject({ code: 0, stdout: '' });
+    expect(ran.stderr.endsWith(notice)).toBe(true);
+    if (flags.length === 0) expect((await run([...of, '--no-follow'], { env })).stderr).toBe('');
+  });
+
+  test('that does not follow says after which message there is none', async () => {
+    const { env, of } = await talking(1);
+    const [line] = linesOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout);
+    const ran = await run([...of, '--no-follow', '--after', line?.message_id ?? ''], { env, columns: 80 });
+    expect(ran.stderr).toBe(`No messages after ${line?.message_id} in session s1 yet.\n`);
+  });
+});
+
 describe('a tail starts', () => {
   test('with the last ten messages, or the number in --tail', async () => {
     const { env, of } = await talking(25);

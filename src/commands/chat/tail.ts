@@ -36,13 +36,24 @@ function parseInterval(args: Args): number | undefined {
   throw new UsageError(`--interval must be ${MIN_INTERVAL_MS}ms or more.`);
 }
 
+/** What to say if a tail that does not follow has nothing to show. */
+function describeEmpty({ follow, sessions, start }: TailOptions): string | undefined {
+  if (follow || (start.from === 'last' && start.count === 0)) return undefined;
+  const where = `${sessions.length === 1 ? 'session' : 'sessions'} ${sessions.join(', ')}`;
+  if (start.from === 'after') return `No messages after ${start.message_id} in ${where} yet.`;
+  return start.from === 'checkpoint' ? `No new messages in ${where}.` : `No messages in ${where} yet.`;
+}
+
 export default command<TailOptions>({
   description:
     'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It survives failures of the service and the network.',
   flags: [
     SOURCE_FLAG,
     { usage: '--session <session_id>', description: 'the conversation; repeatable', repeatable: true },
-    { usage: '--after <message_id>', description: 'start after this message' },
+    {
+      usage: '--after <message_id>',
+      description: 'start after this message: an id that `chat send` or a tail printed',
+    },
     { usage: '--tail <n>', description: 'start with the last n messages', default: String(DEFAULT_TAIL) },
     { usage: '--from-start', description: 'start with the first message' },
     { usage: '--resume', description: 'start where the last tail of the session ended' },
@@ -77,6 +88,10 @@ export default command<TailOptions>({
   },
   async run(context, options) {
     const { tailSessions } = await import('../../chat/tail.ts');
-    return { kind: 'stream', events: tailSessions(context, await context.http(), options) };
+    return {
+      kind: 'stream',
+      events: tailSessions(context, await context.http(), options),
+      empty: describeEmpty(options),
+    };
   },
 });

@@ -9,13 +9,19 @@ interface Input extends SessionRef {
   readonly criteria: ReplyCriteria;
 }
 
+const AFTER_HINT =
+  'It is the message_id of the message sent: partnerctl chat send --source <source_id> --session <session_id> <text> --query message_id';
+
 export default command<Input>({
   description:
     'Waits for the reply to a message sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
   flags: [
     SOURCE_FLAG,
     SESSION_FLAG,
-    { usage: '--after <message_id>', description: 'the message after which replies count' },
+    {
+      usage: '--after <message_id>',
+      description: 'the message after which replies count: the message_id that `chat send` printed',
+    },
     ...REPLY_FLAGS,
   ],
   examples: [
@@ -30,7 +36,7 @@ export default command<Input>({
   ],
   parse: (args) => ({
     ...parseSession(args),
-    after_message_id: args.required('after'),
+    after_message_id: args.required('after', AFTER_HINT),
     criteria: parseReplyCriteria(args),
   }),
   async run(context, { criteria, ...ids }) {
