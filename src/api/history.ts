@@ -16,7 +16,7 @@ import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError, Shape
 import { arrangePages } from './history-order.ts';
 import { listPages, type Page, type PagingMemory } from './history-pages.ts';
 import type { CallOptions, Http } from './http.ts';
-import { parseRetryAfter } from './retry.ts';
+import { parseDate, requestedWait } from './poll-headers.ts';
 
 /** Where to start reading in the history of a session. */
 export interface HistoryPosition {
@@ -60,18 +60,6 @@ export interface HistoryLimits {
   readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'>;
 }
 
-function parseDate(date: string | undefined): number | undefined {
-  const ms = date === undefined ? Number.NaN : Date.parse(date);
-  return Number.isNaN(ms) ? undefined : ms;
-}
-
-function requestedWait(headers: Readonly<Record<string, string>>, now: number): number | undefined {
-  const waits = [headers['retry-after'], headers['x-poll-interval']].flatMap(
-    (header) => parseRetryAfter(header, headers.date, now) ?? [],
-  );
-  return waits.length === 0 ? undefined : Math.max(...waits);
-}
-
 /** The total of a history without messages of other sessions. */
 function without(others: number, total: number | undefined): number | undefined {
   return total === undefined ? undefined : total - others;
@@ -103,6 +91,8 @@ export class HistoryReader {
   private isProved = false;
   /** The way that is used in place of the contract's, because that one failed. */
   private variant: HistoryVariant | undefined;
+  /** The key that had the list of messages. */
+  private listKey: string | undefined;
   private isCursorProved = false;
   /** Whether the service was seen to ignore the message to read after. */
   private ignoresCursor = false;
@@ -226,6 +216,13 @@ export class HistoryReader {
     return false;
   }
 
+  /** Whether a history that was read before is empty now: some services leave out empty lists. */
+  private isEmptied(body: unknown): boolean {
+    if (!isJsonObject(body)) return false;
+    const list = this.listKey === undefined ? undefined : body[this.listKey];
+    return Object.keys(body).length === 0 || (Array.isArray(list) && list.length === 0);
+  }
+
   /** Whether the service continues after the last message of a page by the parameter that names the message. */
   private usesCursor(link: string | undefined, messages: readonly Message[], contract: Contract): boolean {
     const parameter = contract.parameter('messages.history.after_message_id')?.path.join('.') ?? '';
@@ -246,9 +243,10 @@ export class HistoryReader {
     const contract = variant?.contract;
     const items = this.http.contract.items('messages.history');
     const readItems = (body: unknown): readonly JsonObject[] => {
-      // Some services leave out empty lists. A history that was read before may have become an empty object so.
-      if (this.isProved && isJsonObject(body) && Object.keys(body).length === 0) return [];
-      return items ? readList(body, 'messages', items) : findHistoryEntries(body);
+      if (this.isProved && this.isEmptied(body)) return [];
+      const entries = items ? readList(body, 'messages', items) : findHistoryEntries(body);
+      if (entries.length > 0) this.listKey = keyOfList(body, entries.length);
+      return entries;
     };
     const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems, maxPages };
     let reachedByLink = false;
@@ -274,6 +272,12 @@ export class HistoryReader {
       reachedByLink = true;
     }
   }
+}
+
+function keyOfList(body: unknown, length: number): string | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const lists = Object.entries(body).filter(([, value]) => Array.isArray(value) && value.length === length);
+  return lists.length === 1 ? lists[0]?.[0] : undefined;
 }
 
 async function* startWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item, void, void> {

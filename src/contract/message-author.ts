@@ -54,21 +54,37 @@ function sideOfFlag(key: string, value: boolean, names: AuthorNames): Side | und
   return side === 'assistant' ? 'user' : 'assistant';
 }
 
+/** Reads `{user: null, application: {…}}`: the keys are the kinds of authors, and one of them has a value. */
+function sideOfKind(author: JsonObject, names: AuthorNames): Side | undefined {
+  const kinds = Object.entries(author).filter(([, value]) => value === null || isJsonObject(value));
+  const [set, ...others] = kinds.filter(([, value]) => value !== null);
+  const sides = kinds.map(([key]) => sideOf(key, names));
+  if (set === undefined || others.length > 0 || kinds.length < 2 || !sides.includes('user')) return undefined;
+  return sideOf(set[0], names) ?? 'assistant';
+}
+
 /** What a value says about the author: the names in it, and the side if one is recognized. */
 interface Reading {
   readonly side?: Side | undefined;
   readonly name?: string | undefined;
 }
 
+function isFlag(value: unknown): boolean {
+  return typeof value === 'boolean' || value === 'true' || value === 'false';
+}
+
 function read(key: string, value: unknown, names: AuthorNames, depth: number): Reading {
   if (typeof value === 'boolean') return { side: sideOfFlag(key, value, names) };
   if (typeof value === 'string') {
     const name = value.trim();
-    return name === '' ? {} : { name, side: sideOf(name, names) };
+    const side = isFlag(value) ? sideOfFlag(key, value === 'true', names) : undefined;
+    return name === '' ? {} : { name, side: side ?? sideOf(name, names) };
   }
   if (!isJsonObject(value) || depth === 0) return {};
+  const kind = sideOfKind(value, names);
+  if (kind !== undefined) return { side: kind };
   const readings = Object.entries(value)
-    .filter(([inner, found]) => typeof found === 'boolean' || KEYS.includes(normalizeName(inner)))
+    .filter(([inner, found]) => isFlag(found) || KEYS.includes(normalizeName(inner)))
     .map(([inner, found]) => read(inner, found, names, depth - 1));
   return { side: readings.find(({ side }) => side)?.side, name: readings.find(({ name }) => name)?.name };
 }
@@ -118,6 +134,8 @@ export function searchAuthor(
   return side !== undefined && sides.size === 1 ? { role: side, isKnown: true } : undefined;
 }
 
+const AUTHOR_WORDS = /^(user|author|sender|from|actor)$/;
+
 /** A kind of message that is null for what people write. */
 const KIND_OR_NULL = 'subtype';
 
@@ -127,11 +145,11 @@ export function findAgentMarks(message: JsonObject, names: AuthorNames): readonl
     if (wordsOf(key).some((word) => NOT_THE_AUTHOR.test(word))) return [];
     const isKind = normalizeName(key) === KIND_OR_NULL && typeof value === 'string';
     if (isKind) return sideOf(value, names) === 'assistant' ? [key] : [];
-    const flags: readonly (readonly [string, string, unknown])[] = isJsonObject(value)
+    const flags: readonly (readonly [path: string, name: string, flag: unknown])[] = isJsonObject(value)
       ? Object.entries(value).map(([inner, found]) => [`${key}.${inner}`, inner, found])
       : [[key, key, value]];
     return flags.flatMap(([path, name, flag]) =>
-      flag === true && sideOfFlag(name, flag, names) === 'assistant' ? [path] : [],
+      (flag === true || flag === 'true') && sideOfFlag(name, true, names) === 'assistant' ? [path] : [],
     );
   });
 }
@@ -142,4 +160,10 @@ export function lacksMark(message: JsonObject, mark: string): boolean {
   const value = message[key];
   if (inner === undefined) return value === undefined || value === null;
   return isJsonObject(value) && (value[inner] === undefined || value[inner] === null);
+}
+
+/** Whether a field is about the author of a message: `user_id`. */
+export function namesAuthor(key: string): boolean {
+  const words = wordsOf(key);
+  return words.some((word) => AUTHOR_WORDS.test(word)) && !words.some((word) => NOT_THE_AUTHOR.test(word));
 }

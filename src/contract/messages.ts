@@ -11,6 +11,7 @@ import {
   decideAuthor,
   findAgentMarks,
   lacksMark,
+  namesAuthor,
   searchAuthor,
 } from './message-author.ts';
 import { extractText, readTimestamp } from './message-text.ts';
@@ -63,7 +64,7 @@ function authorOf(entry: JsonObject, fields: Fields, contract: Contract, marks: 
   const author = decideAuthor(candidates, names);
   const found = author.isKnown ? author : searchAuthor(Object.entries(entry), names);
   if (found) return found;
-  const isSigned = candidates.some(([, value]) => value !== null);
+  const isSigned = candidates.some(([, value]) => value !== null) || Object.keys(entry).some(namesAuthor);
   if (isSigned && [...marks].some((mark) => lacksMark(entry, mark))) return USER;
   const named = candidates.filter(([key]) => isChosen || !KINDS.includes(normalizeName(key)));
   const value = named.length === 0 ? proposePath(entry, 'message.author', contract) : undefined;
@@ -73,7 +74,8 @@ function authorOf(entry: JsonObject, fields: Fields, contract: Contract, marks: 
 }
 
 /** Words in the names of fields with another time than that of writing. */
-const OTHER_TIMES = /^(updated|modified|edited|changed|deleted|read|seen|delivered|expires|expired|expiry|last|next)$/;
+const OTHER_TIMES =
+  /^(updated?|modified|edit(ed)?|changed|deleted?|read|seen|delivered|expires|expired|expiry|last|next)$/;
 const TIME_WORDS =
   /^(created|creation|create|sent|posted|inserted|published|written|occurred|received|date|time|timestamp|ts|at)$/;
 
@@ -106,6 +108,19 @@ function findUnknownText(entry: JsonObject, contract: Contract): string | undefi
 }
 
 const TEXT_WORDS = /^(text|content|body|message|msg)$/;
+/** Words in the names of objects whose texts are not that of the message. */
+const ABOUT_OTHERS =
+  /^(author|sender|user|from|actor|to|recipient|agent|bot|reply|parent|quoted|quote|forwarded|original|error|metadata)$/;
+
+/** Returns the text in an object that is not about the author: `event.message`. Undefined if there are several. */
+function findNestedText(entry: JsonObject): string | undefined {
+  const texts = Object.entries(entry).flatMap(([key, value]) => {
+    if (!isJsonObject(value) || wordsOf(key).some((word) => ABOUT_OTHERS.test(word))) return [];
+    const found = Object.entries(value).filter(([inner]) => TEXT_WORDS.test(normalizeName(inner)));
+    return found.map(([, text]) => extractText(text)).filter((text) => text !== undefined);
+  });
+  return texts.length === 1 ? texts[0] : undefined;
+}
 
 /** @throws UnknownShape if the text is under a name that the contract does not have */
 function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Message, 'text'> & { isStep: boolean } {
@@ -120,7 +135,7 @@ function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Mes
       const words = wordsOf(key);
       return words.some((word) => TEXT_WORDS.test(word)) && !words.some((word) => OTHER_WORDS.test(word));
     });
-    const text = texts.length === 1 ? extractText(texts[0]?.[1]) : undefined;
+    const text = texts.length === 1 ? extractText(texts[0]?.[1]) : findNestedText(entry);
     if (text !== undefined) return { text, isStep: false };
   }
   const key = candidates.length === 0 ? findUnknownText(entry, contract) : undefined;
@@ -246,8 +261,22 @@ export function messagesOfSession(
   });
 }
 
+/** Returns the messages of an object that has them by id, beside a list of the ids: `{order: ['b', 'a'], posts: {…}}`. */
+function findOrdered(body: JsonObject): readonly JsonObject[] | undefined {
+  const { order } = body;
+  if (!Array.isArray(order)) return undefined;
+  const found = Object.values(body).flatMap((map) => {
+    if (!isJsonObject(map) || Object.keys(map).length !== order.length) return [];
+    const entries = order.map((id) => map[String(id)]).filter(isJsonObject);
+    return entries.length === order.length ? [entries] : [];
+  });
+  return found.length === 1 ? found[0] : undefined;
+}
+
 /** Returns the list of messages (`messages` or `history`) in a history response. @throws UnknownShape if it has none */
 export function findHistoryEntries(body: unknown): readonly JsonObject[] {
+  const ordered = isJsonObject(body) ? findOrdered(body) : undefined;
+  if (ordered) return ordered;
   if (!isJsonObject(body) || body.history === undefined) return readList(body, 'messages');
   return isJsonObject(body.history) ? readList(body.history, 'messages') : readList(body, 'history');
 }

@@ -283,3 +283,28 @@ describe('an API chat source', () => {
     expect(() => decodeSource(body)).toThrow(UnknownShape);
   });
 });
+
+describe('a message of another kind of service', () => {
+  it.each([
+    [{ from: { user: null, application: { id: '9' } } }, 'assistant'],
+    [{ from: { user: { id: '8' }, application: null } }, 'user'],
+    [{ props: { from_bot: 'true' } }, 'assistant'],
+  ])('tells its author: %j', (author, role) => {
+    expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
+  });
+
+  it('has its text in an object that is not about the author', () => {
+    const entry = { id: 1, role: 'user', event: { type: 'ContentEvent', message: 'Hi' }, sender: { text: 'no' } };
+    expect(decodeMessage(entry).text).toBe('Hi');
+  });
+
+  it('tells when it was created, not when it was updated or deleted', () => {
+    const entry = { id: 1, role: 'user', text: 'Hi', create_at: 1772444580000, update_at: 1772444590000, delete_at: 0 };
+    expect(decodeMessage(entry).created_at).toBe('2026-03-02T09:43:00.000Z');
+  });
+
+  it('stands under its id, beside the order of the ids', () => {
+    const posts = { a: { id: 'a' }, b: { id: 'b' } };
+    expect(findHistoryEntries({ order: ['b', 'a'], posts, prev_post_id: '' })).toEqual([{ id: 'b' }, { id: 'a' }]);
+  });
+});
