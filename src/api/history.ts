@@ -12,7 +12,8 @@ import {
   rejectForeignMessages,
 } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
+import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
+import { createNoCursorError } from './history-errors.ts';
 import { arrangePages } from './history-order.ts';
 import { listPages, type Page, type PagingMemory } from './history-pages.ts';
 import type { CallOptions, Http } from './http.ts';
@@ -283,19 +284,6 @@ function keyOfList(body: unknown, length: number): string | undefined {
 async function* startWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item, void, void> {
   yield first;
   yield* rest;
-}
-
-/** The error for a history that ignores the message to read after, and in which that message is not found. */
-function createNoCursorError(): ShapeError {
-  return new ShapeError('The history ignores the message to read after, and does not have that message.', {
-    why: 'readHistory responded with the same messages, whichever message it was to read after.',
-    hint: [
-      'Check the id of the message. If it is right, say how it is named, such as:',
-      'partnerctl contract set messages.history.after_message_id query:after',
-      'or how pages are requested, such as: partnerctl contract set messages.history.next token:next_cursor:cursor',
-    ].join('\n'),
-    details: { operation: 'readHistory', leaf: 'messages.history.after_message_id' },
-  });
 }
 
 /** A failure under a status of success may be about the method, although it does not say so. */
