@@ -7,7 +7,7 @@ import type { ProfilesChange } from '../config/update-profiles.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
 import type { StateLocation } from '../state/location.ts';
-import type { StateStore } from '../state/store.ts';
+import type { OtherMachine, StateStore } from '../state/store.ts';
 import type { Environment, Io } from './io.ts';
 
 /** The signals that end a command. */
@@ -70,14 +70,19 @@ export interface Context {
   fetchDocument(url: URL): Promise<string>;
   /** The directory for private data. The state file must not hold it, because people share that file. */
   privateDirectory(): Promise<string>;
-  /** Where the state is, and the setting that chose it. @throws UsageError if no setting names a usable place */
-  stateLocation(): Promise<StateLocation>;
+  /**
+   * Where the state is, and the setting that chose it.
+   * @param address another place than the configured one
+   * @throws UsageError if no setting names a usable place
+   */
+  stateLocation(address?: string): Promise<StateLocation>;
   /** The file that keeps this machine's own records: the state file, if the state is a file. @throws UsageError */
   statePath(): Promise<string>;
   /**
    * Opens the store of the records that guard against duplicates.
    * @param address another place than the configured one
+   * @param machine keeps everything that stays on this machine elsewhere, as if it were another machine
    * @throws UsageError
    */
-  stateStore(address?: string): Promise<StateStore>;
+  stateStore(address?: string, machine?: OtherMachine): Promise<StateStore>;
 }

@@ -1,6 +1,7 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { resolveProfileName } from '../config/settings.ts';
-import type { StateStore } from '../state/store.ts';
+import type { StateLocation } from '../state/location.ts';
+import type { OtherMachine, StateStore } from '../state/store.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';
 
@@ -11,7 +12,7 @@ export function createState(
   { env, platform, home, clock, random, version }: RuntimeDeps,
   parts: ContextParts & Pick<Context, 'abortSignal' | 'config' | 'flags'>,
 ): StateAccess & { close(): Promise<void> } {
-  const stores = new Map<string | undefined, Promise<StateStore>>();
+  const stores = new Map<string, Promise<StateStore>>();
   async function profileState(): Promise<string | undefined> {
     const profiles = await parts.config.read();
     return profiles.profiles[resolveProfileName(parts.flags, env, profiles).value]?.state;
@@ -21,17 +22,24 @@ export function createState(
     const profile = address === undefined && !env.PARTNER_STATE ? await profileState() : undefined;
     return location.stateLocation({ flag: address, env, profile, platform, home });
   }
-  async function open(address: string | undefined): Promise<StateStore> {
+  async function locationOn(machine: OtherMachine | undefined, address: string | undefined): Promise<StateLocation> {
+    const location = await stateLocation(address);
+    if (!machine || location.kind === 'file') return location;
+    return { ...location, path: join(machine.directory, 'state.jsonl') };
+  }
+  async function open(address: string | undefined, machine: OtherMachine | undefined): Promise<StateStore> {
     const { openStore } = await import('../state/open-store.ts');
     const { describeAuthor } = await import('../state/author.ts');
     const author = describeAuthor(env, version);
-    return openStore({ ...parts, location: await stateLocation(address), env, clock, random, author });
+    const location = await locationOn(machine, address);
+    return openStore({ ...parts, location, env, clock, random, author, machine });
   }
   return {
-    stateLocation: () => stateLocation(),
-    stateStore(address) {
-      const opened = stores.get(address) ?? open(address);
-      stores.set(address, opened);
+    stateLocation: (address) => stateLocation(address),
+    stateStore(address, machine) {
+      const name = JSON.stringify([address, machine?.directory]);
+      const opened = stores.get(name) ?? open(address, machine);
+      stores.set(name, opened);
       return opened;
     },
     async close() {

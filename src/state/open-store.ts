@@ -13,7 +13,7 @@ import type { Environment, StateLocation } from './location.ts';
 import type { PostgresDeps } from './postgres-store.ts';
 import { type Author, randomRecordId } from './record.ts';
 import { readRecovery, removeRecovery } from './recovery.ts';
-import type { RecordStore, StateStore } from './store.ts';
+import type { OtherMachine, RecordStore, StateStore } from './store.ts';
 
 export interface StoreDeps {
   readonly location: StateLocation;
@@ -25,6 +25,7 @@ export interface StoreDeps {
   readonly author: Author;
   /** Aborts when the command is interrupted or its time is up. */
   readonly abortSignal: AbortSignal;
+  readonly machine?: OtherMachine | undefined;
 }
 
 /** How long a store may go on after the command was interrupted, to record what was created. */
@@ -59,7 +60,7 @@ async function postgresDeps(deps: StoreDeps): Promise<PostgresDeps> {
   const target = postgresTarget(location.address, { password: undefined, ca });
   const password = location.password ?? (await findPassword(target.connection, env));
   if (password !== undefined) addSecret(password);
-  const connection = { ...target.connection, ...(password !== undefined && { password }) };
+  const connection = { ...target.connection, ...deps.machine?.via, ...(password !== undefined && { password }) };
   return { ...deps, abortSignal: delayed(deps.abortSignal, deps.clock), target: { ...target, connection } };
 }
 
@@ -69,7 +70,7 @@ function cacheDirectory(env: Environment): string {
 }
 
 /** Reads `git+ssh://host/path#branch`. @throws UsageError if the name of the branch is not valid */
-function gitTarget({ address, password }: StateLocation, env: Environment): GitTarget {
+function gitTarget({ address, password }: StateLocation, directory: string): GitTarget {
   const url = new URL(address);
   const branch = decodeURIComponent(url.hash.slice(1)) || 'partnerctl-state';
   // As `git check-ref-format` has it.
@@ -84,12 +85,12 @@ function gitTarget({ address, password }: StateLocation, env: Environment): GitT
     });
   }
   url.hash = '';
-  const cache = join(cacheDirectory(env), 'git', hash('sha256', `${url.href}#${branch}`, 'hex').slice(0, 16));
+  const cache = join(directory, 'git', hash('sha256', `${url.href}#${branch}`, 'hex').slice(0, 16));
   return { label: address, url: url.href.replace(/^git\+/, ''), branch, cache };
 }
 
 async function openUnsigned(deps: StoreDeps): Promise<StateStore> {
-  const { location, redact, env, clock } = deps;
+  const { location, redact, env, clock, machine } = deps;
   switch (location.kind) {
     case 'file':
       return fileStore(location.path, redact);
@@ -100,7 +101,11 @@ async function openUnsigned(deps: StoreDeps): Promise<StateStore> {
     case 'git': {
       const { gitStore } = await import('./git-store.ts');
       const abortSignal = delayed(deps.abortSignal, clock);
-      const own = { target: gitTarget(location, env), newId: randomRecordId, localPath: location.path };
+      const own = {
+        target: gitTarget(location, machine?.directory ?? cacheDirectory(env)),
+        newId: randomRecordId,
+        localPath: location.path,
+      };
       return gitStore({ ...deps, ...own, abortSignal });
     }
   }

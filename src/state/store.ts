@@ -64,6 +64,14 @@ export interface StateStore {
   close(): Promise<void>;
 }
 
+/** Lets a store be used as on another machine. */
+export interface OtherMachine {
+  /** Holds what stays on the machine. */
+  readonly directory: string;
+  /** Where to connect to in place of the database, if anywhere. */
+  readonly via: { readonly host: string; readonly port: number } | undefined;
+}
+
 /** Which lines of a log to decode. */
 export interface ReadOptions {
   /**

@@ -1,0 +1,118 @@
+import { chmodSync, readFileSync, truncateSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type PostgresServer, postgresPrograms, startPostgres } from '../helpers/postgres.ts';
+import { type Ran, run, tempDirectory, withDefaults } from '../helpers/run.ts';
+import { bareRepository } from '../helpers/stores.ts';
+
+async function prove(address: string, ...more: readonly string[]): Promise<Ran> {
+  const env = { PATH: process.env.PATH };
+  return await run(
+    ['state', 'prove', address, ...withDefaults(['--keys', '8', '--processes', '3', '-o', 'json'], more)],
+    { env },
+  );
+}
+
+/** Checks that a store was refused, and that people are told what happened. */
+function expectRefusal(ran: Ran, rule: RegExp): void {
+  expect(ran.stdout, ran.stderr).not.toBe('');
+  const proof = ran.json<{ proved: boolean; counterexample: { rule: string; message: string } }>();
+  expect({ code: ran.code, proved: proof.proved }, ran.stderr).toEqual({ code: 1, proved: false });
+  expect(proof.counterexample.rule).toMatch(rule);
+  expect(ran.error()).toMatchObject({ hint: expect.stringContaining('--seed') });
+  expect(ran.stderr).toContain(proof.counterexample.message.slice(0, 40));
+}
+
+describe('state prove of a file', () => {
+  test('finds no counterexample, though processes are killed, and leaves its records', async () => {
+    const path = join(tempDirectory(), 'state.jsonl');
+    const ran = await prove(path, '--seed', '7');
+    expect(ran.code, ran.stderr).toBe(0);
+    const proof = ran.json<Record<string, number>>();
+    expect(proof).toMatchObject({ proved: true, keys: 8, processes: 3, seed: 7, counterexample: null });
+    expect(proof.killed).toBeGreaterThan(0);
+    expect(proof.acknowledged).toBeGreaterThan(8 * 3);
+    expect(readFileSync(path, 'utf8').match(/"type":"proof\.reserved"/g)?.length).toBeGreaterThan(8 * 2);
+  });
+
+  test('refuses one that loses records', async () => {
+    const directory = tempDirectory();
+    const path = join(directory, 'state.jsonl');
+    writeFileSync(path, '');
+    const watcher = watch(path, () => {
+      if (readFileSync(path).length > 5000) truncateSync(path, 2000);
+    });
+    const ran = await prove(path);
+    watcher.close();
+    expectRefusal(ran, /lost|order|two_owners/);
+  });
+});
+
+describe('state prove of a git repository', () => {
+  test('refuses one whose server takes back what it accepted', async () => {
+    const path = bareRepository();
+    const hook = join(path, 'hooks', 'post-receive');
+    writeFileSync(hook, '#!/bin/sh\nread old new ref\ncase $old in 0000*) ;; *) git update-ref "$ref" "$old";; esac\n');
+    chmodSync(hook, 0o755);
+    expectRefusal(await prove(`git+file://${path}#state`), /lost|order|two_owners|failed/);
+  });
+});
+
+const programs = postgresPrograms();
+
+describe.skipIf(programs === undefined)('state prove of a database', () => {
+  let server: PostgresServer | undefined;
+  beforeAll(async () => {
+    server = await startPostgres(programs ?? '');
+  });
+  afterAll(() => server?.stop());
+
+  /** A database whose table these statements make. */
+  function database(...statements: readonly string[]): string {
+    const address = server?.database() ?? '';
+    for (const statement of statements) server?.sql(address, statement);
+    return address;
+  }
+
+  const TABLE = 'create table partnerctl_state (position bigint primary key, line text not null)';
+
+  test('refuses one that answers success without storing', async () => {
+    const address = database(
+      TABLE,
+      'create function drop_some() returns trigger language plpgsql as $$ begin if new.position % 7 = 0 then return null; end if; return new; end $$',
+      'create trigger lies before insert on partnerctl_state for each row execute function drop_some()',
+    );
+    expectRefusal(await prove(address), /lost|failed/);
+  });
+
+  test('refuses one that loses the last record when it restarts', async () => {
+    const address = database(
+      TABLE,
+      'create function lose_last() returns trigger language plpgsql as $$ begin if new.position = 20 then delete from partnerctl_state where position = 19; end if; return null; end $$',
+      'create trigger lies after insert on partnerctl_state for each row execute function lose_last()',
+    );
+    expectRefusal(await prove(address), /lost/);
+  });
+
+  test('refuses a table in which two rows can have one position', async () => {
+    const address = database('create table partnerctl_state (position bigint, line text not null)');
+    expectRefusal(await prove(address, '--keys', '20', '--processes', '4'), /lost|order|two_owners|failed/);
+  });
+
+  test('refuses one that reads from a copy that lags behind', async () => {
+    const address = database(
+      'create table real_state (position bigint primary key, line text not null)',
+      'create view partnerctl_state as select * from real_state where position < (select max(position) - 3 from real_state)',
+      `create function insert_real() returns trigger language plpgsql as $$ begin
+        insert into real_state select coalesce(max(position), 0) + 1, new.line from real_state; return new; end $$`,
+      'create trigger lies instead of insert on partnerctl_state for each row execute function insert_real()',
+    );
+    expectRefusal(await prove(address), /lost|order|two_owners|failed/);
+  });
+
+  test('tells that a database cannot be tried to the end', async () => {
+    const ran = await prove(database());
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ type: 'state_unavailable' });
+  });
+});
