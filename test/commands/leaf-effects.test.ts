@@ -1,0 +1,179 @@
+import { expect, test } from 'vitest';
+import { updateContract } from '../../src/config/contract-file.ts';
+import { checkLeaf } from '../../src/contract/check-leaf.ts';
+import { isLeafName, LEAVES, type LeafName } from '../../src/contract/leaves.ts';
+import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { fastClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
+
+/*
+ * Every leaf of the contract does something: set to a name that nothing else has (`zz`), it changes what a command
+ * sends or reads.
+ */
+
+const manifest = (id: string) => `external_space_id: ${id}
+space: { name: Acme, description: Support, is_org_wide: true }
+agents:
+  - { template_id: t1, name: Helper, auto_create_api_chat: true, api_chat_routing_mode: session_workflow }
+`;
+const SESSION = ['--source', 'src_1', '--session', 's-1'];
+const JOB = ['--agent', 'a1', '--instructions', 'Sum up.', '--minute', '0', '--hour', '9'];
+const SETUP = ['chat', 'setup', 's1', 'a1', '--name', 'Web', '--routing-mode', 'session_workflow'];
+const SPACES = () => ['spaces', 'list'];
+const SEND = () => ['chat', 'send', ...SESSION, '--external-id', 'x1', 'Hello'];
+const TAIL = () => ['chat', 'tail', ...SESSION, '--after', 'm0', '--no-follow'];
+
+/** A command that each leaf with the prefix must change; the longest prefix counts. */
+const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
+  'spaces.list': SPACES,
+  'space.': SPACES,
+  'spaces.provision': () => ['provision', write('new.yaml', manifest('beta'))],
+  'agents.list': () => ['agents', 'list', 's1'],
+  'agent.': () => ['agents', 'list', 's1'],
+  'agent.source_id': () => ['provision', write('old.yaml', manifest('acme'))],
+  'sources.setup': () => SETUP,
+  'source.': () => SETUP,
+  'messages.send': SEND,
+  'messages.history': TAIL,
+  'message.': TAIL,
+  // Looks in the history for a message that was acknowledged without an id.
+  'message.external_message_id': SEND,
+  'cron_jobs.create': () => ['cron', 'create', ...JOB, '--name', 'Weekly'],
+  'cron_jobs.list': () => ['cron', 'list'],
+  'cron_job.': () => ['cron', 'list'],
+  // Compares a job that exists.
+  'cron_job.instructions': () => ['cron', 'create', ...JOB, '--name', 'Daily'],
+  'documents.create': () => ['upload', '--as', 'document', write('a.txt', 'a')],
+  'document.': () => ['upload', '--as', 'document', write('a.txt', 'a')],
+  'file_attachments.create': () => ['upload', write('a.txt', 'a')],
+  'file_attachment.': () => ['upload', write('a.txt', 'a')],
+  'error.': SPACES,
+  'paths.': SPACES,
+};
+
+/** What the service sends under the name `zz`, where a text would not do. */
+const ODD: Readonly<Partial<Record<LeafName, unknown>>> = {
+  'space.is_org_wide': true,
+  'source.reply_capable': false,
+  'message.author': 'customer',
+  'message.created_at': '2031-01-01T00:00:00Z',
+  'cron_job.schedule': '5 5 * * 5',
+};
+
+const SCHEDULE = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' } };
+const SPACE = { space_id: 's1', external_space_id: 'acme', name: 'Acme', description: 'Support', is_org_wide: false };
+const AGENT = { agent_id: 'a1', name: 'Helper', template_id: 't1', source_id: 'src_1' };
+const SOURCE = { source_id: 'src_1', name: 'Web', reply_capable: true, routing_mode: 'agent_inbox' };
+const JOB_1 = { cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', instructions: 'Sum up.' };
+const MESSAGE = { message_id: 'm1', session_id: 's-1', source_id: 'src_1', external_message_id: 'x1', text: 'Hello' };
+const CREATED_AT = '2026-01-01T00:00:00Z';
+
+/** Answers in the way of the specification, with something more for the leaf under test. */
+function answering(leaf: LeafName | undefined): Handler {
+  const kind = leaf && LEAVES[leaf].kind;
+  const zz = kind === 'field' && leaf ? { zz: ODD[leaf] ?? 'zz-value' } : {};
+  const role = kind === 'values' ? 'zz-value' : 'assistant';
+  const list = (item: object) => {
+    const items = [{ ...item, ...zz }];
+    return kind === 'items' ? { data: { rows: items }, zz: [] } : items;
+  };
+  const answers: readonly (readonly [RegExp, () => unknown])[] = [
+    [/^GET .*\/agents\//, () => list(AGENT)],
+    [/^GET .*\/spaces/, () => list(SPACE)],
+    [/^GET .*\/history\//, () => list({ ...MESSAGE, role, created_at: CREATED_AT })],
+    [/^GET .*\/partner-cron-jobs\//, () => list({ ...JOB_1, schedule: SCHEDULE, timezone: 'UTC' })],
+    [/^POST .*\/provision-space\//, () => ({ space: { ...SPACE, external_space_id: 'beta' }, agents: [AGENT] })],
+    [/^POST .*\/api-chat\/$/, () => ({ ...SOURCE, ...zz })],
+    [/^POST .*\/message\//, () => (leaf === 'message.external_message_id' ? {} : { message_id: 'm2' })],
+    [/^POST .*\/partner-cron-jobs\//, () => ({ cron_job_id: 'c2' })],
+    [/^POST .*\/documents\//, () => ({ document_id: 'd1', ...zz })],
+    [/^POST .*\/file-attachments\//, () => ({ file_attachment_id: 'f1', ...zz })],
+  ];
+  return ({ method, path }, response) => {
+    if (leaf?.startsWith('error.')) return sendJson(response, { code: 'invalid', message: 'No.', ...zz }, 400);
+    const answer = answers.find(([route]) => route.test(`${method} ${path.split('?')[0]}`))?.[1];
+    sendJson(response, answer?.() ?? { detail: 'there is no such route' }, answer ? 200 : 404);
+  };
+}
+
+/** Leaves that show in the requests, and so can be tried together. */
+const SENT = new Set(['operation', 'parameter', 'next']);
+
+function oddValue(leaf: LeafName, name: string): string {
+  const { kind, value } = LEAVES[leaf];
+  const values = {
+    operation: value.replace(' /', ` /${name}/`),
+    parameter: value.replace(/[^:.\]]+$/, name),
+    items: name,
+    next: `page:${name}`,
+    field: name,
+    values: 'zz-value',
+    slash: 'never',
+  };
+  return values[kind];
+}
+
+function prefixOf(leaf: LeafName): string {
+  const prefixes = Object.keys(COMMANDS).filter((prefix) => leaf.startsWith(prefix));
+  return prefixes.toSorted((a, b) => b.length - a.length)[0] ?? '';
+}
+
+const leaves = Object.keys(LEAVES).filter(isLeafName);
+
+/** Runs a command on a machine that knows nothing but this leaf, and returns all that it sent and wrote. */
+async function observe(fake: FakeService, argv: readonly string[], overrides: Readonly<Record<string, string>>) {
+  const [HOME, directory, clock] = [tempDirectory(), tempDirectory(), fastClock()];
+  const deps = { clock, random: hasty, signal: new AbortController().signal };
+  if (Object.keys(overrides).length > 0) {
+    const key = { profile: 'default', baseUrl: fake.baseUrl };
+    await updateContract(directory, key, () => ({ overrides, imported: {} }), deps);
+  }
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', PARTNER_CONFIG_DIR: directory, HOME };
+  const earlier = fake.requests.length;
+  const { code, stdout, stderr } = await run([...argv, '--retries', '0', '--timeout', '5s'], {
+    env,
+    clock,
+    random: hasty,
+  });
+  const requests = fake.requests
+    .slice(earlier)
+    .map(({ method, path, body }) => `${method} ${path}\n${body.replace(/-partnerctl-\w+/g, '<boundary>')}`);
+  const text = `${stdout}${stderr}`.replace(/req-[\w-]+/g, '<request>').replace(/\/tmp\/[^" ]*/g, '<path>');
+  return { sent: requests.join('\n'), read: `exit ${code}\n${text}` };
+}
+
+test('every leaf of the requests changes what is sent', async () => {
+  const fake = await startFakeService(answering(undefined));
+  const sent = leaves.filter((leaf) => SENT.has(LEAVES[leaf].kind));
+  const names = new Map(sent.map((leaf, index) => [leaf, `zz${index + 100}`]));
+  const idle: string[] = [];
+  for (const [prefix, command] of Object.entries(COMMANDS)) {
+    const together = sent.filter((leaf) => prefixOf(leaf) === prefix);
+    if (together.length === 0) continue;
+    const values = together.map((leaf) => [leaf, oddValue(leaf, names.get(leaf) ?? '')] as const);
+    for (const [leaf, value] of values) expect(() => checkLeaf(leaf, value), leaf).not.toThrow();
+    const { sent: requests } = await observe(fake, command(), Object.fromEntries(values));
+    idle.push(...together.filter((leaf) => !requests.includes(names.get(leaf) ?? '?')));
+  }
+  expect(idle).toEqual([]);
+});
+
+test('every other leaf of the contract changes what is read', async () => {
+  const fake = await startFakeService(answering(undefined));
+  const idle: string[] = [];
+  /** What each command does without the leaf. */
+  const usual = new Map<string, Awaited<ReturnType<typeof observe>>>();
+  for (const leaf of leaves.filter((each) => !SENT.has(LEAVES[each].kind))) {
+    const argv = COMMANDS[prefixOf(leaf)]?.() ?? [];
+    const value = oddValue(leaf, 'zz');
+    expect(() => checkLeaf(leaf, value), leaf).not.toThrow();
+    fake.respond(answering(leaf));
+    // Nothing but the leaf reads `zz`, so that the fields of a resource have the same.
+    const key = LEAVES[leaf].kind === 'field' ? prefixOf(leaf) : leaf;
+    const plain = usual.get(key) ?? (await observe(fake, argv, {}));
+    usual.set(key, plain);
+    const changed = await observe(fake, argv, { [leaf]: value });
+    if (changed.sent === plain.sent && changed.read === plain.read) idle.push(`${leaf}: ${changed.read}`);
+  }
+  expect(idle).toEqual([]);
+});
