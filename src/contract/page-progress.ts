@@ -111,16 +111,20 @@ export class PageProgress {
     const strong = isLastFlag ? [] : tokens.filter(({ isWeak }) => !isWeak);
     const weak = saysEnd || isComplete ? [] : tokens.filter(({ isWeak }) => isWeak);
     const isOpen = !saysEnd && totals.length + pageTotals.length === 0;
+    const partial = isOpen ? signs.partial : [];
+    // A part without items, and none before it, would pass for an empty list.
+    const isOnlyPart = this.read === 0;
     return {
       certain: [
         ...[...signs.links, ...strong, ...saysMore].map(({ path }) => path),
         ...missing.map(({ path, value }) => `${path}: ${value}, and ${this.describeRead(path)}`),
         ...signs.unknown,
+        ...(isOnlyPart ? partial : []),
       ],
       possible: [
         ...weak.map(({ path }) => path),
         ...(isOpen ? fullPages(signs, itemCount) : []),
-        ...(isOpen ? signs.partial : []),
+        ...(isOnlyPart ? [] : partial),
       ],
       isStated: saysEnd || totals.length + pageTotals.length > 0,
     };

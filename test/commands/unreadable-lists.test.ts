@@ -45,6 +45,7 @@ const UNREADABLE: readonly (readonly [string, Handler])[] = [
   ['a map under data', json({ data: { c1: { name: 'Daily' } } })],
   ['a count without a list', json({ count: 2 })],
   ['an empty list of two that are counted', json({ total: 2, items: [] })],
+  ['an empty part', json([], 206)],
   ['an empty page with another', json({ items: [], has_more: true })],
   ['two lists', json({ active: [{ id: 'c1', name: 'Daily' }], paused: [{ id: 'c2', name: 'Weekly' }] })],
   ['a list as a text', json({ data: '[{"id":"c1"}]' })],
