@@ -1,10 +1,11 @@
 import { checkFields, type Finding, type LeafCheck } from '../contract/check-fields.ts';
+import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import type { LeafName, ListLeaf } from '../contract/leaves.ts';
+import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
 import { InterruptedError, isTokenRejected, PartnerctlError, ServiceError } from '../errors.ts';
 import { listCronJobs } from './cron-jobs.ts';
-import { HistoryReader } from './history.ts';
+import { HistoryReader, isBare404 } from './history.ts';
 import type { Http } from './http.ts';
 import { listAgents, listSpaces } from './spaces.ts';
 
@@ -21,23 +22,27 @@ const MAX_SPACES = 5;
 
 interface ReadList {
   readonly items: readonly JsonObject[];
+  /** How many responses it took. */
+  readonly responses: number;
   /** Why the list could not be read to its end. */
   readonly error: PartnerctlError | undefined;
 }
 
 /** @throws errors that say nothing of the contract: a rejected token, a service that fails, an interruption */
-async function readUpTo(items: AsyncIterable<JsonObject>): Promise<ReadList> {
+async function readUpTo(http: Http, items: AsyncIterable<JsonObject>): Promise<ReadList> {
   const read: JsonObject[] = [];
+  const earlier = http.successCount;
+  const result = (error?: PartnerctlError) => ({ items: read, responses: http.successCount - earlier, error });
   try {
     for await (const item of items) {
       read.push(item);
       if (read.length >= MAX_ITEMS) break;
     }
-    return { items: read, error: undefined };
+    return result();
   } catch (error) {
     const saysNothing = error instanceof InterruptedError || error instanceof ServiceError || isTokenRejected(error);
     if (!(error instanceof PartnerctlError) || saysNothing) throw error;
-    return { items: read, error };
+    return result(error);
   }
 }
 
@@ -52,31 +57,40 @@ function describe({ message, info }: PartnerctlError): string {
   return info.why === undefined ? message : `${message} ${info.why.replaceAll('\n', ' ')}`;
 }
 
-/** Returns what reading a list says of its operation, its items, and its pages. */
-function listFindings(list: ListLeaf, { items, error }: ReadList): (readonly [LeafName, Finding])[] {
-  if (error === undefined) {
-    const detail = `read ${items.length}${items.length >= MAX_ITEMS ? ' and stopped' : ' to the end'}`;
-    const found: Finding = { result: 'confirmed', detail };
-    return [
-      [list, found],
-      [`${list}.items`, found],
-      [`${list}.next`, found],
-    ];
-  }
+/** Returns what a list that could be read says of its operation, its items, and its pages. */
+function readFindings(contract: Contract, list: ListLeaf, read: ReadList): (readonly [LeafName, Finding])[] {
+  const count = read.items.length;
+  const detail = `read ${count}${count >= MAX_ITEMS ? ' and stopped' : ' to the end'}`;
+  const found: Finding = { result: 'confirmed', detail };
+  const isPaged = read.responses > 1 && !['auto', 'none'].includes(contract.next(list).kind);
+  return [
+    [list, found],
+    [`${list}.items`, count > 0 ? found : { result: 'unobservable', detail: 'the list is empty' }],
+    [`${list}.next`, isPaged ? found : { result: 'unobservable', detail: `read ${count}; no next page was seen` }],
+    ['paths.trailing_slash', { result: 'confirmed', detail: 'such an address was answered' }],
+  ];
+}
+
+/** Returns what a list that could not be read says of the leaf that the failure is about. */
+function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [LeafName, Finding])[] {
   const { status, details } = error.info;
   const detail = describe(error);
   if (status !== undefined && status >= 300) {
     const isForbidden = status === 401 || status === 403;
-    return [[list, { result: isForbidden ? 'unobservable' : 'contradicted', detail }]];
+    // The history of an unknown source or session is not found, either.
+    const isOfSession = list === 'messages.history' && status === 404 && !isBare404(error);
+    return [[list, { result: isForbidden || isOfSession ? 'unobservable' : 'contradicted', detail }]];
   }
   const { leaf, assumption } = isJsonObject(details) ? details : {};
-  const failed =
-    leaf === `${list}.items` || assumption === 'list.envelope' ? (`${list}.items` as const) : (`${list}.next` as const);
-  const isOfList = failed === `${list}.items` || leaf === failed || assumption === 'list.next';
-  return [
-    [list, { result: 'confirmed', detail: `it answered with ${status ?? 200}` }],
-    ...(isOfList ? [[failed, { result: 'contradicted', detail }] as const] : []),
+  const contradicted: Finding = { result: 'contradicted', detail };
+  const answered: readonly [LeafName, Finding] = [
+    list,
+    { result: 'confirmed', detail: `it answered with ${status ?? 200}` },
   ];
+  if (typeof leaf === 'string' && isLeafName(leaf)) return [answered, [leaf, contradicted]];
+  if (assumption === 'list.next') return [answered, [`${list}.next`, contradicted]];
+  if (assumption === 'list.envelope') return [answered, [`${list}.items`, contradicted]];
+  return [[list, contradicted]];
 }
 
 async function readAgents(http: Http, spaces: readonly JsonObject[]): Promise<ReadList | undefined> {
@@ -84,7 +98,7 @@ async function readAgents(http: Http, spaces: readonly JsonObject[]): Promise<Re
   for (const space of spaces.slice(0, MAX_SPACES)) {
     const id = findId(space, http.contract, 'space.id');
     if (id === undefined) continue;
-    last = await readUpTo(listAgents(http, id));
+    last = await readUpTo(http, listAgents(http, id));
     if (last.items.length > 0 || last.error) break;
   }
   return last;
@@ -116,15 +130,16 @@ export async function checkContract(
   const findings = new Map<LeafName, Finding>();
   const add = (list: ListLeaf, resource: 'space' | 'agent' | 'cron_job' | 'message', read: ReadList): void => {
     for (const [leaf, finding] of checkFields(read.items, resource, http.contract)) findings.set(leaf, finding);
-    for (const [leaf, finding] of listFindings(list, read)) findings.set(leaf, finding);
+    const found = read.error ? failedFindings(list, read.error) : readFindings(http.contract, list, read);
+    for (const [leaf, finding] of found) findings.set(leaf, finding);
   };
-  const spaces = await readUpTo(listSpaces(http));
+  const spaces = await readUpTo(http, listSpaces(http));
   add('spaces.list', 'space', spaces);
   const agents = await readAgents(http, spaces.items);
   if (agents) add('agents.list', 'agent', agents);
   if (http.contract.operation('cron_jobs.list') !== undefined) {
-    add('cron_jobs.list', 'cron_job', await readUpTo(listCronJobs(http)));
+    add('cron_jobs.list', 'cron_job', await readUpTo(http, listCronJobs(http)));
   }
-  if (session) add('messages.history', 'message', await readUpTo(historyOf(http, session, now)));
+  if (session) add('messages.history', 'message', await readUpTo(http, historyOf(http, session, now)));
   return toChecks(http, findings, session !== undefined);
 }

@@ -93,6 +93,7 @@ export class Http {
   private knownContract: Contract;
   private pausedUntil = 0;
   private requests = 0;
+  private successes = 0;
   private learningSlash: Promise<void> | undefined;
 
   constructor(options: HttpOptions) {
@@ -126,6 +127,7 @@ export class Http {
       const { requestId } = request;
       if (result.kind === 'response' && isSuccess(result)) {
         this.budget.giveBack();
+        this.successes += 1;
         const request = {
           operation,
           path,
@@ -151,6 +153,11 @@ export class Http {
   /** The service's wire format, including what this process has proved so far. */
   get contract(): Contract {
     return this.knownContract;
+  }
+
+  /** How many calls of this process have succeeded. */
+  get successCount(): number {
+    return this.successes;
   }
 
   /** Remembers a proved value for this service, or with undefined, that an earlier proof no longer holds. */

@@ -1,8 +1,11 @@
+import { readAgent } from './agents.ts';
 import { UnknownShape } from './assumptions.ts';
 import type { Contract, Leaf } from './contract.ts';
-import { type Fields, fieldsOf } from './fields.ts';
+import { readCronJob } from './cron.ts';
+import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
 import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
+import { decodeMessages, type Message } from './messages.ts';
 
 /** What reads of the service say of a leaf. */
 export interface LeafCheck extends Pick<Leaf, 'name' | 'value' | 'source'> {
@@ -29,10 +32,30 @@ const ESSENTIAL: ReadonlySet<LeafName> = new Set<LeafName>([
   'cron_job.name',
 ]);
 
+const NOTHING_READ: Finding = { result: 'unobservable', detail: 'there was nothing to read' };
+
 type ListedResource = 'space' | 'agent' | 'message' | 'cron_job';
 
-function isPresent(fields: Fields, leaf: FieldLeaf): boolean {
-  const value = leaf.endsWith('.id') ? fields.id(leaf) : fields.value(leaf);
+/** Reads fields that are not only looked up by their names, but also searched for, or must have a known form. */
+const READERS: Readonly<Partial<Record<FieldLeaf, (item: JsonObject, contract: Contract) => unknown>>> = {
+  'agent.template_id': (item, contract) => readAgent(item, contract).template_id,
+  'agent.source_id': (item, contract) => readAgent(item, contract).source_id,
+  'cron_job.agent_id': (item, contract) => {
+    const { agent_id, agent_text } = readCronJob(item, contract);
+    return agent_id ?? agent_text;
+  },
+  'cron_job.instructions': (item, contract) => readCronJob(item, contract).instructions,
+  'cron_job.schedule': (item, contract) => readCronJob(item, contract).schedule,
+  'cron_job.timezone': (item, contract) =>
+    readCronJob(item, contract).schedule?.timezone ?? sentValue(item, 'cron_job', 'cron_job.timezone', contract),
+};
+
+function sentValue(item: JsonObject, resource: ListedResource, leaf: FieldLeaf, contract: Contract): unknown {
+  const fields = fieldsOf(item, resource, contract);
+  return leaf.endsWith('.id') ? fields.id(leaf) : fields.value(leaf);
+}
+
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
@@ -43,22 +66,57 @@ function checkField(
   leaf: FieldLeaf,
   contract: Contract,
 ): Finding {
+  const read = READERS[leaf];
+  let sent = 0;
   let present = 0;
   for (const item of items) {
     try {
-      if (isPresent(fieldsOf(item, resource, contract), leaf)) present += 1;
+      const isSent = isPresent(sentValue(item, resource, leaf, contract));
+      if (isSent) sent += 1;
+      if (read ? isPresent(read(item, contract)) : isSent) present += 1;
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
+      // What is wrong with another field is its own finding.
+      if (read && error.fix?.leaf !== leaf) continue;
       return { result: 'contradicted', detail: `${error.message} It is ${error.seen}.` };
     }
   }
   const [first] = items;
-  if (first === undefined) return { result: 'unobservable', detail: 'there was nothing to read' };
+  if (first === undefined) return NOTHING_READ;
   if (present > 0) return { result: 'confirmed', detail: `in ${present} of ${items.length}` };
-  const { source } = contract.leaf(leaf);
-  const isExpected = ESSENTIAL.has(leaf) || source === 'imported' || source === 'override';
-  const detail = `in none of ${items.length}; the first is ${describeFields(first)}`;
+  const seen = describeFields(first);
+  if (sent === 0) return missing(contract.leaf(leaf), `in none of ${items.length}; the first is ${seen}`);
+  const detail = `sent in ${sent} of ${items.length}, but in no form that is understood; the first is ${seen}`;
+  return { result: 'contradicted', detail };
+}
+
+/** What it means that no item has a field. */
+function missing({ name, source }: Leaf, detail: string): Finding {
+  const isExpected = ESSENTIAL.has(name) || source === 'imported' || source === 'override';
   return { result: isExpected ? 'contradicted' : 'unobservable', detail };
+}
+
+/** Checks who wrote the messages, where the author is given in any of the customary ways. */
+function checkAuthors(items: readonly JsonObject[], contract: Contract): readonly (readonly [LeafName, Finding])[] {
+  const [first] = items;
+  const messages = decodeMessages(items, contract, new Set());
+  if (first === undefined) return [];
+  const of = (role: Message['role']) => messages.filter((message) => message.role === role).length;
+  const found = (count: number, side: string): Finding => {
+    if (count > 0) return { result: 'confirmed', detail: `in ${count} of ${items.length}` };
+    return { result: 'unobservable', detail: `no message of ${items.length} is known to be by ${side}` };
+  };
+  const [agents, users] = [of('assistant'), of('user')];
+  const unknown = `no author of ${items.length} is known; the first is ${describeFields(first)}`;
+  const author: Finding =
+    agents + users > 0
+      ? { result: 'confirmed', detail: `known in ${agents + users} of ${items.length}` }
+      : { result: 'contradicted', detail: unknown };
+  return [
+    ['message.author', author],
+    ['message.author.agent', found(agents, 'an agent')],
+    ['message.author.user', found(users, 'a user')],
+  ];
 }
 
 function isFieldOf(name: LeafName, resource: ListedResource): name is FieldLeaf {
@@ -76,5 +134,6 @@ export function checkFields(
     if (!isFieldOf(name, resource)) continue;
     findings.set(name, checkField(items, resource, name, contract));
   }
+  if (resource === 'message') for (const [leaf, finding] of checkAuthors(items, contract)) findings.set(leaf, finding);
   return findings;
 }

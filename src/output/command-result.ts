@@ -16,6 +16,10 @@ export interface Column<Item> {
   readonly tone?: (item: Item) => Tone | undefined;
   /** Whether the table must not shorten the value, so that people can copy it, such as an id. */
   readonly noTruncate?: boolean;
+  /** Whether a long value is shortened in its middle rather than at its end. */
+  readonly truncateMiddle?: boolean;
+  /** Whether a terminal that is too narrow shows the table without this column; the last one goes first. */
+  readonly isOptional?: boolean;
 }
 
 export interface ResultCell {
@@ -23,6 +27,8 @@ export interface ResultCell {
   readonly value: Cell;
   readonly tone: Tone | undefined;
   readonly noTruncate: boolean;
+  readonly truncateMiddle: boolean;
+  readonly isOptional: boolean;
 }
 
 /** An item of a list: its JSON form and its cells. */
@@ -96,11 +102,13 @@ interface NoResult {
 export type CommandResult = ListResult | StreamResult | ObjectResult | TextResult | NoResult;
 
 function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell[] {
-  return columns.map(({ header, value, tone, noTruncate = false }) => ({
+  return columns.map(({ header, value, tone, ...layout }) => ({
     header,
     value: value(item),
     tone: tone?.(item),
-    noTruncate,
+    noTruncate: layout.noTruncate ?? false,
+    truncateMiddle: layout.truncateMiddle ?? false,
+    isOptional: layout.isOptional ?? false,
   }));
 }
 

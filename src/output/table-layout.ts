@@ -1,7 +1,7 @@
 import type Table from 'cli-table3';
 import type { Paint } from './color.ts';
 import type { Tone } from './command-result.ts';
-import { displayWidth, graphemes, truncate, wrap } from './width.ts';
+import { displayWidth, graphemes, truncate, truncateMiddle, wrap } from './width.ts';
 
 /** The sanitized texts of a row, with their tones. */
 export interface TextRow {
@@ -9,6 +9,10 @@ export interface TextRow {
   readonly tones: readonly (Tone | undefined)[];
   /** Whether each text must stay unshortened. */
   readonly noTruncate: readonly boolean[];
+  /** Whether each text is shortened in its middle. */
+  readonly truncateMiddle: readonly boolean[];
+  /** Whether each text may be left out of a table that is too narrow for it. */
+  readonly isOptional: readonly boolean[];
 }
 
 const GAP = '  ';
@@ -18,6 +22,9 @@ const MIN_AVERAGE_WIDTH = 12;
 
 /** The minimum width of a shortened column if other columns cannot be shortened. */
 const MIN_WIDTH = 6;
+
+/** If an optional column makes any shortened column narrower, it is left out. */
+const MIN_WIDTH_WITH_OPTIONAL = 20;
 
 /** Narrower cards would wrap almost every word. */
 const MIN_CARD_WIDTH = 20;
@@ -114,8 +121,9 @@ function drawTable(TableClass: typeof Table, { headers, widths, paint }: TableSt
   const { replace, restore } = createPlaceholders();
   const head = headers.map((header, index) => paint(replace(truncate(header, widths[index] ?? 1)), 'heading'));
   const table = new TableClass({ ...FRAMELESS, head, colWidths: [...widths] });
-  for (const { texts, tones } of rows) {
-    table.push(texts.map((text, index) => paint(replace(truncate(text, widths[index] ?? 1)), tones[index])));
+  for (const { texts, tones, truncateMiddle: isMiddle } of rows) {
+    const fitted = texts.map((text, index) => (isMiddle[index] ? truncateMiddle : truncate)(text, widths[index] ?? 1));
+    table.push(fitted.map((text, index) => paint(replace(text), tones[index])));
   }
   const lines = restore(table.toString()).split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
@@ -140,23 +148,47 @@ function shrinkColumns(natural: readonly number[], noTruncate: readonly boolean[
   return natural.map((width, index) => (noTruncate[index] ? width : (shrunk.shift() ?? width)));
 }
 
+/** Fits a table into a width. @returns undefined if its columns would become too narrow */
+function fitColumns({ headers, rows }: TableContent, width: number): readonly number[] | undefined {
+  const natural = naturalWidths(headers, rows);
+  const room = width - GAP.length * (headers.length - 1);
+  if (natural.reduce((sum, each) => sum + each, 0) <= room) return natural;
+  const widths = shrinkColumns(natural, rows[0]?.noTruncate ?? [], room);
+  return width < MIN_AVERAGE_WIDTH * headers.length ? undefined : widths;
+}
+
+/** Leaves out optional columns, the last one first, until the others are wide enough. */
+function withoutOptional(content: TableContent, width: number): TableContent {
+  const { headers, rows } = content;
+  const last = rows[0]?.isOptional.lastIndexOf(true) ?? -1;
+  if (last === -1) return content;
+  const natural = naturalWidths(headers, rows);
+  const isReadable = fitColumns(content, width)?.every(
+    (each, index) => each >= Math.min(natural[index] ?? 0, MIN_WIDTH_WITH_OPTIONAL),
+  );
+  if (isReadable) return content;
+  const without = <Cell>(cells: readonly Cell[]): readonly Cell[] => cells.filter((_, index) => index !== last);
+  const kept = rows.map((row) => ({
+    texts: without(row.texts),
+    tones: without(row.tones),
+    noTruncate: without(row.noTruncate),
+    truncateMiddle: without(row.truncateMiddle),
+    isOptional: without(row.isOptional),
+  }));
+  return withoutOptional({ headers: without(headers), rows: kept }, width);
+}
+
 /**
  * Lays out rows as columns without a frame, or as one card per row if columns would be too narrow. Yields whole lines.
  * @param width the maximum width of a line (at least 20), or Infinity to shorten nothing
  */
-export async function* layOutTable(
-  { headers, rows }: TableContent,
-  width: number,
-  paint: Paint,
-): AsyncGenerator<string> {
-  if (rows.length === 0 || headers.length === 0) return;
-  const natural = naturalWidths(headers, rows);
-  const room = width - GAP.length * (headers.length - 1);
-  const fits = natural.reduce((sum, each) => sum + each, 0) <= room;
-  const widths = fits ? natural : shrinkColumns(natural, rows[0]?.noTruncate ?? [], room);
-  if (!widths || (!fits && width < MIN_AVERAGE_WIDTH * headers.length)) {
-    for (const [index, row] of rows.entries()) {
-      yield `${index === 0 ? '' : '\n'}${layOutCard(headers, row, Math.max(width, MIN_CARD_WIDTH), paint).join('\n')}\n`;
+export async function* layOutTable(content: TableContent, width: number, paint: Paint): AsyncGenerator<string> {
+  if (content.rows.length === 0 || content.headers.length === 0) return;
+  const { headers, rows } = withoutOptional(content, width);
+  const widths = fitColumns({ headers, rows }, width);
+  if (!widths) {
+    for (const [index, row] of content.rows.entries()) {
+      yield `${index === 0 ? '' : '\n'}${layOutCard(content.headers, row, Math.max(width, MIN_CARD_WIDTH), paint).join('\n')}\n`;
     }
     return;
   }

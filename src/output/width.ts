@@ -38,6 +38,20 @@ export function truncate(text: string, width: number): string {
   return `${kept}…`;
 }
 
+/** Shortens text that is wider than `width` columns by its middle, in place of which there is `…`. Never splits a character. */
+export function truncateMiddle(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  const half = Math.floor(width / 2);
+  let end = '';
+  let left = half;
+  for (const grapheme of [...graphemes(text)].reverse()) {
+    left -= grapheme.width;
+    if (left < 0) break;
+    end = grapheme.text + end;
+  }
+  return truncate(text, width - displayWidth(end)) + end;
+}
+
 /** Splits a grapheme into code points. Only for one that is wider than a line because of its many combining marks. */
 function splitGrapheme(grapheme: Grapheme): Grapheme[] {
   return Array.from(grapheme.text, (text) => ({ text, width: Math.max(1, stringWidth(text)) }));

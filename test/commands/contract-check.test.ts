@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { json, type Script, startFakeService } from '../helpers/fake-service.ts';
+import { json, type Script, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 
 interface Check {
   readonly leaf: string;
+  readonly value: string;
   readonly result: string;
   readonly detail: string;
 }
@@ -37,12 +38,19 @@ describe('contract check', () => {
       'spaces.list.items',
       'space.id',
       'agent.name',
+      'agent.source_id',
       'messages.history',
       'message.text',
+      'message.author',
+      'message.author.agent',
+      'paths.trailing_slash',
       'cron_jobs.list',
     ]) {
       expect(of(leaf), leaf).toMatchObject({ result: 'confirmed' });
     }
+    // One page shows no other, and an empty list no item.
+    expect(of('spaces.list.next')).toMatchObject({ result: 'unobservable' });
+    expect(of('cron_jobs.list.items')).toMatchObject({ result: 'unobservable', detail: 'the list is empty' });
     expect(of('cron_job.id')).toMatchObject({ result: 'unobservable', detail: 'there was nothing to read' });
     expect(of('cron_jobs.create')).toMatchObject({ result: 'unobservable' });
     expect(await posts()).toEqual([]);
@@ -63,6 +71,59 @@ describe('contract check', () => {
     expect(error().hint).toContain('partnerctl contract set ');
     expect(stdout).not.toContain('private');
     expect(requests.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  test('confirms the way to the next page once it was followed', async () => {
+    const { env } = await fake((request, response) => {
+      if (!request.path.includes('/spaces/')) return sendJson(response, []);
+      if (request.path.includes('/agents/')) return sendJson(response, []);
+      const isSecond = request.query.get('page') === '2';
+      const space = { space_id: isSecond ? 's2' : 's1', external_space_id: isSecond ? 'b' : 'a', name: 'Acme' };
+      sendJson(response, { items: [space], page: isSecond ? 2 : 1, total_pages: 2 });
+    });
+    for (const source of ['observed', 'known before']) {
+      const { of } = await check(env);
+      expect(of('spaces.list.next'), source).toMatchObject({ result: 'confirmed', value: 'page:page' });
+      expect(of('agents.list.next'), source).toMatchObject({ result: 'unobservable' });
+    }
+  });
+
+  test('reads jobs as other commands do, and contradicts a schedule that they do not understand', async () => {
+    const schedule = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' }, timezone: 'UTC' };
+    const job = { cron_job_id: 'c1', name: 'Daily', agent: { id: 'a1' }, schedule };
+    const { env } = await fake({ 'GET /automation/partner-cron-jobs/': json([job]), 'GET *': json([]) });
+    const read = await check(env);
+    expect(read.of('cron_job.timezone')).toMatchObject({ result: 'confirmed' });
+    expect(read.of('cron_job.agent_id')).toMatchObject({ result: 'confirmed' });
+    const odd = await fake({
+      'GET /automation/partner-cron-jobs/': json([{ ...job, schedule: { type: 'interval', every: 60 } }]),
+      'GET *': json([]),
+    });
+    const { code, of } = await check(odd.env);
+    expect(of('cron_job.schedule')).toMatchObject({ result: 'contradicted' });
+    expect(code).toBe(8);
+  });
+
+  test.each([
+    ['messages of another session', { sessionId: 's2', role: 'user', text: 'Hi' }, 'messages.history.session_id'],
+    ['authors that nobody knows', { role: 'x1', text: 'Hi' }, 'message.author'],
+    ['messages without ids', { id: null, role: 'user', text: 'Hi' }, 'message.id'],
+  ])('contradicts a history with %s', async (_, message, leaf) => {
+    const { env } = await fake((request, response) => {
+      sendJson(response, request.path.includes('/history/') ? [{ id: 'm1', ...message }] : []);
+    });
+    const { code, of, stderr } = await check(env, '--source', 'src_1', '--session', 's1');
+    expect(of(leaf), stderr).toMatchObject({ result: 'contradicted' });
+    expect(code).toBe(8);
+  });
+
+  test('does not blame the path of the history for a session that does not exist', async () => {
+    const { env } = await fake((request, response) => {
+      if (!request.path.includes('/history/')) return sendJson(response, []);
+      sendJson(response, { code: 'source_not_found', message: 'There is no such source.' }, 404);
+    });
+    const { of } = await check(env, '--source', 'src_1', '--session', 's1');
+    expect(of('messages.history')).toMatchObject({ result: 'unobservable' });
   });
 
   test('does not judge a list that the token may not read', async () => {

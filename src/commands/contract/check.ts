@@ -12,9 +12,9 @@ const TONES: Readonly<Record<LeafCheck['result'], Tone>> = {
 
 const COLUMNS: readonly Column<LeafCheck>[] = [
   { header: 'LEAF', value: ({ name }) => name, noTruncate: true },
-  { header: 'RESULT', value: ({ result }) => result, tone: ({ result }) => TONES[result] },
-  { header: 'VALUE', value: ({ value }) => value },
-  { header: 'SOURCE', value: ({ source }) => source, tone: () => 'dim' },
+  { header: 'RESULT', value: ({ result }) => result, tone: ({ result }) => TONES[result], noTruncate: true },
+  { header: 'VALUE', value: ({ value }) => value, truncateMiddle: true, isOptional: true },
+  { header: 'SOURCE', value: ({ source }) => source, tone: () => 'dim', isOptional: true },
   { header: 'DETAIL', value: ({ detail }) => detail },
 ];
 

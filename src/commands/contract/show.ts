@@ -12,12 +12,18 @@ const TONES: Readonly<Partial<Record<Source, Tone>>> = {
   override: 'warn',
 };
 
-const COLUMNS: readonly Column<Leaf>[] = [
-  { header: 'LEAF', value: ({ name }) => name, noTruncate: true },
-  { header: 'VALUE', value: ({ value }) => value, noTruncate: true },
-  { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source] },
-  { header: 'NOTE', value: ({ note }) => note, tone: () => 'dim' },
-];
+/** So few leaves are shown with their whole values. */
+const FEW = 3;
+
+function columnsFor(count: number): readonly Column<Leaf>[] {
+  const isWhole = count <= FEW;
+  return [
+    { header: 'LEAF', value: ({ name }) => name, noTruncate: true },
+    { header: 'VALUE', value: ({ value }) => value, noTruncate: isWhole, truncateMiddle: true },
+    { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source], noTruncate: true },
+    { header: 'NOTE', value: ({ note }) => note, tone: () => 'dim', isOptional: !isWhole },
+  ];
+}
 
 function parseSource(text: string | undefined): Source | undefined {
   const source = SOURCES.find((known) => known === text);
@@ -46,7 +52,7 @@ export default command({
     const leaves = contract
       .leaves()
       .filter((leaf) => leaf.name.startsWith(prefix) && (source === undefined || leaf.source === source));
-    return listResult(leaves, COLUMNS, {
+    return listResult(leaves, columnsFor(leaves.length), {
       json: ({ name, value, source: from, kind, note }) => ({ leaf: name, value, source: from, kind, note }),
       empty: 'The contract has no such leaves. List all with: partnerctl contract show',
     });

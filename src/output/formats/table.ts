@@ -15,6 +15,8 @@ function toTextRow(cells: readonly ResultCell[], redact: TableOptions['redact'])
     texts: cells.map(({ value }) => cellText(value, redact)),
     tones: cells.map(({ tone }) => tone),
     noTruncate: cells.map(({ noTruncate }) => noTruncate),
+    truncateMiddle: cells.map(({ truncateMiddle }) => truncateMiddle),
+    isOptional: cells.map(({ isOptional }) => isOptional),
   };
 }
 

@@ -51,6 +51,25 @@ describe('a list in a terminal', () => {
     expect(await shown(spaces())).not.toContain('\x1b');
   });
 
+  it('leaves out optional columns, the last one first, where they would make others narrow', async () => {
+    const optional = COLUMNS.map((column) => ({ ...column, isOptional: column.header !== 'ID' }));
+    const wide = [{ id: `sp_${'1'.repeat(30)}`, name: 'a name that goes on and on', agents: 1 }];
+    const headings = async (columns: number) =>
+      (await shown(listResult(wide, optional, { empty: '' }), columns)).split('\n')[0]?.split(/\s+/);
+    expect(await headings(80)).toEqual(['ID', 'NAME', 'AGENTS']);
+    expect(await headings(54)).toEqual(['ID', 'NAME', 'AGENTS']);
+    expect(await headings(45)).toEqual(['ID', 'NAME']);
+    expect(await headings(30)).toEqual(['ID']);
+  });
+
+  it('shortens a value in its middle if asked to', async () => {
+    const columns = COLUMNS.map((column) => ({ ...column, truncateMiddle: true }));
+    const wide = [{ id: 'sp_1', name: 'GET /automation/東京/spaces/', agents: 1 }];
+    expect(await shown(listResult(wide, columns, { empty: '' }), 36)).toBe(
+      'ID    NAME                    AGENTS\nsp_1  GET /automa…京/spaces/  1\n',
+    );
+  });
+
   it('shortens the widest column in a narrow terminal', async () => {
     const wide = [{ id: 'sp_1', name: 'a name that goes on and on and on', agents: 1 }];
     expect(await shown(spaces(wide), 36)).toBe(
