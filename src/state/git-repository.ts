@@ -1,18 +1,20 @@
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { LocalError, StateUnavailableError } from '../errors.ts';
+import { LocalError, PartnerctlError, StateUnavailableError } from '../errors.ts';
 import { makeDirectories } from '../make-directories.ts';
+import { explainFileError } from './file-error.ts';
 import { type GitResult, runGit } from './git.ts';
 import type { Environment } from './location.ts';
 
 /*
  * A branch of a remote repository that only moves forward and holds the log as one file. This machine keeps a bare,
- * shallow clone of it in its cache, and the last tip that it saw.
+ * shallow clone of it in its cache, and the last tip that it saw. The clone is not partial: an update then brings only what
+ * was appended, as a difference to what is there, where a partial clone fetches the whole file each time.
  */
 
 /** The file of the branch that holds the records. */
-const FILE_NAME = 'state.jsonl';
+export const FILE_NAME = 'state.jsonl';
 
 export interface GitTarget {
   /** The address without a password. */
@@ -37,41 +39,55 @@ export interface GitDeps {
 export interface Snapshot {
   /** The commit; undefined if the branch does not exist. */
   readonly tip: string | undefined;
-  /** The log; empty if the branch does not exist. */
-  readonly content: Buffer;
+  /** The log; undefined if the branch does not have it. */
+  readonly content: Buffer | undefined;
 }
 
 /** `rejected`: the server said no for a reason of its own. `unclear`: the answer does not tell whether the branch moved. */
 export type PushResult = { readonly kind: 'landed' } | { readonly kind: 'rejected' | 'unclear'; readonly why: string };
 
-function lastLine(text: string): string {
-  const lines = text.trim().split('\n');
-  return lines.at(-1) ?? '';
-}
-
-/** What git said, without its hints. */
+/** What git said, without its hints, and without credentials that the user's configuration put into the URL. */
 function explanation({ stderr, code }: GitResult): string {
-  const lines = stderr.split('\n').filter((line) => /^(fatal|error|remote|ssh|.*denied|.*refused)/i.test(line));
-  return (lines.length > 0 ? lines.join('\n') : lastLine(stderr)).trim() || `git ended with ${code ?? 'a signal'}.`;
+  const text = stderr.replaceAll(/\/\/[^/@\s]+@/g, '//').trim();
+  const lines = text.split('\n').filter((line) => /^(fatal|error|remote|ssh|.*denied|.*refused)/i.test(line));
+  return (lines.join('\n') || text.split('\n').at(-1) || `git ended with ${code ?? 'a signal'}.`).trim();
 }
 
 /** A server that refuses a push by its own rules says so for the branch; other failures leave the outcome open. */
 function isRefusal(line: string): boolean {
-  return (
-    /\[remote rejected\]/.test(line) && !/cannot lock ref|failed to update ref|reference already exists/.test(line)
-  );
+  const isContention = /lock|failed to update ref|already (exists|been updated)|incorrect old value|internal/i;
+  return /\[remote rejected\]/.test(line) && !isContention.test(line);
+}
+
+/** Tidies up after about 100 appends, in this process rather than one that outlives it, and spares what others just made. */
+const TIDY_SETTINGS = ['gc.auto=300', 'gc.autoDetach=false', 'gc.pruneExpire=1.hour.ago', 'pack.threads=1'];
+
+async function exists(repository: string): Promise<boolean> {
+  return (await stat(join(repository, 'HEAD')).catch(() => undefined)) !== undefined;
 }
 
 export class GitRepository {
   private readonly deps: GitDeps;
   private readonly ref: string;
   private readonly seenRef: string;
+  /** What this process fetched: other processes use the same clone. */
+  private readonly fetchedRef: string;
   private snapshot: Snapshot | undefined;
+  /** The last tip that this machine saw; null if it saw none. */
+  private seen: string | null | undefined;
+  /** The entries beside the log in the root of a commit. */
+  private others: { readonly tip: string; readonly entries: readonly string[] } | undefined;
 
   constructor(deps: GitDeps) {
     this.deps = deps;
     this.ref = `refs/heads/${deps.target.branch}`;
     this.seenRef = `refs/partnerctl/${deps.target.branch}`;
+    this.fetchedRef = `refs/fetched/${deps.newId()}`;
+  }
+
+  /** The branch as this process saw it last. */
+  get known(): Snapshot | undefined {
+    return this.snapshot;
   }
 
   /**
@@ -79,11 +95,12 @@ export class GitRepository {
    * @throws StateUnavailableError if the server cannot be reached; LocalError if the branch was rewritten or is gone
    */
   async fetch(): Promise<Snapshot> {
-    await this.ensureClone();
-    const tip = await this.fetchTip();
-    if (tip !== undefined && tip === this.snapshot?.tip) return this.snapshot;
+    // Read before the fetch: another process may see a newer tip during it.
+    this.seen ??= await this.readSeen();
+    const { tip, blob } = (await this.fetchBranch()) ? await this.readFetched() : {};
+    if (this.snapshot && tip === this.snapshot.tip) return this.snapshot;
     await this.checkForward(tip);
-    const content = tip === undefined ? Buffer.alloc(0) : await this.read(['cat-file', 'blob', `${tip}:${FILE_NAME}`]);
+    const content = blob === undefined ? undefined : await this.read(['cat-file', 'blob', blob]);
     this.snapshot = { tip, content };
     return this.snapshot;
   }
@@ -91,26 +108,25 @@ export class GitRepository {
   /** Makes a commit of the log upon a tip. @returns its id */
   async commit({ tip }: Snapshot, content: Buffer, message: string): Promise<string> {
     const blob = await this.readId(['hash-object', '-w', '--stdin'], content);
-    const others = tip === undefined ? '' : (await this.read(['ls-tree', tip])).toString();
-    const kept = others.split('\n').filter((line) => line !== '' && !line.endsWith(`\t${FILE_NAME}`));
-    const entries = [...kept, `100644 blob ${blob}\t${FILE_NAME}`].join('\n');
-    const tree = await this.readId(['mktree'], Buffer.from(`${entries}\n`));
+    const entries = [...(await this.entriesBeside(tip)), `100644 blob ${blob}\t${FILE_NAME}`];
+    const tree = await this.readId(['mktree', '-z'], Buffer.from(entries.map((entry) => `${entry}\0`).join('')));
     const parents = tip === undefined ? [] : ['-p', tip];
     return await this.readId(['commit-tree', tree, ...parents, '-m', message]);
   }
 
   /** Moves the branch from a tip to a commit, unless it has moved meanwhile. */
   async push(commit: string, { tip }: Snapshot): Promise<PushResult> {
-    const { url } = this.deps.target;
     const lease = `--force-with-lease=${this.ref}:${tip ?? ''}`;
-    const result = await this.git(['push', '--porcelain', '--no-verify', lease, url, `${commit}:${this.ref}`]);
+    const refspec = `${commit}:${this.ref}`;
+    const result = await this.git(['push', '--porcelain', '--no-verify', lease, this.deps.target.url, refspec]);
     if (result.code === 0) return { kind: 'landed' };
     const line = result.stdout
       .toString()
       .split('\n')
       .find((each) => each.startsWith('!'));
     const why = [line?.slice(1).trim(), explanation(result)].filter((each) => each).join('\n');
-    return { kind: line !== undefined && isRefusal(line) ? 'rejected' : 'unclear', why };
+    const isRejected = line === undefined ? /hash algorithm/.test(why) : isRefusal(line);
+    return { kind: isRejected ? 'rejected' : 'unclear', why };
   }
 
   /** Whether a commit is in the history of another. */
@@ -120,9 +136,18 @@ export class GitRepository {
   }
 
   /** Remembers that the branch holds this content at this commit, without fetching it. */
-  async remember(tip: string, content: Buffer): Promise<void> {
+  async remember(tip: string, content: Buffer, base: Snapshot): Promise<void> {
+    if (this.others && this.others.tip === base.tip) this.others = { ...this.others, tip };
     this.snapshot = { tip, content };
-    await this.git(['update-ref', this.seenRef, tip]);
+    await this.see(tip);
+  }
+
+  /** Tidies up the clone, which grows by a copy of the log with each append. */
+  async close(): Promise<void> {
+    const { abortSignal, target } = this.deps;
+    if (this.snapshot === undefined || abortSignal.aborted || !(await exists(target.cache))) return;
+    await this.git(['update-ref', '-d', this.fetchedRef]);
+    await this.git([...TIDY_SETTINGS.flatMap((setting) => ['-c', setting]), 'gc', '--auto', '--quiet']);
   }
 
   unavailable(why: string): StateUnavailableError {
@@ -132,9 +157,9 @@ export class GitRepository {
     });
   }
 
-  private git(args: readonly string[], input?: Buffer): Promise<GitResult> {
-    const { target, env, abortSignal: signal } = this.deps;
-    return runGit(args, { directory: target.cache, env, input, signal });
+  private git(args: readonly string[], input?: Buffer, directory = this.deps.target.cache): Promise<GitResult> {
+    const { env, abortSignal: signal } = this.deps;
+    return runGit(args, { directory, env, input, signal });
   }
 
   private async read(args: readonly string[], input?: Buffer): Promise<Buffer> {
@@ -150,66 +175,109 @@ export class GitRepository {
     return (await this.read(args, input)).toString().trim();
   }
 
-  /** Makes the clone at once under its name, so that processes that start together do not see half of one. */
-  private async ensureClone(): Promise<void> {
+  private async entriesBeside(tip: string | undefined): Promise<readonly string[]> {
+    if (tip === undefined) return [];
+    if (this.others?.tip === tip) return this.others.entries;
+    const all = (await this.read(['ls-tree', '-z', tip])).toString().split('\0');
+    const entries = all.filter((entry) => entry !== '' && !entry.endsWith(`\t${FILE_NAME}`));
+    this.others = { tip, entries };
+    return entries;
+  }
+
+  /** Fetches the branch into the clone, and makes that first. @returns whether the branch exists */
+  private async fetchBranch(): Promise<boolean> {
     const { cache } = this.deps.target;
-    if (await stat(join(cache, 'HEAD')).catch(() => undefined)) return;
-    await makeDirectories(dirname(cache));
-    const fresh = await mkdtemp(join(dirname(cache), `${basename(cache)}-`));
-    try {
-      const options = { ...this.deps, directory: fresh, signal: this.deps.abortSignal };
-      const made = await runGit(['init', '--quiet', '--bare', fresh], options);
-      if (made.code !== 0) throw new LocalError(`git cannot make a repository in ${fresh}`, { why: explanation(made) });
-      const fetched = await runGit(this.fetchCommand('--depth=1', this.ref), options);
-      if (fetched.code !== 0 && !this.saysMissing(fetched)) throw this.unavailable(explanation(fetched));
-      await rename(fresh, cache).catch(async (error: unknown) => {
-        // Another process made it first.
-        if (!(await stat(join(cache, 'HEAD')).catch(() => undefined))) throw error;
+    if (!(await exists(cache))) {
+      const found = await this.clone().catch(async (error: unknown) => {
+        throw error instanceof PartnerctlError ? error : await explainFileError(error, cache, 'written');
       });
+      if (found !== undefined) return found;
+    }
+    return await this.fetchInto(cache);
+  }
+
+  /**
+   * Makes the clone at once under its name, so that processes that start together do not see half of one.
+   * @returns whether the branch exists; undefined if another process made the clone
+   */
+  private async clone(): Promise<boolean | undefined> {
+    const { cache } = this.deps.target;
+    await makeDirectories(dirname(cache));
+    const parent = await mkdtemp(join(dirname(cache), `${basename(cache)}-`));
+    try {
+      // git does not tell of a missing branch which objects the server has: the first guess is the user's.
+      const formats = ['sha1', 'sha256'] as const;
+      for (const format of this.deps.env.GIT_DEFAULT_HASH === 'sha256' ? formats.toReversed() : formats) {
+        const fresh = join(parent, format);
+        await this.init(fresh, format);
+        const found = await this.fetchInto(fresh, '--depth=1').catch((error: unknown) => {
+          const isOther = error instanceof StateUnavailableError && /mismatched algorithms/.test(error.info.why ?? '');
+          if (isOther) return undefined;
+          throw error;
+        });
+        if (found === undefined) continue;
+        if (await exists(cache)) return undefined;
+        await rename(fresh, cache);
+        return found;
+      }
+    } catch (error) {
+      if (!(await exists(cache))) throw error;
     } finally {
-      await rm(fresh, { recursive: true, force: true });
+      await rm(parent, { recursive: true, force: true });
     }
+    return undefined;
   }
 
-  private fetchCommand(option: string, to: string): readonly string[] {
-    const refspec = `+${this.ref}:${to}`;
-    return ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', option, this.deps.target.url, refspec];
+  private async init(directory: string, format: 'sha1' | 'sha256'): Promise<void> {
+    const options = format === 'sha1' ? [] : [`--object-format=${format}`];
+    const made = await this.git(
+      ['init', '--quiet', '--bare', '--template=', ...options, directory],
+      undefined,
+      directory,
+    );
+    if (made.code === 0) return;
+    throw new LocalError(`git cannot make a repository in ${directory}`, { why: explanation(made) });
   }
 
-  private saysMissing({ stderr }: GitResult): boolean {
-    return /couldn't find remote ref/i.test(stderr);
+  /** @returns whether the branch exists @throws StateUnavailableError */
+  private async fetchInto(directory: string, ...options: readonly string[]): Promise<boolean> {
+    const refspec = `+${this.ref}:${this.fetchedRef}`;
+    const always = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', ...options];
+    const fetched = await this.git([...always, this.deps.target.url, refspec], undefined, directory);
+    if (fetched.code === 0) return true;
+    if (/couldn't find remote ref/i.test(fetched.stderr)) return false;
+    throw this.unavailable(explanation(fetched));
   }
 
-  /** @returns undefined if the branch does not exist */
-  private async fetchTip(): Promise<string | undefined> {
-    // A ref of this fetch alone: other processes use the same clone.
-    const ref = `refs/fetched/${this.deps.newId()}`;
-    const fetched = await this.git(this.fetchCommand('--no-auto-gc', ref));
-    if (fetched.code !== 0) {
-      if (this.saysMissing(fetched)) return undefined;
-      throw this.unavailable(explanation(fetched));
-    }
-    const tip = await this.readId(['rev-parse', ref]);
-    await this.git(['update-ref', '-d', ref]);
-    return tip;
+  /** @returns the fetched tip, and the log in it */
+  private async readFetched(): Promise<{ tip: string; blob: string | undefined }> {
+    const input = Buffer.from(`${this.fetchedRef}\n${this.fetchedRef}:${FILE_NAME}\n`);
+    const lines = (await this.read(['cat-file', '--batch-check'], input)).toString().split('\n');
+    const [tip = '', blob = ''] = lines.map((line) => line.split(' '));
+    return { tip: tip[0] ?? '', blob: blob[1] === 'blob' ? blob[0] : undefined };
+  }
+
+  private async readSeen(): Promise<string | null> {
+    if (!(await exists(this.deps.target.cache))) return null;
+    const seen = await this.git(['rev-parse', '--verify', '--quiet', this.seenRef]);
+    return seen.code === 0 ? seen.stdout.toString().trim() : null;
+  }
+
+  private async see(tip: string): Promise<void> {
+    this.seen = tip;
+    await this.git(['update-ref', this.seenRef, tip]);
   }
 
   /** @throws LocalError if the branch lost commits that this machine has seen */
   private async checkForward(tip: string | undefined): Promise<void> {
     const { target } = this.deps;
-    const seen = await this.git(['rev-parse', '--verify', '--quiet', this.seenRef]);
-    const last = seen.code === 0 ? seen.stdout.toString().trim() : undefined;
-    if (tip !== undefined && (last === undefined || (await this.contains(tip, last)))) {
-      await this.git(['update-ref', this.seenRef, tip]);
-      return;
-    }
-    if (last === undefined) return;
-    // Another process may have seen a newer tip after this one was fetched.
-    const again = tip !== undefined && (await this.contains(last, tip)) ? await this.fetchTip() : tip;
-    if (again !== undefined && again !== tip && (await this.contains(again, last))) return;
+    const last = this.seen ?? undefined;
+    if (tip === last) return;
+    if (tip !== undefined && (last === undefined || (await this.contains(tip, last)))) return await this.see(tip);
+    const state = tip === undefined ? 'is gone' : 'no longer contains it';
     throw new LocalError(`The history of the state was rewritten: ${target.label}`, {
-      why: `This machine has seen commit ${last}, which branch ${target.branch} no longer contains. Records may be missing.`,
-      hint: `Restore the branch: git push --force-with-lease ${target.url} ${last}:${this.ref} (from ${target.cache}). If the rewrite was meant, remove ${target.cache}.`,
+      why: `This machine has seen commit ${last}, but branch ${target.branch} ${state}. Records may be missing.`,
+      hint: `Restore the branch: git --git-dir=${target.cache} push --force ${target.url} ${last}:${this.ref}. If the rewrite was meant, remove ${target.cache}.`,
     });
   }
 }

@@ -1,6 +1,7 @@
+import pLimit from 'p-limit';
 import { StateUnavailableError } from '../errors.ts';
 import { encodeLine, type Redact } from './append.ts';
-import { type GitDeps, GitRepository, type Snapshot } from './git-repository.ts';
+import { FILE_NAME, type GitDeps, GitRepository, type Snapshot } from './git-repository.ts';
 import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { MAX_LINE_BYTES, type NewRecord } from './record.ts';
 import { removeRecovery, writeRecovery } from './recovery.ts';
@@ -50,6 +51,10 @@ class GitLog {
   private readonly open = new Set<string>();
   private publishing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
+  /** Reads and pushes are in turn, so that what is known of the branch only moves forward. */
+  private readonly inTurn = pLimit(1);
+  /** Whether a push has just landed, and this process has learned nothing since. */
+  private isFresh = false;
 
   constructor(deps: GitStoreDeps) {
     this.deps = deps;
@@ -68,13 +73,36 @@ class GitLog {
     });
   }
 
-  /** Creates the branch, if it is missing. */
-  async init(): Promise<void> {
-    const { tip } = await this.repository.fetch();
-    if (tip === undefined) await this.publish([]);
+  /** Returns the log. @throws LocalError */
+  read(): Promise<Buffer> {
+    return this.inTurn(async () => {
+      const { known } = this.repository;
+      const { content } = this.isFresh && known ? known : await this.repository.fetch();
+      return content ?? this.refuseMissing();
+    });
   }
 
-  async flush(): Promise<void> {
+  /** Creates the branch or the file, if it is missing. @throws LocalError */
+  async init(): Promise<void> {
+    const { content } = await this.inTurn(() => this.repository.fetch());
+    if (content === undefined) await this.publish([], Buffer.alloc(0));
+  }
+
+  async close(): Promise<void> {
+    await this.flush();
+    await this.repository.close().catch(() => undefined);
+  }
+
+  /** Somebody mistyped the name of the branch, or deleted it: an empty log would let everything be created again. */
+  private refuseMissing(): never {
+    const { branch, label } = this.deps.target;
+    throw new StateUnavailableError(`There is no state at ${label}`, {
+      why: `The repository has no branch ${branch} with the file ${FILE_NAME}.`,
+      hint: `Check the address. For a new state: partnerctl state init '${label}'. If there was one, restore the branch instead: a new one does not know what exists.`,
+    });
+  }
+
+  private async flush(): Promise<void> {
     while (this.waiting.length > 0 || this.publishing) await this.startPublishing().catch(() => undefined);
   }
 
@@ -99,6 +127,7 @@ class GitLog {
     this.waiting = [];
     try {
       await this.publish(batch.map(({ line }) => line));
+      for (const { recoveryPath, resolve } of batch) if (recoveryPath === undefined) resolve();
       for (const { recoveryPath, resolve } of batch) {
         if (recoveryPath !== undefined) await removeRecovery({ path: recoveryPath });
         resolve();
@@ -108,17 +137,31 @@ class GitLog {
     }
   }
 
-  /** Appends lines upon whatever tip the branch has. @throws LocalError; the log may still contain the lines */
-  async publish(lines: readonly string[]): Promise<void> {
+  /**
+   * Appends lines upon whatever tip the branch has.
+   * @param whenMissing the log to begin with, if there is none
+   * @throws LocalError; the log may still contain the lines
+   */
+  publish(lines: readonly string[], whenMissing?: Buffer): Promise<void> {
+    return this.inTurn(() => this.publishNow(lines, whenMissing));
+  }
+
+  private async publishNow(lines: readonly string[], whenMissing: Buffer | undefined): Promise<void> {
     const { clock, random, abortSignal } = this.deps;
     const until = clock.monotonic() + PERSISTENCE_MS;
     for (let attempt = 0; clock.monotonic() < until; attempt += 1) {
-      const base = await this.repository.fetch();
-      const content = extend(base.content, lines);
+      // If the branch has moved on from what is known of it, the push fails.
+      const base = this.repository.known ?? (await this.repository.fetch());
+      const content = extend(base.content ?? whenMissing ?? this.refuseMissing(), lines);
       const records = lines.length === 1 ? '1 record' : `${lines.length} records`;
       const commit = await this.repository.commit(base, content, `Add ${records}`);
       if (await this.settle(commit, base, until)) {
-        await this.repository.remember(commit, content);
+        await this.repository.remember(commit, content, base);
+        // Whoever appended reads next.
+        this.isFresh = true;
+        setImmediate(() => {
+          this.isFresh = false;
+        });
         return;
       }
       await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 5), abortSignal);
@@ -135,18 +178,18 @@ class GitLog {
     for (let delayMs = 50; ; delayMs = Math.min(2 * delayMs, 2000)) {
       const pushed = await this.repository.push(commit, base);
       if (pushed.kind === 'landed') return true;
-      if (pushed.kind === 'rejected') {
-        throw new StateUnavailableError(`The git server refuses to update branch ${target.branch}: ${target.label}`, {
-          why: pushed.why,
-          hint: 'Allow this user to push to the branch: it must not be protected, and only moves forward.',
-        });
-      }
       const current = await this.repository.fetch().catch((error: unknown) => {
         if (error instanceof StateUnavailableError && clock.monotonic() < until) return base;
         throw error;
       });
       if (current.tip !== undefined && current.tip !== base.tip)
         return await this.repository.contains(current.tip, commit);
+      if (pushed.kind === 'rejected') {
+        throw new StateUnavailableError(`The git server refuses to update branch ${target.branch}: ${target.label}`, {
+          why: pushed.why,
+          hint: 'Nothing more is sent to the service. Allow this user to push to the branch: it must not be protected, and only moves forward.',
+        });
+      }
       if (clock.monotonic() >= until) throw this.repository.unavailable(pushed.why);
       await clock.sleep(delayMs, abortSignal);
     }
@@ -183,7 +226,7 @@ function contentReader(log: GitLog, options: ReadOptions): () => AsyncGenerator<
   let place = startOfFile();
   let sums = new Set<string>();
   return async function* readNew() {
-    const { content } = await log.repository.fetch();
+    const content = await log.read();
     // Someone edited the file on the branch.
     if (!content.subarray(0, place.offset).equals(before.subarray(0, place.offset))) {
       yield { kind: 'restart' };
@@ -211,8 +254,8 @@ export function gitStore(deps: GitStoreDeps): StateStore {
       return undefined;
     },
     async check() {
-      await log.repository.fetch();
+      await log.read();
     },
-    close: () => log.flush(),
+    close: () => log.close(),
   };
 }

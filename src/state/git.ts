@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { LocalError } from '../errors.ts';
 import type { Environment } from './location.ts';
 
@@ -18,38 +18,103 @@ export interface GitOptions {
   readonly signal: AbortSignal;
 }
 
-/** Hooks do not run, and nothing is cleaned up beside the command. */
-const SETTINGS = ['core.hooksPath=/dev/null', 'gc.auto=0', 'maintenance.auto=false', 'commit.gpgSign=false'];
+/** What the user has configured for repositories of their own; credentials and network settings stay in force. */
+const SETTINGS = [
+  'core.hooksPath=/dev/null',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'commit.gpgSign=false',
+  'push.gpgSign=false',
+  'push.followTags=false',
+  'push.negotiate=false',
+  'push.recurseSubmodules=no',
+  // An empty value empties the list.
+  'push.pushOption=',
+  'fetch.prune=false',
+  'fetch.pruneTags=false',
+  'fetch.recurseSubmodules=false',
+  'fetch.writeCommitGraph=false',
+  'submodule.recurse=false',
+];
 
-/** Variables that a hook or an alias of the user's own repository may have set. */
-const FOREIGN = [
+/** Variables that a hook, an alias, or a script for another repository may have set. */
+const FOREIGN = new Set([
   'GIT_DIR',
   'GIT_WORK_TREE',
   'GIT_INDEX_FILE',
   'GIT_OBJECT_DIRECTORY',
   'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_QUARANTINE_PATH',
   'GIT_NAMESPACE',
   'GIT_COMMON_DIR',
-];
+  'GIT_PREFIX',
+  'GIT_GRAFT_FILE',
+  'GIT_SHALLOW_FILE',
+  'GIT_REPLACE_REF_BASE',
+  'GIT_CONFIG',
+  'GIT_TEMPLATE_DIR',
+  'GIT_DEFAULT_HASH',
+  'GIT_AUTHOR_DATE',
+  'GIT_COMMITTER_DATE',
+]);
+
+/** Longer than this, a command does not wait for a server. */
+const LONGEST_MS = 60_000;
+
+/** How git ends when it does not know an option. */
+const UNKNOWN_OPTION = 129;
 
 function environment(env: Environment): Environment {
-  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !FOREIGN.includes(name)));
   return {
-    ...own,
-    // Messages are read, and nothing may ask for a password.
-    LC_ALL: 'C',
-    GIT_TERMINAL_PROMPT: '0',
+    // A server may insist on an author that it knows.
     GIT_AUTHOR_NAME: 'partnerctl',
     GIT_AUTHOR_EMAIL: 'partnerctl@localhost',
     GIT_COMMITTER_NAME: 'partnerctl',
     GIT_COMMITTER_EMAIL: 'partnerctl@localhost',
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !FOREIGN.has(name))),
+    // Messages are read, and nothing may ask for a password.
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GCM_INTERACTIVE: 'never',
   };
 }
 
+/** Waits for the end of a process. Ends it, and all that it started, when the signal aborts or it takes too long. */
+async function endOf(child: ChildProcess, signal: AbortSignal): Promise<{ code: number | null; isLate: boolean }> {
+  let isLate = false;
+  const end = (): void => {
+    try {
+      // The process leads a group of its own.
+      if (child.pid !== undefined && process.platform !== 'win32') process.kill(-child.pid, 'SIGTERM');
+      else child.kill();
+    } catch {
+      // It has ended.
+    }
+  };
+  const timer = setTimeout(() => {
+    isLate = true;
+    end();
+  }, LONGEST_MS);
+  signal.addEventListener('abort', end, { once: true });
+  process.once('exit', end);
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', resolve);
+    });
+    return { code, isLate };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+    process.removeListener('exit', end);
+  }
+}
+
 /**
- * Runs git in a bare repository of ours, with the user's credentials and network settings.
+ * Runs git in a bare repository of ours, with the user's credentials and network settings, and without a terminal: neither
+ * git nor ssh can ask for anything, and Ctrl-C does not reach them.
  * @returns the outcome, including a failure that git reports
- * @throws LocalError if git cannot be started; the signal's reason if that ended it
+ * @throws LocalError if git cannot be started or is too old; the signal's reason if that ended it
  */
 export async function runGit(
   args: readonly string[],
@@ -60,7 +125,8 @@ export async function runGit(
   const child = spawn('git', [...settings, `--git-dir=${directory}`, ...args], {
     env: environment(env),
     stdio: ['pipe', 'pipe', 'pipe'],
-    signal,
+    detached: process.platform !== 'win32',
+    windowsHide: true,
   });
   const out: Buffer[] = [];
   const err: Buffer[] = [];
@@ -69,18 +135,21 @@ export async function runGit(
   // A command that ends without reading its input closes the pipe; its exit code tells why.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
-  try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', resolve);
-    });
-    return { code, stdout: Buffer.concat(out), stderr: Buffer.concat(err).toString() };
-  } catch (error) {
-    signal.throwIfAborted();
+  const ended = await endOf(child, signal).catch((error: unknown) => {
     throw new LocalError('git cannot be started.', {
       why: error instanceof Error ? error.message : String(error),
       hint: 'The state is kept in a git repository. Install git, or choose another place with --state.',
       cause: error,
     });
+  });
+  if (ended.code !== 0) signal.throwIfAborted();
+  const stderr = Buffer.concat(err).toString();
+  if (ended.code === UNKNOWN_OPTION) {
+    throw new LocalError('The installed git is too old.', {
+      why: stderr.split('\n')[0] ?? '',
+      hint: 'Install git 2.29 or newer.',
+    });
   }
+  const why = ended.isLate ? `\nerror: no answer within ${LONGEST_MS / 1000} s` : '';
+  return { code: ended.code, stdout: Buffer.concat(out), stderr: stderr + why };
 }

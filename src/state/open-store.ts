@@ -79,6 +79,12 @@ function gitTarget({ address, password }: StateLocation, directory: string): Git
       hint: 'Put the branch behind #, for example: git+ssh://git@host/path.git#partnerctl-state',
     });
   }
+  // ssh would take them for options.
+  if ([url.hostname, decodeURIComponent(url.username)].some((name) => name.startsWith('-'))) {
+    throw new UsageError('The host and the user in the address of the state must not start with "-".', {
+      hint: 'For example: git+ssh://git@host/path.git#branch',
+    });
+  }
   if (password !== undefined) {
     throw new UsageError('The address of the state must not hold a password for git.', {
       hint: 'git keeps passwords in its credential helper: git help credentials',

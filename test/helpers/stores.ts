@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
-import { stateLocation } from '../../src/state/location.ts';
+import { type Environment, stateLocation } from '../../src/state/location.ts';
 import { openStore } from '../../src/state/open-store.ts';
 import type { StateStore } from '../../src/state/store.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from './postgres.ts';
@@ -18,9 +18,18 @@ export interface StoreKind {
   stop(): Promise<void>;
 }
 
-/** Opens the store at an address, as one command of one machine does. @param home the machine's own directory */
-export async function openAt(address: string, home: string, signal?: AbortSignal): Promise<StateStore> {
-  const env = { HOME: home };
+/**
+ * Opens the store at an address, as one command of one machine does.
+ * @param home the machine's own directory
+ * @param variables of the environment, in addition to those of this process
+ */
+export async function openAt(
+  address: string,
+  home: string,
+  signal?: AbortSignal,
+  variables: Environment = {},
+): Promise<StateStore> {
+  const env = { HOME: home, ...variables };
   return await openStore({
     location: stateLocation({ flag: address, env, platform: 'linux', home }),
     env: { ...process.env, ...env, XDG_CACHE_HOME: undefined },
@@ -31,6 +40,14 @@ export async function openAt(address: string, home: string, signal?: AbortSignal
     author: { user: 'ada', host: 'laptop', version: '0.0.0' },
     abortSignal: signal ?? new AbortController().signal,
   });
+}
+
+/** Creates the table or the branch. @returns its address */
+async function prepared(address: string): Promise<string> {
+  const store = await openAt(address, tempDirectory());
+  await store.init();
+  await store.close();
+  return address;
 }
 
 function gitVersion(): string | undefined {
@@ -67,20 +84,14 @@ export function storeKinds(): readonly StoreKind[] {
       async start() {
         server = await startPostgres(programs ?? '');
       },
-      async fresh() {
-        const address = server?.database() ?? '';
-        const store = await openAt(address, tempDirectory());
-        await store.init();
-        await store.close();
-        return address;
-      },
+      fresh: () => prepared(server?.database() ?? ''),
       stop: async () => server?.stop(),
     },
     {
       name: 'git',
       missing: gitVersion() === undefined ? 'git is not installed' : undefined,
       start: nothing,
-      fresh: async () => `git+file://${bareRepository()}#state`,
+      fresh: () => prepared(`git+file://${bareRepository()}#state`),
       stop: nothing,
     },
   ];
