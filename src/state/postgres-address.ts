@@ -23,7 +23,9 @@ const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
 
 /** Whether connections to this host stay on this machine: loopback, or the directory of a Unix socket. */
 function isLocal(host: string): boolean {
-  return host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\./.test(host);
+  return (
+    host.startsWith('/') || host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+  );
 }
 
 /** `state` or `schema.state`, quoted. @throws UsageError */

@@ -1,8 +1,7 @@
-import postgres from 'postgres';
-import type { Clock } from '../clock.ts';
 import { LocalError, StateUnavailableError } from '../errors.ts';
 import { encodeLine, type Redact } from './append.ts';
 import type { PostgresTarget } from './postgres-address.ts';
+import { type ConnectionDeps, PostgresConnection } from './postgres-connection.ts';
 import { entryOf, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
 
 /*
@@ -14,198 +13,170 @@ import { entryOf, type ReadOptions, type StateStore, type StoreEntry } from './s
  * no reader ever sees a row before an earlier one.
  */
 
-export interface PostgresDeps {
-  readonly target: PostgresTarget;
+export interface PostgresDeps extends ConnectionDeps {
   readonly redact: Redact;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Ends waiting for the database. */
-  readonly abortSignal: AbortSignal;
 }
 
 /** Rows per read: bounds the memory that a long log takes. */
-const ROWS_PER_READ = 5000;
+const ROWS_PER_READ = 2000;
 
 /** Rows per statement of a copy. */
 const ROWS_PER_WRITE = 1000;
 
-/** How long to try again when connections are lost. */
-const PERSISTENCE_MS = 15_000;
-
-/** Another statement took the same position, or the database asks to repeat the transaction. */
-const CONFLICT_CODES: ReadonlySet<string> = new Set(['23505', '40001', '40P01']);
-
-/** Why a query failed: as the server says it, or as the system names the failure of a connection. */
-interface QueryFailure {
-  readonly code: string;
-  readonly message: string;
-  /** Whether the server itself refused the query, which thus had no effect. */
-  readonly isRefusal: boolean;
-}
-
-function describeFailure(error: unknown): QueryFailure | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  // The classes 08 and 57: the connection broke, or the server is shutting down.
-  const isRefusal = error instanceof postgres.PostgresError && !/^(08|57)/.test(code);
-  // A failure to connect to several addresses has no message of its own.
-  const message = error.message || (error instanceof AggregateError ? String(error.errors[0]) : code);
-  return { code, message, isRefusal };
-}
-
-function refusalHint(code: string, { table, user }: PostgresTarget): string {
-  if (code === '42P01') return 'Create the table: partnerctl state init';
-  if (code === '42501') return `Let its owner run: GRANT SELECT, INSERT ON ${table} TO "${user}"`;
-  if (code.startsWith('28')) return 'Check the user in the address, and the password in PGPASSWORD or PGPASSFILE.';
-  return 'Check the address: partnerctl state path';
-}
-
-function toError(error: unknown, target: PostgresTarget): unknown {
-  const failure = describeFailure(error);
-  if (!failure) return error;
-  const { code, message, isRefusal } = failure;
-  const named = code === '' || message.includes(code) ? message : `${message} (${code})`;
-  if (isRefusal) {
-    const hint = refusalHint(code, target);
-    return new StateUnavailableError(`The database of the state refused a query: ${target.label}`, {
-      why: named,
-      hint,
-      cause: error,
-    });
-  }
-  return new StateUnavailableError(`The database of the state cannot be reached: ${target.label}`, {
-    why: named,
-    hint: 'Nothing more is sent to the service while the state cannot be read and written. Run the command again when the database is back.',
-    cause: error,
-  });
-}
-
-class PostgresConnection {
-  private readonly deps: PostgresDeps;
-  private readonly sql: postgres.Sql;
-  private readonly end: () => void;
-
-  constructor(deps: PostgresDeps) {
-    this.deps = deps;
-    this.sql = postgres({
-      ...deps.target.connection,
-      max: 2,
-      prepare: false,
-      fetch_types: false,
-      onnotice: () => undefined,
-      connection: { application_name: 'partnerctl' },
-    });
-    this.end = () => void this.close();
-    deps.abortSignal.addEventListener('abort', this.end, { once: true });
-  }
-
-  /** Runs one statement, again where a connection was lost or another writer was first: repeating it must do no harm. */
-  async run(
-    text: string,
-    parameters: readonly postgres.ParameterOrJSON<never>[],
-  ): Promise<postgres.RowList<postgres.Row[]>> {
-    const { clock, random, abortSignal, target } = this.deps;
-    const until = clock.monotonic() + PERSISTENCE_MS;
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await this.sql.unsafe(text, [...parameters]);
-      } catch (error) {
-        abortSignal.throwIfAborted();
-        const failure = describeFailure(error);
-        const isConflict = failure !== undefined && CONFLICT_CODES.has(failure.code);
-        const canRetry = failure !== undefined && (isConflict || !failure.isRefusal) && clock.monotonic() < until;
-        if (!canRetry) throw toError(error, target);
-        const longest = isConflict ? 5 * 2 ** Math.min(attempt, 5) : 100 * 2 ** Math.min(attempt, 4);
-        await clock.sleep(longest * random(), abortSignal);
-      }
-    }
-  }
-
-  async close(): Promise<void> {
-    this.deps.abortSignal.removeEventListener('abort', this.end);
-    await this.sql.end({ timeout: 1 });
-  }
-}
-
 /**
  * Appends lines in one statement. A line whose answer was lost may be there twice after a retry: readers count a record
- * once, at its first place.
+ * once, at its first place. A commit that the server would acknowledge before it is on disk waits until it is.
  */
 function insertStatement(table: string): string {
   return `insert into ${table} (position, line)
     select last.position + new.number, new.line
     from (select coalesce(max(position), 0) as position from ${table}) as last,
-      json_array_elements_text($1::json) with ordinality as new(line, number)`;
+      json_array_elements_text($1::json) with ordinality as new(line, number)
+    where case current_setting('synchronous_commit')
+      when 'off' then set_config('synchronous_commit', 'on', true) else '' end is not null`;
 }
 
+/** Appends one line, or none if another writer was first. Fails on a table whose positions are not unique. */
+function appendStatement(table: string): string {
+  return `${insertStatement(table)} on conflict (position) do nothing`;
+}
+
+/** Reads from the last row that was read, to see that it is still there. */
 function readStatement(table: string): string {
-  return `select position::text as number, line from ${table} where position > $1::bigint order by position limit ${ROWS_PER_READ}`;
+  return `select position::text as number, line from ${table} where position >= $1::bigint order by position limit ${ROWS_PER_READ}`;
 }
 
-async function* readRows(
+interface StoredRow {
+  readonly position: number;
+  readonly line: string;
+}
+
+async function readRows(
   connection: PostgresConnection,
   { table, label }: PostgresTarget,
-  after: number,
-): AsyncGenerator<{ readonly position: number; readonly bytes: Buffer }> {
-  let position = after;
+  from: number,
+): Promise<readonly StoredRow[]> {
+  const rows = await connection.run(readStatement(table), [String(from)]);
+  return rows.map(({ number, line }: { readonly number?: unknown; readonly line?: unknown }) => {
+    if (typeof number === 'string' && typeof line === 'string') return { position: Number(number), line };
+    throw new LocalError(`The table of the state has other columns than expected: ${label}`, {
+      why: `${table} needs the columns position (bigint) and line (text).`,
+      hint: 'Name another table in the address: ?table=<name>',
+    });
+  });
+}
+
+/** Whether a line is of no interest, by its text alone. One that does not look like a record never is. */
+function createFilter({ containing, isSkipped }: ReadOptions): (bytes: Buffer, line: string) => boolean {
+  return (bytes, line) => {
+    const looksWhole = line.startsWith('{') && line.endsWith('}');
+    if (containing && looksWhole && !containing.some((text) => line.includes(text))) return true;
+    return isSkipped?.(bytes, 0, bytes.length) ?? false;
+  };
+}
+
+/** False if rows were deleted, or lost in a failover: new ones may have taken their positions. */
+function isSameRow(found: StoredRow | undefined, read: StoredRow): boolean {
+  return found?.position === read.position && found.line === read.line;
+}
+
+/**
+ * Yields the rows after the one that a cursor is at, and moves it on. `restart`: the cursor's row is not there any more, and
+ * the first row comes next.
+ */
+async function* newRows(
+  connection: PostgresConnection,
+  target: PostgresTarget,
+  cursor: { last: StoredRow | undefined },
+): AsyncGenerator<StoredRow | 'restart'> {
   for (;;) {
-    const rows = await connection.run(readStatement(table), [String(position)]);
-    for (const row of rows) {
-      const { number, line }: { readonly number?: unknown; readonly line?: unknown } = row;
-      if (typeof number !== 'string' || typeof line !== 'string') {
-        throw new LocalError(`The table of the state has other columns than expected: ${label}`, {
-          why: `${table} needs the columns position (bigint) and line (text).`,
-          hint: 'Name another table in the address: ?table=<name>',
-        });
-      }
-      position = Number(number);
-      yield { position, bytes: Buffer.from(line) };
+    const { last } = cursor;
+    const rows = await readRows(connection, target, last?.position ?? 1);
+    const isLost = last !== undefined && !isSameRow(rows[0], last);
+    if (isLost) {
+      cursor.last = undefined;
+      yield 'restart';
+      continue;
+    }
+    for (const row of last ? rows.slice(1) : rows) {
+      cursor.last = row;
+      yield row;
     }
     if (rows.length < ROWS_PER_READ) return;
   }
 }
 
-function rowReader(connection: PostgresConnection, target: PostgresTarget, { containing, isSkipped }: ReadOptions) {
-  const texts = containing?.map((text) => Buffer.from(text));
+function rowReader(connection: PostgresConnection, target: PostgresTarget, options: ReadOptions) {
+  const isOther = createFilter(options);
   const sums = new Set<string>();
-  let last = 0;
+  const cursor = { last: undefined };
   return async function* readNew(): AsyncGenerator<StoreEntry> {
-    for await (const { position, bytes } of readRows(connection, target, last)) {
-      last = position;
-      if (texts && !texts.some((text) => bytes.includes(text))) continue;
-      if (isSkipped?.(bytes, 0, bytes.length)) continue;
-      yield entryOf({ line: position, bytes }, sums);
+    for await (const row of newRows(connection, target, cursor)) {
+      if (row === 'restart') {
+        sums.clear();
+        yield { kind: 'restart' };
+        continue;
+      }
+      const bytes = Buffer.from(row.line);
+      if (!isOther(bytes, row.line)) yield entryOf({ line: row.position, bytes }, sums);
     }
   };
+}
+
+async function createTable(connection: PostgresConnection, { table, label }: PostgresTarget): Promise<string> {
+  const [encoding] = await connection.run("select current_setting('server_encoding') as name", []);
+  // SQL_ASCII keeps bytes as they are.
+  if (encoding?.name !== 'UTF8' && encoding?.name !== 'SQL_ASCII') {
+    throw new LocalError(`The database cannot hold all names: ${label}`, {
+      why: `Its encoding is ${String(encoding?.name)}.`,
+      hint: "Use a database that was created with ENCODING 'UTF8'.",
+    });
+  }
+  // Creating one that exists needs the permission to create.
+  const [found] = await connection.run('select to_regclass($1)::text as name', [table]);
+  if (found?.name === null) {
+    await connection.run(`create table if not exists ${table} (position bigint primary key, line text not null)`, []);
+  }
+  const [schema] = table.includes('.') ? table.split('.') : [];
+  const usage = schema === undefined ? '' : `GRANT USAGE ON SCHEMA ${schema} TO <user>; `;
+  return `${usage}GRANT SELECT, INSERT ON ${table} TO <user>;`;
 }
 
 /** Returns the log in a table of PostgreSQL 13 or newer. Connects with the first read or write. */
 export function postgresStore(deps: PostgresDeps): StateStore {
   const { target } = deps;
   const connection = new PostgresConnection(deps);
+  // Inserts nothing, but needs the table, its columns, their key, and the permission.
+  const check = async (): Promise<void> => {
+    await connection.run(appendStatement(target.table), [[]]);
+  };
   return {
     label: target.label,
     reservationsAtOnce: 4,
     open: (options = {}) => ({
       readNew: rowReader(connection, target, options),
       async append(record) {
-        await connection.run(insertStatement(target.table), [[encodeLine(record, target.label, deps.redact)]]);
+        const lines = [encodeLine(record, target.label, deps.redact)];
+        const { count } = await connection.run(appendStatement(target.table), [lines], (rows) => rows.count === 1);
+        if (count === 1) return;
+        throw new StateUnavailableError(`The database did not store the record: ${target.label}`, {
+          why: 'The statement succeeded each time, but added no row. A trigger or a rule may drop it, or other writers were always first.',
+          hint: `Check the triggers and rules of ${target.table}, then run the command again.`,
+        });
       },
     }),
     async appendLines(lines) {
+      await check();
       for (let start = 0; start < lines.length; start += ROWS_PER_WRITE) {
         await connection.run(insertStatement(target.table), [lines.slice(start, start + ROWS_PER_WRITE)]);
       }
     },
     async init() {
-      const { table } = target;
-      await connection.run(`create table if not exists ${table} (position bigint primary key, line text not null)`, []);
-      return `GRANT SELECT, INSERT ON ${table} TO <user>;`;
+      const grants = await createTable(connection, target);
+      await check();
+      return grants;
     },
-    async check() {
-      // Inserts nothing, but needs the table and the permission.
-      await connection.run(insertStatement(target.table), [[]]);
-    },
+    check,
     close: () => connection.close(),
   };
 }

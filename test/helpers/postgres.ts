@@ -1,15 +1,21 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { findClosedPort } from './tcp-server.ts';
 
-/** A PostgreSQL server of this test run alone, on a Unix socket. */
+/** A PostgreSQL server of this test run alone, on a Unix socket and on a loopback port. */
 export interface PostgresServer {
-  /** The address of a fresh database. */
-  database(): string;
+  /** The directory of the socket. */
+  readonly directory: string;
+  readonly port: number;
+  /** The address of a fresh database, on the socket. @param options of CREATE DATABASE */
+  database(options?: string): string;
+  /** The address of the same database on a loopback port: the server's, or one that leads to it. */
+  overTcp(address: string, port?: number): string;
   /** Runs SQL in a database. @returns what psql prints, a line for each row */
   sql(address: string, statement: string): string;
   /** Ends the server at once, as a power failure does, and starts it again. */
@@ -32,9 +38,9 @@ function user(): { readonly uid?: number; readonly gid?: number } {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-async function startServer(programs: string, directory: string): Promise<ChildProcess> {
-  const settings = ['listen_addresses=', `unix_socket_directories=${directory}`, 'max_connections=100'];
-  const args = ['-D', join(directory, 'data'), ...settings.flatMap((setting) => ['-c', setting])];
+async function startServer(programs: string, directory: string, more: readonly string[]): Promise<ChildProcess> {
+  const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`, 'max_connections=100'];
+  const args = ['-D', join(directory, 'data'), ...[...settings, ...more].flatMap((setting) => ['-c', setting])];
   const server = spawn(join(programs, 'postgres'), args, { ...user(), cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
   for await (const line of createInterface({ input: server.stderr })) {
     if (line.includes('ready to accept connections')) break;
@@ -44,33 +50,56 @@ async function startServer(programs: string, directory: string): Promise<ChildPr
   return server;
 }
 
+interface ServerOptions {
+  /** Of postgresql.conf: `ssl=on`. */
+  readonly settings?: readonly string[];
+  /** The lines of pg_hba.conf for connections over TCP. Those on the socket need no password. */
+  readonly hostRules?: readonly string[];
+  /** Files for the directory of the data, by their names. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
 /** Starts a server in a directory for temporary files. @param programs see `postgresPrograms` */
-export async function startPostgres(programs: string): Promise<PostgresServer> {
+export async function startPostgres(
+  programs: string,
+  { settings = [], hostRules, files = {} }: ServerOptions = {},
+): Promise<PostgresServer> {
   const directory = mkdtempSync(join(tmpdir(), 'partnerctl-pg-'));
   const { uid, gid } = user();
   if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
   chmodSync(directory, 0o755);
   const init = ['-D', join(directory, 'data'), '-A', 'trust', '-U', 'ops', '--no-sync', '-E', 'UTF8', '--locale=C'];
   execFileSync(join(programs, 'initdb'), init, { ...user(), cwd: '/', stdio: 'ignore' });
-  let server = await startServer(programs, directory);
+  const data = join(directory, 'data');
+  if (hostRules) writeFileSync(join(data, 'pg_hba.conf'), ['local all all trust', ...hostRules, ''].join('\n'));
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (uid !== undefined && gid !== undefined) chownSync(join(data, name), uid, gid);
+  }
+  const port = await findClosedPort();
+  const allSettings = [`port=${port}`, ...settings];
+  let server = await startServer(programs, directory, allSettings);
   let databases = 0;
-  const psql = (database: string, statement: string): string =>
-    execFileSync(join(programs, 'psql'), ['-h', directory, '-U', 'ops', '-d', database, '-qtAc', statement], {
-      encoding: 'utf8',
-    }).trim();
+  const psql = (database: string, statement: string): string => {
+    const args = ['-h', directory, '-p', String(port), '-U', 'ops', '-d', database, '-qtAc', statement];
+    return execFileSync(join(programs, 'psql'), args, { encoding: 'utf8' }).trim();
+  };
   return {
-    database() {
+    directory,
+    port,
+    database(options = '') {
       databases += 1;
       const name = `state${databases}`;
-      psql('postgres', `create database ${name}`);
-      return `postgres://ops@localhost/${name}?host=${encodeURIComponent(directory)}`;
+      psql('postgres', `create database ${name} ${options}`);
+      return `postgres://ops@localhost:${port}/${name}?host=${encodeURIComponent(directory)}`;
     },
+    overTcp: (address, to = port) => `postgres://ops@127.0.0.1:${to}${new URL(address).pathname}`,
     sql: (address, statement) => psql(new URL(address).pathname.slice(1), statement),
     async crash() {
       const ended = once(server, 'exit');
       server.kill('SIGQUIT');
       await ended;
-      server = await startServer(programs, directory);
+      server = await startServer(programs, directory, allSettings);
     },
     async stop() {
       const ended = once(server, 'exit');

@@ -21,6 +21,8 @@ describe('the address of a database', () => {
     expect(target('postgres://ops@db.example.com/main?sslmode=require').connection.ssl).toMatchObject({
       rejectUnauthorized: false,
     });
+    // A name, not an address of this machine.
+    expect(target('postgres://ops@127.example.com/main').connection.ssl).toMatchObject({ rejectUnauthorized: true });
     expect(target('postgres://ops@[::1]/main').connection).toMatchObject({ host: '::1', ssl: false });
     expect(target('postgres://ops@localhost/main?host=%2Frun%2Fpg').connection).toMatchObject({
       host: '/run/pg',

@@ -1,0 +1,78 @@
+import postgres from 'postgres';
+import { StateUnavailableError } from '../errors.ts';
+import type { PostgresTarget } from './postgres-address.ts';
+import { NoTlsError } from './postgres-socket.ts';
+
+/** Another statement took the same position, or the database asks to repeat the transaction. */
+const CONFLICT_CODES: ReadonlySet<string> = new Set(['23505', '40001', '40P01']);
+
+/** Connections that broke, servers that are full or shut down, statements that took too long, locks. */
+const TRANSIENT_CODES = /^(08|53|57|55P03|25P03)/;
+
+/** What another attempt does not change: a host that does not exist, a certificate that is not valid. */
+const PERMANENT_CODES = /^(ENOTFOUND|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+
+/**
+ * What to do about a failed statement. `conflict`: repeat it, on the same connection. `transient`: repeat it on another
+ * connection. `permanent`: give up.
+ */
+type FailureKind = 'conflict' | 'transient' | 'permanent';
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Tells what to do about an error of a statement or of a connection. */
+export function kindOfFailure(error: unknown): FailureKind {
+  const code = codeOf(error);
+  if (CONFLICT_CODES.has(code)) return 'conflict';
+  if (error instanceof postgres.PostgresError) return TRANSIENT_CODES.test(code) ? 'transient' : 'permanent';
+  return error instanceof NoTlsError || PERMANENT_CODES.test(code) ? 'permanent' : 'transient';
+}
+
+const OTHER_TABLE = 'Name another table in the address: ?table=<name>. Its owner creates it: partnerctl state init';
+
+/** By the SQLSTATE, or its class. */
+function refusalHint(code: string, message: string, { table, user }: PostgresTarget): string {
+  if (code === '42P01' || code === '3F000') return 'Create the table: partnerctl state init';
+  if (code === '42501') return `Let the owner of the database run: GRANT SELECT, INSERT ON ${table} TO "${user}";`;
+  if (code === '25006') return 'The address leads to a standby, or to a database that is read-only: name the primary.';
+  if (code === '22P05' || code === '22021') return "Use a database that was created with ENCODING 'UTF8'.";
+  if (/no encryption|SSL off/.test(message)) return 'Add ?sslmode=require to the address, or sslmode=verify-full.';
+  if (code.startsWith('28')) return 'Check the user in the address, and the password in PGPASSWORD or PGPASSFILE.';
+  if (code.startsWith('3D')) return 'Check the database in the address: partnerctl state path';
+  if (code.startsWith('42') || code.startsWith('23')) return OTHER_TABLE;
+  return 'Check the address: partnerctl state path';
+}
+
+function connectionHint(error: unknown, code: string): string {
+  if (error instanceof NoTlsError) {
+    return 'Turn on ssl at the server: the state is only sent over encrypted connections, except on this machine.';
+  }
+  if (code === 'ENOTFOUND') return 'Check the host in the address: partnerctl state path';
+  if (PERMANENT_CODES.test(code)) {
+    return "Name the certificate of the server's authority: ?sslrootcert=<path>. Or encrypt without verifying: ?sslmode=require";
+  }
+  return 'Nothing more is sent to the service while the state cannot be read and written. Run the command again when the database is back.';
+}
+
+/** Returns the error to report for a failure that further attempts did not settle. */
+export function unavailableError(error: unknown, target: PostgresTarget): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = codeOf(error);
+  // A failure to connect to several addresses has no message of its own.
+  const message = error.message || (error instanceof AggregateError ? String(error.errors[0]) : code);
+  const why = code === '' || message.includes(code) ? message : `${message} (${code})`;
+  if (error instanceof postgres.PostgresError && kindOfFailure(error) !== 'transient') {
+    return new StateUnavailableError(`The database of the state refused a query: ${target.label}`, {
+      why,
+      hint: refusalHint(code, message, target),
+      cause: error,
+    });
+  }
+  return new StateUnavailableError(`The database of the state cannot be reached: ${target.label}`, {
+    why,
+    hint: connectionHint(error, code),
+    cause: error,
+  });
+}
