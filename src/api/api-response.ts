@@ -15,6 +15,9 @@ import {
 } from '../errors.ts';
 import type { HttpResponse } from './transport.ts';
 
+/** No Content. */
+const NO_CONTENT = 204;
+
 /**
  * Returns the error for a call that the service may or may not have processed: for a `once` call, an
  * OutcomeUnknownError with the failure as its cause; for any other call, the failure itself. The caller adds a hint.
@@ -94,6 +97,11 @@ export class ApiResponse {
       const hint = leaf.endsWith('.list') ? none : info.hint;
       throw this.unexpected(new EmptyResponseError(message, { ...info, hint }));
     }
+  }
+
+  /** Makes `json` read a 204 without a body as null, where the caller knows what is empty then. */
+  acceptNothing(): void {
+    if (this.status === NO_CONTENT && this.body.trim() === '') this.parsed ??= { value: null };
   }
 
   /**

@@ -65,6 +65,7 @@ export const EMPTY_PAGE: HistoryPage = {
   reachedByLink: false,
   isDeclaredEnd: false,
   total: undefined,
+  totalPath: undefined,
   unreachable: undefined,
   respondedAt: undefined,
   requestedWaitMs: undefined,

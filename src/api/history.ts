@@ -43,6 +43,8 @@ export interface HistoryPage {
   readonly isDeclaredEnd: boolean;
   /** The total number of messages, if the service reports it. */
   readonly total: number | undefined;
+  /** Where the total is in the response. */
+  readonly totalPath: string | undefined;
   /** What announces more messages than can be requested; undefined if nothing does. */
   readonly unreachable: string | undefined;
   /** The time of the response by the service's clock, in milliseconds since the epoch. */
@@ -249,7 +251,8 @@ export class HistoryReader {
       if (entries.length > 0) this.listKey = keyOfList(body, entries.length);
       return entries;
     };
-    const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems, maxPages };
+    const isKnown = () => this.isProved || after_message_id !== undefined;
+    const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems, isKnown, maxPages };
     let reachedByLink = false;
     for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }), this.paging)) {
       const messages = this.readMessages(page, position);
@@ -257,7 +260,7 @@ export class HistoryReader {
       const { hasNext, link, unreachable, response } = page;
       this.isCursorProved ||= this.usesCursor(link, messages, contract ?? this.http.contract);
       const { headers } = response;
-      const { ends, total } = readStatedExtent(response.json());
+      const { ends, total, totalPath } = readStatedExtent(response.json());
       const own = response.read((_, used) => messagesOfSession(messages, position, used));
       yield {
         messages: own,
@@ -266,6 +269,7 @@ export class HistoryReader {
         reachedByLink,
         isDeclaredEnd: ends && !hasNext && unreachable === undefined,
         total: without(messages.length - own.length, total),
+        totalPath,
         unreachable,
         respondedAt: parseDate(headers.date),
         requestedWaitMs: requestedWait(headers, now()),

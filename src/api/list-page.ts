@@ -18,6 +18,8 @@ export interface PagedList {
   readonly resource: string;
   /** Finds the items in a body; `readList` by default. */
   readonly readItems?: (body: unknown) => readonly JsonObject[];
+  /** Whether 204 without a body says that there is nothing, rather than that there is no list. */
+  readonly isKnown?: () => boolean;
   /** A list with more pages is endless. */
   readonly maxPages?: number | undefined;
 }
@@ -40,6 +42,7 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
   const response = await http.call(operation, options);
   const path = http.contract.items(operation.leaf);
   const { readItems = (body: unknown) => readList(body, resource, path) } = list;
+  if (list.isKnown?.()) response.acceptNothing();
   const items = response.read(readItems);
   const answer: PageAnswer = {
     body: response.json(),

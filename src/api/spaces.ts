@@ -28,9 +28,15 @@ export async function* listAgents(http: Http, spaceId: string): AsyncGenerator<J
     yield* listAll(http, OPERATIONS.listAgents, 'agents', { parameters: { space_id: spaceId } });
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
+    const { why, hint } = error.info;
+    // A service that quotes the path has nothing there, rather than no such space.
+    const addressHint = hint !== undefined && why?.includes('/agents') ? [hint] : [];
     throw new NotFoundError(`The service does not know the space ${JSON.stringify(spaceId)} (404).`, {
       ...error.info,
-      hint: `Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list`,
+      hint: [
+        'Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list',
+        ...addressHint,
+      ].join('\n'),
     });
   }
 }

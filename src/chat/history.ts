@@ -116,6 +116,7 @@ const MIN_FULL_PAGE = 10;
 export class GapDetector {
   private readonly requestedCount: number;
   private read = 0;
+  private totalPath: string | undefined;
   private statedTotal: number | undefined;
   private firstResponseSize: number | undefined;
   private fullPageSize: number | undefined;
@@ -142,6 +143,7 @@ export class GapDetector {
     const announcesOlder = !isEnough && hasMore && !hasNextLink && fresh === messages.length && mayDescend(messages);
     this.announcedAfter = announcesOlder ? messages.length : undefined;
     if (isInitial && total !== undefined) this.statedTotal ??= total;
+    if (isInitial) this.totalPath ??= page.totalPath;
     const mayHideOlder = !hasMore && !reachedByLink && !isDeclaredEnd && descends && total !== messages.length;
     if (!mayHideOlder || fresh < messages.length) return;
     if (isInitial) this.firstResponseSize = messages.length;
@@ -167,7 +169,8 @@ export class GapDetector {
     }
     if (firstResponseSize !== undefined && firstResponseSize >= this.requestedCount) return undefined;
     if (statedTotal !== undefined && statedTotal > read) {
-      return { evidence: `the service states ${statedTotal} messages but sent ${read}`, isCertain: true };
+      const where = this.totalPath === undefined ? '' : ` (${this.totalPath})`;
+      return { evidence: `the service states ${statedTotal} messages${where} but sent ${read}`, isCertain: true };
     }
     if (unreachableAfter !== undefined) {
       const evidence = `the service has more than the ${unreachableAfter} newest messages but no link to them`;

@@ -43,7 +43,10 @@ export function explainUnrecognized(messages: readonly Message[], contract: Cont
         `If it is the user, run: ${set(...asUser(role))}`,
       ]);
   return {
-    why: `A message came from an author that the tool does not recognize: ${roles.map((role) => JSON.stringify(role)).join(', ')}.`,
+    why: [
+      `A message came from an author that the tool does not recognize: ${roles.map((role) => JSON.stringify(role)).join(', ')}.`,
+      `It is ${describeFields(first.raw)}.`,
+    ].join(' '),
     hint: lines.join('\n'),
   };
 }

@@ -4,7 +4,7 @@ import { type FieldNames, type FieldRule, isResourceName, normalizeName, type Re
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { proposePath } from './kinship.ts';
 import type { FieldLeaf } from './leaves.ts';
-import { besideLinks, isBareName, PLAIN, pairedParts, tells } from './resource-parts.ts';
+import { besideLinks, isBareName, isSupplement, PLAIN, pairedParts, tells } from './resource-parts.ts';
 
 /** What `ApiResponse` puts in place of a secret that the service sends back. It identifies nothing. */
 const REDACTED = '[redacted]';
@@ -67,6 +67,7 @@ export class Fields {
     this.contract = contract;
     this.names = contract.namesOf(resource);
     this.collect(object, '', 0, 0);
+    this.addSupplements(object);
     const part = this.found.some(({ name }) => tells(name)) ? undefined : this.findPart();
     if (part !== undefined && isJsonObject(object[part])) {
       // Ids beside the part and in it must agree.
@@ -140,8 +141,11 @@ export class Fields {
   /** Returns the id under a name that only this resource has, or at a path that was chosen for it. @throws as `value` */
   ownId(leaf: FieldLeaf): string | undefined {
     const { isChosen } = this.names.rule(leaf);
+    // The id of a document, which any other resource may be stored as, too.
+    const ownName = normalizeName(leaf.replace('.', ''));
     for (const rank of this.ranks(leaf)) {
-      const ids = rank.filter(({ name, value }) => asId(value) !== undefined && (isChosen || !PLAIN.has(name)));
+      const isOwn = ({ name }: Found) => isChosen || !PLAIN.has(name) || name === ownName;
+      const ids = rank.filter((each) => asId(each.value) !== undefined && isOwn(each));
       if (ids.length > 0) return asId(this.agreed(leaf, ids));
     }
     return undefined;
@@ -204,6 +208,19 @@ export class Fields {
   private at([first = '', ...rest]: readonly string[]): readonly Found[] {
     const starts = this.found.filter(({ name }) => name === first);
     return rest.reduce<readonly Found[]>((places, step) => places.flatMap((place) => stepsInto(place, step)), starts);
+  }
+
+  /** Adds what only a supplement of the object has: `{id, profile: {name}}`. */
+  private addSupplements(object: JsonObject): void {
+    const own = new Set(this.found.map(({ name }) => name));
+    for (const [key, part] of Object.entries(object)) {
+      if (!isSupplement(key) || !isJsonObject(part)) continue;
+      for (const [inner, value] of Object.entries(part)) {
+        const name = this.names.nameOf(inner);
+        if (name !== undefined && !PLAIN.has(name) && !own.has(name))
+          this.found.push({ name, path: `${key}.${inner}`, value, depth: 0 });
+      }
+    }
   }
 
   /**

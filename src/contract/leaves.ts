@@ -19,10 +19,12 @@ function leaf(kind: LeafKind, source: LeafSpec['source'], value: string, note: s
 }
 
 /** Names of ids in general, and those that well-known platforms use instead. */
-const GENERIC_IDS = 'id|uuid|uid|guid|pk|_id|$id, gid|sid|object_id|sys_id|identifier';
+const GENERIC_IDS = 'id|uuid|uid|guid|pk|_id|$id|document_id, gid|sid|object_id|sys_id|identifier';
 
 function idLeaf(own: string): LeafSpec {
-  return leaf('field', 'assumed', `${own}, ${GENERIC_IDS}`, 'its own name first; equals must agree');
+  const [first = own] = own.split(',');
+  const others = ['uuid', 'guid', 'arn'].map((kind) => first.replace(/id$/, kind)).join('|');
+  return leaf('field', 'assumed', `${own}, ${others}, ${GENERIC_IDS}`, 'its own name first; equals must agree');
 }
 
 const ITEMS = leaf('items', 'assumed', 'auto', 'where the items are: auto looks in the known envelopes');
@@ -186,7 +188,12 @@ const FIELD_LEAVES = {
     'ISO 8601, or the seconds or milliseconds since 1970',
   ),
   'cron_job.id': idLeaf('cron_job_id'),
-  'cron_job.agent_id': leaf('field', 'assumed', 'agent_id, target_agent_id', 'or the id of an agent object'),
+  'cron_job.agent_id': leaf(
+    'field',
+    'assumed',
+    'agent_id, target_agent_id, agent_uuid|agent_guid|agent_arn',
+    'or the id of an agent object',
+  ),
   'cron_job.name': leaf(
     'field',
     'assumed',

@@ -198,14 +198,23 @@ export function readList(body: unknown, resource: string, path?: readonly string
   return found.value === null ? [] : toItems(found.value, resource);
 }
 
+/** What a response says of the extent of a list. */
+interface StatedExtent {
+  readonly total?: number;
+  /** Where the total is. */
+  readonly totalPath?: string;
+  /** Whether this is the end. */
+  readonly ends: boolean;
+}
+
 /**
  * Returns what the response states about the extent of the list: `total`, the number of all items, and `ends`, whether
  * the response marks this page as the last.
  */
-export function readStatedExtent(body: unknown): { readonly total?: number; readonly ends: boolean } {
+export function readStatedExtent(body: unknown): StatedExtent {
   const page = { body, headers: {}, status: 200, itemCount: -1, headerLinks: {} };
   const signs: PageSigns = readSigns(page);
   const ends = signs.ends.length > 0 || signs.flags.some(({ value }) => !value);
   const [total] = signs.totals;
-  return total === undefined ? { ends } : { total: total.value, ends };
+  return total === undefined ? { ends } : { total: total.value, totalPath: total.path, ends };
 }

@@ -45,6 +45,10 @@ export function extractText(value: unknown): string | undefined {
   return textAt(value, MAX_DEPTH);
 }
 
+function isTime(value: unknown): boolean {
+  return ['string', 'number', 'bigint'].includes(typeof value);
+}
+
 /** The unit of a number of this size, as a divisor that makes milliseconds: seconds, milli-, micro-, or nanoseconds. */
 const UNITS = [
   { below: 1e11, toMs: (time: number) => time * 1000 },
@@ -53,13 +57,26 @@ const UNITS = [
   { below: 1e20, toMs: (time: number) => time / 1e6 },
 ];
 
+/** Microsoft's JSON of old: `/Date(1772444580000+0000)/`, where the offset changes nothing about the moment. */
+const MICROSOFT_DATE = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
+
+/** Keys of an object that hold its time: `{actor, time}`, `{$date}`. */
+const TIME_KEYS = ['$date', 'time', 'date', 'datetime', 'timestamp', 'at', 'value', 'iso', 'seconds', '_seconds'];
+
 /**
  * Returns the time of a message: a text unchanged, even if it is not a date; the seconds, milliseconds, microseconds, or
- * nanoseconds since 1970, as a number or as digits, in ISO 8601. Undefined for anything else.
+ * nanoseconds since 1970, as a number or as digits, in ISO 8601; of an object that holds the time, that one. Undefined for
+ * anything else.
  */
 export function readTimestamp(value: unknown): string | undefined {
-  if (typeof value === 'string')
-    return /^\d{10,19}(\.\d+)?$/.test(value) ? readTimestamp(Number(value)) : value || undefined;
+  if (typeof value === 'string') {
+    const digits = MICROSOFT_DATE.exec(value)?.[1] ?? (/^\d{10,19}(\.\d+)?$/.test(value) ? value : undefined);
+    return digits === undefined ? value || undefined : readTimestamp(Number(digits));
+  }
+  if (isJsonObject(value)) {
+    const key = TIME_KEYS.find((each) => isTime(value[each]));
+    return key === undefined ? undefined : readTimestamp(value[key]);
+  }
   if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
   const time = Number(value);
   const ms = UNITS.find(({ below }) => Math.abs(time) < below)?.toMs(time);

@@ -75,13 +75,14 @@ function authorOf(entry: JsonObject, fields: Fields, contract: Contract, marks: 
 
 /** Words in the names of fields with another time than that of writing. */
 const OTHER_TIMES =
-  /^(updated?|modified|edit(ed)?|changed|deleted?|read|seen|delivered|expires|expired|expiry|last|next)$/;
+  /^(udate|mdate|mtime|updated?|modified|edit(ed)?|changed|deleted?|read|seen|delivered|expires|expired|expiry|last|next)$/;
 const TIME_WORDS =
-  /^(created|creation|create|sent|posted|inserted|published|written|occurred|received|date|time|timestamp|ts|at)$/;
+  /^(created|creation|create|sent|posted|inserted|published|written|occurred|received|date|cdate|time|ctime|datetime|timestamp|ts|at)$/;
 
 /** Looks for the time of a message under a name that the contract does not have. */
-function searchTime(entry: JsonObject): string | undefined {
-  const times = Object.entries(entry).flatMap(([key, value]) => {
+function searchTime({ places }: Fields): string | undefined {
+  const entries = places.flatMap((place) => Object.entries(place));
+  const times = entries.flatMap(([key, value]) => {
     const words = wordsOf(key);
     if (!words.some((word) => TIME_WORDS.test(word)) || words.some((word) => OTHER_TIMES.test(word))) return [];
     const time = readTimestamp(value);
@@ -177,7 +178,7 @@ export function decodeMessage(entry: JsonObject, contract: Contract, marks: Read
     role,
     isReply: isKnown && role === 'assistant' && !isStep,
     text,
-    created_at: times.find((time) => time !== undefined) ?? searchTime(entry) ?? null,
+    created_at: times.find((time) => time !== undefined) ?? searchTime(fields) ?? null,
     external_message_id: fields.text('message.external_message_id') ?? null,
     raw: entry,
   };

@@ -14,6 +14,7 @@ export const PLAIN = new Set([
   'objectid',
   'sysid',
   'identifier',
+  'documentid',
 ]);
 
 /** Whether a name tells that what has it is the resource: not an id, or what any envelope may have. */
@@ -27,6 +28,11 @@ export function isBareName(key: string): boolean {
   return (
     PLAIN.has(name) || ['type', 'kind', 'object', 'etag', 'version', 'url', 'href', 'self', 'links'].includes(name)
   );
+}
+
+/** Whether an object under this name may have fields that the resource itself lacks. */
+export function isSupplement(key: string): boolean {
+  return ['profile', 'info'].includes(normalizeName(key));
 }
 
 /** The only object beside a block of links: `{links: […], content: {…}}`. */

@@ -7,6 +7,9 @@ import type { FieldLeaf } from './leaves.ts';
 /** Names under which a response to a write may nest the resource that it is about. */
 const ENVELOPES = new Set(['data', 'result', 'results', 'response', 'payload', 'item', 'record', 'entity', 'content']);
 
+/** Names that nest the resource only where the object has no id itself: `{code: "SUCCESS", details: {id}, status}`. */
+const DETAILS = new Set(['detail', 'details']);
+
 /** Limits the recursion. No response with a single resource should be nested deeper. */
 const MAX_DEPTH = 8;
 
@@ -25,9 +28,11 @@ export function layersOf(body: unknown, resource: Resource, lists = false, depth
   if (!isJsonObject(body)) return [];
   const own = ownNames(resource);
   const only = onlyKey(body);
+  const hasId = Object.keys(body).some((key) => normalizeName(key).endsWith('id'));
+  const isEnvelope = (name: string) => ENVELOPES.has(name) || own.includes(name) || (DETAILS.has(name) && !hasId);
   const inner = Object.keys(body).filter((key) => {
     const name = normalizeName(key);
-    if (ENVELOPES.has(name) || own.includes(name) || (lists && own.includes(name.replace(/s$/, '')))) return true;
+    if (isEnvelope(name) || (lists && isEnvelope(name.replace(/s$/, '')))) return true;
     return key === only && !isResourceName(name) && !name.endsWith('id');
   });
   return [body, ...inner.flatMap((key) => layersOf(body[key], resource, lists, depth + 1))];

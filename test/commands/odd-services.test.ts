@@ -95,3 +95,38 @@ test('a list of unknown shape is an error that shows its keys', async () => {
   expect(ran).toMatchObject({ code: 8, stdout: '' });
   expect(JSON.stringify(ran.error())).toMatch(/rows.*total/);
 });
+
+test('a history that answers 204 after its last message is read to its end', async () => {
+  const { baseUrl } = await startFakeService(({ query }, response) => {
+    if (query.has('after_message_id')) response.writeHead(204).end();
+    else sendJson(response, [{ message_id: 'm1', role: 'user', text: 'Hi' }]);
+  });
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+  const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--no-follow', '-o', 'json'];
+  const ran = await run([...tail, '--from-start'], { env, random: hasty });
+  expect(ran.stderr).toBe('');
+  expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('"m1"') });
+  expect(await run([...tail, '--after', 'm1'], { env, random: hasty })).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a 404 that quotes the path of the agents says that the address may differ', async () => {
+  const { baseUrl } = await startFakeService(({ path }, response) => {
+    sendJson(response, { detail: `There is nothing at ${path}.` }, 404);
+  });
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+  const { code, stderr } = await run(['agents', 'list', 's1'], { env });
+  expect(code).toBe(4);
+  expect(stderr).toContain('The service does not know the space "s1" (404).');
+  expect(stderr).toContain('partnerctl contract set paths.trailing_slash never');
+});
+
+test('a stated total that is not reached is refused by its name', async () => {
+  const messages = [{ message_id: 'm1', role: 'user', text: 'Hi' }];
+  const { env } = await answering(() => ({ messages, total: 7, next_page: null }));
+  const ran = await run(['chat', 'tail', '--source', 'src_1', '--session', 's1', '--from-start', '--no-follow'], {
+    env,
+    random: hasty,
+  });
+  expect(ran.code).toBe(8);
+  expect(ran.stderr).toContain('the service states 7 messages (total) but sent 1');
+});

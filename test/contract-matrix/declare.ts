@@ -11,9 +11,9 @@ declare module 'vitest' {
 
 const { CONTRACT_SERVICE = '', CONTRACT_OPERATION = '', CONTRACT_CONFIGURED } = process.env;
 
-/** Whether a name is the wanted one, or begins like it where no name is that one. */
+/** Whether a name is one of the wanted, between commas, or begins like one that is no name itself. */
 function isWanted(name: string, wanted: string, all: readonly string[]): boolean {
-  return all.includes(wanted) ? name === wanted : name.startsWith(wanted);
+  return wanted.split(',').some((each) => (all.includes(each) ? name === each : name.startsWith(each)));
 }
 
 /**

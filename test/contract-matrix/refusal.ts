@@ -34,6 +34,9 @@ function textOf(stderr: string): string {
     .join('\n');
 }
 
+/** The exit code of a wait for a reply that did not come. */
+const NO_REPLY = 11;
+
 const COMMAND = /partnerctl contract set((?: +(?:'[^']*'|"[^"]*"|[^\s'"]+)){2,})/;
 const WORD = /'[^']*'|"[^"]*"|[^\s'"]+/g;
 const LEAF = /^[a-z_]+\.[\w.]+$/;
@@ -101,8 +104,12 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
     const isTold = end.exchanges.some(({ sentence }) => sentence !== null && text.includes(sentence));
     if (always && !isTold) problems.push(`loses what the service said: ${last.sentence}`);
   } else {
-    const { status, body, headers = {} } = last.answer;
-    const names = [...keysIn(body), ...Object.keys(headers), ...(status >= 300 ? [String(status)] : [])];
+    // Polls end with answers that have nothing new.
+    const isPoll = end.code === NO_REPLY;
+    const answers = end.exchanges.filter((each) => each === last || (isPoll && each.path === last.path));
+    const names = answers.flatMap(({ answer: { status, body, headers = {} } }) => {
+      return [...keysIn(body), ...Object.keys(headers), ...(status >= 300 ? [String(status)] : [])];
+    });
     const saysWhatCame = names.some((name) => text.toLowerCase().includes(name.toLowerCase()));
     if (names.length > 0 && !saysWhatCame) problems.push('does not say what came');
   }
@@ -117,6 +124,6 @@ function exitCodes({ exchanges }: CommandEnd, { isWait, isWrite }: Operation): n
     ...(statuses.includes(404) ? [4] : []),
     ...(statuses.some((status) => status >= 400 && status < 500) ? [1] : []),
     ...(isWrite ? [9] : []),
-    ...(isWait ? [11] : []),
+    ...(isWait ? [NO_REPLY] : []),
   ];
 }

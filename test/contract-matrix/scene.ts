@@ -11,7 +11,7 @@ import type { Service } from './service.ts';
 /** How much faster the clock of the commands is. */
 const CLOCK_SPEED = 20;
 /** The time limit of commands that wait for a reply, and of the others, on that clock. */
-const WAIT_TIMEOUT = '40s';
+const WAIT_TIMEOUT = '2m';
 const TIMEOUT = '10m';
 
 export interface CommandEnd {

@@ -76,6 +76,10 @@ describe('a listed job', () => {
     expect(readJob({ ...JOB, schedule, timezone })).toEqual({ ...READ, schedule: undefined });
   });
 
+  it('has its agent under the ARN of AWS, too', () => {
+    expect(readJob({ ...JOB, agent_id: undefined, agentArn: 'a1' }).agent_id).toBe('a1');
+  });
+
   it('does not use a name as an id, or a non-string as text', () => {
     expect(readJob({ id: 7, agent: 'Support', name: null, instructions: null })).toEqual({
       cron_job_id: '7',

@@ -33,6 +33,7 @@ describe('an id', () => {
     ['the own name wins over a nested plain id', { space_id: 's1', space: { id: 'x' } }, 's1'],
     ['an empty own name does not hide the plain id', { space_id: '', id: 's1' }, 's1'],
     ['another customary name', { uuid: 's1' }, 's1'],
+    ['the ARN of AWS', { spaceArn: 's1', name: 'Acme' }, 's1'],
     ['two names of the same value', { _id: 's1', id: 's1' }, 's1'],
     ['a number and its digits', { id: 7, pk: '7' }, '7'],
     ['beside its attributes', { type: 'spaces', id: 's1', attributes: { name: 'Acme' } }, 's1'],
@@ -137,6 +138,13 @@ describe('a field', () => {
     ).toBe(undefined);
   });
 
+  it('is found in a profile, where the object itself lacks it', () => {
+    const item = { id: 's1', external_id: 'acme', profile: { id: 'p1', name: 'Acme' } };
+    expect(findText(item, CONTRACT, 'space.name')).toBe('Acme');
+    expect(findText({ ...item, name: 'Other' }, CONTRACT, 'space.name')).toBe('Other');
+    expect(findId(item, CONTRACT, 'space.id')).toBe('s1');
+  });
+
   it('is found below a null at the top', () => {
     expect(findText({ name: null, agent: { name: 'below' } }, CONTRACT, 'agent.name')).toBe('below');
     expect(findField({ name: null }, CONTRACT, 'agent.name')).toBeNull();
@@ -190,6 +198,7 @@ describe('a field', () => {
   it.each<[JsonObject, FieldLeaf, string]>([
     [{ name: 'a', agent: { name: 'b' } }, 'agent.name', 'name'],
     [{ id: 'a', uuid: 'b' }, 'space.id', 'id'],
+    [{ id: 'a', documentId: 'b' }, 'space.id', 'id'],
     [{ id: 'a', attributes: { id: 'b' } }, 'space.id', 'id'],
     [{ space_id: 'a', space: { space_id: 'b' } }, 'space.id', 'space_id'],
   ])('two equal candidates of different values are refused: %j', (object, leaf, value) => {

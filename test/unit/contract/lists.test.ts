@@ -132,15 +132,15 @@ describe('the stated extent of a list', () => {
     [{ results: [], next: '/v1/x' }, { ends: false }],
     [
       { results: [], meta: { has_more: false, total: 7 } },
-      { ends: true, total: 7 },
+      { ends: true, total: 7, totalPath: 'meta.total' },
     ],
     [
       { results: [], count: 0 },
-      { ends: false, total: 0 },
+      { ends: false, total: 0, totalPath: 'count' },
     ],
     [
       { results: [], total: '7' },
-      { ends: false, total: 7 },
+      { ends: false, total: 7, totalPath: 'total' },
     ],
     [{ results: [], total: 'many' }, { ends: false }],
   ])('%j: %j', (body, extent) => {

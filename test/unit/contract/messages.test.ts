@@ -229,6 +229,14 @@ describe('the acknowledgement of a message', () => {
     [{ data: { id: 'm1', attributes: { created: false } } }, { message_id: 'm1', created: false }],
     [{ data: { message_id: 'm1', created: true } }, { message_id: 'm1', created: true }],
     [
+      { data: [{ code: 'SUCCESS', details: { id: 'm1', created: true }, message: 'added', status: 'success' }] },
+      { message_id: 'm1', created: true },
+    ],
+    [
+      { items: [{ message_id: 5, created: false }], has_more: false, quota_max: 300 },
+      { message_id: '5', created: false },
+    ],
+    [
       { created: false, result: { id: 'm1' } },
       { message_id: 'm1', created: false },
     ],
@@ -305,6 +313,19 @@ describe('a message of another kind of service', () => {
   it('tells when it was created, not when it was updated or deleted', () => {
     const entry = { id: 1, role: 'user', text: 'Hi', create_at: 1772444580000, update_at: 1772444590000, delete_at: 0 };
     expect(decodeMessage(entry).created_at).toBe('2026-03-02T09:43:00.000Z');
+  });
+
+  it.each([
+    [{ cdate: '2026-03-02T04:43:00-05:00' }, '2026-03-02T04:43:00-05:00'],
+    [{ created: { actor: 'urn:1', time: 1772444580000 } }, '2026-03-02T09:43:00.000Z'],
+    [{ created_utc: 1772444580 }, '2026-03-02T09:43:00.000Z'],
+    [{ CreatedDateUTC: '/Date(1772444580000+0000)/' }, '2026-03-02T09:43:00.000Z'],
+    [{ created_at: { $date: '2026-03-02T09:43:00Z' } }, '2026-03-02T09:43:00Z'],
+    [{ data: { id: 1, text: 'Hi', role: 'user', created_utc: 1772444580 } }, '2026-03-02T09:43:00.000Z'],
+    [{ created: { actor: 'urn:1' } }, null],
+  ])('tells when it was created in its own way: %j', (time, expected) => {
+    const rest = 'data' in time ? {} : { id: 1, text: 'Hi', role: 'user' };
+    expect(decodeMessage({ ...rest, ...time }).created_at).toBe(expected);
   });
 
   it('stands under its id, beside the order of the ids', () => {

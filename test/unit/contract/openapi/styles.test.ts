@@ -373,7 +373,7 @@ describe('The OpenAPI document of', () => {
     expect(read(document).changes).toMatchObject({
       'cron_jobs.list.items': '_embedded.jobs',
       'cron_jobs.list.next': 'link:_links.next.href',
-      'cron_job.id': 'jobId, cron_job_id, id|uuid|uid|guid|pk|_id|$id, gid|sid|object_id|sys_id|identifier',
+      'cron_job.id': `jobId, ${LEAVES['cron_job.id'].value}`,
     });
   });
 
@@ -528,7 +528,7 @@ describe('The OpenAPI document of', () => {
       changes: {
         'spaces.list.items': 'items',
         'spaces.list.next': 'token:metadata.continue:continue',
-        'space.id': 'metadata.uid, space_id, id|uuid|uid|guid|pk|_id|$id, gid|sid|object_id|sys_id|identifier',
+        'space.id': `metadata.uid, ${LEAVES['space.id'].value}`,
         'space.external_space_id': 'spec.externalSpaceId',
         'space.name': 'spec.name',
       },
@@ -543,7 +543,7 @@ describe('The OpenAPI document of', () => {
     const document = openApi({ '/automation/documents/': { post: { ...failed, responses } } });
     expect(read(document)).toEqual({
       changes: {
-        'document.id': 'doc_id, document_id, id|uuid|uid|guid|pk|_id|$id, gid|sid|object_id|sys_id|identifier',
+        'document.id': `doc_id, ${LEAVES['document.id'].value}`,
       },
       questions: [],
     });
