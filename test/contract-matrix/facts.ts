@@ -6,7 +6,8 @@ export type Id = string | number;
 
 export interface SpaceFact {
   readonly space_id: Id;
-  readonly external_space_id: string;
+  /** Null for the default space of the organization. */
+  readonly external_space_id: string | null;
   readonly name: string;
   readonly description: string;
   readonly is_org_wide: boolean;
@@ -15,7 +16,7 @@ export interface SpaceFact {
 export interface AgentFact {
   readonly agent_id: Id;
   readonly space_id: Id;
-  readonly name: string;
+  readonly name: string | null;
   readonly template_id: string;
 }
 
@@ -32,7 +33,7 @@ export interface MessageFact {
   readonly source_id: Id;
   readonly session_id: string;
   readonly text: string;
-  readonly author: 'user' | 'assistant';
+  readonly author: 'user' | 'assistant' | 'system';
   /** Milliseconds since 1970. */
   readonly created_at: number;
   readonly external_message_id: string | null;
@@ -59,6 +60,16 @@ export interface UploadFact {
   readonly kind: UploadKind;
   readonly filename: string;
   readonly sha256: string;
+}
+
+/** What a service has besides the usual facts. */
+export interface MoreFacts {
+  /** The name of a default space, without an external id. It comes first. */
+  readonly defaultSpace?: string;
+  /** The names of more agents of the target space. They come first. */
+  readonly agents?: readonly (string | null)[];
+  /** What was said last in the session. */
+  readonly messages?: readonly (readonly [MessageFact['author'], string])[];
 }
 
 /** How a service makes up its ids: the number of the thing, and what it is. */
@@ -108,14 +119,15 @@ export class Facts {
   private waiting: { readsLeft: number; readonly message: MessageFact }[] = [];
 
   /** @param isCoarse whether neighbors can have the same time */
-  constructor(newId: IdStyle, isCoarse = false) {
+  constructor(newId: IdStyle, isCoarse = false, more: MoreFacts = {}) {
     this.newId = newId;
     this.isCoarse = isCoarse;
+    if (more.defaultSpace !== undefined) this.addSpace(null, { name: more.defaultSpace, is_org_wide: true });
     for (const { external, name } of SPACES) this.addSpace(external, { name, description: `${name} and friends` });
     this.target = last(this.spaces);
     for (const space of this.spaces) {
-      const names = space === this.target ? AGENTS : ['Support'];
-      for (const name of names) this.addAgent(space.space_id, { name, template_id: `tmpl_${name.toLowerCase()}` });
+      const names = space === this.target ? [...(more.agents ?? []), ...AGENTS] : ['Support'];
+      for (const name of names) this.addAgent(space.space_id, { name, template_id: `tmpl_${name?.toLowerCase()}` });
     }
     this.agent = last(this.agents);
     const first = this.agents[0] ?? this.agent;
@@ -126,6 +138,9 @@ export class Facts {
       this.addMessage({ source_id: this.source.source_id, session_id: 'ben', author, text: `Ben only: ${text}` });
       this.addMessage({ source_id: other.source_id, session_id: SESSION, author, text: `Elsewhere: ${text}` });
     }
+    for (const [author, text] of more.messages ?? []) {
+      this.addMessage({ source_id: this.source.source_id, session_id: SESSION, author, text });
+    }
     const schedule = { type: 'cron', data: { minute: '30', hour: '7', day_of_week: '*' }, timezone: 'UTC' };
     const { agent_id } = first;
     this.addJob({ agent_id, name: 'daily', instructions: 'Greet the team.', schedule });
@@ -134,7 +149,10 @@ export class Facts {
   }
 
   /** Creates a space, or returns the one with this external id. */
-  addSpace(external: string, { name = '', description = '', is_org_wide = false }: Partial<SpaceFact>): SpaceFact {
+  addSpace(
+    external: string | null,
+    { name = '', description = '', is_org_wide = false }: Partial<SpaceFact>,
+  ): SpaceFact {
     const known = this.spaces.find(({ external_space_id }) => external_space_id === external);
     if (known) return known;
     return add(this.spaces, {

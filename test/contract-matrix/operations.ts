@@ -125,6 +125,8 @@ function createdJob(cell: Cell) {
 
 async function createJob(cell: Cell, codes: readonly number[] = [0], machine = 'first'): Promise<number> {
   const content = ['--name', 'daily', '--instructions', 'Sum up the day.', '--schedule', '0 18 * * 1-5'];
+  // Whoever runs the next command does so later.
+  await cell.scene.server.settle();
   const argv = ['cron', 'create', '--agent', String(cell.facts.agent.agent_id), ...content, '-o', 'json'];
   const { code } = await cell.run(
     argv,
@@ -144,6 +146,7 @@ async function createJob(cell: Cell, codes: readonly number[] = [0], machine = '
 
 async function listJobs(cell: Cell): Promise<void> {
   await createJob(cell);
+  await cell.scene.server.settle();
   const { jobs } = cell.facts;
   await cell.run(['cron', 'list'], [0], ({ stdout }) => output.checkJobRows(stdout, cell.service, jobs));
   await cell.run(['cron', 'list', '-o', 'json'], [0], ({ stdout }) =>
@@ -156,6 +159,7 @@ async function reconcile(cell: Cell): Promise<void> {
   cell.scene.server.losesNextJob = true;
   const code = await createJob(cell, [0, 9]);
   cell.scene.server.losesNextJob = false;
+  await cell.scene.server.settle();
   await cell.run(['cron', 'reconcile', '-o', 'json'], [0], ({ stdout }) => {
     const id = String(createdJob(cell)?.cron_job_id);
     return code === 9 && !stdout.includes(id) ? [`${id} is not adopted`] : [];

@@ -64,7 +64,7 @@ export function checkSpaceRows(stdout: string, service: Service, spaces: readonl
     stdout,
     spaces.map(({ space_id, external_space_id, name, description }) => [
       space_id,
-      hasExternal ? external_space_id : undefined,
+      hasExternal ? (external_space_id ?? undefined) : undefined,
       name,
       hasDescription ? description : undefined,
     ]),
@@ -82,7 +82,11 @@ export function checkAgentRows(stdout: string, service: Service, agents: readonl
   const hasTemplates = service.names?.hasTemplates && isSent(service, 'agent.template_id');
   return findRowProblems(
     stdout,
-    agents.map(({ agent_id, name, template_id }) => [agent_id, name, hasTemplates ? template_id : undefined]),
+    agents.map(({ agent_id, name, template_id }) => [
+      agent_id,
+      name ?? undefined,
+      hasTemplates ? template_id : undefined,
+    ]),
   );
 }
 
@@ -122,13 +126,19 @@ export function checkFields(stdout: string, wanted: Readonly<Record<string, unkn
   return Object.entries(wanted).flatMap(([name, expected]) => differs(name, value[name], expected));
 }
 
+/** A message of the service itself is of neither side, whatever its role is called. */
+function findRoleProblems(role: unknown, { author }: MessageFact): string[] {
+  if (author !== 'system') return differs('role', role, author);
+  return role === 'user' || role === 'assistant' ? [`a system message is shown as ${role}`] : [];
+}
+
 /** Checks the lines of a tail: all of these messages, in order, and nothing else. */
 export function checkTail(stdout: string, messages: readonly MessageFact[]): string[] {
   const lines = stdout
     .split('\n')
     .filter((line) => line !== '')
     .map(parse);
-  const order = lines.map((line) => (isJson(line) ? line.text : line));
+  const order = lines.map((line) => (isJson(line) ? (line.text ?? '') : line));
   const wanted = messages.map(({ text }) => text);
   if (JSON.stringify(order) !== JSON.stringify(wanted)) {
     return [`the texts are ${JSON.stringify(order)} instead of ${JSON.stringify(wanted)}`];
@@ -138,7 +148,7 @@ export function checkTail(stdout: string, messages: readonly MessageFact[]): str
     if (!isJson(line) || !message) return ['a line is no JSON object'];
     return [
       ...differs('message_id', line.message_id, message.message_id),
-      ...differs('role', line.role, message.author),
+      ...findRoleProblems(line.role, message),
       ...(line.session_id === null ? [] : differs('session_id', line.session_id, message.session_id)),
       ...(line.source_id === null ? [] : differs('source_id', line.source_id, message.source_id)),
       ...(line.created_at === null ? ['created_at is null'] : []),

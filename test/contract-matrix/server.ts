@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { Facts, type Id, type MessageFact, type UploadKind } from './facts.ts';
+import { setTimeout } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { Facts, type Id, type JobFact, type MessageFact, type UploadKind } from './facts.ts';
 import { type Answer, ServiceError, type ServiceRequest } from './http.ts';
 import { prefixed } from './ids.ts';
 import { pagingOf, type Service, type Write } from './service.ts';
@@ -9,6 +11,8 @@ import { plural, type Resource, show, type Wire } from './wire.ts';
 const PAGE_SIZE = 2;
 const HISTORY_PAGE_SIZE = 3;
 const PREFIX = '/v1';
+/** A second on the clock of the commands. */
+const JOB_DELAY_MS = 50;
 
 /** One exchange, as the service saw it. */
 export interface Exchange {
@@ -28,13 +32,15 @@ export class ServiceServer {
   losesNextJob = false;
 
   private readonly service: Service;
+  /** Jobs that are not listed yet, and when they are. */
+  private readonly lateJobs = new Map<JobFact, number>();
   private readonly server = createServer((request, response) => {
     void this.handle(request, response);
   });
 
   constructor(service: Service) {
     this.service = service;
-    this.facts = new Facts(service.ids ?? prefixed, service.history?.isCoarse);
+    this.facts = new Facts(service.ids ?? prefixed, service.history?.isCoarse, service.more);
   }
 
   async start(): Promise<void> {
@@ -50,6 +56,11 @@ export class ServiceServer {
     this.server.closeAllConnections();
   }
 
+  /** Waits until all that was created is listed. */
+  async settle(): Promise<void> {
+    await setTimeout(Math.max(0, ...[...this.lateJobs.values()].map((time) => time - Date.now())));
+  }
+
   private async handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
@@ -63,9 +74,11 @@ export class ServiceServer {
       response.socket?.resetAndDestroy();
       return;
     }
-    const body = answer.body === undefined ? undefined : this.write(answer.body);
+    const text = answer.body === undefined ? undefined : this.write(answer.body);
+    const body = text !== undefined && this.service.isCompressed ? gzipSync(text) : text;
     response.writeHead(answer.status, {
       ...(body !== undefined && { 'content-type': this.service.mediaType ?? 'application/json' }),
+      ...(body !== text && { 'content-encoding': 'gzip' }),
       ...this.service.headers,
       ...answer.headers,
     });
@@ -73,7 +86,7 @@ export class ServiceServer {
   }
 
   private write(body: unknown): string {
-    const text = JSON.stringify(body);
+    const text = isPage(body) ? body : JSON.stringify(body);
     return this.service.hasBigNumbers ? text.replaceAll(/"(\d{19})"/g, '$1') : text;
   }
 
@@ -85,9 +98,13 @@ export class ServiceServer {
       const { status, code, message: sentence } = error;
       const path = request.url.pathname;
       const body = this.service.error?.({ status, code, sentence, path }) ?? { detail: sentence };
-      const type = this.service.errorType;
+      const type = isPage(body) ? 'text/html; charset=UTF-8' : this.service.errorType;
+      const isSilent = isPage(body) && !body.includes(sentence);
       const headers = type === undefined ? {} : { 'content-type': type };
-      return { answer: { status: this.service.errorStatus ?? status, headers, body }, sentence };
+      return {
+        answer: { status: this.service.errorStatus ?? status, headers, body },
+        sentence: isSilent ? null : sentence,
+      };
     }
   }
 
@@ -228,6 +245,8 @@ export class ServiceServer {
   private register(source_id: Id, session_id: string, text: string, external_message_id: string | null): MessageFact {
     const message = this.facts.addMessage({ source_id, session_id, text, external_message_id });
     this.facts.addMessage({ source_id, session_id: 'ben', author: 'assistant', text: `To Ben, not about: ${text}` });
+    const announced = this.service.announce?.(text);
+    if (announced) this.facts.addMessage({ source_id, session_id, author: 'system', text: announced });
     this.facts.addMessage({ source_id, session_id, author: 'assistant', text: replyTo(text) }, 'later');
     return message;
   }
@@ -293,7 +312,8 @@ export class ServiceServer {
     if (jobsStatus !== undefined) throw new ServiceError(jobsStatus, 'no_listing', 'Jobs can not be listed.');
     if (request.method === 'POST' && jobsMethod !== 'POST') throw missing('agent_id');
     if (request.method !== jobsMethod) throw new ServiceError(405, 'method_not_allowed', 'Use POST here.');
-    return this.list('cron_job', this.facts.jobs, request);
+    const listed = this.facts.jobs.filter((job) => (this.lateJobs.get(job) ?? 0) <= Date.now());
+    return this.list('cron_job', listed, request);
   }
 
   private createJob({ agent_id, name, instructions, schedule }: Fields): Answer {
@@ -302,6 +322,7 @@ export class ServiceServer {
     if (typeof name !== 'string') throw missing('name');
     if (typeof instructions !== 'string') throw missing('instructions');
     const job = this.facts.addJob({ agent_id: agent.agent_id, name, instructions, schedule });
+    if (this.service.listsJobsLate) this.lateJobs.set(job, Date.now() + JOB_DELAY_MS);
     const body = this.one('cron_job', show(this.service.names ?? {}, 'cron_job', job));
     return this.wrote('create job', true, body, `/automation/partner-cron-jobs/${job.cron_job_id}/`);
   }
@@ -325,6 +346,11 @@ export function replyTo(text: string): string {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** A page of HTML. */
+function isPage(body: unknown): body is string {
+  return typeof body === 'string' && body.startsWith('<');
+}
 
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

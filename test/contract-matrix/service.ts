@@ -1,4 +1,4 @@
-import type { Id, IdStyle } from './facts.ts';
+import type { Id, IdStyle, MoreFacts } from './facts.ts';
 import type { Paging } from './paging.ts';
 import type { Names, Resource, Wire } from './wire.ts';
 
@@ -31,6 +31,13 @@ export interface Service {
   /** Whether ids of 19 digits are sent as numbers, which JavaScript cannot hold. */
   readonly hasBigNumbers?: true;
   readonly names?: Names;
+  readonly more?: MoreFacts;
+  /** What it says in the session about every message that it takes, before the reply. */
+  readonly announce?: (text: string) => string;
+  /** Whether a new job is listed only a second later. */
+  readonly listsJobsLate?: true;
+  /** Whether it compresses its answers. */
+  readonly isCompressed?: true;
   readonly paging: Paging;
   /** How single lists page, if not like the others. */
   readonly pagings?: Partial<Record<Resource, Paging>>;
@@ -51,7 +58,7 @@ export interface Service {
   readonly history?: History;
   /** What a listed agent tells of its source. By default nothing. */
   readonly agentSource?: (sourceId: Id | null) => Wire;
-  /** The body of an error. By default `{"detail": …}`. */
+  /** The body of an error; a string is a page of HTML. By default `{"detail": …}`. */
   readonly error?: (failure: { status: number; code: string; sentence: string; path: string }) => unknown;
   /** The media type of errors. */
   readonly errorType?: string;
