@@ -234,7 +234,7 @@ const VALUE_LEAVES = {
   'message.author.user': leaf(
     'values',
     'assumed',
-    'user, human, person, customer, client, contact, visitor, end_user, inbound, incoming, in',
+    'user, human, person, customer, client, contact, visitor, end_user, requester, inbound, incoming, in',
     'authors of messages to the agent',
   ),
   'paths.trailing_slash': leaf(

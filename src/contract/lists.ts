@@ -61,12 +61,22 @@ function isOfAnother(key: string, own: readonly string[]): boolean {
   return !own.includes(key) && Object.values(NAMES).some((names) => names.includes(key));
 }
 
+/** Returns the items of an object with numbers as keys, which PHP makes of a filtered list: `{"0": {…}, "2": {…}}`. */
+function indexedItems(value: unknown): readonly unknown[] | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const entries = Object.entries(value);
+  const isIndexed = entries.length > 0 && entries.every(([key, item]) => /^\d+$/.test(key) && isJsonObject(item));
+  return isIndexed ? Object.values(value) : undefined;
+}
+
 /**
  * Returns the list that a value is.
  * @param isBelowOwn whether XML was turned into JSON: `{spaces: {space: […]}}`, and the object alone where there is only one
  */
 function listIn(value: unknown, isKnown: boolean, isBelowOwn: boolean): readonly unknown[] | null | undefined {
   if (isKnown && (Array.isArray(value) || value === null)) return value;
+  const indexed = isKnown ? indexedItems(value) : undefined;
+  if (indexed) return indexed;
   return isBelowOwn && isJsonObject(value) ? [value] : undefined;
 }
 
@@ -149,11 +159,23 @@ function toItems(list: readonly unknown[], resource: string): readonly JsonObjec
 function atPath(body: unknown, path: readonly string[], resource: string): readonly JsonObject[] {
   const value = descend(body, path.join('.').replace(/\[\](\.node)?$/, ''));
   if (value === null) return [];
-  if (Array.isArray(value)) return toItems(value, resource);
+  const items = Array.isArray(value) ? value : indexedItems(value);
+  if (items) return toItems(items, resource);
   // Protocol buffers leave empty lists out.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
   const message = `The response contains no list of ${resource} at ${path.length === 0 ? '$' : path.join('.')}.`;
   throw noList(body, resource, message);
+}
+
+/** Whether a key is at the top of a body, or of what HAL embeds. */
+function isAtTop(path: readonly string[]): boolean {
+  return path.length === 1 || (path.length === 2 && normalizeName(path[0] ?? '') === 'embedded');
+}
+
+/** Whether a body has links and a page with a total of 0 alone: HAL leaves empty lists out. */
+function isEmptyHal(body: JsonObject): boolean {
+  const isBare = Object.keys(body).every((key) => ['links', 'page'].includes(normalizeName(key)));
+  return isBare && readStatedExtent(body).total === 0;
 }
 
 function isEmptyObject(value: unknown): boolean {
@@ -185,9 +207,10 @@ export function readList(body: unknown, resource: string, path?: readonly string
   const own = namesOf(resource);
   const known = pick(findCandidates(body, own));
   const others = findArrays(body).filter(
-    ({ depth, path: [key = ''] }) => depth === 0 && !isOfAnother(normalizeName(key), own),
+    ({ path }) => isAtTop(path) && !isOfAnother(normalizeName(path.at(-1) ?? ''), own),
   );
   const found = known === undefined && others.length === 1 ? others[0] : known;
+  if (found === undefined && isEmptyHal(body)) return [];
   if (found === undefined) throw noList(body, resource, none);
   if ('length' in found) {
     const places = found.map((each) => each.path.join('.'));

@@ -69,22 +69,29 @@ interface Reading {
   readonly name?: string | undefined;
 }
 
-function isFlag(value: unknown): boolean {
-  return typeof value === 'boolean' || value === 'true' || value === 'false';
+/** Words of a name whose 0 and 1 are a flag. Under other names they may be an id: `user: 1`. */
+const NUMBER_FLAG = /^(is|was|has|inbound|incoming|outbound|outgoing)$/;
+
+function flagIn(key: string, value: unknown): boolean | undefined {
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  if (!wordsOf(key).some((word) => NUMBER_FLAG.test(word))) return undefined;
+  if (value === 1 || value === '1') return true;
+  return value === 0 || value === '0' ? false : undefined;
 }
 
 function read(key: string, value: unknown, names: AuthorNames, depth: number): Reading {
-  if (typeof value === 'boolean') return { side: sideOfFlag(key, value, names) };
+  const flag = flagIn(key, value);
+  const side = flag === undefined ? undefined : sideOfFlag(key, flag, names);
   if (typeof value === 'string') {
     const name = value.trim();
-    const side = isFlag(value) ? sideOfFlag(key, value === 'true', names) : undefined;
     return name === '' ? {} : { name, side: side ?? sideOf(name, names) };
   }
-  if (!isJsonObject(value) || depth === 0) return {};
+  if (!isJsonObject(value) || depth === 0) return { side };
   const kind = sideOfKind(value, names);
   if (kind !== undefined) return { side: kind };
   const readings = Object.entries(value)
-    .filter(([inner, found]) => isFlag(found) || KEYS.includes(normalizeName(inner)))
+    .filter(([inner, found]) => flagIn(inner, found) !== undefined || KEYS.includes(normalizeName(inner)))
     .map(([inner, found]) => read(inner, found, names, depth - 1));
   return { side: readings.find(({ side }) => side)?.side, name: readings.find(({ name }) => name)?.name };
 }
@@ -149,7 +156,7 @@ export function findAgentMarks(message: JsonObject, names: AuthorNames): readonl
       ? Object.entries(value).map(([inner, found]) => [`${key}.${inner}`, inner, found])
       : [[key, key, value]];
     return flags.flatMap(([path, name, flag]) =>
-      (flag === true || flag === 'true') && sideOfFlag(name, true, names) === 'assistant' ? [path] : [],
+      flagIn(name, flag) === true && sideOfFlag(name, true, names) === 'assistant' ? [path] : [],
     );
   });
 }

@@ -108,6 +108,17 @@ describe('a history that is read by POST', () => {
     expect(fake.requests.slice(asked).every(({ method }) => method === 'POST')).toBe(true);
   });
 
+  it('is found after a GET that the web server in front answers with a page', async () => {
+    const { tail } = await tailOf({
+      [`GET ${HISTORY}`]: (_request, response) => {
+        response.writeHead(404, { 'content-type': 'text/html' });
+        response.end('<html><head><title>404 Not Found</title></head></html>');
+      },
+      [`POST ${HISTORY}`]: json({ results: [ENTRIES[0]] }),
+    });
+    expect(texts((await tail({ clock: fasterClock() })).stdout)).toEqual(['Hello']);
+  });
+
   it('and fails under status 200, too, keeps what the service says', async () => {
     const failure = json({ ok: false, error: 'ratelimited', detail: 'Too many sessions are open.' });
     const { tail } = await tailOf({ [`GET ${HISTORY}`]: failure, [`POST ${HISTORY}`]: json({ ok: false }) });

@@ -18,6 +18,8 @@ describe('the envelope of a list', () => {
     ['OData', { '@odata.context': '$metadata#spaces', value: ITEMS }],
     ['content', { content: ITEMS, totalElements: 2 }],
     ['an embedded list', { _embedded: { spaces: ITEMS }, _links: { self: { href: '/' } } }],
+    ['an embedded list of another name', { _embedded: { spaceResponseList: ITEMS }, _links: {}, page: { number: 0 } }],
+    ['an object with numbers as keys', { data: { 0: ITEMS[0], 2: ITEMS[1] } }],
     ['edges with nodes', { data: { spaces: { edges: ITEMS.map((node) => ({ node, cursor: node.space_id })) } } }],
     ['edges beside nodes', { spaces: { nodes: ITEMS, edges: ITEMS.map((node) => ({ node })) } }],
     ['XML turned into JSON', { spaces: { '@page': '1', space: ITEMS } }],
@@ -38,6 +40,7 @@ describe('the envelope of a list', () => {
     ['its own name', { spaces: [] }],
     ['one level down', { data: { spaces: [] } }],
     ['null under its own name', { spaces: null }],
+    ['no embedded list where there are 0 in all', { _links: { self: { href: '/' } }, page: { totalElements: 0 } }],
     ['null in an envelope', { data: { items: null, total: 0 } }],
   ])('may be empty: %s', (_, body) => {
     expect(readList(body, 'spaces')).toEqual([]);
@@ -54,6 +57,9 @@ describe('the envelope of a list', () => {
     ['two lists under general names', { items: ITEMS, records: [{ id: 1 }] }],
     ['the list of another resource', { agents: ITEMS }],
     ['null under an unknown name', { customers: null }],
+    ['links and a page without a total of 0', { _links: {}, page: { totalElements: 2 } }],
+    ['a total of 0 beside what may be a list', { _links: {}, total: 0, mine: { a: {} } }],
+    ['two embedded lists', { _embedded: { mine: ITEMS, theirs: ITEMS } }],
     ['a map by id', { spaces: { a: {}, b: {} } }],
     ['an array of texts', ['a', 'b']],
     ['an array of arrays', [[{ space_id: 'a' }]]],
