@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { onTestFinished } from 'vitest';
@@ -52,6 +54,15 @@ export function start(args: readonly string[], settings?: Settings): Running {
 export function shell(line: string, settings?: Settings): Running {
   const program = `partnerctl() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
   return startFile('bash', ['-o', 'pipefail', '-c', `${program}\n${line}`], settings);
+}
+
+/** Writes a `partnerctl` script that starts the built program. @returns its directory, for the PATH */
+export async function launcher(directory: string): Promise<string> {
+  const bin = join(directory, 'bin');
+  await mkdir(bin);
+  const script = `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`;
+  await writeFile(join(bin, 'partnerctl'), script, { mode: 0o755 });
+  return bin;
 }
 
 /** Resolves with all output so far as soon as it matches. Rejects if the stream ends before. */
