@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeService, json, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
+import { fastClock, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
 /*
@@ -9,6 +9,7 @@ import { write } from '../helpers/service.ts';
  */
 
 const at = ({ baseUrl }: FakeService) => ({
+  clock: fastClock(),
   env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() },
 });
 const linesOf = ({ requests }: FakeService) => requests.map(({ method, path }) => `${method} ${path}`);

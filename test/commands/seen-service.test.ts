@@ -16,10 +16,10 @@ async function runTwice(fake: FakeService, args: readonly string[]) {
   const directory = tempDirectory();
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', PARTNER_CONFIG_DIR: directory };
   const path = join(directory, 'contracts', 'observed.json');
-  const first = await run([...args, '-o', 'json'], { env });
+  const first = await run([...args, '-o', 'json'], { env, clock: fastClock() });
   const requests = fake.requests.length;
   const before = { text: readFileSync(path, 'utf8'), ...statSync(path) };
-  const second = await run([...args, '-o', 'json'], { env });
+  const second = await run([...args, '-o', 'json'], { env, clock: fastClock() });
   expect(first).toMatchObject({ code: 0, stderr: '' });
   expect(second).toMatchObject({ code: 0, stderr: '', stdout: first.stdout });
   const after = { text: readFileSync(path, 'utf8'), ...statSync(path) };
