@@ -55,7 +55,6 @@ const MISTAKES: Readonly<Record<string, (text: string) => string>> = {
 describe.each(Object.entries(MISTAKES))('%s', (_, spoil) => {
   test.each([
     ['first', 0],
-    ['middle', 3],
     ['last', 6],
   ])('in the %s document: exit 2, and nothing is sent', async (_, position) => {
     const { env, received } = await service();

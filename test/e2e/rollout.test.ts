@@ -9,9 +9,9 @@ import {
 } from '../helpers/rollout.ts';
 import { service, write } from '../helpers/service.ts';
 
-const COUNT = 24;
+const COUNT = 12;
 
-test('two dozen spaces are each provisioned once through 503s, 429s, resets, and cut responses, and a repeat writes nothing', async () => {
+test('a dozen spaces are each provisioned once through 503s, 429s, resets, and cut responses, and a repeat writes nothing', async () => {
   const it = await service();
   await injectFaults(it, 1);
   const path = write('all.yaml', rolloutManifest(COUNT));
@@ -21,7 +21,7 @@ test('two dozen spaces are each provisioned once through 503s, 429s, resets, and
   await expectRepeatWritesNothing(it, path, COUNT);
 });
 
-test('two dozen spaces are each provisioned once by a run that is killed several times and repeated', async () => {
+test('a dozen spaces are each provisioned once by a run that is killed several times and repeated', async () => {
   const it = await service();
   await injectFaults(it, 2);
   const path = write('all.yaml', rolloutManifest(COUNT));

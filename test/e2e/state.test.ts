@@ -5,16 +5,16 @@ import { encodeRecord } from '../../src/state/record.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { shell } from './program.ts';
 
-const RECORDS = 60_000;
+const RECORDS = 40_000;
 
-test('state show and verify read 60,000 records of 1 KB with a 48 MB heap', async () => {
+test('state show and verify read 40,000 records of 1 KB with a 32 MB heap', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const fill = 'x'.repeat(1024);
   const lines = Array.from({ length: RECORDS }, (_, index) =>
     encodeRecord({ type: 'note', at: '2026-01-02T03:04:05.000Z', id: String(index), fill }),
   );
   writeFileSync(path, `${lines.join('\n')}\n`);
-  const settings = { env: { PARTNER_STATE: path, NODE_OPTIONS: '--max-old-space-size=48' } };
+  const settings = { env: { PARTNER_STATE: path, NODE_OPTIONS: '--max-old-space-size=32' } };
   const shown = shell('partnerctl state show -o ndjson | tee >(wc -l >&2) | tail -n 1', settings);
   const verified = shell('partnerctl state verify -o json', settings);
   const { exitCode, stdout, stderr } = await shown;

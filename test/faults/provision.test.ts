@@ -175,7 +175,7 @@ describe('a response that is lost after the write', () => {
           expect(round).toBeLessThan(10);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 });

@@ -259,7 +259,7 @@ describe('isSameSchedule', () => {
         expect(await nextRuns(written, FROM, 20)).toEqual(runs);
         expect(await nextRuns(canonical, FROM, 20)).toEqual(runs);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -280,7 +280,7 @@ describe('isSameSchedule', () => {
         expect(isSameSchedule(other, one)).toBe(same);
         if (normalizeSchedule(one) === normalizeSchedule(other)) expect(same).toBe(true);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { anyWaves, play } from './scenario.ts';
 
 /** A sweep runs many more. */
-const RUNS = 200;
+const RUNS = 100;
 
 it('uploads a file at most once, whatever is lost or killed, and reports only what exists', async () => {
   await fc.assert(
