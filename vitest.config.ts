@@ -2,12 +2,15 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { FlakyTests } from './test/helpers/flaky.ts';
 
-/** Runs the end-to-end tests first: they take longest, and the last one would run alone. */
-class ProcessesFirst extends BaseSequencer {
+/** The files that take long, mostly because they run processes. */
+const LONG = /\/e2e\/|\/(cron-crowd|cron-state-file|kill|stores|processes|at-most-once)\.test\.ts$/;
+
+/** Runs the long files first: the last one would run alone. */
+class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const runsProcesses = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/e2e/');
-    return [...sorted.filter(runsProcesses), ...sorted.filter((file) => !runsProcesses(file))];
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }
 
@@ -27,7 +30,7 @@ export default defineConfig({
     // No module keeps state (the linter enforces it), so files can share a process. Loading all modules again for each file
     // takes a quarter of the time.
     isolate: false,
-    sequence: { sequencer: ProcessesFirst },
+    sequence: { sequencer: LongFirst },
     // Only to end tests that hang: on a busy machine, a test can take ten times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
