@@ -61,6 +61,10 @@ const COLUMNS: readonly Column<Proof>[] = [
   },
 ];
 
+const FAST = { killsPerProcess: 2, longestKillDelayMs: 20 };
+/** For a store that publishes the records of many keys together, a second at a time. */
+const SLOW = { killsPerProcess: 1, longestKillDelayMs: 1000 };
+
 /** Works as one process of a proof that another process of this program started. */
 async function work(context: Context, address: string, task: WorkerTask): Promise<void> {
   const { raceForKeys } = await import('../../state/prove/worker.ts');
@@ -126,7 +130,7 @@ async function tryStore(
       command: [...context.selfCommand, 'state', 'prove', '--', address],
       ...{ env, run, keys, processes, directory, random, clock, abortSignal },
       via: proxy && { host: '127.0.0.1', port: proxy.port },
-      longestKillDelayMs: store.reservationsAtOnce > 4 ? 1000 : 20,
+      ...(store.reservationsAtOnce > 4 ? SLOW : FAST),
       onSettled() {
         settled += 1;
         progress.update(`Racing for ${keys} keys: ${Math.floor((100 * settled) / all)} %`);

@@ -11,8 +11,6 @@ import type { WorkerEvent, WorkerTask } from './worker.ts';
 /** The variable that makes a started program a process of a proof. */
 export const WORKER_VARIABLE = 'PARTNERCTL_PROOF';
 
-/** How often each process is killed. */
-const KILLS_PER_PROCESS = 2;
 /** The events of a race for one key. */
 const EVENTS_PER_KEY = 6;
 
@@ -24,6 +22,8 @@ export interface TrialOptions extends Pick<WorkerTask, 'run' | 'via'> {
   readonly processes: number;
   /** Has a directory for each process. */
   readonly directory: string;
+  /** How often each process is killed and started again. */
+  readonly killsPerProcess: number;
   /** The longest time from an event to the kill that it causes, in milliseconds. */
   readonly longestKillDelayMs: number;
   readonly random: () => number;
@@ -75,7 +75,14 @@ class Processes {
   async run(): Promise<Trial> {
     const { processes, abortSignal } = this.options;
     const numbers = Array.from({ length: processes }, (_, index) => index + 1);
-    await Promise.all(numbers.map((process) => this.runProcess(process)));
+    const running = numbers.map((process) => this.runProcess(process));
+    try {
+      await Promise.all(running);
+    } catch (error) {
+      this.ended.abort();
+      await Promise.allSettled(running);
+      throw error;
+    }
     abortSignal.throwIfAborted();
     return { lives: this.lives, killed: this.killed, isComplete: !this.ended.signal.aborted };
   }
@@ -85,7 +92,9 @@ class Processes {
     const left = new Set(Array.from({ length: this.options.keys }, (_, index) => index));
     for (let start = 1; left.size > 0 && !this.signal.aborted; start += 1) {
       const killAt =
-        start <= KILLS_PER_PROCESS ? Math.ceil(this.options.random() * left.size * EVENTS_PER_KEY) : Infinity;
+        start <= this.options.killsPerProcess
+          ? Math.ceil(this.options.random() * left.size * EVENTS_PER_KEY)
+          : Infinity;
       const wasKilled = await this.runLife({ process, start, events: [] }, left, killAt);
       if (!wasKilled) return;
     }
@@ -122,7 +131,6 @@ class Processes {
     signal.removeEventListener('abort', kill);
     if (isKilled && !signal.aborted) this.killed += 1;
     if (isKilled || signal.aborted || code === 0) return isKilled;
-    this.ended.abort();
     throw new LocalError(`A process of the proof ended with ${code}.`, { why: stderr.trim() });
   }
 
@@ -148,7 +156,7 @@ class Processes {
 }
 
 /**
- * Lets processes race for keys, kills each of them twice at random points, and starts them again.
+ * Lets processes race for keys, kills each of them at random points, and starts them again.
  * @throws LocalError if a process cannot be started or crashes; the signal's reason if it aborts. No process is left.
  */
 export async function runTrial(options: TrialOptions): Promise<Trial> {
