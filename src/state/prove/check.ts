@@ -46,23 +46,30 @@ function eventsOf<Kind extends WorkerEvent['kind']>(
   return events.filter((event): event is Extract<WorkerEvent, { kind: Kind }> => event.kind === kind);
 }
 
-function findTwoOwners(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Finding | undefined {
-  const owners = new Map<string, { readonly life: Life; readonly reservation: string }>();
+function findTwoOwners(lives: readonly Life[]): Finding | undefined {
+  const owners = new Map<string, Life>();
   for (const life of lives) {
     for (const { key, reservation } of eventsOf(life, 'claimed')) {
       const first = owners.get(key);
-      owners.set(key, { life, reservation });
+      owners.set(key, life);
       if (!first) continue;
-      const message = `Process ${first.life.process} and process ${life.process} both were the first to reserve ${key}.`;
+      const message = `Process ${first.process} and process ${life.process} both were the first to reserve ${key}.`;
       return { rule: 'two_owners', message, key, record: reservation };
     }
   }
-  for (const [key, { life, reservation }] of owners) {
-    const { objects, open } = keyHistory(log.filter((record) => record.key === key));
-    const owner = objects[0]?.reservation ?? open[0]?.reservation.id;
-    if (owner === undefined || owner === reservation) continue;
-    const message = `Process ${life.process} owned ${key}, but in the end another reservation is the first.`;
-    return { rule: 'two_owners', message, key, record: reservation };
+  return undefined;
+}
+
+/** The owner of a key must be its first reservation for every later reader, too. */
+function findOtherOwner(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Finding | undefined {
+  for (const life of lives) {
+    for (const { key, reservation } of eventsOf(life, 'claimed')) {
+      const { objects, open } = keyHistory(log.filter((record) => record.key === key));
+      const owner = objects[0]?.reservation ?? open[0]?.reservation.id;
+      if (owner === undefined || owner === reservation) continue;
+      const message = `Process ${life.process} owned ${key}, but in the end another reservation is the first.`;
+      return { rule: 'two_owners', message, key, record: reservation };
+    }
   }
   return undefined;
 }
@@ -148,9 +155,10 @@ export interface Evidence {
  */
 export function findCounterexample({ lives, log, keys, isComplete }: Evidence): Counterexample | undefined {
   const finding =
-    findTwoOwners(lives, log) ??
+    findTwoOwners(lives) ??
     findLost(lives, log) ??
     findDisorder(lives, log) ??
+    findOtherOwner(lives, log) ??
     findFailure(lives) ??
     (isComplete ? findNoOwner(keys, log) : undefined);
   if (!finding) return undefined;

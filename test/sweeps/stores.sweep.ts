@@ -1,0 +1,124 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startCuttingProxy } from '../../src/state/prove/proxy.ts';
+import { seededRandom } from '../../src/state/prove/seeded-random.ts';
+import { start } from '../e2e/program.ts';
+import { type Cron, createCronAgent, readJobLog } from '../helpers/cron.ts';
+import { tempDirectory } from '../helpers/run.ts';
+import { type Service, service, write } from '../helpers/service.ts';
+import { storeKinds } from '../helpers/stores.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
+
+/*
+ * Sixteen processes on four machines create the same jobs, half of them are killed, and answers of the service and of the
+ * store are lost. Each job must come to exist once, with its id in the store.
+ */
+
+/** KILL_EVERY=4 takes a quarter of the jobs, and one seed of three. */
+const EVERY = Number(process.env.KILL_EVERY ?? 1);
+const NAMES = Array.from({ length: Math.ceil(200 / EVERY) }, (_, index) => `job-${index}`);
+const SEEDS = EVERY === 1 ? [1, 2, 3] : [Number(process.env.SEED ?? 1)];
+const MACHINES = 4;
+const PROCESSES_PER_MACHINE = 4;
+/** When the processes that are killed are, at the latest, in milliseconds. */
+const LONGEST_LIFE_MS = 6000;
+
+/** Lets answers of the store be lost. @returns the address to use meanwhile */
+async function loseAnswers(address: string, random: () => number): Promise<string> {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.protocol === 'postgres:') {
+    const proxy = await startCuttingProxy({ host: url.searchParams.get('host') ?? '', port: 5432 }, random);
+    onTestFinished(() => proxy.close());
+    return `postgres://ops@127.0.0.1:${proxy.port}${url.pathname}`;
+  }
+  if (url?.protocol === 'git+file:') {
+    // The push has landed, and the server dies before it says so.
+    const hook = join(url.pathname, 'hooks', 'reference-transaction');
+    writeFileSync(hook, '#!/bin/sh\n[ "$1" = committed ] && [ $(($$ % 5)) = 0 ] && kill -9 $PPID\nexit 0\n');
+    chmodSync(hook, 0o755);
+  }
+  return address;
+}
+
+interface Storm {
+  readonly it: Service;
+  readonly cron: Cron;
+  readonly file: string;
+  readonly homes: readonly string[];
+  readonly random: () => number;
+}
+
+async function prepare(seed: number): Promise<Storm> {
+  const it = await service();
+  const cron = await createCronAgent(it);
+  const jobs = NAMES.map((name) => `  - { name: ${name}, instructions: Look., schedule: '0 9 * * *' }`);
+  const file = write('jobs.yaml', `agent: ${cron.agent_id}\njobs:\n${jobs.join('\n')}\n`);
+  const rules = [
+    { kind: 'reset', stage: 'after', rate: 0.1, on: `POST ${CRON_JOBS}` },
+    { kind: 'reset', rate: 0.05, on: `POST ${CRON_JOBS}` },
+    { kind: 'cut', rate: 0.05, on: `POST ${CRON_JOBS}` },
+  ];
+  expect((await it.admin('PUT', '/faults', { rules, seed })).status).toBe(200);
+  const homes = Array.from({ length: MACHINES }, () => tempDirectory());
+  return { it, cron, file, homes, random: seededRandom(seed) };
+}
+
+/** Runs a command on a machine. */
+function runOn({ it, file }: Storm, home: string, address: string, args: readonly string[]) {
+  const which = args[0] === 'create' ? ['create', '-f', file, '--ensure'] : args;
+  return start(['cron', ...which, '--state', address, '-o', 'json'], { env: { ...it.env, HOME: home } });
+}
+
+/** All processes at once; every second one is killed. @returns how many were */
+async function rage(storm: Storm, address: string): Promise<number> {
+  const running = storm.homes.flatMap((home) =>
+    Array.from({ length: PROCESSES_PER_MACHINE }, async (_, number) => {
+      const child = runOn(storm, home, address, ['create']);
+      const timer = number % 2 === 0 && setTimeout(() => child.kill('SIGKILL'), storm.random() * LONGEST_LIFE_MS);
+      const { signal, exitCode, stderr } = await child;
+      if (timer) clearTimeout(timer);
+      // 8: the store or the service was not reached; 9 and 10: what became of some jobs is unknown.
+      if (signal !== 'SIGKILL') expect([0, 5, 8, 9, 10], stderr).toContain(exitCode);
+      return signal === 'SIGKILL';
+    }),
+  );
+  return (await Promise.all(running)).filter((isKilled) => isKilled).length;
+}
+
+/** Goes on as people would on each machine. */
+async function settle(storm: Storm, address: string): Promise<void> {
+  await storm.it.faults();
+  for (const home of storm.homes) {
+    const reconciled = await runOn(storm, home, address, ['reconcile', '--assume-not-created', '--grace', '1ms']);
+    expect(reconciled.exitCode, reconciled.stderr).toBe(0);
+    const created = await runOn(storm, home, address, ['create']);
+    expect(created.exitCode, created.stderr).toBe(0);
+  }
+}
+
+for (const kind of storeKinds()) {
+  describe.skipIf(kind.missing)(`sixteen processes on four machines, with the state in ${kind.name}`, () => {
+    beforeAll(() => kind.start());
+    afterAll(() => kind.stop());
+
+    test.each(SEEDS)(
+      'make each job once, though half of them are killed and answers are lost: seed %i',
+      async (seed) => {
+        const storm = await prepare(seed);
+        const address = await kind.fresh();
+        const killed = await rage(storm, await loseAnswers(address, storm.random));
+        await settle(storm, address);
+        const copy = join(tempDirectory(), 'copy.jsonl');
+        const copied = await start(['state', 'copy', address, copy], {
+          env: { ...storm.it.env, HOME: tempDirectory() },
+        });
+        expect(copied.exitCode, copied.stderr).toBe(0);
+        const jobs = await storm.cron.jobs();
+        expect(jobs.map(({ name }) => name).toSorted()).toEqual(NAMES.toSorted());
+        expect(new Set((await readJobLog(copy)).ids)).toEqual(new Set(jobs.map(({ cron_job_id }) => cron_job_id)));
+        process.stdout.write(`${kind.name}, seed ${seed}: ${NAMES.length} names, ${killed} of 16 processes killed\n`);
+      },
+    );
+  });
+}
