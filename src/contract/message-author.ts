@@ -137,8 +137,10 @@ export function searchAuthor(
       return read(key, value, names, 1).side ?? [];
     }),
   );
-  const [side] = sides;
-  return side !== undefined && sides.size === 1 ? { role: side, isKnown: true } : undefined;
+  // `user: null, bot: {…}`: the kinds of authors, one of which has a value.
+  const kinds = entries.filter(([key]) => sideOf(key, names) !== undefined);
+  const side = sides.size === 0 ? sideOfKind(Object.fromEntries(kinds), names) : [...sides][0];
+  return side !== undefined && sides.size <= 1 ? { role: side, isKnown: true } : undefined;
 }
 
 const AUTHOR_WORDS = /^(user|author|sender|from|actor)$/;

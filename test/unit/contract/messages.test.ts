@@ -308,6 +308,8 @@ describe('a message of another kind of service', () => {
     [{ from: { user: null, application: { id: '9' } } }, 'assistant'],
     [{ from: { user: { id: '8' }, application: null } }, 'user'],
     [{ props: { from_bot: 'true' } }, 'assistant'],
+    [{ user: null, botActor: { id: 'b1' } }, 'assistant'],
+    [{ user: { id: 'u1' }, botActor: null }, 'user'],
   ])('tells its author: %j', (author, role) => {
     expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
   });
