@@ -1,5 +1,6 @@
 import {
   CredentialsError,
+  InputError,
   InterruptedError,
   NotFoundError,
   type PartnerctlError,
@@ -7,6 +8,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
+import { UnreadableBody } from './response-body.ts';
 import { decideRetry, parseRetryAfter } from './retry.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure, type TransportResult } from './transport.ts';
 
@@ -20,11 +22,12 @@ export interface FetchOptions extends AttemptDeps {
 
 const HEADERS_TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
+const MAX_MIB = 10;
 
 /**
  * Downloads a public document. Sends no token, and follows only redirects on the same origin.
  * @param options.transport sends to the origin of the URL
- * @throws CredentialsError, NotFoundError, RefusedError, or ServiceError by the status; InterruptedError
+ * @throws InputError if it is larger than 10 MiB; CredentialsError, NotFoundError, RefusedError, or ServiceError by the status; InterruptedError
  */
 export async function fetchDocument(url: URL, options: FetchOptions): Promise<string> {
   const { clock } = options;
@@ -74,6 +77,7 @@ function attempt(url: URL, number: number, deadline: number, options: FetchOptio
       body: undefined,
       freshConnection: false,
       headersTimeoutMs: HEADERS_TIMEOUT_MS,
+      maxBodyBytes: MAX_MIB * 1024 * 1024,
       headers: {
         accept: 'application/json, application/yaml, application/vnd.oai.openapi, text/yaml, */*;q=0.1',
         'user-agent': options.userAgent,
@@ -103,6 +107,12 @@ function toOutcome(result: TransportResult, now: number) {
 }
 
 function failureError({ message, cause, isTransient }: TransportFailure, { origin, pathname }: URL): PartnerctlError {
+  if (cause instanceof UnreadableBody && cause.code === 'BODY_TOO_LARGE') {
+    return new InputError(`The document is larger than ${MAX_MIB} MiB.`, {
+      hint: 'Nothing was changed. Check that the address is that of an OpenAPI document.',
+      cause,
+    });
+  }
   return new ServiceError(`Cannot download ${origin}${pathname}.`, {
     why: message,
     hint:

@@ -14,28 +14,34 @@ export class UnreadableBody extends Error {
 
 /**
  * Reads the body of a response as text.
- * @throws UnreadableBody if the body is larger than 64 MiB or has an unsupported encoding
+ * @param maxBytes the limit of the body, packed and unpacked; 64 MiB by default
+ * @throws UnreadableBody if the body is larger or has an unsupported encoding
  */
-export async function readBody(body: Dispatcher.ResponseData['body'], encoding: string | undefined): Promise<string> {
+export async function readBody(
+  body: Dispatcher.ResponseData['body'],
+  encoding: string | undefined,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw tooLarge();
+    if (size > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
   const bytes = Buffer.concat(chunks, size);
-  const plain = encoding === undefined || encoding === 'identity' || size === 0 ? bytes : await decode(bytes, encoding);
+  const plain =
+    encoding === undefined || encoding === 'identity' || size === 0 ? bytes : await decode(bytes, encoding, maxBytes);
   // Unlike `Buffer.toString`, TextDecoder strips a byte order mark.
   return new TextDecoder().decode(plain);
 }
 
-function tooLarge(): UnreadableBody {
-  return new UnreadableBody('BODY_TOO_LARGE', `the response is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
+function tooLarge(maxBytes: number): UnreadableBody {
+  return new UnreadableBody('BODY_TOO_LARGE', `the response is larger than ${maxBytes / 1024 / 1024} MiB`);
 }
 
 /** Some gateways compress responses although the request does not ask for it. */
-async function decode(bytes: Buffer, encoding: string): Promise<Buffer> {
+async function decode(bytes: Buffer, encoding: string, maxBytes: number): Promise<Buffer> {
   const { brotliDecompressSync, gunzipSync, inflateSync } = await import('node:zlib');
   const decoders = new Map([
     ['gzip', gunzipSync],
@@ -48,9 +54,9 @@ async function decode(bytes: Buffer, encoding: string): Promise<Buffer> {
     throw new UnreadableBody('BODY_ENCODING', `the response has the encoding ${encoding}, which was not requested`);
   }
   try {
-    return decompress(bytes, { maxOutputLength: MAX_BODY_BYTES });
+    return decompress(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    throw isTooLarge ? tooLarge() : error;
+    throw isTooLarge ? tooLarge(maxBytes) : error;
   }
 }

@@ -16,6 +16,8 @@ export interface HttpRequest {
   /** Whether to open a new connection: the service may close a kept-alive one while the request is being sent. */
   readonly freshConnection: boolean;
   readonly headersTimeoutMs: number;
+  /** The limit of the response's body; as for `readBody` by default. */
+  readonly maxBodyBytes?: number;
   readonly signal: AbortSignal;
 }
 
@@ -135,7 +137,7 @@ export class Transport {
       isAccepted = status < 300 && sent !== 'part';
       // Ending an accepted body early would close the connection before the id in the response arrives.
       if (!isAccepted) stream?.end();
-      return { kind: 'response', status, sent, ...(await readResponse(response)) };
+      return { kind: 'response', status, sent, ...(await readResponse(response, request.maxBodyBytes)) };
     } catch (error) {
       if (stream?.failure !== undefined) throw stream.failure;
       const mayHaveAll = stream ? stream.sent === 'all' || isAccepted : hasLeft;
@@ -162,9 +164,9 @@ async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal
   }
 }
 
-async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData) {
+async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData, maxBodyBytes?: number) {
   const flat = flattenHeaders(headers);
-  const reading = readBody(body, flat['content-encoding']);
+  const reading = readBody(body, flat['content-encoding'], maxBodyBytes);
   // For an unsuccessful response, the status is enough if the body is truncated, stalls, or cannot be read.
   return { headers: flat, body: await (statusCode < 300 ? reading : reading.catch(() => UNREADABLE_BODY)) };
 }

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { type FakeService, json, startFakeService } from '../helpers/fake-service.ts';
+import { type FakeService, type Handler, json, startFakeService } from '../helpers/fake-service.ts';
 import { type Ran, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { type Data, list, object, openApi, operation } from '../unit/contract/openapi/documents.ts';
@@ -263,5 +264,100 @@ describe('A document that cannot be used is refused with its place, and nothing 
     expect(ran).toMatchObject({ code: 2 });
     expect(ran.stderr).toContain('it is larger than 10 MiB');
     expect(stored()).toEqual([]);
+  });
+
+  test.each<readonly [string, Handler, RegExp]>([
+    [
+      'a download of more than 10 MiB is cut off',
+      async (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const piece = 'a'.repeat(1024 * 1024);
+        for (let sent = 0; sent < 40 && !response.destroyed; sent += 1) {
+          await new Promise((resolve) => response.write(sent === 0 ? `{"x": "${piece}` : piece, resolve));
+        }
+        response.end('"}');
+      },
+      /larger than 10 MiB/,
+    ],
+    [
+      'a small download that unpacks to 20 MiB is refused',
+      (_, response) => {
+        const packed = gzipSync(`{"x": "${'a'.repeat(20 * 1024 * 1024)}"}`);
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(packed);
+      },
+      /larger than 10 MiB/,
+    ],
+    [
+      'a page of HTML is refused',
+      (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html><title>Docs</title></html>'),
+      /this is HTML or XML/,
+    ],
+  ])('%s', async (_, handler, message) => {
+    let written = 0;
+    const service = await startFakeService((request, response, count) => {
+      response.on('close', () => {
+        written += response.socket?.bytesWritten ?? request.connection.bytesWritten;
+      });
+      return handler(request, response, count);
+    });
+    const { importFrom, stored } = home();
+    const ran = await importFrom(`${service.baseUrl}/openapi.json`, '--yes', '--retries', '0');
+    expect(ran.stderr).toMatch(message);
+    expect(ran.code).not.toBe(0);
+    expect(stored()).toEqual([]);
+    expect(written).toBeLessThan(30 * 1024 * 1024);
+  });
+});
+
+describe('A hostile document changes nothing but what it may:', () => {
+  test.each<readonly [string, string, RegExp]>([
+    ['a reference to a file', '{"$ref": "file:///etc/passwd"}', /points out of the document/],
+    ['a reference to a file beside it', '{"$ref": "../secret.json#/x"}', /points out of the document/],
+  ])('%s is refused', async (_, path, message) => {
+    const { importFrom, stored } = home();
+    const ran = await importFrom(write('doc', `{"openapi": "3.1.0", "paths": {"/a": ${path}}}`), '--yes');
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringMatching(message) });
+    expect(stored()).toEqual([]);
+  });
+
+  test('schemas that contain themselves through allOf and oneOf end', async () => {
+    const schemas = {
+      A: { allOf: [{ $ref: '#/components/schemas/B' }, { type: 'object', properties: { id: { type: 'string' } } }] },
+      B: { oneOf: [{ $ref: '#/components/schemas/A' }, { $ref: '#/components/schemas/B' }] },
+    };
+    const get = operation({ type: 'array', items: { $ref: '#/components/schemas/A' } });
+    const document = openApi({ '/automation/spaces/': { get } }, {}, { components: { schemas } });
+    const ran = await home().importFrom(file(document), '-o', 'json');
+    expect([0, 2]).toContain(ran.code);
+  });
+
+  test('names of prototypes are names like others', async () => {
+    const { importFrom } = home();
+    const text = JSON.stringify(spacesDocument())
+      .replaceAll('"rows"', '"__proto__"')
+      .replaceAll('"name"', '"constructor"');
+    const ran = await importFrom(write('doc', text), '--yes', '-o', 'json');
+    expect([0, 2]).toContain(ran.code);
+    expect(Object.hasOwn(Object.prototype, 'id')).toBe(false);
+    expect(({} as Record<string, unknown>).items).toBeUndefined();
+  });
+
+  test('escape sequences in its names do not reach the terminal', async () => {
+    const { importFrom } = home();
+    const text = JSON.stringify(spacesDocument())
+      .replaceAll('"rows"', '"ro\\u001b[2Jws"')
+      .replace('"title":"', '"title":"\\u001b]0;owned\\u0007');
+    for (const flags of [[], ['--yes'], ['-o', 'json']]) {
+      const ran = await importFrom(write('doc', text), ...flags);
+      expect(`${ran.stdout}${ran.stderr}`).not.toMatch(/[\u001b\u0007]/);
+    }
+  });
+
+  test('servers elsewhere do not change where requests go', async () => {
+    const { importFrom, env } = home();
+    const document = spacesDocument('/automation/spaces/', { servers: [{ url: 'https://evil.example/v1' }] });
+    expect(await importFrom(file(document), '--yes')).toMatchObject({ code: 0 });
+    const shown = await run(['contract', 'show', '-o', 'json'], { env });
+    expect(shown.stdout).not.toContain('evil');
   });
 });

@@ -61,9 +61,7 @@ function nameOf(source: Source): string {
 async function readSource(source: Source, context: Context): Promise<string> {
   if (source.kind === 'url') {
     context.progress.start('Downloading the document');
-    const text = await context.fetchDocument(source.url);
-    if (Buffer.byteLength(text) <= MAX_MIB * 1024 * 1024) return text;
-    throw new InputError(`The document is larger than ${MAX_MIB} MiB.`, { hint: 'Nothing was changed.' });
+    return context.fetchDocument(source.url);
   }
   const { abortSignal, flags, io } = context;
   if (source.path === '-') refuseTokenOnStdin(flags, 'document');
