@@ -2,7 +2,7 @@ import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
 import { findResource, layersOf } from './resource.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
@@ -65,7 +65,8 @@ function fromFields(place: Named): CronFields | undefined {
   const [minute, hour, day_of_week] = [MINUTES, HOURS, DAYS].map((names) => cronField(firstOf(place, names)));
   if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
   const others = OTHER_FIELDS.map((field) => place.get(field)).filter((value) => value !== undefined && value !== null);
-  const isFree = (value: unknown) => ANY.includes(String(value));
+  const isFree = (value: unknown) =>
+    ANY.includes(jsonText(Array.isArray(value) && value.length === 1 ? value[0] : value));
   return others.every(isFree) ? { minute, hour, day_of_week } : undefined;
 }
 

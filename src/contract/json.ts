@@ -113,3 +113,9 @@ export function parseJson(text: string): unknown {
     typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : reviveExtended(key, value),
   );
 }
+
+/** Returns a value of a JSON document as text. Unlike `String`, it does not fail for an object with a key `toString`. */
+export function jsonText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
+}

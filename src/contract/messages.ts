@@ -2,7 +2,7 @@ import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { describeFields, describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
 import { proposePath, wordsOf } from './kinship.ts';
 import { readList } from './lists.ts';
 import {
@@ -268,7 +268,7 @@ function findOrdered(body: JsonObject): readonly JsonObject[] | undefined {
   if (!Array.isArray(order)) return undefined;
   const found = Object.values(body).flatMap((map) => {
     if (!isJsonObject(map) || Object.keys(map).length !== order.length) return [];
-    const entries = order.map((id) => map[String(id)]).filter(isJsonObject);
+    const entries = order.map((id) => map[jsonText(id)]).filter(isJsonObject);
     return entries.length === order.length ? [entries] : [];
   });
   return found.length === 1 ? found[0] : undefined;

@@ -216,6 +216,7 @@ describe('A document that cannot be used is refused with its place, and nothing 
     ['broken YAML', 'openapi: 3.1.0\npaths:\n  /a: [\n', /doc:3:7: this bracket is not closed/],
     ['duplicate keys', 'openapi: 3.1.0\npaths:\n  /a: {}\n  /a: {}\n', /doc:4:3: duplicate key "\/a"/],
     ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /doc:1:2: it is a Swagger 2.0 document/],
+    ['a version that is an object', '{"swagger": {"toString": 1}, "paths": {}}', /it is a Swagger/],
     ['OpenAPI 4', 'openapi: 4.0.0\npaths: {/a: {}}', /doc:1:1: its version "4.0.0" is not supported/],
     [
       'another kind of document',

@@ -5,7 +5,7 @@ import type { Contract } from '../contract.ts';
 import { readCreatedCronJob, readCronJob } from '../cron.ts';
 import type { Resource } from '../field-names.ts';
 import { fieldsOf } from '../fields.ts';
-import { describeFields, isJsonObject, type JsonObject } from '../json.ts';
+import { describeFields, isJsonObject, type JsonObject, jsonText } from '../json.ts';
 import { likelyPaths, wordsOf } from '../kinship.ts';
 import { type FieldLeaf, isLeafName, LEAVES, type ListLeaf, type OperationLeaf } from '../leaves.ts';
 import { decodeAcknowledgement, decodeMessage } from '../messages.ts';
@@ -191,7 +191,7 @@ function isInAll(objects: readonly JsonObject[], path: string, leaf: FieldLeaf):
     .map((object) => valueAt(object, path))
     .filter((value) => value !== undefined && value !== null);
   if (values.length < objects.length) return false;
-  return !leaf.endsWith('.id') || new Set(values.map(String)).size === new Set(objects).size || values.length === 1;
+  return !leaf.endsWith('.id') || new Set(values.map(jsonText)).size === new Set(objects).size || values.length === 1;
 }
 
 /** An id may have its usual name in other responses. */

@@ -1,6 +1,6 @@
 import { UnknownShape } from '../assumptions.ts';
 import type { Contract } from '../contract.ts';
-import { isJsonObject, type JsonObject } from '../json.ts';
+import { isJsonObject, type JsonObject, jsonText } from '../json.ts';
 import { LEAVES, type OperationLeaf } from '../leaves.ts';
 import { rejectForeignMessages } from '../messages.ts';
 import { OPERATION_LEAVES } from '../openapi/match-operations.ts';
@@ -29,7 +29,7 @@ function ownHistory(operation: TracedOperation, list: TracedList): TracedList {
     const sentAs = (name: 'messages.history.source_id' | 'messages.history.session_id'): string | undefined => {
       const place = places.get(name);
       const value = place && valueAtPlace(exchange, place);
-      return value === undefined ? undefined : String(value);
+      return value === undefined ? undefined : jsonText(value);
     };
     const source_id = sentAs('messages.history.source_id');
     const session_id = sentAs('messages.history.session_id');

@@ -1,4 +1,4 @@
-import { describeJson, isJsonObject, type JsonObject } from '../json.ts';
+import { describeJson, isJsonObject, type JsonObject, jsonText } from '../json.ts';
 
 /** The keys that lead to a value in a document. */
 export type Pointer = readonly string[];
@@ -137,7 +137,7 @@ export class OpenApiDocument {
 function refuseVersion(root: JsonObject): never {
   if (root.swagger !== undefined) {
     throw new OpenApiError(
-      `it is a Swagger ${String(root.swagger)} document; OpenAPI 3.0 and 3.1 are supported`,
+      `it is a Swagger ${jsonText(root.swagger).slice(0, 20)} document; OpenAPI 3.0 and 3.1 are supported`,
       ['swagger'],
       'Convert it first, for example with: npx swagger2openapi',
     );
@@ -158,7 +158,7 @@ function refuseVersion(root: JsonObject): never {
 function isSupported(version: unknown): boolean {
   return typeof version === 'number'
     ? version === 3 || version === 3.1
-    : /^3\.[01](\.\d+)?(-\w+)?$/.test(String(version));
+    : /^3\.[01](\.\d+)?(-\w+)?$/.test(jsonText(version));
 }
 
 /**

@@ -24,6 +24,19 @@ const READ = {
   schedule: SCHEDULE,
 };
 
+it('reads a schedule with a list of one month that is any', () => {
+  expect(readJob({ ...JOB, schedule: { ...SCHEDULE, month: ['*'] } })).toEqual(READ);
+});
+
+it('reads a job whose fields are objects with a key toString', () => {
+  const odd = JSON.parse('{"toString": 1}');
+  const { schedule, ...job } = READ;
+  expect(readJob({ ...JOB, schedule: { ...SCHEDULE, day: odd, month: [odd] } })).toEqual({
+    ...job,
+    schedule: undefined,
+  });
+});
+
 describe('a listed job', () => {
   it.each<[string, JsonObject]>([
     ['as it was sent', JOB],
