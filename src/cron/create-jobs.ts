@@ -4,18 +4,20 @@ import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
+import { memoize } from '../memoize.ts';
 import { toLogRecord } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
-import { type CronResult, initialResult } from './cron-result.ts';
+import { type CronResult, createScheduleDescriber, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm } from './job.ts';
 import { createFreshJobFinder, createJobFinder, type JobListOptions } from './job-list.ts';
 import { JOB_RECORDS, provesListRead } from './job-records.ts';
 import { type JobLedgerOptions, openJobLedger } from './ledger.ts';
 import { type LookUpDeps, postAndLookUp } from './look-up-created.ts';
 import { outcomeError } from './outcome-error.ts';
+import { normalizeSchedule } from './schedule.ts';
 
 /** A job to create and its position in the input. */
 export interface WantedJob {
@@ -77,6 +79,7 @@ async function createDeps(
     owner: await describeThisProcess(),
     hasEnded,
     find: createFreshJobFinder(list),
+    normalize: memoize(normalizeSchedule, (schedule) => JSON.stringify(schedule)),
     post: (job, timeoutMs) =>
       explainInterrupt(
         context,
@@ -93,9 +96,13 @@ function stopsRun(error: unknown): boolean {
   return isBalanceTooLow(error) || isTokenRejected(error);
 }
 
-async function startResult(wanted: WantedJob, http: Http, context: Context): Promise<CronResult> {
-  const { agent_id, name } = wanted.job;
-  return await initialResult({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, context.clock.now());
+/** Returns a function that returns the result of a job before the command acts on it. */
+function createResults(http: Http, { clock }: Context): CreateJob {
+  const describe = createScheduleDescriber();
+  return (wanted) => {
+    const { agent_id, name } = wanted.job;
+    return initialResult({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, clock.now(), describe);
+  };
 }
 
 export interface JobCreatorOptions extends CreateOnceOptions, JobLedgerOptions {}
@@ -111,9 +118,10 @@ export async function openJobCreator(
   { warned, keys, ...options }: JobCreatorOptions,
 ): Promise<CreateJob> {
   const deps = await createDeps(context, http, wanted, { warned, keys });
+  const startResult = createResults(http, context);
   return async (each) => {
     const { job } = each;
-    const initial = await startResult(each, http, context);
+    const initial = await startResult(each);
     try {
       const outcome = await createOnce(job, deps, options);
       return {
@@ -150,10 +158,11 @@ export async function* createJobs(
 ): AsyncGenerator<CronResult> {
   const jobs = wanted.map(({ job }) => job);
   const create = await openJobCreator(context, http, jobs, { ...options, keys: keysToRead(http.baseUrl, jobs) });
+  const startResult = createResults(http, context);
   let stopped = false;
 
   async function createOne(each: WantedJob): Promise<CronResult> {
-    if (stopped || context.signals.interrupt.aborted) return await startResult(each, http, context);
+    if (stopped || context.signals.interrupt.aborted) return await startResult(each);
     const result = await create(each);
     stopped ||= stopsRun(result.error);
     return result;

@@ -21,12 +21,15 @@ import {
 } from './job-records.ts';
 import type { JobLedger } from './ledger.ts';
 import { type ListedJob, matchContent } from './listed-job.ts';
+import type { CronSchedule } from './schedule.ts';
 
 /** What `createOnce` needs. */
 export interface CronDeps extends OnceDeps<JobSnapshot> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly ledger: JobLedger;
+  /** `normalizeSchedule`, for many jobs that share few schedules. */
+  readonly normalize?: (schedule: CronSchedule) => string;
   /** Looks for a job in the service's list. @throws PartnerctlError when reading the list may succeed later */
   readonly find: FindJob;
   /**
@@ -281,7 +284,7 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
  */
 export async function createOnce(job: CronJob, deps: CronDeps, options: CreateOnceOptions): Promise<CreateOutcome> {
   const key = cronKey(deps.origin, job.agent_id, job.name);
-  const request = { ...options, job, key, snapshot: toJobSnapshot(deps.origin, job), deps };
+  const request = { ...options, job, key, snapshot: toJobSnapshot(deps.origin, job, deps.normalize), deps };
   for (;;) {
     const recorded = await outcomeFromLog(request);
     if (recorded === 'wait') {

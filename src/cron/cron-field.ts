@@ -1,4 +1,3 @@
-import { CronPattern } from 'croner';
 import { quoted } from '../yaml/quote.ts';
 import { suggest } from '../yaml/suggest.ts';
 import { type FieldName, ScheduleError, TITLES } from './schedule-error.ts';
@@ -121,13 +120,14 @@ function refuseInvalid(field: FieldName, item: Piece, text: string): void {
   }
 }
 
-/** The values that croner reads from a valid field. */
+/** The values of a valid item, as croner reads it: a range, or all values, in steps. */
 function selectValues(field: FieldName, text: string): number[] {
-  const fields = { minute: '*', hour: '*', day_of_week: '*', [field]: text };
-  const expression = `${fields.minute} ${fields.hour} * * ${fields.day_of_week}`;
-  const { minute, hour, dayOfWeek } = new CronPattern(expression, undefined, { mode: '5-part' });
-  const flags = { minute, hour, day_of_week: dayOfWeek }[field];
-  return [...Array(RULES[field].size).keys()].filter((value) => flags[value]);
+  const { size } = RULES[field];
+  const [base = '', step = '1'] = text.split('/');
+  const [low = 0, high = low] = base === '*' ? [0, size - 1] : base.split('-').map(Number);
+  const values = new Set<number>();
+  for (let value = low; value <= high; value += Number(step)) values.add(value % size);
+  return [...values].sort((a, b) => a - b);
 }
 
 function parseItem(field: FieldName, item: Piece): ParsedField {

@@ -1,12 +1,13 @@
 import type { PartnerctlError } from '../errors.ts';
 import { toErrorObject } from '../errors.ts';
+import { memoize } from '../memoize.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import type { CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CronSchedule } from './schedule.ts';
-import { describeSchedule } from './schedule.ts';
+import { describeSchedule, formatExpression } from './schedule.ts';
 
 const SHOWN_RUNS = 3;
 
@@ -39,18 +40,41 @@ export function toWireSchedule({ minute, hour, day_of_week, timezone }: CronSche
   return { type: 'cron', data: { minute, hour, day_of_week }, timezone } as const;
 }
 
-/** The result of a job before the command acts on it: `skipped`. */
+type ScheduleTexts = Pick<CronResult, 'description' | 'next_runs'>;
+
+/** Describes a schedule. @param now milliseconds since 1970 */
+export type DescribeSchedule = (schedule: CronSchedule, now: number) => Promise<ScheduleTexts>;
+
+const MINUTE_MS = 60_000;
+
+/** Returns a function that describes schedules, each once: jobs share schedules, and finding the next runs takes long. */
+export function createScheduleDescriber(): DescribeSchedule {
+  const describe = memoize(
+    async ({ schedule, now }: { readonly schedule: CronSchedule; readonly now: number }) => ({
+      description: await describeSchedule(schedule),
+      next_runs: await nextRuns(schedule, now, SHOWN_RUNS),
+    }),
+    // Jobs run at full minutes.
+    ({ schedule, now }) => JSON.stringify([formatExpression(schedule), schedule.timezone, Math.floor(now / MINUTE_MS)]),
+  );
+  return (schedule, now) => describe({ schedule, now });
+}
+
+/**
+ * The result of a job before the command acts on it: `skipped`.
+ * @param now milliseconds since 1970
+ */
 export async function initialResult(
   { index, source, job, key }: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
   now: number,
+  describe: DescribeSchedule = createScheduleDescriber(),
 ): Promise<CronResult> {
   return {
     index,
     source,
     job,
     key,
-    description: await describeSchedule(job.schedule),
-    next_runs: await nextRuns(job.schedule, now, SHOWN_RUNS),
+    ...(await describe(job.schedule, now)),
     status: 'skipped',
     cron_job_id: null,
     differences: [],

@@ -32,7 +32,14 @@ function toSchedule(schedule: WireSchedule | undefined): CronSchedule | undefine
 /** Converts an item of the service's list. @throws ShapeError when it has no id, or its name or agent cannot be read */
 export function toListedJob(item: JsonObject, contract: Contract): ListedJob {
   const job = readItem(OPERATIONS.listCronJobs, () => readCronJob(item, contract));
-  return { ...job, name: job.name ?? undefined, schedule: toSchedule(job.schedule) };
+  return {
+    ...job,
+    name: job.name ?? undefined,
+    // Most listed jobs are never compared, and reading a time zone takes long.
+    get schedule() {
+      return toSchedule(job.schedule);
+    },
+  };
 }
 
 /**
@@ -123,8 +130,21 @@ export interface JobListOptions {
 interface JobList {
   readonly at: number;
   readonly ids: ReadonlySet<string>;
-  /** The jobs with a wanted name, or without one. */
-  readonly jobs: readonly ListedJob[];
+  /** The jobs with a wanted name, by its normal form. */
+  readonly byName: ReadonlyMap<string, readonly ListedJob[]>;
+  readonly nameless: readonly ListedJob[];
+}
+
+function groupByName(jobs: readonly ListedJob[]): Pick<JobList, 'byName' | 'nameless'> {
+  const byName = new Map<string, ListedJob[]>();
+  for (const job of jobs) {
+    if (job.name === undefined) continue;
+    const name = normalizeName(job.name);
+    const others = byName.get(name);
+    if (others) others.push(job);
+    else byName.set(name, [job]);
+  }
+  return { byName, nameless: jobs.filter(({ name }) => name === undefined) };
 }
 
 /**
@@ -147,7 +167,7 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
       if (listed.name === undefined || names.has(normalizeName(listed.name))) jobs.set(listed.cron_job_id, listed);
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
-    return { at, ids, jobs: [...jobs.values()] };
+    return { at, ids, ...groupByName([...jobs.values()]) };
   } catch (error) {
     const fail = (known: boolean) =>
       toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
@@ -163,9 +183,10 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
 
 function findIn(list: JobList | undefined, { agent_id, name }: Wanted): FoundJobs {
   if (!list) return { kind: 'closed' };
-  const { at, ids, jobs } = list;
+  const { at, ids, byName, nameless } = list;
+  const candidates = [...(byName.get(normalizeName(name)) ?? []), ...nameless];
   const matching = (identity: 'yes' | 'maybe') =>
-    jobs.filter((listed) => matchIdentity(listed, agent_id, name) === identity);
+    candidates.filter((listed) => matchIdentity(listed, agent_id, name) === identity);
   return { kind: 'read', at, same: matching('yes'), maybe: matching('maybe'), isListed: (id) => ids.has(id) };
 }
 

@@ -51,10 +51,14 @@ export const JOB_RECORDS: RecordFormat<JobSnapshot> = {
   decodeSnapshot,
 };
 
-/** The snapshot of a job to create. */
-export function toJobSnapshot(origin: string, job: CronJob): JobSnapshot {
+/** The snapshot of a job to create. @param normalize as for `contentHash` */
+export function toJobSnapshot(
+  origin: string,
+  job: CronJob,
+  normalize?: (schedule: CronSchedule) => string,
+): JobSnapshot {
   const { agent_id, name, schedule, instructions } = job;
-  const hashes = { instructions_hash: instructionsHash(instructions), content_hash: contentHash(job) };
+  const hashes = { instructions_hash: instructionsHash(instructions), content_hash: contentHash(job, normalize) };
   return { origin, agent_id, name, schedule, ...hashes };
 }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { parseReference } from '../api/references.ts';
+import { memoize } from '../memoize.ts';
 import type { Path } from '../yaml/document-value.ts';
 import { describePath } from '../yaml/issue-message.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
@@ -119,14 +120,18 @@ function checkAgent(
   return refuse(at, 'an agent name needs a space', hint);
 }
 
-function toFileJob(job: Job, defaults: Partial<Group>, source: string): FileJob {
+function toFileJob(
+  job: Job,
+  { defaults, source }: { readonly defaults: Partial<Group>; readonly source: string },
+  read: typeof toSchedule,
+): FileJob {
   return {
     source,
     agent: job.agent_id ?? job.agent ?? defaults.agent ?? '',
     space: job.space ?? defaults.space,
     name: job.name,
     instructions: job.instructions,
-    schedule: toSchedule(job, defaults.timezone),
+    schedule: read(job, defaults.timezone),
   };
 }
 
@@ -154,9 +159,18 @@ export function readJobsFile(
     }
   };
   const { documents, problems } = readYaml(sources, { schema: jobsSchema, lookup, review });
+  const readOnce = memoize(
+    ({ job, zone }: { readonly job: Pick<Job, 'schedule' | 'timezone'>; readonly zone: string | undefined }) =>
+      toSchedule(job, zone),
+    ({ job: { schedule, timezone }, zone }) => JSON.stringify([schedule, timezone, zone]),
+  );
   const jobs = documents.flatMap(({ value }, index) => {
     const { jobs, defaults } = jobsIn(value);
-    return jobs.map(({ job }, at) => toFileJob(job, defaults, jobSources[index]?.[at] ?? ''));
+    return jobs.map(({ job }, at) =>
+      toFileJob(job, { defaults, source: jobSources[index]?.[at] ?? '' }, (each, zone) =>
+        readOnce({ job: each, zone }),
+      ),
+    );
   });
   return { jobs, problems };
 }

@@ -20,11 +20,10 @@ function resolveZone(name: string): string | undefined {
   }
 }
 
-function isAbbreviation(name: string): boolean {
-  const isKnown = resolveZone(name) !== undefined;
+function isAbbreviation(name: string, resolved: string | undefined): boolean {
   return /^[a-z]{3}$/i.test(name)
     ? !THREE_LETTER_ZONES.includes(name.toUpperCase())
-    : /^[A-Z]{1,5}$/.test(name) && !isKnown;
+    : /^[A-Z]{1,5}$/.test(name) && resolved === undefined;
 }
 
 /** The zone whose city is closest to a mistyped name. */
@@ -47,8 +46,8 @@ export function parseTimezone(text: string): string {
     new ScheduleError('timezone', `${quoted(name)} ${what}`, { hint, offset, length: name.length });
   if (name === '') throw new ScheduleError('timezone', 'is empty', { hint: ZONE_HINT, offset, length: 0 });
   if (OFFSET.test(name)) throw fault('is an offset, which has no daylight saving time; use the name of a time zone');
-  if (isAbbreviation(name)) throw fault('is an abbreviation, not an IANA time zone name');
   const resolved = resolveZone(name);
+  if (isAbbreviation(name, resolved)) throw fault('is an abbreviation, not an IANA time zone name');
   if (resolved === undefined || name.startsWith('SystemV/')) {
     const near = suggestZone(name);
     throw fault('is not an IANA time zone name', near && `did you mean ${quoted(near)}?`);
