@@ -184,6 +184,12 @@ export class StateUnavailableError extends LocalError {
   override readonly exitCode = EXIT.service;
 }
 
+/** Whether an error is that of a state that cannot be reached, or was caused by it: all that follows would fail the same way. */
+export function isStateUnavailable(error: unknown): error is PartnerctlError {
+  if (!(error instanceof PartnerctlError)) return false;
+  return error.type === 'state_unavailable' || error.info.cause instanceof StateUnavailableError;
+}
+
 /** Some or all replies did not arrive in time. */
 export class NoReplyError extends PartnerctlError {
   readonly type = 'no_reply';

@@ -5,6 +5,7 @@ import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';
 import type { Column, CommandResult } from '../output/command-result.ts';
+import { warnIfUnshared } from '../state/warn-unshared.ts';
 import type { SourceInput } from '../upload/open-sources.ts';
 import type { RunOptions } from '../upload/upload-files.ts';
 import { summarizeUploads, type UploadResult, uploadFailure, uploadResultJson } from '../upload/upload-result.ts';
@@ -154,6 +155,7 @@ async function runUpload(context: Context, { source, options }: Input): Promise<
     const progress = showProgress(context, opened.sources);
     try {
       const http = earlyHttp ?? (await context.http());
+      if (!options.dryRun) await warnIfUnshared(context, 'uploads');
       let hasSkipped = false;
       for await (const result of uploadFiles(context, http, opened.sources, { ...options, progress })) {
         hasSkipped ||= result.status === 'skipped';

@@ -3,7 +3,7 @@ import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
-import { isBalanceTooLow, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
+import { isBalanceTooLow, isStateUnavailable, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
 import { memoize } from '../memoize.ts';
 import { toLogRecord } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
@@ -18,6 +18,7 @@ import { type JobLedgerOptions, openJobLedger } from './ledger.ts';
 import { type LookUpDeps, postAndLookUp } from './look-up-created.ts';
 import { outcomeError } from './outcome-error.ts';
 import { normalizeSchedule } from './schedule.ts';
+import { type CheckResults, checkTogether, createSecondJobCheck, isCreated } from './second-job.ts';
 
 /** A job to create and its position in the input. */
 export interface WantedJob {
@@ -28,6 +29,12 @@ export interface WantedJob {
 
 /** Creates one job at most once. Returns failures as results instead of throwing. */
 export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
+
+export interface JobCreator {
+  readonly create: CreateJob;
+  /** Looks for jobs that other machines created at the same time. Does nothing where they share the state. */
+  readonly check: CheckResults;
+}
 
 /** How many jobs are sent at once. */
 const CONCURRENCY = 4;
@@ -54,9 +61,10 @@ async function createDeps(
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
   ledgerOptions: JobLedgerOptions,
-): Promise<CronDeps> {
+): Promise<{ readonly deps: CronDeps; readonly check: CheckResults }> {
   const { clock, abortSignal } = context;
-  const statePath = await context.statePath();
+  const { path: statePath, kind } = await context.stateLocation();
+  let isListed = true;
   const ledger = await openJobLedger(context, ledgerOptions);
   const list: JobListOptions = {
     list: () => listCronJobs(http),
@@ -65,12 +73,17 @@ async function createDeps(
     clock,
     wasReadBefore: async () => provesListRead(await ledger.readAll(), http.baseUrl),
     failureHint: 'The job was not sent: it may exist already, and only the list can tell.',
-    onUnavailable: (error) =>
-      context.warn(`Cannot read the list of jobs: ${error.message} Only the state file prevents duplicates.`),
+    onUnavailable: async (error) => {
+      isListed = false;
+      await context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`);
+    },
   };
   const newFinder = () => createJobFinder({ ...list, onUnavailable: async () => undefined });
   const lookUp: LookUpDeps = { origin: http.baseUrl, ledger, clock, abortSignal, newFinder };
-  return {
+  const check = createSecondJobCheck(() =>
+    kind === 'file' && isListed && !abortSignal.aborted ? newFinder() : undefined,
+  );
+  const deps = {
     origin: http.baseUrl,
     ledger,
     writeRecovery: (record) => writeRecovery(statePath, toLogRecord(record, JOB_RECORDS)),
@@ -88,12 +101,13 @@ async function createDeps(
     inTurn: pLimit(CONCURRENCY),
     remainingMs: () => http.remainingMs(),
     abortSignal,
-  };
+  } satisfies CronDeps;
+  return { deps, check };
 }
 
 /** Whether all further jobs would fail the same way. */
 function stopsRun(error: unknown): boolean {
-  return isBalanceTooLow(error) || isTokenRejected(error);
+  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
 }
 
 /** Returns a function that returns the result of a job before the command acts on it. */
@@ -116,10 +130,10 @@ export async function openJobCreator(
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
   { warned, keys, ...options }: JobCreatorOptions,
-): Promise<CreateJob> {
-  const deps = await createDeps(context, http, wanted, { warned, keys });
+): Promise<JobCreator> {
+  const { deps, check } = await createDeps(context, http, wanted, { warned, keys });
   const startResult = createResults(http, context);
-  return async (each) => {
+  const create: CreateJob = async (each) => {
     const { job } = each;
     const initial = await startResult(each);
     try {
@@ -135,6 +149,7 @@ export async function openJobCreator(
       return { ...initial, status: error instanceof OutcomeUnknownError ? 'unknown' : 'failed', error };
     }
   };
+  return { create, check };
 }
 
 /** More keys than this take longer to compare with each line than decoding them all. */
@@ -157,7 +172,10 @@ export async function* createJobs(
   options: CreateOnceOptions,
 ): AsyncGenerator<CronResult> {
   const jobs = wanted.map(({ job }) => job);
-  const create = await openJobCreator(context, http, jobs, { ...options, keys: keysToRead(http.baseUrl, jobs) });
+  const { create, check } = await openJobCreator(context, http, jobs, {
+    ...options,
+    keys: keysToRead(http.baseUrl, jobs),
+  });
   const startResult = createResults(http, context);
   let stopped = false;
 
@@ -168,5 +186,5 @@ export async function* createJobs(
     return result;
   }
   const { reservationsAtOnce } = await context.stateStore();
-  yield* mapConcurrent(wanted, reservationsAtOnce, createOne);
+  yield* checkTogether(mapConcurrent(wanted, reservationsAtOnce, createOne), isCreated, check, context.clock);
 }

@@ -1,13 +1,7 @@
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/flags.ts';
-import {
-  DuplicateError,
-  LocalError,
-  OutcomeUnknownError,
-  PartnerctlError,
-  StateUnavailableError,
-  withHint,
-} from '../errors.ts';
+import { DuplicateError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
+import { unrecordedError } from '../state/unpublished.ts';
 import type { Blocked, CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 
@@ -80,7 +74,7 @@ function blockedError(outcome: Blocked & { readonly key: string }, context: Erro
     case 'ambiguous': {
       const [id = ''] = candidates;
       return new DuplicateError(`${subject} may already exist: the service has ${candidates.join(', ')}.`, {
-        why: 'It has the same name and content, the service does not say which agent it belongs to, and the state file does not know it.',
+        why: 'It has the same name and content, the service does not say which agent it belongs to, and the state does not know it.',
         hint: `If it is this job: ${adoptCommand(id, job.agent_id, context)}\nIf it belongs to another agent: ${adoptCommand(id, '<agent_id>', context)}`,
         details,
       });
@@ -115,7 +109,7 @@ function unknownError(outcome: Extract<CreateOutcome, { status: 'unknown' }>, { 
   });
 }
 
-function unrecordedError(outcome: Extract<CreateOutcome, { status: 'created' }>, { job, flags }: ErrorContext) {
+function unrecordedJobError(outcome: Extract<CreateOutcome, { status: 'created' }>, { job, flags }: ErrorContext) {
   const { unrecorded, cron_job_id, key } = outcome;
   if (!unrecorded) return undefined;
   const { error, recoveryPath } = unrecorded;
@@ -128,22 +122,12 @@ function unrecordedError(outcome: Extract<CreateOutcome, { status: 'created' }>,
     recoveryPath === undefined
       ? ''
       : `\nThe record is kept in ${recoveryPath}. If that file is in the directory of the state file, this command also adds it: ${reconcile}`;
-  if (error instanceof StateUnavailableError) {
-    return new OutcomeUnknownError(`The job was created as ${cron_job_id}, but the state could not record it.`, {
-      why: `${error.message}\n${error.info.why ?? ''}`.trim(),
-      hint:
-        recoveryPath === undefined
-          ? `When the state can be written again, record the job: ${adopt}`
-          : `The record is kept in ${recoveryPath}. The next command on this machine that uses this state publishes it. Until then, other machines treat the job as being created.`,
-      details: { cron_job_id, key, recovery_file: recoveryPath ?? null },
-      cause: error,
-    });
-  }
-  return new LocalError(`The job was created as ${cron_job_id}, but this could not be recorded.`, {
-    why: error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error),
-    hint: `When the state file can be written again, record the job: ${adopt}${replay}`,
-    details: { cron_job_id, key, recovery_file: recoveryPath ?? null },
-    cause: error,
+  return unrecordedError({
+    created: `The job was created as ${cron_job_id}`,
+    error,
+    recoveryPath,
+    hint: `When the state can be written again, record the job: ${adopt}${replay}`,
+    details: { cron_job_id, key },
   });
 }
 
@@ -168,7 +152,7 @@ export function outcomeError(outcome: CreateOutcome, context: ErrorContext): unk
     case 'failed':
       return failedError(outcome, context);
     case 'created':
-      return unrecordedError(outcome, context);
+      return unrecordedJobError(outcome, context);
     default:
       return undefined;
   }

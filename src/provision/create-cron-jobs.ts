@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
-import type { CreateJob } from '../cron/create-jobs.ts';
+import type { CreateJob, JobCreator } from '../cron/create-jobs.ts';
 import { type CronResult, initialResult } from '../cron/cron-result.ts';
+import { isCreated } from '../cron/second-job.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { inStep, jobsFailure, missingAgentId, stopsRun } from './failure.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
@@ -8,7 +9,7 @@ import type { AgentResult, DocumentResult } from './result.ts';
 
 export interface CronDeps {
   /** Undefined if no document of the run has a job. */
-  readonly createJob: CreateJob | undefined;
+  readonly jobs: JobCreator | undefined;
   readonly clock: Clock;
   readonly interrupt: AbortSignal;
 }
@@ -66,6 +67,31 @@ function statusAfterJobs({ status }: DocumentResult, jobs: readonly CronResult[]
   return jobs.some((job) => job.status === 'planned') ? 'planned' : status;
 }
 
+function failureOf(jobs: readonly CronResult[]): unknown {
+  const errors = jobs.flatMap(({ error }) => (error === undefined ? [] : [error]));
+  return jobsFailure(errors, jobs.length);
+}
+
+/** Whether this run created a job of the document. */
+export function hasNewJobs({ cron }: DocumentResult): boolean {
+  return cron.some(isCreated);
+}
+
+/** Looks for jobs of documents that other machines created at the same time, in one list. */
+export async function checkCronJobs(
+  { jobs }: CronDeps,
+  results: readonly DocumentResult[],
+): Promise<readonly DocumentResult[]> {
+  const checked = (await jobs?.check(results.flatMap(({ cron }) => cron))) ?? [];
+  let at = 0;
+  return results.map((result) => {
+    const cron = checked.slice(at, at + result.cron.length);
+    at += result.cron.length;
+    const isWorse = cron.some(({ error }, index) => error !== result.cron[index]?.error);
+    return isWorse ? { ...result, cron, status: 'failed', error: result.error ?? failureOf(cron) } : result;
+  });
+}
+
 /**
  * Creates the scheduled jobs of an applied document, each at most once (spec §4.5). Accepts existing jobs with the same
  * content. A failed job does not keep the others from being created.
@@ -73,25 +99,21 @@ function statusAfterJobs({ status }: DocumentResult, jobs: readonly CronResult[]
  * @returns the result with the jobs. Failures are in it; nothing is thrown.
  */
 export async function createCronJobs(
-  { createJob, clock, interrupt }: CronDeps,
+  { jobs: creator, clock, interrupt }: CronDeps,
   document: ManifestDocument,
   result: DocumentResult,
 ): Promise<DocumentResult> {
   const jobs = await initialJobs(document, result, clock.now(), 'skipped');
   const cron = jobs.map(({ initial }) => initial);
-  const failure = () =>
-    jobsFailure(
-      cron.flatMap(({ error }) => (error === undefined ? [] : [error])),
-      cron.length,
-    );
-  if (createJob === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
+  const failure = () => failureOf(cron);
+  if (creator === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
   for (const [index, job] of jobs.entries()) {
     if (interrupt.aborted) {
       const earlier = failure();
       const error = earlier instanceof OutcomeUnknownError ? earlier : interrupt.reason;
       return { ...result, cron, status: 'failed', error };
     }
-    const created = await createCronJob(createJob, result.space_id ?? '', job);
+    const created = await createCronJob(creator.create, result.space_id ?? '', job);
     cron[index] = created;
     if (stopsRun(created.error)) break;
   }

@@ -2,6 +2,7 @@ import {
   type ExitCode,
   InterruptedError,
   isBalanceTooLow,
+  isStateUnavailable,
   OutcomeUnknownError,
   PartnerctlError,
   RunFailure,
@@ -25,7 +26,7 @@ class StepFailure extends PartnerctlError {
 
 /** Whether a failure ends the whole run: nothing more is started. */
 export function stopsRun(error: unknown): boolean {
-  return isBalanceTooLow(error) || error instanceof InterruptedError;
+  return isBalanceTooLow(error) || isStateUnavailable(error) || error instanceof InterruptedError;
 }
 
 /** Prefixes a failure with its step (`The API chat … is not set up`), unless it stops the run. */

@@ -66,8 +66,12 @@ export interface PostTask {
 }
 
 export type PostOutcome =
-  /** `unrecorded` is set if the outcome could not be recorded. */
-  | { readonly kind: 'applied'; readonly applied: AppliedSpace; readonly unrecorded?: unknown }
+  /** `unrecorded` is set if the outcome could not be recorded: why, and where the record is kept instead. */
+  | {
+      readonly kind: 'applied';
+      readonly applied: AppliedSpace;
+      readonly unrecorded?: { readonly error: unknown; readonly recoveryPath: string | undefined };
+    }
   /** Nothing was sent: another process reserved or provisioned the space since the plan was made. */
   | { readonly kind: 'outdated' }
   /** It may have been carried out, and is recorded as such. */
@@ -101,6 +105,7 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
   const { http, once } = deps;
   const { document, plan, lastRecord, ownRecords } = task;
   const { item, remainingMs } = toItem(deps, task);
+  const { writeRecovery } = once;
   let applied: AppliedSpace | undefined;
   /** The response has the ids of the agents, which the reservation could not have. */
   function createdSnapshot(): SpaceSnapshot {
@@ -120,6 +125,7 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
       append: (record) =>
         once.ledger.append(record.kind === 'created' ? { ...record, snapshot: createdSnapshot() } : record),
     },
+    ...(writeRecovery && { writeRecovery: (record) => writeRecovery({ ...record, snapshot: createdSnapshot() }) }),
   };
   const onceTask = {
     describe: async () => item,
@@ -152,6 +158,6 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
       throw outcome.error;
     case 'created':
       if (!applied) throw new Error('A space was provisioned without a result.');
-      return { kind: 'applied', applied, ...(outcome.unrecorded && { unrecorded: outcome.unrecorded.error }) };
+      return { kind: 'applied', applied, ...(outcome.unrecorded && { unrecorded: outcome.unrecorded }) };
   }
 }

@@ -1,12 +1,5 @@
-import {
-  LocalError,
-  OutcomeUnknownError,
-  PartnerctlError,
-  RunFailure,
-  ServiceError,
-  ShapeError,
-  withHint,
-} from '../errors.ts';
+import { OutcomeUnknownError, PartnerctlError, RunFailure, ServiceError, ShapeError, withHint } from '../errors.ts';
+import { type Unrecorded, unrecordedError } from '../state/unpublished.ts';
 import type { UnreadableLine } from '../state/unreadable.ts';
 import type { PresentAgent } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
@@ -68,11 +61,15 @@ export function outOfTime(externalId: string, lostPost: OutcomeUnknownError | un
 }
 
 /** The error for a space that was provisioned without a record of it. */
-export function unrecordedError(spaceId: string, error: unknown): LocalError {
-  return new LocalError(`The space was provisioned as ${spaceId}, but this could not be recorded.`, {
-    why: error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error),
-    hint: 'Run it again when the state file can be written: a token that may list agents finds them, and then nothing is installed again.',
-    cause: error,
+export function unrecordedSpaceError(
+  spaceId: string,
+  unrecorded: Pick<Unrecorded, 'error' | 'recoveryPath'>,
+): PartnerctlError {
+  return unrecordedError({
+    created: `The space was provisioned as ${spaceId}`,
+    ...unrecorded,
+    hint: 'Run it again when the state can be written: a token that may list agents finds them, and then nothing is installed again.',
+    details: { space_id: spaceId },
   });
 }
 

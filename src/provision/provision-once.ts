@@ -15,7 +15,7 @@ import {
   missingIdsError,
   outOfTime,
   unreadableError,
-  unrecordedError,
+  unrecordedSpaceError,
   withLostPost,
 } from './provision-errors.ts';
 import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
@@ -216,7 +216,7 @@ class DocumentRun {
       const error =
         unrecorded === undefined
           ? missingIdsError(result, applied.failure)
-          : unrecordedError(applied.spaceId, unrecorded);
+          : unrecordedSpaceError(applied.spaceId, unrecorded);
       return { kind: 'done', result: error ? { ...result, status: 'failed', error } : result };
     } catch (error) {
       return { kind: 'failed', step: 'post', error };

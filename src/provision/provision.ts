@@ -3,13 +3,16 @@ import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import type { Context } from '../cli/context.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
+import { checkTogether } from '../cron/second-job.ts';
 import { batchResult, formatCounts } from '../output/batch-result.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
+import { keepUnpublished } from '../state/unpublished.ts';
+import { warnIfUnshared } from '../state/warn-unshared.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/sources.ts';
-import { createCronJobs, planCronJobs } from './create-cron-jobs.ts';
+import { checkCronJobs, createCronJobs, hasNewJobs, planCronJobs } from './create-cron-jobs.ts';
 import { runFailure, stopsRun } from './failure.ts';
 import { openHistory } from './history.ts';
 import { type ManifestDocument, readManifests } from './manifest.ts';
@@ -19,6 +22,7 @@ import { createSpaceList, RemoteStateUnavailable, type SpaceList } from './remot
 import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
 import { COLUMNS } from './result-table.ts';
 import { setUpChats } from './set-up-chats.ts';
+import { SPACE_RECORDS } from './space-records.ts';
 
 export interface ApplyOptions extends ProvisionOptions {
   /** How many documents at a time. */
@@ -80,14 +84,15 @@ export function checkManifests(context: Context, documents: readonly ManifestDoc
 /** Opens what previewing and applying share, and starts the progress. */
 async function openRun(context: Context, documents: readonly ManifestDocument[], dryRun: boolean) {
   const http = await context.http();
+  const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
+  if (jobs.length > 0 && !dryRun) await warnIfUnshared(context, 'jobs');
   const reportedLines = new Set<number>();
   context.progress.start('Reading the spaces');
   const history = await openHistory(context, http.baseUrl, documents, reportedLines);
-  const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
   const options = { ensure: true, dryRun, warned: reportedLines };
-  const createJob = jobs.length === 0 ? undefined : await openJobCreator(context, http, jobs, options);
+  const creator = jobs.length === 0 ? undefined : await openJobCreator(context, http, jobs, options);
   const { clock, signals } = context;
-  return { http, history, createJob, clock, interrupt: signals.interrupt };
+  return { http, history, jobs: creator, clock, interrupt: signals.interrupt };
 }
 
 /** Reads what exists, and shows what provisioning would do. */
@@ -132,7 +137,8 @@ async function* applyAll(
     if (result.status === 'failed') isStopped ||= failFast || errors.some(stopsRun);
     return result;
   }
-  yield* mapConcurrent(documents, concurrency, applyOne);
+  const applied = mapConcurrent(documents, concurrency, applyOne);
+  yield* checkTogether(applied, hasNewJobs, (held) => checkCronJobs(deps, held), deps.clock);
 }
 
 /** Reads the spaces of a run for the first time; undefined if the token may not. */
@@ -165,10 +171,11 @@ export async function applyManifests(
     if (isReported) return;
     isReported = true;
     await context.notice(
-      `note: cannot read the existing spaces and agents (${message}) Provisioning continues without reading them. Agents recorded in the state file are not installed again.`,
+      `note: cannot read the existing spaces and agents (${message}) Provisioning continues without reading them. Agents recorded in the state are not installed again.`,
     );
   };
   const { random, flags, abortSignal, progress, clock } = context;
+  const unpublished = keepUnpublished(await context.stateLocation(), SPACE_RECORDS);
   const deps: ProvisionDeps = {
     ...run,
     random,
@@ -177,7 +184,14 @@ export async function applyManifests(
     retryUnknown,
     retries: flags.retries ?? DEFAULT_RETRIES,
     list: await openSpaceList(createSpaceList(http, documents, history, clock), onUnavailable),
-    once: { ledger: history.ledger, clock, newId: randomRecordId, owner: await describeThisProcess(), hasEnded },
+    once: {
+      ledger: history.ledger,
+      clock,
+      newId: randomRecordId,
+      owner: await describeThisProcess(),
+      hasEnded,
+      ...unpublished,
+    },
     onUnavailable,
     onWait: (why) => progress.detail(why),
   };

@@ -174,8 +174,8 @@ async function objectionAfterReserving<Snapshot, Objection>(
   const state = await readKey(key, deps);
   const objection = task.objection(state, id);
   if (objection === undefined && !state.open.some(({ reservation }) => reservation.id === id)) {
-    throw new LocalError('The reservation cannot be read back from the state file.', {
-      hint: 'Nothing was sent. Check the file: partnerctl state verify',
+    throw new LocalError('The reservation cannot be read back from the state.', {
+      hint: 'Nothing was sent. Check the state: partnerctl state verify',
     });
   }
   return objection;

@@ -3,16 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { UsageError } from '../errors.ts';
+import { StateUnavailableError, UsageError } from '../errors.ts';
 import type { Redact } from './append.ts';
 import { explainFileError } from './file-error.ts';
 import { fileStore } from './file-store.ts';
 import type { GitTarget } from './git-repository.ts';
 import type { Environment, StateLocation } from './location.ts';
-
 import type { PostgresDeps } from './postgres-store.ts';
 import { type Author, randomRecordId } from './record.ts';
-import { readRecovery, removeRecovery } from './recovery.ts';
+import { readRecovery, removeRecovery, writeRecovery } from './recovery.ts';
 import type { OtherMachine, RecordStore, StateStore } from './store.ts';
 
 export interface StoreDeps {
@@ -130,7 +129,7 @@ async function publishLeftovers(store: RecordStore, path: string): Promise<void>
 
 /**
  * Opens the store at a location (design §6). Nothing is read or connected before the first use. Each record gets the name of
- * its author. Records that an earlier run could not publish to a shared store come first.
+ * its author. What cannot be published to a shared store waits in recovery files, and comes first in a later run.
  * @throws UsageError if the address is not valid; LocalError if a file that it names cannot be read
  */
 export async function openStore(deps: StoreDeps): Promise<StateStore> {
@@ -153,7 +152,16 @@ export async function openStore(deps: StoreDeps): Promise<StateStore> {
         },
         async append(record, role) {
           await publish();
-          await own.append({ ...record, by: author }, role);
+          const signed = { ...record, by: author };
+          try {
+            await own.append(signed, role);
+          } catch (error) {
+            // A reservation that is not published has no effect.
+            const isLost = location.kind !== 'file' && role.kind !== 'reserves';
+            const mayBePublished = error instanceof StateUnavailableError || deps.abortSignal.aborted;
+            if (isLost && mayBePublished) await writeRecovery(location.path, signed);
+            throw error;
+          }
         },
       };
     },

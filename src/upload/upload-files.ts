@@ -3,11 +3,19 @@ import { mapConcurrent } from '../api/map-concurrent.ts';
 import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import { assumedLeaves, fileFieldOf, type UploadKind } from '../contract/uploads.ts';
-import { InterruptedError, isBalanceTooLow, isTokenRejected, PartnerctlError, RunFailure } from '../errors.ts';
+import {
+  InterruptedError,
+  isBalanceTooLow,
+  isStateUnavailable,
+  isTokenRejected,
+  PartnerctlError,
+  RunFailure,
+} from '../errors.ts';
 import { openLedger, otherLines } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { lineWarner } from '../state/store.ts';
+import { keepUnpublished } from '../state/unpublished.ts';
 import { filenameIndex, lookUpUpload, type UploadDeps, type UploadOptions, uploadOnce } from './upload-once.ts';
 import { UPLOAD_RECORDS } from './upload-records.ts';
 import { outcomeError, type UploadResult } from './upload-result.ts';
@@ -51,6 +59,7 @@ async function openDeps(
     newId: randomRecordId,
     owner: await describeThisProcess(),
     hasEnded,
+    ...keepUnpublished(await context.stateLocation(), UPLOAD_RECORDS),
     async post(body) {
       // Fail before sending: a state file that cannot be written would otherwise show only after the whole file was sent.
       preparing ??= store.check();
@@ -121,7 +130,7 @@ export async function* uploadFiles(
       const { status, sha256 } = outcome;
       isSent = status === 'uploaded';
       const error = outcomeError(file, outcome);
-      if (isBalanceTooLow(error) || isTokenRejected(error)) stopped = error;
+      if (isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error)) stopped = error;
       return { ...initial, id: 'id' in outcome ? outcome.id : null, sha256, status, error };
     } catch (error) {
       return { ...initial, status: 'failed', error };

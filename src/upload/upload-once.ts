@@ -32,7 +32,7 @@ export interface UploadRequest extends UploadOptions {
 }
 
 export type UploadOutcome = { readonly sha256: string | null } & (
-  | { readonly status: 'uploaded'; readonly id: string; readonly unrecorded?: unknown }
+  | { readonly status: 'uploaded'; readonly id: string; readonly unrecorded?: unknown; readonly recoveryPath?: string }
   | { readonly status: 'skipped'; readonly id: string }
   /** `error` is the failure of this upload; undefined if an earlier run left the outcome unknown. */
   | { readonly status: 'unknown'; readonly since: string; readonly error?: unknown }
@@ -109,8 +109,8 @@ function outcomeOfDamage(upload: Upload): UploadOutcome | undefined {
   const texts = [fieldsText({ sha256, filename })];
   const [line] = deps.ledger.linesAbout({ keys: [uploadKey(toSnapshot(upload, sha256))], texts });
   if (!line) return undefined;
-  const error = new OutcomeUnknownError('The state file has a line that may be the record of this upload.', {
-    why: `Line ${line.line} of the state file cannot be used: ${line.why}.`,
+  const error = new OutcomeUnknownError('The state has a line that may be the record of this upload.', {
+    why: `Line ${line.line} of the state cannot be used: ${line.why}.`,
   });
   return { status: 'unknown', sha256, since: new Date(deps.clock.now()).toISOString(), error };
 }
@@ -169,7 +169,12 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
     switch (result.kind) {
       case 'created': {
         const { remoteId: id, unrecorded } = result;
-        return { status: 'uploaded', sha256, id, ...(unrecorded && { unrecorded: unrecorded.error }) };
+        const { error, recoveryPath } = unrecorded ?? {};
+        const failure = {
+          ...(unrecorded && { unrecorded: error }),
+          ...(recoveryPath !== undefined && { recoveryPath }),
+        };
+        return { status: 'uploaded', sha256, id, ...failure };
       }
       case 'refused':
         return result.objection;

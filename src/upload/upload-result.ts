@@ -2,7 +2,6 @@ import type { UploadKind } from '../contract/uploads.ts';
 import {
   InterruptedError,
   isWithoutId,
-  LocalError,
   OutcomeUnknownError,
   PartnerctlError,
   toErrorObject,
@@ -10,6 +9,7 @@ import {
 } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
+import { unrecordedError } from '../state/unpublished.ts';
 import type { UploadOutcome } from './upload-once.ts';
 
 /** The result of one file. */
@@ -65,15 +65,13 @@ export function outcomeError(file: string, outcome: UploadOutcome): unknown {
     return withHint(error, { details: { file } });
   }
   if (outcome.status !== 'uploaded' || outcome.unrecorded === undefined) return undefined;
-  const { unrecorded, id } = outcome;
-  return new LocalError(`${file} was uploaded as ${id}, but this could not be recorded.`, {
-    why:
-      unrecorded instanceof PartnerctlError
-        ? `${unrecorded.message}\n${unrecorded.info.why ?? ''}`
-        : String(unrecorded),
+  const { unrecorded, id, recoveryPath } = outcome;
+  return unrecordedError({
+    created: `${file} was uploaded as ${id}`,
+    error: unrecorded,
+    recoveryPath,
     hint: 'Keep the id: the next run may upload the file again.',
     details: { id },
-    cause: unrecorded,
   });
 }
 

@@ -345,7 +345,7 @@ describe('a job that cannot be created', () => {
     const path = write('two.yaml', two);
     const first = await provision([path], it);
     expect(first.code).toBe(0);
-    expect(first.stderr.match(/Only the state file prevents duplicates/g)).toHaveLength(1);
+    expect(first.stderr.match(/Only the state prevents duplicates/g)).toHaveLength(1);
     await it.forget();
     const again = await provision([path], it);
     expect(again).toMatchObject({ code: 0, stderr: '' });

@@ -295,7 +295,7 @@ describe('a job list', () => {
       gateway.onList((_, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body));
       const created = await run(cron.create('daily'));
       expect(created.code).toBe(0);
-      expect(created.stderr.match(/Only the state file prevents duplicates/g)).toHaveLength(1);
+      expect(created.stderr.match(/Only the state prevents duplicates/g)).toHaveLength(1);
       expect((await run(cron.create('daily'))).code).toBe(5);
       expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
       expect(gateway.posts()).toHaveLength(1);

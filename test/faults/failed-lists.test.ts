@@ -78,7 +78,7 @@ describe('a list of jobs that the service refuses', () => {
     at.onList(handler);
     const created = await at.create('daily');
     expect(created.json()).toMatchObject({ status: 'created' });
-    expect(created.stderr.match(/Only the state file prevents duplicates/g)).toHaveLength(1);
+    expect(created.stderr.match(/Only the state prevents duplicates/g)).toHaveLength(1);
     expect((await at.create('daily')).code).toBe(5);
     expect(at.posts()).toBe(1);
   });
@@ -149,7 +149,7 @@ describe('a list of jobs that was read before', () => {
     at.onList(json({ message: 'No.' }, 403));
     const created = await at.create('weekly');
     expect(created.json()).toMatchObject({ status: 'created' });
-    expect(created.stderr).toContain('Only the state file prevents duplicates');
+    expect(created.stderr).toContain('Only the state prevents duplicates');
   });
 
   it('is absent if only a person said which job exists', async () => {

@@ -6,6 +6,7 @@ import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
 import { UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
+import { warnIfUnshared } from '../../state/warn-unshared.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
@@ -115,6 +116,7 @@ export default command<Input>({
       import('../../cron/cron-result.ts'),
     ]);
     const http = await context.http();
+    if (!options.dryRun) await warnIfUnshared(context, 'jobs');
     context.progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
     async function* counted(): AsyncGenerator<CronResult> {
       let count = 0;

@@ -1,0 +1,22 @@
+import type { Environment, StateLocation } from './location.ts';
+import { isPathTaken } from './state-file.ts';
+
+interface CommandContext {
+  readonly env: Environment;
+  stateLocation(): Promise<StateLocation>;
+  warn(text: string): Promise<void>;
+}
+
+/**
+ * Warns, in CI, if the state is a file that does not exist: it is new, or was not restored, and guards this machine alone.
+ * @param created what the command creates, in the plural: `jobs`
+ */
+export async function warnIfUnshared({ env, stateLocation, warn }: CommandContext, created: string): Promise<void> {
+  // A sandbox of the command's own is out of reach for other machines.
+  if (!env.CI || env.PARTNER_SANDBOX_URL) return;
+  const { kind, path } = await stateLocation();
+  if (kind !== 'file' || (await isPathTaken(path))) return;
+  await warn(
+    `There is no state file yet (${path}): the guard against duplicate ${created} covers this machine alone. Share one state with --state postgres://… or git+ssh://…#branch, or keep the file in the cache of the CI: partnerctl help state`,
+  );
+}

@@ -1,0 +1,176 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { InterruptedError } from '../../src/errors.ts';
+import {
+  type FakeService,
+  type Handler,
+  json,
+  type Script,
+  sendJson,
+  startFakeService,
+} from '../helpers/fake-service.ts';
+import { fasterClock, handSignals, hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
+
+/** A state on a branch of a repository that can be moved away: then it is unreachable. */
+interface Shared {
+  readonly address: string;
+  /** The home of one machine. */
+  readonly home: string;
+  away(): void;
+  back(): void;
+  /** The types of the records on the branch. */
+  records(): readonly string[];
+  /** The recovery files of the machine. */
+  waiting(): readonly string[];
+  run(service: FakeService, words: readonly string[], options?: RunOptions): Promise<Ran>;
+}
+
+async function shared(): Promise<Shared> {
+  const path = join(tempDirectory(), 'state.git');
+  execFileSync('git', ['init', '--quiet', '--bare', path]);
+  const home = tempDirectory();
+  expect(await run(['state', 'init', `git+file://${path}#state`], { env: { HOME: home, PATH: process.env.PATH } })).toMatchObject({ code: 0 });
+  const address = `git+file://${path}#state`;
+  return {
+    address,
+    home,
+    away: () => renameSync(path, `${path}.away`),
+    back: () => renameSync(`${path}.away`, path),
+    records: () =>
+      execFileSync('git', ['-C', path, 'show', 'state:state.jsonl'], { encoding: 'utf8' })
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line).type),
+    waiting: () => {
+      const directory = join(home, '.local', 'state', 'partnerctl');
+      return readdirSync(directory).filter((name) => name.includes('.recovery-'));
+    },
+    run: (service, words, options = {}) =>
+      run([...words, '--state', address, '-o', 'json'], {
+        random: hasty,
+        clock: fasterClock(100),
+        ...options,
+        env: {
+          HOME: home,
+          PATH: process.env.PATH,
+          PARTNER_BASE_URL: service.baseUrl,
+          PARTNER_TOKEN: 'secret-token',
+          ...options.env,
+        },
+      }),
+  };
+}
+
+const SPACE = { space_id: 'sp_1', external_space_id: 'acme', name: 'Acme' };
+const AGENT = { agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_1' };
+const MANIFEST = `external_space_id: acme
+space: { name: Acme }
+agents:
+  - { template_id: tmpl_1, name: Support }
+`;
+const CRON = [
+  'cron',
+  'create',
+  '--agent',
+  'agt_1',
+  '--name',
+  'daily',
+  '--instructions',
+  'Go.',
+  '--schedule',
+  '0 9 * * *',
+];
+
+/** What creates an object, and what the service answers. */
+interface Case {
+  readonly command: string;
+  words(): string[];
+  readonly answer: object;
+  readonly id: string;
+  readonly created: string;
+}
+
+const CASES: readonly Case[] = [
+  {
+    command: 'cron create',
+    words: () => CRON,
+    answer: { cron_job_id: 'cron_1' },
+    id: 'cron_1',
+    created: 'cron.created',
+  },
+  {
+    command: 'upload',
+    words: () => ['upload', write('a.txt', 'hello')],
+    answer: { file_attachment_id: 'att_1' },
+    id: 'att_1',
+    created: 'upload.done',
+  },
+  {
+    command: 'provision',
+    words: () => ['provision', write('a.yaml', MANIFEST)],
+    answer: { ...SPACE, created: true, agents: [AGENT] },
+    id: 'sp_1',
+    created: 'space.created',
+  },
+];
+
+/** A service that creates what it is asked for, and calls `onPost` before it answers. */
+function script({ answer }: Case, onPost: () => void): Script {
+  const create: Handler = (_, response) => {
+    onPost();
+    sendJson(response, answer, 201);
+  };
+  return { 'POST *': create, 'GET *': json({}, 403) };
+}
+
+const posts = ({ requests }: FakeService): number => requests.filter(({ method }) => method === 'POST').length;
+
+describe.each(CASES)('$command with a shared state', (each) => {
+  test('sends nothing if the state cannot be reached, and exits with 8', async () => {
+    const state = await shared();
+    state.away();
+    const service = await startFakeService(script(each, () => undefined));
+    const ran = await state.run(service, each.words());
+    expect(ran).toMatchObject({ code: 8 });
+    expect(ran.error()).toMatchObject({ type: 'state_unavailable' });
+    expect(posts(service)).toBe(0);
+  });
+
+  test('prints and keeps the id if the state is lost before it is recorded, and the next run publishes it', async () => {
+    const state = await shared();
+    const service = await startFakeService(script(each, state.away));
+    const words = each.words();
+    const ran = await state.run(service, words);
+    expect(ran).toMatchObject({ code: 9 });
+    expect(ran.stdout).toContain(each.id);
+    expect(ran.stderr).toContain(each.id);
+    expect(ran.stderr).toMatch(/"recovery_file": ?"[^"]*\.recovery-/);
+    expect(state.waiting()).not.toEqual([]);
+    state.back();
+    expect(state.records()).not.toContain(each.created);
+    service.respond(script(each, () => undefined));
+    // Its reservation is still open, and this process alive.
+    const elsewhere = await state.run(service, [...words, '--timeout', '1s'], { env: { HOME: tempDirectory() } });
+    expect(elsewhere.code).not.toBe(0);
+    const again = await state.run(service, [...words, ...(each.command === 'cron create' ? ['--ensure'] : [])]);
+    expect(again).toMatchObject({ code: 0 });
+    expect(again.stdout).toContain(each.id);
+    expect(posts(service)).toBe(1);
+    expect(state.records()).toContain(each.created);
+    expect(state.waiting()).toEqual([]);
+  });
+
+  test('records the id although the run is interrupted while the service answers', async () => {
+    const state = await shared();
+    const signals = handSignals();
+    const interrupt = (): void => signals.abort(new InterruptedError('Interrupted.', 130));
+    const service = await startFakeService(script(each, interrupt));
+    const ran = await state.run(service, each.words(), { signals, clock: fasterClock(1) });
+    expect(ran.stdout).toContain(each.id);
+    expect(state.records()).toContain(each.created);
+    expect(state.waiting()).toEqual([]);
+  });
+});

@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
+
+/*
+ * A state file that only this machine has.
+ */
+
+const SPACE = { space_id: 'sp_1', external_space_id: 'acme', name: 'Acme' };
+const AGENT = { agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_1' };
+const MANIFEST = `external_space_id: acme
+space: { name: Acme }
+agents:
+  - template_id: tmpl_1
+    name: Support
+    cron:
+      - { name: daily, instructions: Go., schedule: '0 9 * * *' }
+`;
+const JOBS = `agent: agt_1
+jobs:
+  - { name: daily, instructions: Go., schedule: '0 9 * * *' }
+  - { name: weekly, instructions: Go., schedule: '0 9 * * 1' }
+  - { name: hourly, instructions: Go., schedule: '0 * * * *' }
+`;
+const CRON = [
+  'cron',
+  'create',
+  '--agent',
+  'agt_1',
+  '--name',
+  'daily',
+  '--instructions',
+  'Go.',
+  '--schedule',
+  '0 9 * * *',
+];
+
+interface Job {
+  readonly cron_job_id: string;
+  readonly agent_id: string;
+  readonly name: string;
+}
+
+/** A service on which another machine creates jobs of these names while this one does. */
+async function service(rivals: readonly string[] = [], isListable = true): Promise<FakeService> {
+  const jobs: Job[] = [];
+  const add = (name: string): Job => {
+    const job = { cron_job_id: `cron_${jobs.length + 1}`, agent_id: 'agt_1', name };
+    jobs.push(job);
+    return job;
+  };
+  const post: Handler = (request, response) => {
+    if (request.path.includes('provision'))
+      return sendJson(response, { ...SPACE, created: true, agents: [AGENT] }, 201);
+    if (request.path.includes('attachment')) return sendJson(response, { file_attachment_id: 'att_1' }, 201);
+    const { name = '' } = request.json<{ name?: string }>();
+    if (rivals.includes(name)) add(name);
+    return sendJson(response, add(name), 201);
+  };
+  return await startFakeService({
+    'POST *': post,
+    'GET *': (request, response) =>
+      request.path.includes('cron') && isListable
+        ? sendJson(response, jobs)
+        : sendJson(response, { message: 'Not allowed.' }, 403),
+  });
+}
+
+const lists = ({ requests }: FakeService): number =>
+  requests.filter(({ method, path }) => method === 'GET' && path.includes('cron')).length;
+
+function start({ baseUrl }: FakeService, words: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'secret-token', ...options.env };
+  return run([...words, '-o', 'json'], { random: hasty, ...options, env });
+}
+
+describe('in CI, without a state file', () => {
+  const warning =
+    /^warning: There is no state file yet .* covers this machine alone\..*postgres:\/\/.*git\+ssh:\/\/.*cache.*help state$/gm;
+
+  test.each([
+    ['cron create', () => CRON],
+    ['cron create -f', () => ['cron', 'create', '-f', write('jobs.yaml', JOBS)]],
+    ['provision', () => ['provision', write('a.yaml', MANIFEST)]],
+    ['upload', () => ['upload', write('a.txt', 'a'), write('b.txt', 'b')]],
+  ])('%s warns once that the guard covers this machine alone', async (_, words) => {
+    const it = await service();
+    const state = join(tempDirectory(), 'state.jsonl');
+    const args = [...words(), '--state', state];
+    const env = { CI: 'true' };
+    expect((await start(it, [...args, '--dry-run'], { env })).stderr).not.toMatch(warning);
+    const first = await start(it, args, { env });
+    expect(first.stderr.match(warning)).toHaveLength(1);
+    expect((await start(it, args, { env })).stderr).not.toMatch(warning);
+  });
+
+  test('does not warn outside CI, without jobs, or with a shared state', async () => {
+    const it = await service();
+    const file = write('a.txt', 'a');
+    const manifest = write('a.yaml', MANIFEST.slice(0, MANIFEST.indexOf('    cron')));
+    const git = `git+file://${join(tempDirectory(), 'none.git')}#state`;
+    const env = { CI: 'true', PATH: process.env.PATH };
+    for (const ran of [
+      await start(it, ['upload', file]),
+      await start(it, ['provision', manifest], { env }),
+      await start(it, ['upload', file, '--state', git], { env }),
+    ]) {
+      expect(ran.stderr).not.toContain('this machine alone');
+    }
+  });
+});
+
+describe('a second job that another machine created at the same time', () => {
+  test('is an error that names both ids, after the id was printed', async () => {
+    const it = await service(['daily']);
+    const ran = await start(it, CRON);
+    expect(ran.code).toBe(5);
+    expect(ran.json()).toMatchObject({ cron_job_id: 'cron_2', status: 'created', error: { type: 'duplicate' } });
+    expect(ran.error()).toMatchObject({
+      type: 'duplicate',
+      message: 'Job "daily" of agent agt_1 exists more than once: cron_2, cron_1.',
+      details: { reason: 'second', cron_job_id: 'cron_2', candidates: ['cron_2', 'cron_1'] },
+    });
+  });
+
+  test('is found with one more reading for all jobs of a file', async () => {
+    const it = await service(['weekly']);
+    const ran = await start(it, ['cron', 'create', '-f', write('jobs.yaml', JOBS)]);
+    expect(ran.code).toBe(10);
+    const results = ran.json<readonly { name: string; status: string; error?: { type: string } }[]>();
+    expect(results.map(({ name, status, error }) => [name, status, error?.type])).toEqual([
+      ['daily', 'created', undefined],
+      ['weekly', 'created', 'duplicate'],
+      ['hourly', 'created', undefined],
+    ]);
+    expect(lists(it)).toBe(2);
+  });
+
+  test('is found by provision', async () => {
+    const it = await service(['daily']);
+    const ran = await start(it, ['provision', write('a.yaml', MANIFEST)]);
+    expect(ran.code).toBe(5);
+    expect(ran.json()).toMatchObject({
+      results: [{ space_id: 'sp_1', status: 'failed', cron: [{ status: 'created', error: { type: 'duplicate' } }] }],
+    });
+    expect(ran.stderr).toMatch(/cron_2, cron_1/);
+  });
+
+  test('is not looked for where the list cannot be read, and no list is read where nothing was created', async () => {
+    const closed = await service(['daily'], false);
+    expect((await start(closed, CRON)).code).toBe(0);
+    expect(lists(closed)).toBe(1);
+    const it = await service();
+    const state = ['--state', join(tempDirectory(), 'state.jsonl')];
+    await start(it, [...CRON, ...state]);
+    const before = lists(it);
+    expect((await start(it, [...CRON, '--ensure', ...state])).code).toBe(0);
+    expect(lists(it)).toBe(before);
+  });
+});
