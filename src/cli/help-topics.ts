@@ -12,7 +12,7 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'cron', summary: 'Scheduled jobs: create once, settle, adopt', commands: ['cron'] },
   { name: 'chat', summary: 'Send messages, wait for replies, follow sessions', commands: ['chat'] },
   { name: 'uploads', summary: 'Upload files once, and handle unknown outcomes', commands: ['upload'] },
-  { name: 'state', summary: 'The state file: what it holds, checks, merges', commands: ['state'] },
+  { name: 'state', summary: 'The state: stores for one or many machines, failures, merges', commands: ['state'] },
   {
     name: 'profiles',
     summary: 'Services, tokens, and where tokens come from',

@@ -126,5 +126,5 @@ export const GLOBAL_FLAGS: readonly FlagSpec[] = [
   { usage: '--no-input', description: 'never ask questions' },
   { usage: '--timeout <duration>', description: 'time limit of the whole command: 500ms, 30s, 2m, 1h' },
   { usage: '--retries <n>', description: 'how often to retry a failed call that is safe to repeat (default: 3)' },
-  { usage: '--state <file>', description: 'the state file (PARTNER_STATE)' },
+  { usage: '--state <file>', description: 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)' },
 ];

@@ -12,13 +12,13 @@ import { writeRecovery } from '../state/recovery.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, createScheduleDescriber, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm } from './job.ts';
-import { createFreshJobFinder, createJobFinder, type JobListOptions } from './job-list.ts';
+import { createFreshJobLists, createJobFinder, type JobListOptions } from './job-list.ts';
 import { JOB_RECORDS, provesListRead } from './job-records.ts';
 import { type JobLedgerOptions, openJobLedger } from './ledger.ts';
 import { type LookUpDeps, postAndLookUp } from './look-up-created.ts';
 import { outcomeError } from './outcome-error.ts';
 import { normalizeSchedule } from './schedule.ts';
-import { type CheckResults, checkTogether, createSecondJobCheck, isCreated } from './second-job.ts';
+import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './second-job.ts';
 
 /** A job to create and its position in the input. */
 export interface WantedJob {
@@ -33,7 +33,7 @@ export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
 export interface JobCreator {
   readonly create: CreateJob;
   /** Looks for jobs that other machines created at the same time. Does nothing where they share the state. */
-  readonly check: CheckResults;
+  readonly second: SecondJobCheck;
 }
 
 /** How many jobs are sent at once. */
@@ -61,10 +61,9 @@ async function createDeps(
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
   ledgerOptions: JobLedgerOptions,
-): Promise<{ readonly deps: CronDeps; readonly check: CheckResults }> {
+): Promise<{ readonly deps: CronDeps; readonly second: SecondJobCheck }> {
   const { clock, abortSignal } = context;
   const { path: statePath, kind } = await context.stateLocation();
-  let isListed = true;
   const ledger = await openJobLedger(context, ledgerOptions);
   const list: JobListOptions = {
     list: () => listCronJobs(http),
@@ -73,16 +72,13 @@ async function createDeps(
     clock,
     wasReadBefore: async () => provesListRead(await ledger.readAll(), http.baseUrl),
     failureHint: 'The job was not sent: it may exist already, and only the list can tell.',
-    onUnavailable: async (error) => {
-      isListed = false;
-      await context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`);
-    },
+    onUnavailable: (error) =>
+      context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
   };
   const newFinder = () => createJobFinder({ ...list, onUnavailable: async () => undefined });
   const lookUp: LookUpDeps = { origin: http.baseUrl, ledger, clock, abortSignal, newFinder };
-  const check = createSecondJobCheck(() =>
-    kind === 'file' && isListed && !abortSignal.aborted ? newFinder() : undefined,
-  );
+  const lists = createFreshJobLists(list);
+  const second = createSecondJobCheck(lists, () => kind === 'file' && !abortSignal.aborted);
   const deps = {
     origin: http.baseUrl,
     ledger,
@@ -91,7 +87,7 @@ async function createDeps(
     newId: randomRecordId,
     owner: await describeThisProcess(),
     hasEnded,
-    find: createFreshJobFinder(list),
+    find: lists.find,
     normalize: memoize(normalizeSchedule, (schedule) => JSON.stringify(schedule)),
     post: (job, timeoutMs) =>
       explainInterrupt(
@@ -102,7 +98,7 @@ async function createDeps(
     remainingMs: () => http.remainingMs(),
     abortSignal,
   } satisfies CronDeps;
-  return { deps, check };
+  return { deps, second };
 }
 
 /** Whether all further jobs would fail the same way. */
@@ -131,7 +127,7 @@ export async function openJobCreator(
   wanted: readonly Pick<CronJob, 'name'>[],
   { warned, keys, ...options }: JobCreatorOptions,
 ): Promise<JobCreator> {
-  const { deps, check } = await createDeps(context, http, wanted, { warned, keys });
+  const { deps, second } = await createDeps(context, http, wanted, { warned, keys });
   const startResult = createResults(http, context);
   const create: CreateJob = async (each) => {
     const { job } = each;
@@ -149,7 +145,7 @@ export async function openJobCreator(
       return { ...initial, status: error instanceof OutcomeUnknownError ? 'unknown' : 'failed', error };
     }
   };
-  return { create, check };
+  return { create, second };
 }
 
 /** More keys than this take longer to compare with each line than decoding them all. */
@@ -172,7 +168,7 @@ export async function* createJobs(
   options: CreateOnceOptions,
 ): AsyncGenerator<CronResult> {
   const jobs = wanted.map(({ job }) => job);
-  const { create, check } = await openJobCreator(context, http, jobs, {
+  const { create, second } = await openJobCreator(context, http, jobs, {
     ...options,
     keys: keysToRead(http.baseUrl, jobs),
   });
@@ -186,5 +182,6 @@ export async function* createJobs(
     return result;
   }
   const { reservationsAtOnce } = await context.stateStore();
-  yield* checkTogether(mapConcurrent(wanted, reservationsAtOnce, createOne), isCreated, check, context.clock);
+  const results = mapConcurrent(wanted, reservationsAtOnce, createOne);
+  yield* holdForCheck(results, { ...second, needsCheck: isCreated, clock: context.clock });
 }

@@ -199,19 +199,41 @@ export function createJobFinder(options: JobListOptions): FindJob {
   };
 }
 
-/**
- * Creates a function that looks up jobs in a recent read of the service's list. Lookups at the same time share one read;
- * an unavailable list is not read again.
- */
-export function createFreshJobFinder(options: JobListOptions): FindJob {
-  let wasRead = false;
+/** Looks jobs up in a list that is read again and again. */
+export interface FreshJobLists {
+  /** Looks in a recent read. Lookups at the same time share one. */
+  readonly find: FindJob;
+  /** When the last complete read began, by the monotonic clock; -Infinity before the first. */
+  readonly readAt: () => number;
+  /** Looks in the last complete read. */
+  readonly findInLast: FindJob;
+  /** Returns a function that looks in a read that begins now. */
+  readonly readAgain: () => FindJob;
+}
+
+/** Creates lookups in the service's list. An unavailable list is not read again. */
+export function createFreshJobLists(options: JobListOptions): FreshJobLists {
+  let last: JobList | undefined;
   let isClosed = false;
   const list = createFreshList(async () => {
     if (isClosed) return undefined;
-    const read = await readJobList(options, wasRead);
-    if (read) wasRead = true;
+    const read = await readJobList(options, last !== undefined);
+    if (read) last = read;
     else isClosed = true;
     return read;
   }, options.clock);
-  return async (job) => findIn(await list.recent(), job);
+  return {
+    find: async (job) => findIn(await list.recent(), job),
+    readAt: () => last?.at ?? Number.NEGATIVE_INFINITY,
+    findInLast: async (job) => findIn(last, job),
+    readAgain() {
+      const reading = list.anew();
+      return async (job) => findIn(await reading, job);
+    },
+  };
+}
+
+/** Creates a function that looks up jobs as `FreshJobLists` does. */
+export function createFreshJobFinder(options: JobListOptions): FindJob {
+  return createFreshJobLists(options).find;
 }

@@ -1,15 +1,23 @@
-import { type Clock, startStopwatch } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { DuplicateError, PartnerctlError } from '../errors.ts';
 import type { CronResult } from './cron-result.ts';
-import type { FindJob } from './job-list.ts';
+import type { FindJob, FreshJobLists } from './job-list.ts';
 
 /*
  * A state that other machines do not share cannot keep them from creating the same job at the same time. The service's list
  * shows it afterwards.
  */
 
-/** Looks in the list for second jobs. @returns the results, with an error for each job that exists twice */
-export type CheckResults = (results: readonly CronResult[]) => Promise<readonly CronResult[]>;
+/** Looks in the list for second jobs. */
+export interface SecondJobCheck {
+  /** When the last list began to be read, by the monotonic clock; -Infinity if there is none. */
+  readonly readAt: () => number;
+  /**
+   * Looks in the last list, or in one that is read now.
+   * @returns the results, with an error for each job that exists twice
+   */
+  readonly check: (results: readonly CronResult[], list: 'last' | 'new') => Promise<readonly CronResult[]>;
+}
 
 /** Whether this run created the job, and nothing else is wrong with it. */
 export function isCreated({ status, error }: CronResult): boolean {
@@ -38,50 +46,59 @@ async function checkResult(result: CronResult, find: FindJob): Promise<CronResul
 
 /**
  * Creates the check. A list that cannot be read, or that does not have the new jobs yet, shows nothing and is no error.
- * @param newFinder returns a function that looks in the list as it is from now on; undefined if there is no list to read
+ * @param mayRead whether a list may be read now
  */
-export function createSecondJobCheck(newFinder: () => FindJob | undefined): CheckResults {
-  return async (results) => {
-    const find = results.some(isCreated) ? newFinder() : undefined;
-    if (!find) return results;
-    try {
-      return await Promise.all(results.map((result) => checkResult(result, find)));
-    } catch (error) {
-      if (error instanceof PartnerctlError) return results;
-      throw error;
-    }
+export function createSecondJobCheck(lists: FreshJobLists, mayRead: () => boolean): SecondJobCheck {
+  return {
+    readAt: lists.readAt,
+    async check(results, list) {
+      if (!results.some(isCreated) || !mayRead()) return results;
+      const find = list === 'last' ? lists.findInLast : lists.readAgain();
+      try {
+        return await Promise.all(results.map((result) => checkResult(result, find)));
+      } catch (error) {
+        if (error instanceof PartnerctlError) return results;
+        throw error;
+      }
+    },
   };
 }
 
-/** How long results may wait for the list, and how many times as long as reading the list takes. */
-const HOLD_MS = 2_000;
-const HOLD_FACTOR = 5;
+export interface HoldOptions<Result> {
+  /** Whether a result has a job that this run created. */
+  readonly needsCheck: (result: Result) => boolean;
+  readonly readAt: SecondJobCheck['readAt'];
+  readonly check: (held: readonly Result[], list: 'last' | 'new') => Promise<readonly Result[]>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
 
 /**
- * Yields results after a check that reads the list, which is done for many at a time.
- * @param needsCheck whether a result has a job that this run created
+ * Yields results after a check in a list that was read after them: one that a later job needed, too, or a last one for all
+ * that are left.
  */
-export async function* checkTogether<Result>(
+export async function* holdForCheck<Result>(
   results: AsyncIterable<Result>,
-  needsCheck: (result: Result) => boolean,
-  check: (held: readonly Result[]) => Promise<readonly Result[]>,
-  clock: Pick<Clock, 'now' | 'monotonic'>,
+  { needsCheck, readAt, check, clock }: HoldOptions<Result>,
 ): AsyncGenerator<Result> {
-  let held: Result[] = [];
-  let sinceCheck = startStopwatch(clock);
-  let holdMs = HOLD_MS;
+  let held: { readonly result: Result; readonly at: number }[] = [];
   for await (const result of results) {
     if (!needsCheck(result)) {
       yield result;
       continue;
     }
-    held.push(result);
-    if (sinceCheck() < holdMs) continue;
-    const reading = startStopwatch(clock);
-    yield* await check(held);
-    held = [];
-    holdMs = Math.max(HOLD_MS, HOLD_FACTOR * reading());
-    sinceCheck = startStopwatch(clock);
+    held.push({ result, at: clock.monotonic() });
+    const isReady = ({ at }: { readonly at: number }): boolean => at < readAt();
+    const ready = held.filter(isReady);
+    held = held.filter((each) => !ready.includes(each));
+    if (ready.length > 0) {
+      yield* await check(
+        ready.map((each) => each.result),
+        'last',
+      );
+    }
   }
-  yield* await check(held);
+  yield* await check(
+    held.map((each) => each.result),
+    'new',
+  );
 }

@@ -81,8 +81,10 @@ export function hasNewJobs({ cron }: DocumentResult): boolean {
 export async function checkCronJobs(
   { jobs }: CronDeps,
   results: readonly DocumentResult[],
+  list: 'last' | 'new',
 ): Promise<readonly DocumentResult[]> {
-  const checked = (await jobs?.check(results.flatMap(({ cron }) => cron))) ?? [];
+  const all = results.flatMap(({ cron }) => cron);
+  const checked = (await jobs?.second.check(all, list)) ?? all;
   let at = 0;
   return results.map((result) => {
     const cron = checked.slice(at, at + result.cron.length);

@@ -3,7 +3,7 @@ import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import type { Context } from '../cli/context.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
-import { checkTogether } from '../cron/second-job.ts';
+import { holdForCheck } from '../cron/second-job.ts';
 import { batchResult, formatCounts } from '../output/batch-result.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
@@ -138,7 +138,12 @@ async function* applyAll(
     return result;
   }
   const applied = mapConcurrent(documents, concurrency, applyOne);
-  yield* checkTogether(applied, hasNewJobs, (held) => checkCronJobs(deps, held), deps.clock);
+  yield* holdForCheck(applied, {
+    needsCheck: hasNewJobs,
+    readAt: deps.jobs?.second.readAt ?? (() => Number.NEGATIVE_INFINITY),
+    check: (held, list) => checkCronJobs(deps, held, list),
+    clock: deps.clock,
+  });
 }
 
 /** Reads the spaces of a run for the first time; undefined if the token may not. */

@@ -352,7 +352,7 @@ jobs:
     const received = await it.received();
     expect(
       received.filter(({ method, path }) => `${method} ${path}`.startsWith('GET /v1/automation/partner')),
-    ).toHaveLength(1);
+    ).toHaveLength(2);
     const again = await it.cron(['create', '-f', '-', '--ensure', '-o', 'ndjson'], { stdin: MANY });
     expect(again.code).toBe(0);
     const lines = again.stdout

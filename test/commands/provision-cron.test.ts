@@ -104,7 +104,7 @@ describe('agents[].cron', () => {
     expect(paths(await it.posts())).toEqual([POST_JOB]);
   });
 
-  test('requires one read of the job list for many documents at a time, and none without jobs', async () => {
+  test('requires one read of the job list for many documents at a time, one after them, and none without jobs', async () => {
     const it = await service();
     const many = Array.from({ length: 20 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
     const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it, {
@@ -113,7 +113,7 @@ describe('agents[].cron', () => {
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 20 });
     expect(await listed(it)).toHaveLength(20);
     const isList = (path: string) => path === LIST_JOBS;
-    expect(paths(await it.received()).filter(isList)).toHaveLength(2);
+    expect(paths(await it.received()).filter(isList)).toHaveLength(3);
     await it.forget();
     await provision([write('plain.yaml', manifest('plain'))], it);
     expect(paths(await it.received()).some((path) => path.includes(CRON_JOBS))).toBe(false);

@@ -32,7 +32,9 @@ async function shared(): Promise<Shared> {
   const path = join(tempDirectory(), 'state.git');
   execFileSync('git', ['init', '--quiet', '--bare', path]);
   const home = tempDirectory();
-  expect(await run(['state', 'init', `git+file://${path}#state`], { env: { HOME: home, PATH: process.env.PATH } })).toMatchObject({ code: 0 });
+  expect(
+    await run(['state', 'init', `git+file://${path}#state`], { env: { HOME: home, PATH: process.env.PATH } }),
+  ).toMatchObject({ code: 0 });
   const address = `git+file://${path}#state`;
   return {
     address,
