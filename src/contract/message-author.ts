@@ -31,6 +31,10 @@ function decide(isAgent: boolean, isUser: boolean): Side | undefined {
 
 /** A name with spaces may be a person's (Agent Smith), so only a single identifier is taken apart. */
 function sideOf(name: string, names: AuthorNames): Side | undefined {
+  // `5` and `-5` are two names, although their spellings are equal.
+  const text = name.toLowerCase();
+  const literal = decide(names.agent.includes(text), names.user.includes(text));
+  if (literal !== undefined) return literal;
   const whole = normalizeName(name);
   const isNamed = (list: readonly string[]) => list.some((each) => normalizeName(each) === whole);
   const exact = decide(isNamed(names.agent), isNamed(names.user));

@@ -314,6 +314,13 @@ describe('a message of another kind of service', () => {
     expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
   });
 
+  it('tells its author by a number, where the contract names one number and its negative', () => {
+    const overrides = { 'message.author': 'from_id', 'message.author.agent': '-5', 'message.author.user': '5' };
+    const chosen = new Contract({ override: overrides });
+    const roleOf = (from_id: number) => messages.decodeMessage({ id: 1, text: 'Hi', from_id }, chosen).role;
+    expect([roleOf(-5), roleOf(5)]).toEqual(['assistant', 'user']);
+  });
+
   it('has its text in an object that is not about the author', () => {
     const entry = { id: 1, role: 'user', event: { type: 'ContentEvent', message: 'Hi' }, sender: { text: 'no' } };
     expect(decodeMessage(entry).text).toBe('Hi');
