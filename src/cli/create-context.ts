@@ -222,7 +222,7 @@ export function createContext(
     config,
     addSecret,
   );
-  const state = createState(deps, { ...contextParts, abortSignal: deadline.signal, config, flags });
+  const state = createState(deps, { ...contextParts, abortSignal: deadline.signal, config, flags, warn });
   return {
     io,
     env,

@@ -10,7 +10,7 @@ type StateAccess = Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePa
 /** Creates access to the state. Opens nothing until a command needs it; `close` closes every store that was opened. */
 export function createState(
   { env, platform, home, clock, random, version }: RuntimeDeps,
-  parts: ContextParts & Pick<Context, 'abortSignal' | 'config' | 'flags'>,
+  parts: ContextParts & Pick<Context, 'abortSignal' | 'config' | 'flags' | 'warn'>,
 ): StateAccess & { close(): Promise<void> } {
   const stores = new Map<string, Promise<StateStore>>();
   async function profileState(): Promise<string | undefined> {

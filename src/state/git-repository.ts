@@ -59,8 +59,8 @@ function isRefusal(line: string): boolean {
   return /\[remote rejected\]/.test(line) && !isContention.test(line);
 }
 
-/** Tidies up after about 100 appends, in this process rather than one that outlives it, and spares what others just made. */
-const TIDY_SETTINGS = ['gc.auto=300', 'gc.autoDetach=false', 'gc.pruneExpire=1.hour.ago', 'pack.threads=1'];
+/** Tidies up after some 100 appends, in this process rather than one that outlives it, and spares what others just made. */
+const TIDY_SETTINGS = ['gc.auto=200', 'gc.autoDetach=false', 'gc.pruneExpire=1.hour.ago', 'pack.threads=1'];
 
 async function exists(repository: string): Promise<boolean> {
   return (await stat(join(repository, 'HEAD')).catch(() => undefined)) !== undefined;

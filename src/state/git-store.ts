@@ -17,6 +17,8 @@ import { entryOf, type ReadOptions, type RecordRole, type StateStore, type Store
 
 export interface GitStoreDeps extends GitDeps {
   readonly redact: Redact;
+  /** Receives a warning when an append has created the branch. */
+  readonly warn?: ((text: string) => Promise<void>) | undefined;
   /** The file beside which records wait to be published. */
   readonly localPath: string;
 }
@@ -32,8 +34,10 @@ interface Waiting {
 const COLLECT_MS = 30;
 /** How long an end may wait for the others. */
 const LONGEST_WAIT_MS = 10_000;
-/** How long to settle a push, or to try again when others push. */
+/** How long to settle a push. */
 const PERSISTENCE_MS = 60_000;
+/** How often others may be first. */
+const MAX_ATTEMPTS = 1000;
 
 /** Appends lines to the log. The leading newline ends a line that an editor left without one. */
 function extend(content: Buffer, lines: readonly string[]): Buffer {
@@ -77,8 +81,7 @@ class GitLog {
   read(): Promise<Buffer> {
     return this.inTurn(async () => {
       const { known } = this.repository;
-      const { content } = this.isFresh && known ? known : await this.repository.fetch();
-      return content ?? this.refuseMissing();
+      return this.contentOf(this.isFresh && known ? known : await this.repository.fetch());
     });
   }
 
@@ -93,13 +96,23 @@ class GitLog {
     await this.repository.close().catch(() => undefined);
   }
 
-  /** Somebody mistyped the name of the branch, or deleted it: an empty log would let everything be created again. */
-  private refuseMissing(): never {
+  /** The log. A branch that this machine has never seen is empty. @throws StateUnavailableError if its file is gone */
+  private contentOf({ tip, content }: Snapshot): Buffer {
+    if (content !== undefined) return content;
+    if (tip === undefined) return Buffer.alloc(0);
     const { branch, label } = this.deps.target;
     throw new StateUnavailableError(`There is no state at ${label}`, {
-      why: `The repository has no branch ${branch} with the file ${FILE_NAME}.`,
-      hint: `Check the address. For a new state: partnerctl state init '${label}'. If there was one, restore the branch instead: a new one does not know what exists.`,
+      why: `Branch ${branch} does not have the file ${FILE_NAME}.`,
+      hint: `Check the address. For a new state: partnerctl state init '${label}'. If the file was there, restore it instead: a new one does not know what exists.`,
     });
+  }
+
+  /** Somebody may have mistyped the name of the branch, or deleted it. */
+  private async warnOfNewBranch(): Promise<void> {
+    const { branch, label } = this.deps.target;
+    await this.deps.warn?.(
+      `The branch ${branch} did not exist, and was created: ${label}. If the state should already be there, check the address.`,
+    );
   }
 
   private async flush(): Promise<void> {
@@ -148,15 +161,16 @@ class GitLog {
 
   private async publishNow(lines: readonly string[], whenMissing: Buffer | undefined): Promise<void> {
     const { clock, random, abortSignal } = this.deps;
-    const until = clock.monotonic() + PERSISTENCE_MS;
-    for (let attempt = 0; clock.monotonic() < until; attempt += 1) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       // If the branch has moved on from what is known of it, the push fails.
       const base = this.repository.known ?? (await this.repository.fetch());
-      const content = extend(base.content ?? whenMissing ?? this.refuseMissing(), lines);
+      const content = extend(base.content ?? whenMissing ?? this.contentOf(base), lines);
       const records = lines.length === 1 ? '1 record' : `${lines.length} records`;
       const commit = await this.repository.commit(base, content, `Add ${records}`);
-      if (await this.settle(commit, base, until)) {
+      // Others make progress while this one does not, so that each attempt has its own time.
+      if (await this.settle(commit, base, clock.monotonic() + PERSISTENCE_MS)) {
         await this.repository.remember(commit, content, base);
+        if (base.tip === undefined && whenMissing === undefined) await this.warnOfNewBranch();
         // Whoever appended reads next.
         this.isFresh = true;
         setImmediate(() => {
@@ -164,7 +178,7 @@ class GitLog {
         });
         return;
       }
-      await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 5), abortSignal);
+      await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 3), abortSignal);
     }
     throw this.repository.unavailable('Other processes kept pushing to the branch.');
   }

@@ -34,6 +34,8 @@ const SETTINGS = [
   'fetch.pruneTags=false',
   'fetch.recurseSubmodules=false',
   'fetch.writeCommitGraph=false',
+  // A pack of many versions of the log holds their differences; on its own, each is a whole copy.
+  'fetch.unpackLimit=2',
   'submodule.recurse=false',
 ];
 

@@ -21,6 +21,7 @@ export interface StoreDeps {
   readonly random: () => number;
   readonly redact: Redact;
   readonly addSecret: (text: string) => void;
+  readonly warn?: (text: string) => Promise<void>;
   readonly author: Author;
   /** Aborts when the command is interrupted or its time is up. */
   readonly abortSignal: AbortSignal;

@@ -390,7 +390,6 @@ describe('a state at an address', () => {
         copied: number;
         present: number;
       }>();
-    await run(['state', 'init', address], { env: { HOME } });
     const first = await copied(file, address);
     expect(first).toMatchObject({ from: file, to: address, present: 0 });
     expect(await copied(file, address)).toMatchObject({ copied: 0, present: first.copied });

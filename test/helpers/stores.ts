@@ -91,7 +91,7 @@ export function storeKinds(): readonly StoreKind[] {
       name: 'git',
       missing: gitVersion() === undefined ? 'git is not installed' : undefined,
       start: nothing,
-      fresh: () => prepared(`git+file://${bareRepository()}#state`),
+      fresh: async () => `git+file://${bareRepository()}#state`,
       stop: nothing,
     },
   ];

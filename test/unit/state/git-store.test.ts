@@ -161,10 +161,20 @@ describe('a branch', () => {
     for (const store of [writer, reader, later]) await store.close();
   });
 
-  test.each(['missing', 'mistyped'])('that does not exist is not an empty state: %s', async (branch) => {
+  test('that does not exist is empty, and created with the first record', async () => {
     const { repository } = await prepared();
-    const store = await openAt(`git+file://${repository}#${branch}`, tempDirectory());
-    const refused = { exitCode: 8, message: expect.stringContaining(`There is no state at git+file://`) };
+    const store = await openAt(`git+file://${repository}#new`, tempDirectory());
+    expect(await allIds(store)).toEqual([]);
+    await store.open().append(record('a'), OTHER);
+    expect(await allIds(store)).toEqual(['a']);
+    await store.close();
+  });
+
+  test('that has lost the file is not an empty state', async () => {
+    const { repository, address } = await prepared();
+    commitFiles(repository, { 'README.md': 'Hands off.\n' });
+    const store = await openAt(address, tempDirectory());
+    const refused = { exitCode: 8, message: expect.stringContaining('There is no state at git+file://') };
     await expect(allIds(store)).rejects.toMatchObject(refused);
     await expect(store.open().append(record('a'), OTHER)).rejects.toMatchObject(refused);
     await store.close();
