@@ -211,6 +211,13 @@ describe('what a trace shows', () => {
     expect(questions).toEqual([{ leaf: 'spaces.list.next', message: expect.stringContaining('total') }]);
   });
 
+  test('what stays open is said with the command that settles it', async () => {
+    const ran = await home().learn(record({ path: SPACES, response_body: page(['s1', 's2'], { total: 4 }) }));
+    expect(ran.stderr).toMatch(
+      /open: .*\. If you know it, run: partnerctl contract set spaces\.list\.next 'page:<parameter>'/,
+    );
+  });
+
   test('a link to another origin proves nothing', async () => {
     const { changes } = await learned(
       { path: SPACES, response_body: page(['s1'], { next: `https://evil.example${SPACES}?x=2&y=1` }) },

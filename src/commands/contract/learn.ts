@@ -12,7 +12,7 @@ import {
 } from '../../config/contract-file.ts';
 import { findLeaf } from '../../config/find-leaf.ts';
 import { Contract } from '../../contract/contract.ts';
-import type { AmbiguousLeaf, LearnedValue } from '../../contract/learn/evidence.ts';
+import type { AmbiguousLeaf, LearnedValue, OpenQuestion } from '../../contract/learn/evidence.ts';
 import { proposeFromTrace } from '../../contract/learn/propose.ts';
 import type { LeafName } from '../../contract/leaves.ts';
 import { readTrace, type Trace, unreadableTrace } from '../../contract-changes/read-trace.ts';
@@ -109,6 +109,14 @@ function toRows(ambiguous: readonly AmbiguousLeaf[], contract: Contract): readon
   });
 }
 
+/** Returns an open question with the command that settles it. */
+function describeQuestion({ leaf, message }: OpenQuestion): string {
+  const sentence = message.endsWith('.') ? message : `${message}.`;
+  if (leaf === null) return sentence;
+  const value = leaf.endsWith('.next') ? 'page:<parameter>' : '<value>';
+  return `${sentence} If you know it, run: partnerctl contract set ${leaf} '${value}'`;
+}
+
 async function warnOf({ secretLines, foreign, skipped }: Trace, { warn, notice }: Context): Promise<void> {
   const [line] = secretLines;
   if (line !== undefined) {
@@ -158,7 +166,7 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
       key,
       chosen.filter(({ leaf }) => settled.some((change) => change.leaf === leaf)),
     );
-  for (const { message } of questions) await context.notice(`open: ${message}`);
+  for (const question of questions) await context.notice(`open: ${describeQuestion(question)}`);
   await context.notice(summarizeReview(changes, isWritten, review, 'observed'));
   const { sha256, exchanges } = trace;
   const lines = new Map(proposals.map((each) => [each.leaf, each.lines]));
