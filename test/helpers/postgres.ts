@@ -109,3 +109,40 @@ export async function startPostgres(
     },
   };
 }
+
+const PGBOUNCER = '/usr/sbin/pgbouncer';
+
+/** Whether PgBouncer is installed. */
+export function hasPgBouncer(): boolean {
+  return existsSync(PGBOUNCER);
+}
+
+/** Starts PgBouncer in transaction mode, with two connections to a server. @returns its loopback port, and what ends it */
+export async function startPgBouncer(server: PostgresServer): Promise<{ port: number; stop(): Promise<void> }> {
+  const port = await findClosedPort();
+  const settings = [
+    '[databases]',
+    `* = host=${server.directory} port=${server.port} user=ops`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    'default_pool_size = 2',
+  ];
+  const path = join(server.directory, 'pgbouncer.ini');
+  writeFileSync(path, `${settings.join('\n')}\n`, { mode: 0o644 });
+  const child = spawn(PGBOUNCER, [path], { ...user(), cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+  for await (const line of createInterface({ input: child.stderr })) if (line.includes('process up')) break;
+  child.stderr.resume();
+  if (child.exitCode !== null) throw new Error('PgBouncer does not start.');
+  return {
+    port,
+    async stop() {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}

@@ -8,7 +8,13 @@ import { postgresStore } from '../../../src/state/postgres-store.ts';
 import { encodeRecord, type NewRecord } from '../../../src/state/record.ts';
 import { type ReadOptions, type RecordStore, readStore, type StateStore } from '../../../src/state/store.ts';
 import { CERTIFICATE, KEY } from '../../helpers/certificate.ts';
-import { type PostgresServer, postgresPrograms, startPostgres } from '../../helpers/postgres.ts';
+import {
+  hasPgBouncer,
+  type PostgresServer,
+  postgresPrograms,
+  startPgBouncer,
+  startPostgres,
+} from '../../helpers/postgres.ts';
 import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../../helpers/tcp-server.ts';
 
 const record = (id: string): NewRecord => ({ type: 'note', at: '2026-01-01T00:00:00.000Z', id });
@@ -352,5 +358,37 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     await other.init();
     await other.open().append(record('theirs'), OTHER);
     expect(await idsIn(openStore(address))).toEqual(['theirs']);
+  });
+
+  test.skipIf(!hasPgBouncer())('many writers share two connections of PgBouncer in transaction mode', async () => {
+    const address = await fresh();
+    const bouncer = await startPgBouncer(server);
+    onTestFinished(() => bouncer.stop());
+    const through = server.overTcp(address, bouncer.port);
+    await openStore(through).init();
+    const seen = await Promise.all(
+      Array.from({ length: 8 }, async (_, writer) => {
+        const log = openStore(through, { limits: { ...QUICK, silence: 10_000 } }).open();
+        for (const n of [0, 1, 2]) await log.append(record(`${writer}-${n}`), OTHER);
+        return await newIds(log);
+      }),
+    );
+    const order = await idsIn(openStore(address));
+    expect(new Set(order).size).toBe(24);
+    for (const own of seen) expect(own).toEqual(order.slice(0, own.length));
+    expect(server.sql(address, 'select count(*) from pg_prepared_statements')).toBe('0');
+  });
+
+  test('a connection that was cut in the middle of the rows does not disturb the next read', async () => {
+    const address = await fresh();
+    const store = openStore(address);
+    await store.appendLines(
+      Array.from({ length: 300 }, (_, n) => encodeRecord({ ...record(`r${n}`), fill: 'x'.repeat(300) })),
+    );
+    const port = await startProxy(server.port, (client, upstream, connection) => {
+      cutAfter(1e9, client, upstream);
+      cutAfter(connection === 1 ? 60_000 : 1e9, upstream, client);
+    });
+    expect(await idsIn(openStore(server.overTcp(address, port)))).toHaveLength(300);
   });
 });
