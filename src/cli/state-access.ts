@@ -1,5 +1,7 @@
 import { dirname, join } from 'node:path';
-import { resolveProfileName } from '../config/settings.ts';
+import type { Profile } from '../config/profiles.ts';
+import { resolveProfileName, type Sourced } from '../config/settings.ts';
+import { CredentialsError } from '../errors.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { OtherMachine, StateStore } from '../state/store.ts';
 import type { Context } from './context.ts';
@@ -13,13 +15,26 @@ export function createState(
   parts: ContextParts & Pick<Context, 'abortSignal' | 'config' | 'flags' | 'warn'>,
 ): StateAccess & { close(): Promise<void> } {
   const stores = new Map<string, Promise<StateStore>>();
-  async function profileState(): Promise<string | undefined> {
+  async function readProfile(): Promise<Sourced<Profile | undefined>> {
     const profiles = await parts.config.read();
-    return profiles.profiles[resolveProfileName(parts.flags, env, profiles).value]?.state;
+    const name = resolveProfileName(parts.flags, env, profiles).value;
+    return { value: profiles.profiles[name], from: `profile ${name}` };
+  }
+  /** The output of the profile's command, which is for the profile's own state alone. */
+  async function readPassword(): Promise<string | undefined> {
+    const { value: profile, from } = await readProfile();
+    if (profile?.state_password_command === undefined) return undefined;
+    const { runSecretCommand } = await import('../config/read-token.ts');
+    const what = `state_password_command of ${from}`;
+    const password = await runSecretCommand(profile.state_password_command, what, parts.abortSignal);
+    if (password.trim() !== '') return password.trimEnd();
+    throw new CredentialsError(`The ${what} printed nothing.`, {
+      hint: 'Its first line of output must be the password.',
+    });
   }
   async function stateLocation(address = parts.flags.state) {
     const location = await import('../state/location.ts');
-    const profile = address === undefined && !env.PARTNER_STATE ? await profileState() : undefined;
+    const profile = address === undefined && !env.PARTNER_STATE ? (await readProfile()).value?.state : undefined;
     return location.stateLocation({ flag: address, env, profile, platform, home });
   }
   async function locationOn(machine: OtherMachine | undefined, address: string | undefined): Promise<StateLocation> {
@@ -32,7 +47,8 @@ export function createState(
     const { describeAuthor } = await import('../state/author.ts');
     const author = describeAuthor(env, version);
     const location = await locationOn(machine, address);
-    return openStore({ ...parts, location, env, clock, random, author, machine });
+    const fromProfile = location.from === 'profile' ? { readPassword } : {};
+    return openStore({ ...parts, ...fromProfile, location, env, clock, random, author, machine });
   }
   return {
     stateLocation: (address) => stateLocation(address),

@@ -10,6 +10,7 @@ import { objectResult } from '../output/command-result.ts';
 
 interface Input {
   readonly tokenCommand: string | undefined;
+  readonly passwordCommand: string | undefined;
   readonly verify: boolean;
 }
 
@@ -45,6 +46,25 @@ async function verifyToken(context: Context, baseUrl: string, token: string): Pr
   }
 }
 
+type StateSettings = Pick<Profile, 'state' | 'state_password_command'>;
+
+/** The state of the profile: the flags, else what it has. A stored command is only for the address that it was stored with. */
+async function stateSettings(
+  context: Context,
+  stored: Profile | undefined,
+  passwordCommand: string | undefined,
+): Promise<StateSettings> {
+  const state = context.flags.state ?? stored?.state;
+  if (context.flags.state !== undefined) await context.stateLocation();
+  const command = passwordCommand ?? (state === stored?.state ? stored?.state_password_command : undefined);
+  if (passwordCommand !== undefined && !/^postgres(ql)?:/.test(state ?? '')) {
+    throw new UsageError('--state-password-command needs a state in a database.', {
+      hint: 'Add --state postgres://user@host/database.',
+    });
+  }
+  return { ...(state !== undefined && { state }), ...(command !== undefined && { state_password_command: command }) };
+}
+
 export default command<Input>({
   description:
     "Stores a service's base URL and a token in a profile, after a call that verifies them. The token comes from a prompt, standard input, a file, or a command. With --state, the profile also keeps where the state is.",
@@ -52,6 +72,10 @@ export default command<Input>({
     {
       usage: '--token-command <command>',
       description: 'store this command instead of a token; its first line of output is the token',
+    },
+    {
+      usage: '--state-password-command <command>',
+      description: "store this command, too; its first line of output is the password of the state's database",
     },
     { usage: '--no-verify', description: 'store without calling the service' },
   ],
@@ -66,8 +90,12 @@ export default command<Input>({
       does: 'keep the token in a password manager',
     },
   ],
-  parse: (args) => ({ tokenCommand: args.value('token-command'), verify: args.isSet('verify') }),
-  async run(context, { tokenCommand, verify }) {
+  parse: (args) => ({
+    tokenCommand: args.value('token-command'),
+    passwordCommand: args.value('state-password-command'),
+    verify: args.isSet('verify'),
+  }),
+  async run(context, { tokenCommand, passwordCommand, verify }) {
     const { flags, env, config, io } = context;
     if (tokenCommand !== undefined && flags.tokenFile !== undefined) {
       throw new UsageError('--token-command and --token-file cannot be combined.');
@@ -83,12 +111,11 @@ export default command<Input>({
     const token = await fetchToken(await tokenSource(context, tokenCommand), io.stdin, context.abortSignal);
     context.addSecret(token);
     if (verify) await verifyToken(context, base_url, token);
-    const state = flags.state ?? stored.profiles[name]?.state;
-    if (flags.state !== undefined) await context.stateLocation();
+    const state = await stateSettings(context, stored.profiles[name], passwordCommand);
     const profile: Profile = {
       base_url,
       ...(tokenCommand === undefined ? { token } : { token_command: tokenCommand }),
-      ...(state !== undefined && { state }),
+      ...state,
     };
     await config.update((latest) => {
       const isFirst = Object.keys(latest.profiles).length === 0;

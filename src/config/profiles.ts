@@ -13,6 +13,8 @@ export interface Profile {
   readonly token_command?: string;
   /** Where the state is kept: a path or an address. */
   readonly state?: string;
+  /** A shell command whose first line of output is the password of that database. */
+  readonly state_password_command?: string;
 }
 
 export interface Profiles {
@@ -47,7 +49,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function parseProfile(value: unknown): Profile | undefined {
   if (!isRecord(value)) return undefined;
-  const keys = ['base_url', 'token', 'token_command', 'state'] as const;
+  const keys = ['base_url', 'token', 'token_command', 'state', 'state_password_command'] as const;
   return Object.fromEntries(keys.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
 }
 

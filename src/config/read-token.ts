@@ -21,7 +21,7 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: strin
     const [, line] = /^\s*(\S[^\r\n]*)[\r\n]/.exec(text) ?? [];
     if ((line ?? text).length > MAX_TOKEN_LENGTH) {
       throw new CredentialsError(`The first line of ${from} is longer than ${MAX_TOKEN_LENGTH / 1024} KiB.`, {
-        hint: 'The first line must be the token, and nothing else.',
+        hint: 'The first line must be the token or the password, and nothing else.',
       });
     }
     if (line !== undefined) return line;
@@ -60,11 +60,11 @@ async function hasTerminal(): Promise<boolean> {
 }
 
 /** Resolves when the command has exited with 0. @throws CredentialsError if it failed; AbortError */
-async function waitForSuccess(child: ChildProcess, from: string, signal: AbortSignal): Promise<void> {
+async function waitForSuccess(child: ChildProcess, what: string, signal: AbortSignal): Promise<void> {
   const failed = (why: string): CredentialsError =>
-    new CredentialsError(`The token_command of ${from} failed.`, {
+    new CredentialsError(`The ${what} failed.`, {
       why,
-      hint: 'Run the command in a shell. Its first line of output must be the token.',
+      hint: 'Run the command in a shell. Its first line of output must be the token or the password.',
     });
   const [code, killedBy] = await once(child, 'exit', { signal }).catch((error: unknown) => {
     throw signal.aborted ? error : failed(String(error));
@@ -87,10 +87,10 @@ function endCommand(child: ChildProcess, hasGroup: boolean): void {
 
 /**
  * Runs a shell command and returns the first line of its output.
- * @param from where the command comes from, for messages
+ * @param what names the command in messages: `token_command of profile acme`
  * @throws CredentialsError if it fails; the signal's reason
  */
-export async function runTokenCommand(command: string, from: string, signal: AbortSignal): Promise<string> {
+export async function runSecretCommand(command: string, what: string, signal: AbortSignal): Promise<string> {
   // A process group of its own takes away the terminal, on which the command may ask for a password.
   const detached = !(await hasTerminal());
   signal.throwIfAborted();
@@ -98,11 +98,11 @@ export async function runTokenCommand(command: string, from: string, signal: Abo
   const { stdout } = child;
   try {
     // Closing the pipe after the first line would make the command fail.
-    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), `the token_command of ${from}`).finally(
-      () => stdout.resume(),
+    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), `the ${what}`).finally(() =>
+      stdout.resume(),
     );
     // Does not wait for the end of the output: a process in the background can keep the pipe open.
-    const [token] = await Promise.all([line, waitForSuccess(child, from, signal)]);
+    const [token] = await Promise.all([line, waitForSuccess(child, what, signal)]);
     return token;
   } catch (error) {
     if (signal.aborted || child.exitCode === null) endCommand(child, detached);

@@ -40,8 +40,8 @@ export async function fetchToken(
       return checkToken(await readTokenFromStdin(stdin, signal), 'standard input');
     }
     case 'command': {
-      const { runTokenCommand } = await import('./read-token.ts');
-      const token = await runTokenCommand(source.command, source.from, signal);
+      const { runSecretCommand } = await import('./read-token.ts');
+      const token = await runSecretCommand(source.command, `token_command of ${source.from}`, signal);
       return checkToken(token, `the token_command of ${source.from}`);
     }
     default:

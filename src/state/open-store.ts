@@ -26,6 +26,8 @@ export interface StoreDeps {
   /** Aborts when the command is interrupted or its time is up. */
   readonly abortSignal: AbortSignal;
   readonly machine?: OtherMachine | undefined;
+  /** Asks the profile for the password of its database. */
+  readonly readPassword?: () => Promise<string | undefined>;
 }
 
 /** How long a store may go on after the command was interrupted, to record what was created. */
@@ -58,7 +60,8 @@ async function postgresDeps(deps: StoreDeps): Promise<PostgresDeps> {
   const { findPassword } = await import('./postgres-password.ts');
   const ca = await readCertificates(new URL(location.address).searchParams.get('sslrootcert'));
   const target = postgresTarget(location.address, { password: undefined, ca });
-  const password = location.password ?? (await findPassword(target.connection, env));
+  const given = location.password ?? (env.PGPASSWORD || undefined) ?? (await deps.readPassword?.());
+  const password = given ?? (await findPassword(target.connection, env));
   if (password !== undefined) addSecret(password);
   const connection = { ...target.connection, ...deps.machine?.via, ...(password !== undefined && { password }) };
   return { ...deps, abortSignal: delayed(deps.abortSignal, deps.clock), target: { ...target, connection } };

@@ -26,12 +26,11 @@ export function passwordIn(
   return undefined;
 }
 
-/** Returns the password as PostgreSQL's own programs find it: PGPASSWORD, else PGPASSFILE. @throws LocalError */
+/** Returns the password in PGPASSFILE, as PostgreSQL's own programs find it. @throws LocalError */
 export async function findPassword(
   target: PostgresTarget['connection'],
   env: Environment,
 ): Promise<string | undefined> {
-  if (env.PGPASSWORD) return env.PGPASSWORD;
   const path = env.PGPASSFILE || join(env.HOME || homedir(), '.pgpass');
   const status = await stat(path).catch(() => undefined);
   if (!status) {

@@ -166,6 +166,7 @@ describe('profiles', () => {
       token: 'stored',
       token_command: null,
       state: null,
+      state_password_command: null,
       current: true,
       file: home.path,
     });

@@ -18,6 +18,7 @@ export default command({
       token: tokenKind(profile),
       token_command: profile.token_command ?? null,
       state: profile.state ?? null,
+      state_password_command: profile.state_password_command ?? null,
       current: name === stored.current,
       file: profilesPath(config.directory),
     };
@@ -27,6 +28,7 @@ export default command({
       { header: 'TOKEN', value: (result) => result.token },
       { header: 'TOKEN COMMAND', value: (result) => result.token_command },
       { header: 'STATE', value: (result) => result.state },
+      { header: 'STATE PASSWORD COMMAND', value: (result) => result.state_password_command },
       { header: 'CURRENT', value: (result) => (result.current ? 'yes' : 'no') },
       { header: 'FILE', value: (result) => result.file },
     ]);
