@@ -34,7 +34,11 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
 
   test.each(SOURCES)('comes from %s, and is not printed', async (_, envOf) => {
     const env = { HOME: tempDirectory(), ...envOf() };
-    for (const args of [['state', 'init'], ['state', 'path', '-o', 'json'], ['state', 'verify', '-v', '--debug']]) {
+    for (const args of [
+      ['state', 'init'],
+      ['state', 'path', '-o', 'json'],
+      ['state', 'verify', '-v', '--debug'],
+    ]) {
       const ran = await run(args, { env });
       expect(ran.code, ran.stderr).toBe(0);
       expect(ran.stdout + ran.stderr).not.toMatch(/pa:ss|pa%3Ass/);
@@ -85,7 +89,16 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
       ['exit 3', 'exit code 3'],
       ['true', 'printed nothing'],
     ] as const) {
-      const login = ['login', '--base-url', BASE, '--no-verify', '--state', address, '--state-password-command', command];
+      const login = [
+        'login',
+        '--base-url',
+        BASE,
+        '--no-verify',
+        '--state',
+        address,
+        '--state-password-command',
+        command,
+      ];
       await run(login, { env: home.env, stdin: TOKEN });
       const ran = await run(['state', 'verify'], { env: home.env });
       expect(ran.code).toBe(3);
