@@ -28,18 +28,19 @@ export function median(values) {
 
 /**
  * Times two commands alternately, so that both see the same load, and compares the medians.
+ * @param command its arguments, or what gives them for a round; so `baseline`
  * @param rounds runs of each command, after a warm-up run
  */
 export async function compare({ name, command, baseline, limit, rounds, env, code = 0 }) {
-  const ours = [];
-  const theirs = [];
+  const times = { ours: [], theirs: [] };
   for (let round = -1; round < rounds; round += 1) {
-    const [a, b] = [await time(command, env, code), await time(baseline, env, code)];
+    const [ours, theirs] = [command, baseline].map((args) => (typeof args === 'function' ? args(round) : args));
+    const [a, b] = [await time(ours, env, code), await time(theirs, env, code)];
     if (round >= 0) {
-      ours.push(a.ms);
-      theirs.push(b.ms);
+      times.ours.push(a.ms);
+      times.theirs.push(b.ms);
     }
   }
-  const ratio = median(ours) / median(theirs);
-  return { name, ours: median(ours), baseline: median(theirs), ratio, limit };
+  const [ours, theirs] = [median(times.ours), median(times.theirs)];
+  return { name, ours, baseline: theirs, ratio: ours / theirs, limit };
 }

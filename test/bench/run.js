@@ -1,6 +1,7 @@
 import { makeAgent, replyDelay } from './chat.js';
 import { duplicateAnswer } from './cron.js';
 import { compare } from './measure.js';
+import { creationOnPostgres, hasPostgres } from './postgres.js';
 import { PROGRAM, peakMemory, startSandbox } from './sandbox.js';
 import { hasCurl, memoryPerFile, sparseArrives, uploadSpeed } from './upload.js';
 
@@ -73,6 +74,14 @@ try {
     `a duplicate job with 100,000 records in the state file: ${more.toFixed(1)} ms more than with none, of 150 (${duplicate.ours.toFixed(1)} ms against ${duplicate.baseline.toFixed(1)} ms)\n`,
   );
   if (more > 150) process.exitCode = 1;
+
+  if (hasPostgres) {
+    const created = await creationOnPostgres(sandbox.env, ROUNDS);
+    results.push(created);
+    process.stdout.write(`${row(created, 'ms')}\n`);
+  } else {
+    process.stdout.write('a guarded creation with the state in PostgreSQL: skipped, PostgreSQL is not installed\n');
+  }
 
   const perFile = await memoryPerFile(5_000, 20_000, sandbox.env);
   figure('memory of each further file of an upload', perFile, 5, perFile <= 5, ' KiB');

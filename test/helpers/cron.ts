@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { JOB_RECORDS, type JobRecord } from '../../src/cron/job-records.ts';
 import { readLog } from '../../src/state/file-store.ts';
 import { fromLogRecord } from '../../src/state/ledger.ts';
+import type { LogEntry } from '../../src/state/store.ts';
 import { createChat } from '../sandbox/chat.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 import type { Service } from './service.ts';
@@ -71,10 +72,15 @@ export interface LogContent {
 }
 
 /** Reads the job records of a state file. */
-export async function readJobLog(path: string): Promise<LogContent> {
+export function readJobLog(path: string): Promise<LogContent> {
+  return readJobs(readLog(path));
+}
+
+/** Takes the job records out of the entries of a log. */
+export async function readJobs(entries: AsyncIterable<LogEntry>): Promise<LogContent> {
   const records: JobRecord[] = [];
   const damage: string[] = [];
-  for await (const entry of readLog(path)) {
+  for await (const entry of entries) {
     if (entry.kind === 'damaged') damage.push(entry.why);
     const record = entry.kind === 'record' ? fromLogRecord(entry.record, JOB_RECORDS) : undefined;
     if (record) records.push(record);
