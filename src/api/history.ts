@@ -155,7 +155,9 @@ export class HistoryReader {
     this.tried.add(doubt);
     // An empty history proves a parameter only if the one without it had no message of the session either.
     const foreign = error instanceof PartnerctlError ? error.cause : undefined;
-    const mayBeEmpty = !(foreign instanceof ForeignMessages && foreign.hasOwn);
+    // The page of a gateway may pass, and then the history is read as before.
+    const mayPass = error instanceof PartnerctlError && error.info.fromGateway;
+    const mayBeEmpty = !mayPass && !(foreign instanceof ForeignMessages && foreign.hasOwn);
     for (const variant of historyVariants(this.http.contract, doubt)) {
       const pages = this.readPages(position, options, variant);
       const first = await pages.next().catch(rethrowUnlessAnswered);
