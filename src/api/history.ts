@@ -78,7 +78,6 @@ export function isBare404(error: PartnerctlError): boolean {
 /** What a failure of the first request says about the way of asking; undefined if nothing. */
 function doubtOf(error: unknown): HistoryDoubt | undefined {
   if (!(error instanceof PartnerctlError)) return undefined;
-  // A web server that routes by method answers with a page of its own.
   if (error.info.fromGateway && !(error instanceof NotFoundError) && error.info.status !== 405) return undefined;
   if (error.cause instanceof ForeignMessages) return 'names';
   if (isBare404(error) || error.info.status === 405 || error instanceof ErrorInSuccessBody) return 'method';
