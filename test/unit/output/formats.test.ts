@@ -77,7 +77,7 @@ describe('writeJson', () => {
         expect(JSON.parse(stringifyJson(text))).toBe(text);
         expect(stringifyJson(text)).not.toMatch(CONTROLS);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 });
@@ -218,7 +218,7 @@ describe('writeYaml', () => {
         expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
         expect(text).not.toMatch(CONTROLS);
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 

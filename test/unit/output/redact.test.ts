@@ -134,7 +134,7 @@ describe('createRedactor', () => {
         // A longer text would hold a part of the secret.
         expect(shown.length).toBeLessThanOrEqual(`${before}[redacted]${after}`.length);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

@@ -176,7 +176,7 @@ describe('damage of any kind', () => {
           found.map((entry) => (entry.kind === 'damaged' ? { kind: entry.kind, line: entry.line } : entry)),
         ).toEqual(expected);
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
   });
 
@@ -195,7 +195,7 @@ describe('damage of any kind', () => {
         const sound = made.flatMap(({ torn }, index) => (torn ? [] : [String(index)]));
         expect(await ids(path)).toEqual(sound);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });
