@@ -9,7 +9,8 @@ test('a closed pipe ends the program quietly with 0', async () => {
   // More than fits into a pipe.
   await it.admin('POST', '/spaces', { count: 1500, prefix: 'acme' });
   await it.set({ page_size: 1000 });
-  for (const format of ['tsv', 'json', 'ndjson', 'yaml', 'table']) {
+  // One that writes rows, one that writes a document, and one that needs all rows.
+  for (const format of ['tsv', 'json', 'table']) {
     const ran = await shell(`partnerctl spaces list -o ${format} | head -1`, { env: it.env });
     expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
     expect(ran.stdout.split('\n')).toHaveLength(2);

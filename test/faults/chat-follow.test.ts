@@ -273,7 +273,7 @@ it('a 404 page of a gateway is an outage, not a session that the service does no
 describe('a service that ignores cursors', () => {
   it.each([true, false])('is shown once and not polled without a pause (pages: %s)', async (isPaged) => {
     const server = await historyServer();
-    const entries = Array.from({ length: 2_500 }, (_, index) => ({
+    const entries = Array.from({ length: 1_500 }, (_, index) => ({
       message_id: `m${index}`,
       role: 'assistant',
       text: 'x',
@@ -285,11 +285,11 @@ describe('a service that ignores cursors', () => {
     });
     const { events } = follow(
       followDeps(server.baseUrl, fastClock()),
-      followOptions({ from: 'start' }, { timeoutMs: 12_000 }),
+      followOptions({ from: 'start' }, { timeoutMs: 6_000 }),
     );
     const shown = summarize(await until(events, isEnd));
     expect(shown).toEqual([...entries.map(({ message_id }) => `+${message_id}`), 'end:timeout']);
-    expect(server.requests.length).toBeLessThan(isPaged ? 120 : 24);
+    expect(server.requests.length).toBeLessThan(isPaged ? 36 : 12);
   });
 
   it('and always announces more is not polled without a pause', async () => {
