@@ -19,12 +19,14 @@ function leaf(kind: LeafKind, source: LeafSpec['source'], value: string, note: s
 }
 
 /** Names of ids in general, and those that well-known platforms use instead. */
-const GENERIC_IDS = 'id|uuid|uid|guid|pk|_id|$id|document_id, gid|sid|object_id|sys_id|identifier';
+const OTHER_IDS = 'gid|sid|object_id|sys_id|identifier';
+const EQUAL_IDS = 'id|uuid|uid|guid|pk|_id|$id';
 
-function idLeaf(own: string): LeafSpec {
+/** Some platforms call the id of every resource `documentId`. That of an upload could be the id of something else. */
+function idLeaf(own: string, generic = `${EQUAL_IDS}|document_id, ${OTHER_IDS}`): LeafSpec {
   const [first = own] = own.split(',');
   const others = ['uuid', 'guid', 'arn'].map((kind) => first.replace(/id$/, kind)).join('|');
-  return leaf('field', 'assumed', `${own}, ${others}, ${GENERIC_IDS}`, 'its own name first; equals must agree');
+  return leaf('field', 'assumed', `${own}, ${others}, ${generic}`, 'its own name first; equals must agree');
 }
 
 const ITEMS = leaf('items', 'assumed', 'auto', 'where the items are: auto looks in the known envelopes');
@@ -214,7 +216,7 @@ const FIELD_LEAVES = {
     'of the schedule, or of the job',
   ),
   'document.id': idLeaf('document_id'),
-  'file_attachment.id': idLeaf('file_attachment_id, attachment_id, file_id'),
+  'file_attachment.id': idLeaf('file_attachment_id, attachment_id, file_id', `${EQUAL_IDS}, ${OTHER_IDS}`),
   'error.code': leaf('field', 'assumed', 'code, error.code, error_code', 'of an error response'),
   'error.message': leaf(
     'field',

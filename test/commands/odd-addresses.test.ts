@@ -26,7 +26,7 @@ describe.each([301, 302, 307, 308])('a service that redirects with %i to the add
     });
     const created = await run(CREATE_DAILY, at(service));
     expect(created.json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
-    expect(linesOf(service)).toEqual([`GET ${JOBS}/`, `GET ${JOBS}`, `POST ${JOBS}`]);
+    expect(linesOf(service)).toEqual([`GET ${JOBS}/`, `GET ${JOBS}`, `POST ${JOBS}`, `GET ${JOBS}`]);
   });
 });
 

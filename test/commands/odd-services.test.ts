@@ -128,5 +128,5 @@ test('a stated total that is not reached is refused by its name', async () => {
     random: hasty,
   });
   expect(ran.code).toBe(8);
-  expect(ran.stderr).toContain('the service states 7 messages (total) but sent 1');
+  expect(ran.stderr).toContain('the service announces more messages with total: 7, and 1 read, but sends none');
 });

@@ -287,7 +287,6 @@ describe('a job list', () => {
     [404, '{"message":"No."}'],
     [405, '{"message":"No."}'],
     [204, ''],
-    [200, ''],
   ])(
     'that cannot be read (%i %s) is reported once, and the state file alone prevents duplicates',
     async (status, body) => {
