@@ -25,8 +25,6 @@ export default defineConfig({
     reporters: [new FlakyTests(), 'default'],
     // Tests mostly wait for processes and sockets.
     maxWorkers: 3,
-    // The documents of test/e2e/readme.test.ts.
-    maxConcurrency: 3,
     // No module keeps state (the linter enforces it), so files can share a process. Loading all modules again for each file
     // takes a quarter of the time.
     isolate: false,

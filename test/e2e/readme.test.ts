@@ -1,71 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { run } from '../helpers/run.ts';
-import { commandBlocks, documentScript, normalizeOutput, outputsByBlock, readDocument } from './documents.ts';
-import { launcher, spawnFile, start } from './program.ts';
+import { commandBlocks, readDocument } from './documents.ts';
+import { start } from './program.ts';
+import { runDocument } from './run-document.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
 
 const DOCUMENTS = ['README.md', ...TOPICS];
-
-function hasCommands(path: string): boolean {
-  return commandBlocks(path).some(({ notRun }) => notRun === undefined);
-}
-
-/** The manifest of the README, which every topic builds upon. */
-function firstManifest(): string {
-  const texts = commandBlocks('README.md').map(({ commands }) => commands);
-  const [, text] =
-    texts.map((commands) => /^cat > acme\.yaml <<'YAML'\n(.*)^YAML$/ms.exec(commands)).find(Boolean) ?? [];
-  if (text === undefined) throw new Error('The README has no acme.yaml.');
-  return text;
-}
-
-/** Does for a topic what the README does for its own commands: `sandbox run`, and the first provision. */
-async function prepareTopic(directory: string, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
-  await writeFile(join(home, 'acme.yaml'), firstManifest());
-  const env = {
-    HOME: home,
-    PARTNER_BASE_URL: sandbox.baseUrl,
-    PARTNER_TOKEN: await sandbox.createToken(),
-    PARTNER_SANDBOX_URL: sandbox.adminUrl,
-    PARTNER_SANDBOX_KEY: sandbox.adminKey,
-    PARTNER_STATE: join(directory, 'state.jsonl'),
-  };
-  expect(await run(['provision', join(home, 'acme.yaml')], { env })).toMatchObject({ code: 0 });
-  return { ...env, PATH: `${await launcher(directory)}:${process.env.PATH}` };
-}
-
-/** Runs the blocks of a document, and compares what they write with the text blocks. */
-async function runDocument(path: string, directory: string, sandbox: Sandbox): Promise<void> {
-  const blocks = commandBlocks(path);
-  const home = join(directory, 'home');
-  await mkdir(home);
-  const base = { SHELL: '/bin/bash', npm_config_offline: 'true', npm_config_update_notifier: 'false' };
-  const isReadme = path === 'README.md';
-  // The README opens a sandbox of its own.
-  const env = isReadme ? { HOME: home } : await prepareTopic(directory, home, sandbox);
-  const ran = await spawnFile('bash', [], {
-    env: { ...base, ...env },
-    input: documentScript(blocks),
-    cwd: isReadme ? fileURLToPath(ROOT) : home,
-  });
-  const outputs = outputsByBlock(ran.stdout);
-  if (!outputs.has('end') || ran.exitCode !== 0)
-    throw new Error(`It ended with ${ran.exitCode}:\n${ran.stdout}${ran.stderr}`);
-  for (const { at, output, notRun } of blocks) {
-    if (notRun !== undefined) continue;
-    const written = outputs.get(at) ?? `${at} was not run`;
-    if (output !== undefined) expect(normalizeOutput(written), at).toBe(normalizeOutput(output));
-  }
-}
 
 describe('README.md', () => {
   test('begins with the two commands for a fresh checkout', () => {
@@ -93,24 +36,16 @@ describe('README.md', () => {
     expect(text.split(/\s+/).length).toBeLessThanOrEqual(1_800);
   });
 
+  test(
+    'its commands work as written, one after the other, and show what it says',
+    () => runDocument('README.md'),
+    300_000,
+  );
+
   test('links to every help topic', () => {
     const text = readDocument('README.md');
     for (const path of TOPICS) expect(text).toContain(`(${path})`);
   });
-});
-
-// At the same time, because the commands also wait: for replies, retries, and time limits.
-describe.concurrent.each(DOCUMENTS.filter(hasCommands))('%s', (path) => {
-  test('its commands work as written, one after the other, and show what it says', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'partnerctl-test-'));
-    const sandbox = await startSandbox();
-    try {
-      await runDocument(path, directory, sandbox);
-    } finally {
-      await sandbox.close();
-      await rm(directory, { recursive: true, force: true });
-    }
-  }, 300_000);
 });
 
 describe.each(DOCUMENTS)('%s', (path) => {

@@ -13,6 +13,8 @@ export default defineConfig({
     expect: { poll: { timeout: 90_000 } },
     // Each file runs processes of its own; more files at once would only wait for each other.
     maxWorkers: 2,
+    // The topics of help-topics.sweep.ts.
+    maxConcurrency: 3,
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
   },
 });

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Environment } from '../../../src/state/location.ts';
-import { encodeRecord, type NewRecord } from '../../../src/state/record.ts';
-import { type RecordStore, readStore, type StateStore } from '../../../src/state/store.ts';
-import { tempDirectory } from '../../helpers/run.ts';
-import { bareRepository, openAt } from '../../helpers/stores.ts';
+import type { Environment } from '../../src/state/location.ts';
+import { encodeRecord, type NewRecord } from '../../src/state/record.ts';
+import { type RecordStore, readStore, type StateStore } from '../../src/state/store.ts';
+import { tempDirectory } from '../helpers/run.ts';
+import { bareRepository, openAt } from '../helpers/stores.ts';
 
 const record = (id: string): NewRecord => ({ type: 'note', at: '2026-01-01T00:00:00.000Z', id });
 const OTHER = { kind: 'other' } as const;

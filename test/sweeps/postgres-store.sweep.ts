@@ -1,21 +1,21 @@
 import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
-import { PartnerctlError } from '../../../src/errors.ts';
-import { postgresTarget } from '../../../src/state/postgres-address.ts';
-import type { ConnectionLimits } from '../../../src/state/postgres-connection.ts';
-import { postgresStore } from '../../../src/state/postgres-store.ts';
-import { encodeRecord, type NewRecord } from '../../../src/state/record.ts';
-import { type ReadOptions, type RecordStore, readStore, type StateStore } from '../../../src/state/store.ts';
-import { CERTIFICATE, KEY } from '../../helpers/certificate.ts';
+import { systemClock } from '../../src/clock.ts';
+import { PartnerctlError } from '../../src/errors.ts';
+import { postgresTarget } from '../../src/state/postgres-address.ts';
+import type { ConnectionLimits } from '../../src/state/postgres-connection.ts';
+import { postgresStore } from '../../src/state/postgres-store.ts';
+import { encodeRecord, type NewRecord } from '../../src/state/record.ts';
+import { type ReadOptions, type RecordStore, readStore, type StateStore } from '../../src/state/store.ts';
+import { CERTIFICATE, KEY } from '../helpers/certificate.ts';
 import {
   hasPgBouncer,
   type PostgresServer,
   postgresPrograms,
   startPgBouncer,
   startPostgres,
-} from '../../helpers/postgres.ts';
-import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../../helpers/tcp-server.ts';
+} from '../helpers/postgres.ts';
+import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
 
 const record = (id: string): NewRecord => ({ type: 'note', at: '2026-01-01T00:00:00.000Z', id });
 const OTHER = { kind: 'other' } as const;
