@@ -50,11 +50,12 @@ async function toListedRow(
     name,
     ...times,
     state: key === undefined ? 'unrecorded' : 'recorded',
+    // The service's own fields stay, except for the one that scripts rely on.
     json: {
+      in_words: times.description ?? null,
+      ...(key !== undefined && { key }),
       ...item,
       recorded: key !== undefined,
-      ...(key !== undefined && { key }),
-      in_words: times.description ?? null,
     },
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { fastClock } from '../helpers/run.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { fastClock, run, tempDirectory } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 
@@ -48,6 +49,19 @@ describe('cron list', () => {
     expect(jobs[2]).toEqual({ ...local, ...more, cron_job_id: removed, name: 'removed', status: 'gone' });
     expect(jobs[3]).toEqual({ ...local, ...more, cron_job_id: null, name: 'lost', status: 'unknown' });
     expect(await it.posts()).toEqual([]);
+  });
+
+  test('keeps the fields of the service that are called like ours', async () => {
+    const service = await startFakeService({
+      'GET /automation/partner-cron-jobs/': (_, response) =>
+        sendJson(response, [{ cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', key: 'K-1', in_words: 'daily' }]),
+      'POST /automation/partner-cron-jobs/': (_, response) => sendJson(response, {}, 500),
+    });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    const adopt = ['cron', 'adopt', 'c1', '--agent', 'a1', '--name', 'Daily', '--yes'];
+    await run(adopt, { env });
+    const [job] = (await run(['cron', 'list', '-o', 'json'], { env })).json<unknown[]>();
+    expect(job).toMatchObject({ cron_job_id: 'c1', key: 'K-1', in_words: 'daily', recorded: true });
   });
 
   test('the table shows the schedule in words, the next run, and the state, with advice on stderr', async () => {
