@@ -131,7 +131,7 @@ export type OnceResult<Objection> =
       readonly unrecorded?: { readonly error: unknown; readonly recoveryPath: string | undefined };
     }
   /** Nothing was sent. `releaseError` is set if the reservation could not be released and stays open in the log. */
-  | { readonly kind: 'refused'; readonly objection: Objection; readonly releaseError: LocalError | undefined }
+  | { readonly kind: 'refused'; readonly objection: Objection; readonly releaseError: PartnerctlError | undefined }
   /** The error proves that nothing was created. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly isReleased: boolean }
   | { readonly kind: 'unknown'; readonly error: unknown; readonly since: string };
@@ -202,14 +202,15 @@ async function endReservation<Snapshot, Objection>(
   { reservation, deps }: Attempt<Snapshot, Objection>,
   kind: Ending['kind'],
   reason: string,
-): Promise<LocalError | undefined> {
+): Promise<PartnerctlError | undefined> {
   if (!reservation) return undefined;
   const { id, key } = reservation;
   try {
     await deps.ledger.append({ kind, ...newRecord(deps), key, reservation: id, reason });
     return undefined;
   } catch (error) {
-    if (error instanceof LocalError) return error;
+    // Also an interruption: the outcome of the request counts more.
+    if (error instanceof PartnerctlError) return error;
     throw error;
   }
 }
