@@ -56,6 +56,12 @@ function stateDirectory({ env, platform, home }: Platform): {
 
 function storeKind(address: string): StoreKind {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
+  if (scheme === undefined && /^(postgres(ql)?|git\+\w+):/i.test(address)) {
+    // Such a file name would be a slip, and may hold a password.
+    throw new UsageError('The address of the state needs two slashes after its first colon.', {
+      hint: 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
+    });
+  }
   if (scheme === undefined) return 'file';
   if (scheme === 'postgres' || scheme === 'postgresql') return 'postgres';
   if (['git+ssh', 'git+https', 'git+http', 'git+file'].includes(scheme)) return 'git';

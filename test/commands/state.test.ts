@@ -421,6 +421,7 @@ describe('a state at an address', () => {
 
   test.each([
     ['mysql://ops@db/main', 'cannot be kept at mysql://'],
+    ['postgres:/ops:secret@db/main', 'needs two slashes'],
     ['postgres://ops:secret@db/main', '--state must not hold a password'],
     ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
     ['git+ssh://git@example.com/ops.git#a..b', 'is not the name of a branch'],
