@@ -243,13 +243,13 @@ export class Fields {
     const parts = nesting < MAX_NESTING ? pairedParts(object) : [];
     for (const key of Object.keys(object)) {
       const value = object[key];
+      const name = this.names.nameOf(key);
+      if (name !== undefined) this.found.push({ name, path: path + key, value, depth });
       if (parts.includes(key) && isJsonObject(value)) {
         this.collect(value, `${path + key}.`, depth, nesting + 1);
         continue;
       }
-      const name = this.names.nameOf(key);
       if (name === undefined) continue;
-      this.found.push({ name, path: path + key, value, depth });
       const kind = isJsonObject(value) && nesting < MAX_NESTING ? this.names.nesting(name) : undefined;
       if (kind === undefined || !isJsonObject(value)) continue;
       this.collect(value, `${path + key}.`, kind === 'envelope' ? depth + 1 : depth, nesting + 1);

@@ -212,6 +212,13 @@ describe('a field', () => {
     const chosen = new Contract({ override: { 'agent.name': 'profile.displayLabel' } });
     expect(findText({ name: 'x', Profile: { display_label: 'Support' } }, chosen, 'agent.name')).toBe('Support');
   });
+
+  it('of a chosen path is read in one of two objects that together are the resource', () => {
+    const chosen = new Contract({ override: { 'agent.name': 'spec.name', 'agent.id': 'metadata.uid' } });
+    const object = { metadata: { uid: 'a1' }, spec: { name: 'Support' } };
+    expect(findText(object, chosen, 'agent.name')).toBe('Support');
+    expect(readId(object, chosen, 'agent.id')).toBe('a1');
+  });
 });
 
 describe('a refusal', () => {
