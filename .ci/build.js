@@ -51,7 +51,7 @@ const CORE = [
 /** What commands share that create something once. In files of their own, they would take 40 ms to load. */
 const GUARDED = [
   /\/src\/(cron|state|yaml)\//,
-  /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|resource)|make-directories)\.ts$/,
+  /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|resource)|config\/make-directories)\.ts$/,
   /\/src\/(cli\/shell-command|output\/(batch-failure|batch-result|quote))\.ts$/,
 ];
 

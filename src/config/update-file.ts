@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import type { Clock } from '../clock.ts';
 import { LocalError } from '../errors.ts';
-import { makeDirectories } from '../make-directories.ts';
+import { makeDirectories } from './make-directories.ts';
 import { errorCode } from './profiles.ts';
 
 /** What an update needs to wait for other processes. */

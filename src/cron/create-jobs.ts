@@ -4,7 +4,6 @@ import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isStateUnavailable, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
-import { memoize } from '../memoize.ts';
 import { toLogRecord } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
@@ -16,6 +15,7 @@ import { createFreshJobLists, createJobFinder, type JobListOptions } from './job
 import { JOB_RECORDS, provesListRead } from './job-records.ts';
 import { type JobLedgerOptions, openJobLedger } from './ledger.ts';
 import { type LookUpDeps, postAndLookUp } from './look-up-created.ts';
+import { memoize } from './memoize.ts';
 import { outcomeError } from './outcome-error.ts';
 import { normalizeSchedule } from './schedule.ts';
 import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './second-job.ts';

@@ -1,10 +1,10 @@
 import type { PartnerctlError } from '../errors.ts';
 import { toErrorObject } from '../errors.ts';
-import { memoize } from '../memoize.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import type { CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
+import { memoize } from './memoize.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CronSchedule } from './schedule.ts';
 import { describeSchedule, formatExpression } from './schedule.ts';

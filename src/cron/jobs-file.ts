@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { parseReference } from '../api/references.ts';
-import { memoize } from '../memoize.ts';
 import type { Path } from '../yaml/document-value.ts';
 import { describePath } from '../yaml/issue-message.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
@@ -9,6 +8,7 @@ import { readYaml, type YamlDocument } from '../yaml/read.ts';
 import { choice, identifier } from '../yaml/schema.ts';
 import type { YamlSource } from '../yaml/source-text.ts';
 import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-document.ts';
+import { memoize } from './memoize.ts';
 import type { CronSchedule } from './schedule.ts';
 
 const owner = {

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeDirectories } from '../config/make-directories.ts';
 import { InputError } from '../errors.ts';
-import { makeDirectories } from '../make-directories.ts';
 import { errorCode, explainFileError, notRegularFileError, recordTooLongError, shortWriteError } from './file-error.ts';
 import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectories } from '../make-directories.ts';
+import { makeDirectories } from '../config/make-directories.ts';
 import { explainFileError } from './file-error.ts';
 import { decodeLine, type LogRecord } from './record.ts';
 

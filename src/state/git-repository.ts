@@ -1,8 +1,8 @@
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { makeDirectories } from '../config/make-directories.ts';
 import { LocalError, PartnerctlError, StateUnavailableError } from '../errors.ts';
-import { makeDirectories } from '../make-directories.ts';
 import { explainFileError } from './file-error.ts';
 import { type GitResult, runGit } from './git.ts';
 import type { Environment } from './location.ts';

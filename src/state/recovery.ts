@@ -1,7 +1,7 @@
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { makeDirectories } from '../make-directories.ts';
+import { makeDirectories } from '../config/make-directories.ts';
 import { errorCode } from './file-error.ts';
 import { decodeLine, encodeRecord, type LogRecord, type NewRecord } from './record.ts';
 
