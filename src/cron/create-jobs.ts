@@ -8,6 +8,7 @@ import { toLogRecord } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
+import type { StateStore } from '../state/store.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, createScheduleDescriber, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm } from './job.ts';
@@ -32,6 +33,8 @@ export type CreateJob = (wanted: WantedJob) => Promise<CronResult>;
 
 export interface JobCreator {
   readonly create: CreateJob;
+  /** Reserves the jobs of several tasks together. */
+  readonly store: Pick<StateStore, 'reservationsAtOnce' | 'together'>;
   /** Looks for jobs that other machines created at the same time. Does nothing where they share the state. */
   readonly second: SecondJobCheck;
 }
@@ -145,7 +148,7 @@ export async function openJobCreator(
       return { ...initial, status: error instanceof OutcomeUnknownError ? 'unknown' : 'failed', error };
     }
   };
-  return { create, second };
+  return { create, store: await context.stateStore(), second };
 }
 
 /** More keys than this take longer to compare with each line than decoding them all. */
@@ -168,7 +171,7 @@ export async function* createJobs(
   options: CreateOnceOptions,
 ): AsyncGenerator<CronResult> {
   const jobs = wanted.map(({ job }) => job);
-  const { create, second } = await openJobCreator(context, http, jobs, {
+  const { create, store, second } = await openJobCreator(context, http, jobs, {
     ...options,
     keys: keysToRead(http.baseUrl, jobs),
   });
@@ -177,11 +180,10 @@ export async function* createJobs(
 
   async function createOne(each: WantedJob): Promise<CronResult> {
     if (stopped || context.signals.interrupt.aborted) return await startResult(each);
-    const result = await create(each);
+    const result = await store.together(() => create(each));
     stopped ||= stopsRun(result.error);
     return result;
   }
-  const { reservationsAtOnce } = await context.stateStore();
-  const results = mapConcurrent(wanted, reservationsAtOnce, createOne);
+  const results = mapConcurrent(wanted, Math.max(CONCURRENCY, store.reservationsAtOnce), createOne);
   yield* holdForCheck(results, { ...second, needsCheck: isCreated, clock: context.clock });
 }

@@ -1,5 +1,5 @@
 import { startStopwatch } from '../clock.ts';
-import { LocalError } from '../errors.ts';
+import { LateTurn, requestTime } from '../state/late-turn.ts';
 import {
   type KeyState,
   LONGEST_RESERVATION_MS,
@@ -230,14 +230,8 @@ async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceR
   };
   return await runOnce(task, deps, async (commit) => {
     await commit();
-    return await deps.inTurn(async () => {
-      // If the machine slept in the meantime, another process may have settled the reservation.
-      const timeLeft = limitMs - elapsed();
-      if (timeLeft > 0) return await deps.post(job, timeLeft);
-      throw new LocalError('The time for the command was up before the job was sent.', {
-        hint: 'Nothing was sent. Run it again.',
-      });
-    });
+    // If the machine slept in the meantime, another process may have settled the reservation.
+    return await deps.inTurn(() => deps.post(job, requestTime(limitMs - elapsed(), limitMs, 'the job was sent')));
   });
 }
 
@@ -269,6 +263,8 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
   deps.ledger.refuseUnreadable('damaged', snapshot);
   if (dryRun) return { status: 'planned', key };
   const result = await reserveAndPost(request, found);
+  const isLate = result.kind === 'failed' && result.isReleased && result.error instanceof LateTurn;
+  if (isLate && deps.remainingMs() > 0) return undefined;
   if (result.kind !== 'refused') return toOutcome(key, result);
   // This run's reservation is still open: trying again would wait for it.
   if (result.releaseError) throw result.releaseError;

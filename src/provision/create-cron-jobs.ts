@@ -109,17 +109,24 @@ export async function createCronJobs(
   const cron = jobs.map(({ initial }) => initial);
   const failure = () => failureOf(cron);
   if (creator === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
-  for (const [index, job] of jobs.entries()) {
-    if (interrupt.aborted) {
-      const earlier = failure();
-      const error = earlier instanceof OutcomeUnknownError ? earlier : interrupt.reason;
-      return { ...result, cron, status: 'failed', error };
+  const queue = jobs.entries();
+  let isInterrupted = false;
+  let isStopped = false;
+  const { create, store } = creator;
+  // The workers share the queue.
+  async function createNext(): Promise<void> {
+    for (const [index, job] of queue) {
+      isInterrupted ||= interrupt.aborted;
+      if (isInterrupted || isStopped) return;
+      const created = await createCronJob(create, result.space_id ?? '', job);
+      cron[index] = created;
+      isStopped ||= stopsRun(created.error);
     }
-    const created = await createCronJob(creator.create, result.space_id ?? '', job);
-    cron[index] = created;
-    if (stopsRun(created.error)) break;
   }
-  const error = failure();
+  const others = Math.min(store.reservationsAtOnce, jobs.length) - 1;
+  await Promise.all([createNext(), ...Array.from({ length: others }, () => store.together(createNext))]);
+  const earlier = failure();
+  const error = isInterrupted && !(earlier instanceof OutcomeUnknownError) ? interrupt.reason : earlier;
   if (error !== undefined) return { ...result, cron, status: 'failed', error };
   return { ...result, cron, status: statusAfterJobs(result, cron) };
 }

@@ -1,6 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
-import { LocalError, OutcomeUnknownError } from '../errors.ts';
+import { OutcomeUnknownError } from '../errors.ts';
+import { LateTurn, requestTime } from '../state/late-turn.ts';
 import { type KeyState, type OnceDeps, readKey, runOnce } from '../state/once.ts';
 import type { OpenReservation, RecordedObject } from '../state/once-records.ts';
 import { foundSnapshot } from './history.ts';
@@ -20,6 +21,8 @@ export interface PostDeps {
   readonly once: OnceDeps<SpaceSnapshot>;
   /** Aborts waiting for another process. */
   readonly abortSignal: AbortSignal;
+  /** Bounds how many documents send requests at once: more may be waiting for the state. */
+  readonly inTurn: <Value>(send: () => Promise<Value>) => Promise<Value>;
   /** Called with what a document waits for, and with an empty text afterwards. */
   readonly onWait: (why: string) => void;
 }
@@ -72,7 +75,7 @@ export type PostOutcome =
       readonly applied: AppliedSpace;
       readonly unrecorded?: { readonly error: unknown; readonly recoveryPath: string | undefined };
     }
-  /** Nothing was sent: another process reserved or provisioned the space since the plan was made. */
+  /** Nothing was sent: another process reserved or provisioned the space since the plan was made, or it waited too long. */
   | { readonly kind: 'outdated' }
   /** It may have been carried out, and is recorded as such. */
   | { readonly kind: 'lost'; readonly error: OutcomeUnknownError };
@@ -94,7 +97,7 @@ function toItem({ http, clock }: PostDeps, task: PostTask) {
   // The machine may sleep, which the monotonic clock may not show, and the wall clock may be set back.
   const startedAt = clock.monotonic();
   const remainingMs = (): number => Math.min(sendBy - clock.now(), limitMs - (clock.monotonic() - startedAt));
-  return { item, remainingMs };
+  return { item, limitMs, remainingMs };
 }
 
 /**
@@ -104,7 +107,7 @@ function toItem({ http, clock }: PostDeps, task: PostTask) {
 export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutcome> {
   const { http, once } = deps;
   const { document, plan, lastRecord, ownRecords } = task;
-  const { item, remainingMs } = toItem(deps, task);
+  const { item, limitMs, remainingMs } = toItem(deps, task);
   const { writeRecovery } = once;
   let applied: AppliedSpace | undefined;
   /** The response has the ids of the agents, which the reservation could not have. */
@@ -136,14 +139,11 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
   };
   const outcome = await runOnce(onceTask, onceDeps, async (commit) => {
     await commit();
-    // If the machine slept in the meantime, another process may have settled the reservation.
-    const timeoutMs = remainingMs();
-    if (timeoutMs <= 0) {
-      throw new LocalError('The time for the command was up before the space was provisioned.', {
-        hint: 'Nothing was sent. Run it again.',
-      });
-    }
-    applied = await installMissing(http, document, plan, { timeoutMs, before: task.before ?? new Set() });
+    applied = await deps.inTurn(() => {
+      // If the machine slept in the meantime, another process may have settled the reservation.
+      const timeoutMs = requestTime(remainingMs(), limitMs, 'the space was provisioned');
+      return installMissing(http, document, plan, { timeoutMs, before: task.before ?? new Set() });
+    });
     return applied.spaceId;
   });
   switch (outcome.kind) {
@@ -155,6 +155,8 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
       if (!(outcome.error instanceof OutcomeUnknownError)) throw outcome.error;
       return { kind: 'lost', error: outcome.error };
     case 'failed':
+      if (outcome.isReleased && outcome.error instanceof LateTurn && http.remainingMs() > 0)
+        return { kind: 'outdated' };
       throw outcome.error;
     case 'created':
       if (!applied) throw new Error('A space was provisioned without a result.');

@@ -1,6 +1,7 @@
 import type { ListedSpace } from '../contract/spaces.ts';
 import { NotFoundError, type OutcomeUnknownError } from '../errors.ts';
 import { OwnerWatch, readKey } from '../state/once.ts';
+import type { StateStore } from '../state/store.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import type { CronDeps } from './create-cron-jobs.ts';
 import { type ProvisionHistory, withHistory } from './history.ts';
@@ -36,6 +37,8 @@ export interface ProvisionDeps extends CronDeps, PostDeps, ProvisionOptions {
   /** Undefined if the token may not list the spaces. */
   readonly list: SpaceList | undefined;
   readonly history: ProvisionHistory;
+  /** Reserves the spaces and jobs of several documents together. */
+  readonly store: Pick<StateStore, 'reservationsAtOnce' | 'together'>;
   /** Called with the reason when the remote state turns out to be unavailable. */
   readonly onUnavailable: (reason: RemoteStateUnavailable) => Promise<void>;
 }
@@ -129,7 +132,9 @@ class DocumentRun {
       quietFrom.set(id, ownRecords.has(id) ? 0 : await this.watch.look(open));
     }
     const at = deps.clock.monotonic();
-    const present = this.canRead ? await this.readSpace(state) : deps.history.recall(document.manifest);
+    const present = this.canRead
+      ? await deps.inTurn(() => this.readSpace(state))
+      : deps.history.recall(document.manifest);
     return { state, quietFrom, at, present, plan: planProvision(document.manifest, present) };
   }
 

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { nameListFailure } from '../api/list-failure.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
@@ -109,7 +110,8 @@ export async function previewManifests(
 async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
   try {
     const applied = await provisionOnce(deps, document);
-    const result = applied.status === 'failed' ? applied : await setUpChats(deps.http, document, applied);
+    const result =
+      applied.status === 'failed' ? applied : await deps.inTurn(() => setUpChats(deps.http, document, applied));
     const hasSources = result.agents.some(({ source_id }) => source_id !== null);
     if (hasSources && result.space_id !== null) {
       await deps.history.record({ manifest: document.manifest, spaceId: result.space_id, agents: result.agents });
@@ -127,6 +129,7 @@ async function* applyAll(
   { concurrency, failFast }: Omit<ApplyOptions, keyof ProvisionOptions>,
 ): AsyncGenerator<DocumentResult> {
   let isStopped = false;
+  const atOnce = failFast ? concurrency : Math.max(concurrency, deps.store.reservationsAtOnce);
 
   async function applyOne(document: ManifestDocument): Promise<DocumentResult> {
     const isSkipped = isStopped || deps.interrupt.aborted;
@@ -137,7 +140,7 @@ async function* applyAll(
     if (result.status === 'failed') isStopped ||= failFast || errors.some(stopsRun);
     return result;
   }
-  const applied = mapConcurrent(documents, concurrency, applyOne);
+  const applied = mapConcurrent(documents, atOnce, (document) => deps.store.together(() => applyOne(document)));
   yield* holdForCheck(applied, {
     needsCheck: hasNewJobs,
     readAt: deps.jobs?.second.readAt ?? (() => Number.NEGATIVE_INFINITY),
@@ -185,6 +188,8 @@ export async function applyManifests(
     ...run,
     random,
     abortSignal,
+    inTurn: pLimit(options.concurrency),
+    store: await context.stateStore(),
     settleMs,
     retryUnknown,
     retries: flags.retries ?? DEFAULT_RETRIES,

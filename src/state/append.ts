@@ -129,3 +129,12 @@ export async function appendLines(path: string, lines: readonly string[]): Promi
     throw await explainFileError(error, path, 'written');
   }
 }
+
+/** Appends lines to the content of a log. The leading newline ends a line that an editor left without one. */
+export function extendLog(content: Buffer, lines: readonly string[]): Buffer {
+  const needsNewline = content.length > 0 && content.at(-1) !== 0x0a;
+  return Buffer.concat([
+    content,
+    Buffer.from(`${needsNewline ? '\n' : ''}${lines.map((line) => `${line}\n`).join('')}`),
+  ]);
+}

@@ -136,7 +136,8 @@ export async function* readLog(path: string, options: ReadOptions = {}): AsyncGe
 export function fileStore(path: string, redact?: Redact): StateStore {
   return {
     label: path,
-    reservationsAtOnce: 4,
+    reservationsAtOnce: 1,
+    together: (act) => act(),
     open: (options = {}) => ({
       readNew: logReader(path, options),
       append: (record) => appendRecord(path, record, redact),

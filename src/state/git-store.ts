@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { StateUnavailableError } from '../errors.ts';
-import { encodeLine, type Redact } from './append.ts';
+import { encodeLine, extendLog, type Redact } from './append.ts';
 import { FILE_NAME, type GitDeps, GitRepository, type Snapshot } from './git-repository.ts';
 import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { MAX_LINE_BYTES, type NewRecord } from './record.ts';
@@ -11,8 +11,9 @@ import { entryOf, type ReadOptions, type RecordRole, type StateStore, type Store
  * Keeps the log in a file of a git branch. An append is a commit that is pushed on the condition that the branch has not
  * moved. The server decides, so the order of commits is the order of the log.
  *
- * A push takes long, so records are published together: reservations as they come, and the ends of reservations once
- * all of this process have ended. Until then, each end is in a file of its own on this machine, which the next run publishes.
+ * A push takes long, so records are published together: once all tasks wait for that, or none of other tasks come for a
+ * while. The ends of reservations wait until all of this process have ended; meanwhile, each is in a file of its own on this
+ * machine, which the next run publishes.
  */
 
 export interface GitStoreDeps extends GitDeps {
@@ -25,28 +26,22 @@ export interface GitStoreDeps extends GitDeps {
 
 interface Waiting {
   readonly line: string;
+  readonly role: RecordRole['kind'];
   readonly recoveryPath: string | undefined;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** How long to collect reservations that come one after the other. */
+/** How long to collect records that come one after the other. */
 const COLLECT_MS = 30;
+/** How long a record may wait for those of other tasks. */
+const LONGEST_COLLECT_MS = 2000;
 /** How long an end may wait for the others. */
 const LONGEST_WAIT_MS = 10_000;
 /** How long to settle a push. */
 const PERSISTENCE_MS = 60_000;
 /** How often others may be first. */
 const MAX_ATTEMPTS = 1000;
-
-/** Appends lines to the log. The leading newline ends a line that an editor left without one. */
-function extend(content: Buffer, lines: readonly string[]): Buffer {
-  const needsNewline = content.length > 0 && content.at(-1) !== 0x0a;
-  return Buffer.concat([
-    content,
-    Buffer.from(`${needsNewline ? '\n' : ''}${lines.map((line) => `${line}\n`).join('')}`),
-  ]);
-}
 
 class GitLog {
   private readonly deps: GitStoreDeps;
@@ -55,6 +50,9 @@ class GitLog {
   private readonly open = new Set<string>();
   private publishing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private dueAt = Number.POSITIVE_INFINITY;
+  /** How many tasks run that append records. */
+  private tasks = 0;
   /** Reads and pushes are in turn, so that what is known of the branch only moves forward. */
   private readonly inTurn = pLimit(1);
   /** Whether a push has just landed, and this process has learned nothing since. */
@@ -72,9 +70,19 @@ class GitLog {
     // A reservation that is not published has no effect, so that nothing is lost with it.
     const recoveryPath = role.kind === 'reserves' ? undefined : await writeRecovery(this.deps.localPath, record);
     await new Promise<void>((resolve, reject) => {
-      this.waiting.push({ line, recoveryPath, resolve, reject });
-      this.schedule(role.kind !== 'ends' || this.open.size === 0 ? COLLECT_MS : LONGEST_WAIT_MS);
+      this.waiting.push({ line, role: role.kind, recoveryPath, resolve, reject });
+      this.schedule();
     });
+  }
+
+  async together<Value>(act: () => Promise<Value>): Promise<Value> {
+    this.tasks += 1;
+    try {
+      return await act();
+    } finally {
+      this.tasks -= 1;
+      this.schedule();
+    }
   }
 
   /** Returns the log. @throws LocalError */
@@ -119,18 +127,31 @@ class GitLog {
     while (this.waiting.length > 0 || this.publishing) await this.startPublishing().catch(() => undefined);
   }
 
-  private schedule(delayMs: number): void {
-    if (delayMs === LONGEST_WAIT_MS && this.timer) return;
+  /** How long to wait for more records. */
+  private delayMs(): number {
+    const { tasks, waiting } = this;
+    if (tasks > 0 && waiting.length >= tasks) return 0;
+    if (this.open.size > 0 && waiting.every(({ role }) => role === 'ends')) return LONGEST_WAIT_MS;
+    return tasks > 0 ? LONGEST_COLLECT_MS : COLLECT_MS;
+  }
+
+  private schedule(): void {
+    if (this.waiting.length === 0 || this.publishing) return;
+    const delayMs = this.delayMs();
+    const dueAt = performance.now() + delayMs;
+    // Each record prolongs the shortest wait, and none of the others.
+    if (delayMs !== COLLECT_MS && dueAt >= this.dueAt) return;
     clearTimeout(this.timer);
+    this.dueAt = dueAt;
     this.timer = globalThis.setTimeout(() => void this.startPublishing(), delayMs);
   }
 
   private startPublishing(): Promise<void> {
     clearTimeout(this.timer);
-    this.timer = undefined;
+    this.dueAt = Number.POSITIVE_INFINITY;
     this.publishing ??= this.publishWaiting().finally(() => {
       this.publishing = undefined;
-      if (this.waiting.length > 0) this.schedule(COLLECT_MS);
+      this.schedule();
     });
     return this.publishing;
   }
@@ -164,7 +185,7 @@ class GitLog {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       // If the branch has moved on from what is known of it, the push fails.
       const base = this.repository.known ?? (await this.repository.fetch());
-      const content = extend(base.content ?? whenMissing ?? this.contentOf(base), lines);
+      const content = extendLog(base.content ?? whenMissing ?? this.contentOf(base), lines);
       const records = lines.length === 1 ? '1 record' : `${lines.length} records`;
       const commit = await this.repository.commit(base, content, `Add ${records}`);
       // Others make progress while this one does not, so that each attempt has its own time.
@@ -262,6 +283,7 @@ export function gitStore(deps: GitStoreDeps): StateStore {
       readNew: contentReader(log, options),
       append: (record, role) => log.append(record, role),
     }),
+    together: (act) => log.together(act),
     appendLines: (lines) => log.publish(lines),
     async init() {
       await log.init();

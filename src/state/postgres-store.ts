@@ -152,7 +152,8 @@ export function postgresStore(deps: PostgresDeps): StateStore {
   };
   return {
     label: target.label,
-    reservationsAtOnce: 4,
+    reservationsAtOnce: 1,
+    together: (act) => act(),
     open: (options = {}) => ({
       readNew: rowReader(connection, target, options),
       async append(record) {

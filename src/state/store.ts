@@ -46,10 +46,12 @@ export async function* readStore(store: StateStore): AsyncGenerator<LogEntry> {
 export interface StateStore {
   /** Names the store in messages: the path of the file, or the address without a password. */
   readonly label: string;
-  /** How many objects to reserve at once: many, where each publication takes long. */
+  /** How many objects to reserve together, at least: many, where each publication takes long. */
   readonly reservationsAtOnce: number;
   /** Returns a reader and writer of this store that starts at the beginning of the log. */
   open(options?: ReadOptions): RecordStore;
+  /** Runs one of several tasks that append records: the store may publish them once each task waits for that. */
+  together<Value>(act: () => Promise<Value>): Promise<Value>;
   /** Appends intact lines as they are: those of another store. @throws LocalError; the log may contain some of them */
   appendLines(lines: readonly string[]): Promise<void>;
   /**

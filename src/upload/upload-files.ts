@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { createUpload } from '../api/uploads.ts';
@@ -14,7 +15,7 @@ import {
 import { openLedger, otherLines } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import { lineWarner } from '../state/store.ts';
+import { lineWarner, type StateStore } from '../state/store.ts';
 import { keepUnpublished } from '../state/unpublished.ts';
 import { filenameIndex, lookUpUpload, type UploadDeps, type UploadOptions, uploadOnce } from './upload-once.ts';
 import { UPLOAD_RECORDS } from './upload-records.ts';
@@ -39,9 +40,10 @@ export interface UploadProgress {
 async function openDeps(
   context: Context,
   http: Http,
-  kind: UploadKind,
+  { as: kind, concurrency }: RunOptions,
   sources: readonly UploadSource[],
-): Promise<UploadDeps> {
+): Promise<UploadDeps & { readonly store: StateStore }> {
+  const location = await context.stateLocation();
   const store = await context.stateStore();
   const filenames = new Set(sources.map(({ filename }) => filename));
   const ledger = openLedger(store.open({ isSkipped: otherLines(UPLOAD_RECORDS) }), UPLOAD_RECORDS, {
@@ -59,7 +61,11 @@ async function openDeps(
     newId: randomRecordId,
     owner: await describeThisProcess(),
     hasEnded,
-    ...keepUnpublished(await context.stateLocation(), UPLOAD_RECORDS),
+    ...keepUnpublished(location, UPLOAD_RECORDS),
+    store,
+    inTurn: pLimit(concurrency),
+    reservesFirst: sources.length > 1 && store.reservationsAtOnce > 1,
+    isShared: location.kind !== 'file',
     async post(body) {
       // Fail before sending: a state file that cannot be written would otherwise show only after the whole file was sent.
       preparing ??= store.check();
@@ -99,7 +105,8 @@ export async function* uploadFiles(
   { progress, ...options }: RunOptions & { readonly progress: UploadProgress },
 ): AsyncGenerator<UploadResult> {
   const { as } = options;
-  const deps = await openDeps(context, http, as, sources);
+  const deps = await openDeps(context, http, options, sources);
+  const atOnce = Math.max(options.concurrency, deps.store.reservationsAtOnce);
   const { interrupt } = context.signals;
   let stopped: PartnerctlError | undefined;
 
@@ -119,13 +126,16 @@ export async function* uploadFiles(
     const initial = { index, file, as, id: null, bytes, sha256: null, error: undefined } as const;
     const reason = stopReason();
     if (reason) return { ...initial, status: 'failed', error: reason, wasNotStarted: !isTimeUp() };
-    progress.started(source);
+    if (!deps.reservesFirst) progress.started(source);
     let isSent = false;
     try {
       const request = { ...options, source };
       const outcome = options.dryRun
         ? await lookUpUpload(request, deps)
-        : await uploadOnce(request, deps, (sent) => progress.advanced(source, sent));
+        : await uploadOnce(request, deps, (sent) => {
+            if (deps.reservesFirst && sent === 0) progress.started(source);
+            progress.advanced(source, sent);
+          });
       if (!outcome) return { ...initial, status: 'planned' };
       const { status, sha256 } = outcome;
       isSent = status === 'uploaded';
@@ -144,13 +154,15 @@ export async function* uploadFiles(
   /** Uploads copies of a file one after the other, so that the first upload lets the others be skipped. */
   function uploadInTurn({ source, index }: QueuedSource): Promise<UploadResult> {
     const identity = nameAndSize(source);
-    const result = Promise.resolve(previous.get(identity)).then(() => uploadOne(source, index));
+    const result = Promise.resolve(previous.get(identity)).then(() =>
+      deps.store.together(() => uploadOne(source, index)),
+    );
     previous.set(identity, result);
     return result;
   }
 
   const statuses = new Set<UploadResult['status']>();
-  for await (const result of mapConcurrent(copiesLast(sources), options.concurrency, uploadInTurn)) {
+  for await (const result of mapConcurrent(copiesLast(sources), atOnce, uploadInTurn)) {
     statuses.add(result.error === undefined ? result.status : 'failed');
     yield result;
   }

@@ -1,5 +1,7 @@
 import type { StreamedBody } from '../api/streamed-body.ts';
+import { startStopwatch } from '../clock.ts';
 import { LocalError, OutcomeUnknownError } from '../errors.ts';
+import { LateTurn } from '../state/late-turn.ts';
 import { type KeyState, type OnceDeps, readKey, runOnce } from '../state/once.ts';
 import type { Reservation } from '../state/once-records.ts';
 import { fieldsText } from '../state/record.ts';
@@ -15,6 +17,12 @@ export interface UploadDeps extends OnceDeps<UploadSnapshot> {
   readonly fileField?: string;
   /** @throws OutcomeUnknownError if the upload may have been created; any other PartnerctlError proves that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
+  /** Bounds how many files are sent at once: more may be reserved. */
+  readonly inTurn: (send: () => Promise<string>) => Promise<string>;
+  /** Whether to reserve a file before any of it is sent, together with others, rather than before its last bytes. */
+  readonly reservesFirst: boolean;
+  /** Whether other machines share the state: stamps are about this machine alone. */
+  readonly isShared: boolean;
   /** Aborts waiting for another process, and reading a file that is not being sent. */
   readonly abortSignal: AbortSignal;
 }
@@ -51,6 +59,8 @@ class UploadInProgress extends LocalError {
 /** How long to wait for another process, and how often to read the log meanwhile. */
 const WAIT_MS = 60_000;
 const POLL_MS = 500;
+/** How long a reserved file may wait for its turn. Then it is reserved anew: somebody may have settled the reservation. */
+const MAX_QUEUED_MS = 60_000;
 
 /** The index name for records of a file name: their keys contain the file's hash, which may not be known yet. */
 export function filenameIndex(filename: string): string {
@@ -127,6 +137,11 @@ async function rememberStamp(upload: Upload, sha256: string, remoteId: string): 
   }
 }
 
+/** Hashes the file; never many at once, because each needs memory. */
+function hashInTurn({ source, deps }: Upload): Promise<string> {
+  return deps.inTurn(() => hashContent(source, deps.abortSignal));
+}
+
 /** The outcome according to the log before anything is sent; undefined to upload the file. */
 async function outcomeFromLog(upload: Upload, isDryRun: boolean): Promise<UploadOutcome | undefined> {
   const { source, deps, force } = upload;
@@ -134,12 +149,37 @@ async function outcomeFromLog(upload: Upload, isDryRun: boolean): Promise<Upload
   const records = await recordsOf(source, deps);
   if (records.length === 0) return undefined;
   const recorded = stampedHash(source, records);
-  upload.hash ??= recorded ?? (await hashContent(source, deps.abortSignal));
+  upload.hash ??= recorded ?? (await hashInTurn(upload));
   const sha256 = upload.hash;
   const outcome = outcomeOf(upload, sha256, await readKey(uploadKey(toSnapshot(upload, sha256)), deps));
-  const isNewStamp = source.stamp !== null && recorded === undefined;
+  const isNewStamp = !deps.isShared && source.stamp !== null && recorded === undefined;
   if (!isDryRun && outcome?.status === 'skipped' && isNewStamp) await rememberStamp(upload, sha256, outcome.id);
   return outcome;
+}
+
+/** Reserves and sends the file. @returns the id of the upload */
+async function send(upload: Upload, commit: () => Promise<void>, onProgress: (bytes: number) => void): Promise<string> {
+  const { source, deps } = upload;
+  const { fileField, reservesFirst, clock } = deps;
+  if (reservesFirst) {
+    upload.hash ??= await hashInTurn(upload);
+    await commit();
+  }
+  const elapsed = startStopwatch(clock);
+  async function beforeLastBytes(hash: string): Promise<void> {
+    if (reservesFirst && hash !== upload.hash) {
+      throw new LocalError(`${source.label} changed before it was uploaded.`, {
+        hint: 'The upload was not completed. Wait until nothing writes to the file.',
+      });
+    }
+    upload.hash = hash;
+    // A run that is killed before the last bytes has provably uploaded nothing.
+    if (!reservesFirst) await commit();
+  }
+  return await deps.inTurn(() => {
+    if (reservesFirst && elapsed() > MAX_QUEUED_MS) throw new LateTurn(`${source.label} was uploaded`);
+    return deps.post(createBody(source, { fileField, onProgress, beforeLastBytes }));
+  });
 }
 
 async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): Promise<UploadOutcome> {
@@ -157,14 +197,7 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
       outcomeOf(upload, upload.hash ?? '', state, reservationId) ?? outcomeOfDamage(upload),
   };
   try {
-    const result = await runOnce(task, deps, async (commit) => {
-      // A run that is killed before the last bytes has provably uploaded nothing.
-      const beforeLastBytes = async (hash: string): Promise<void> => {
-        upload.hash = hash;
-        await commit();
-      };
-      return await deps.post(createBody(source, { fileField: deps.fileField, onProgress, beforeLastBytes }));
-    });
+    const result = await runOnce(task, deps, (commit) => send(upload, commit, onProgress));
     const sha256 = upload.hash ?? null;
     switch (result.kind) {
       case 'created': {
@@ -204,6 +237,7 @@ export async function uploadOnce(
   const upload: Upload = { ...request, deps, hash: undefined };
   for (let waitUntil: number | undefined; ; ) {
     const outcome = await tryUpload(upload, onProgress);
+    if (outcome.status === 'failed' && outcome.error instanceof LateTurn) continue;
     // The outcome of the other process decides what is left to do.
     if (outcome.status !== 'failed' || !(outcome.error instanceof UploadInProgress)) return outcome;
     waitUntil ??= clock.monotonic() + WAIT_MS;

@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
-import { write } from '../helpers/service.ts';
+import { manifest, service, write } from '../helpers/service.ts';
 import { bareRepository } from '../helpers/stores.ts';
+import { uploads } from './uploads.ts';
 
 /** A state on a branch, and how many pushes it has seen. */
 async function branch() {
@@ -21,5 +24,32 @@ test('the jobs of a file need at most 3 pushes', async () => {
   expect(ran.code).toBe(0);
   expect(ran.stderr.match(/did not exist, and was created/g)).toHaveLength(1);
   expect(await it.jobs()).toHaveLength(100);
+  expect(state.pushes()).toBeLessThanOrEqual(3);
+}, 60_000);
+
+/** What an agent of a manifest has in addition to its name. */
+const TWO_JOBS = `, chat: {}, cron: [${['a', 'b'].map((name) => `{ name: ${name}, instructions: x, schedule: '0 9 * * *' }`)}] }`;
+
+test('spaces with chats and jobs need few pushes, however many there are', async () => {
+  const [it, state] = [await service(), await branch()];
+  const documents = Array.from(
+    { length: 100 },
+    (_, n) => `${manifest(`acme-${n}`).trimEnd().replace(/ }$/, TWO_JOBS)}\n`,
+  );
+  const env = { ...it.env, ...state.env };
+  const ran = await run(['provision', write('spaces.yaml', documents.join('---\n')), '-o', 'json'], { env });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(JSON.parse(ran.stdout).summary).toMatchObject({ created: 100, failed: 0 });
+  expect((await it.posts()).filter(({ path }) => path.includes('cron'))).toHaveLength(200);
+  expect(state.pushes()).toBeLessThanOrEqual(6);
+}, 60_000);
+
+test('uploads need few pushes, however many there are', async () => {
+  const [it, state] = [await uploads(), await branch()];
+  for (let n = 0; n < 100; n += 1) writeFileSync(join(it.directory, `f${n}.txt`), `content ${n}`);
+  const words = [it.directory, '--recursive', '--state', state.env.PARTNER_STATE, '-o', 'json'];
+  const ran = await it.upload(words, { env: state.env });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.kept()).toHaveLength(100);
   expect(state.pushes()).toBeLessThanOrEqual(3);
 }, 60_000);

@@ -130,7 +130,7 @@ async function tryStore(
       command: [...context.selfCommand, 'state', 'prove', '--', address],
       ...{ env, run, keys, processes, directory, random, clock, abortSignal },
       via: proxy && { host: '127.0.0.1', port: proxy.port },
-      ...(store.reservationsAtOnce > 4 ? SLOW : FAST),
+      ...(store.reservationsAtOnce > 1 ? SLOW : FAST),
       onSettled() {
         settled += 1;
         progress.update(`Racing for ${keys} keys: ${Math.floor((100 * settled) / all)} %`);

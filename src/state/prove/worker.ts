@@ -99,7 +99,7 @@ async function raceFor(key: string, ledger: Ledger<ProofSnapshot>, clock: Clock,
 export async function raceForKeys({ run, keys }: WorkerTask, { store, clock, io }: WorkerDeps): Promise<void> {
   const tell: Tell = (event) => io.stdout.write(`${JSON.stringify(event)}\n`);
   const ledger = openWatchedLedger(store, run, tell);
-  const inTurn = pLimit(store.reservationsAtOnce);
+  const inTurn = pLimit(Math.max(4, store.reservationsAtOnce));
   const race = async (number: number): Promise<void> => {
     const key = proofKey(run, number);
     try {

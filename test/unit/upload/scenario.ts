@@ -24,6 +24,7 @@ const anyFate: fc.Arbitrary<Fate> = fc.record({
     { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) },
   ),
   isKept: fc.boolean(),
+  reservesFirst: fc.boolean(),
 });
 
 const anyRun: fc.Arbitrary<Run> = fc.record({

@@ -31,6 +31,9 @@ function alone(
     owner: { machine: 'here', pid: 1, started: null },
     hasEnded: async () => false,
     abortSignal: new AbortController().signal,
+    inTurn: (send) => send(),
+    reservesFirst: false,
+    isShared: false,
     post,
   };
 }

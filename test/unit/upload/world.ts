@@ -37,9 +37,16 @@ export interface Fate {
   /** The append that fails; with `isKept`, its record is in the log nevertheless. */
   readonly failsAt: number;
   readonly isKept: boolean;
+  readonly reservesFirst: boolean;
 }
 
-export const GOOD: Fate = { attempts: [], diesAt: Number.POSITIVE_INFINITY, failsAt: -1, isKept: false };
+export const GOOD: Fate = {
+  attempts: [],
+  diesAt: Number.POSITIVE_INFINITY,
+  failsAt: -1,
+  isKept: false,
+  reservesFirst: false,
+};
 
 interface Made {
   readonly id: string;
@@ -234,6 +241,9 @@ export class Process {
         return machine === 'here' ? world.processes[pid - 1]?.isOver : undefined;
       },
       post: (body) => this.post(source, body),
+      inTurn: (send) => send(),
+      reservesFirst: this.fate.reservesFirst,
+      isShared: false,
       abortSignal: new AbortController().signal,
     };
   }
