@@ -14,7 +14,13 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { toIndeterminate } from './api-response.ts';
-import { addressHint, parameterHint, type RefusedRequest } from './refusal-hints.ts';
+import {
+  addressHint,
+  askedParameters,
+  OtherParametersAsked,
+  parameterHint,
+  type RefusedRequest,
+} from './refusal-hints.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
 /** Where the token comes from, for messages. */
@@ -93,10 +99,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     case 429:
       return rateLimitError(info, call);
     default:
-      return new RefusedError(`The service refused the call (${status}).`, {
-        ...info,
-        hint: hintOfRefusal(response, call),
-      });
+      return refusal(response, info, call);
   }
 }
 
@@ -172,13 +175,14 @@ function prematureError({ status, body }: HttpResponse, info: ErrorInfo): Partne
   });
 }
 
-function hintOfRefusal(response: HttpResponse, { request }: CallContext): string {
-  const hint = FIX_COMPLAINT;
-  const contractHint = parameterHint(
-    request,
-    readErrorBody(response.body, response.headers['content-type'], request.contract),
-  );
-  return contractHint === undefined ? hint : `${hint}\n${contractHint}`;
+function refusal(response: HttpResponse, info: ErrorInfo, { request }: CallContext): PartnerctlError {
+  const message = `The service refused the call (${response.status}).`;
+  const body = readErrorBody(response.body, response.headers['content-type'], request.contract);
+  const contractHint = parameterHint(request, body);
+  const hint = contractHint === undefined ? FIX_COMPLAINT : `${FIX_COMPLAINT}\n${contractHint}`;
+  const asked = askedParameters(request, body);
+  if (asked.length === 0) return new RefusedError(message, { ...info, hint });
+  return new OtherParametersAsked(message, { ...info, hint }, asked);
 }
 
 function addressOf({ baseUrl, path }: CallContext): string {

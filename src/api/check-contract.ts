@@ -5,7 +5,8 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
 import { InterruptedError, isTokenRejected, PartnerctlError, ServiceError } from '../errors.ts';
 import { listCronJobs } from './cron-jobs.ts';
-import { HistoryReader, isBare404 } from './history.ts';
+import { HistoryReader } from './history.ts';
+import { isBare404 } from './history-ways.ts';
 import type { Http } from './http.ts';
 import { listAgents, listSpaces } from './spaces.ts';
 

@@ -1,5 +1,5 @@
 import type { Contract } from '../contract/contract.ts';
-import { type HistoryDoubt, type HistoryVariant, historyVariants, POST_HISTORY } from '../contract/history-variants.ts';
+import type { HistoryDoubt, HistoryVariant } from '../contract/history-variants.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { readList, readStatedExtent } from '../contract/lists.ts';
@@ -12,10 +12,11 @@ import {
   rejectForeignMessages,
 } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
+import { PartnerctlError } from '../errors.ts';
 import { createNoCursorError } from './history-errors.ts';
 import { arrangePages } from './history-order.ts';
 import { listPages, type Page, type PagingMemory } from './history-pages.ts';
+import { doubtOf, tryOtherWays, withOtherMethod } from './history-ways.ts';
 import type { CallOptions, Http } from './http.ts';
 import { parseDate, requestedWait } from './poll-headers.ts';
 
@@ -68,23 +69,6 @@ function without(others: number, total: number | undefined): number | undefined 
   return total === undefined ? undefined : total - others;
 }
 
-/** Whether a 404 says nothing of what was not found, as where there is no such path. */
-export function isBare404(error: PartnerctlError): boolean {
-  if (!(error instanceof NotFoundError)) return false;
-  const text = `${error.info.code ?? ''} ${error.info.why ?? ''}`.replace(/\S*\/\S*/g, '');
-  return !/source|session|conversation|thread|message/i.test(text);
-}
-
-/** What a failure of the first request says about the way of asking; undefined if nothing. */
-function doubtOf(error: unknown): HistoryDoubt | undefined {
-  if (!(error instanceof PartnerctlError)) return undefined;
-  if (error.info.fromGateway && !(error instanceof NotFoundError) && error.info.status !== 405) return undefined;
-  if (error.cause instanceof ForeignMessages) return 'names';
-  if (isBare404(error) || error.info.status === 405 || error instanceof ErrorInSuccessBody) return 'method';
-  const isComplaint = error.info.status === 400 || error.info.status === 422;
-  return error instanceof RefusedError && isComplaint ? 'names' : undefined;
-}
-
 /**
  * Reads the histories of one service (spec §4.4, assumptions `history.query` and `history.messages`). If the assumed way of
  * asking fails at first, it tries the customary other ones, and remembers the one that proved right.
@@ -95,6 +79,8 @@ export class HistoryReader {
   private isProved = false;
   /** The way that is used in place of the contract's, because that one failed. */
   private variant: HistoryVariant | undefined;
+  /** The ways that led to messages of the session, whether or not they came after the one to read after. */
+  private readonly ledToMessages = new Set<HistoryVariant>();
   /** The key that had the list of messages. */
   private listKey: string | undefined;
   private isCursorProved = false;
@@ -120,10 +106,10 @@ export class HistoryReader {
     try {
       first = await pages.next();
     } catch (error) {
-      const found = await this.tryVariants(error, position, options);
-      if (!found) throw withOtherMethod(error);
-      yield found.page;
-      yield* found.pages;
+      const other = await this.tryVariants(error, position, options);
+      if ('error' in other) throw withOtherMethod(other.error);
+      yield other.found.page;
+      yield* other.found.pages;
       return;
     }
     if (first.done) return;
@@ -139,35 +125,35 @@ export class HistoryReader {
   }
 
   /** Remembers the way of asking once it leads to messages. An empty history proves nothing. */
-  private prove(messages: readonly Message[]): void {
-    if (this.isProved || messages.length === 0) return;
+  private prove(hasMessages: boolean): void {
+    if (this.isProved || !hasMessages) return;
     this.isProved = true;
     for (const [leaf, value] of Object.entries(this.variant?.values ?? {})) {
       if (isLeafName(leaf)) this.http.observe(leaf, value);
     }
   }
 
-  /** Asks in other ways after a failure. @returns undefined if none is better, or if one has proved right before */
+  /** Asks in other ways after a failure, unless one has proved right before. */
   private async tryVariants(error: unknown, position: HistoryPosition, options: HistoryLimits) {
     const doubt = doubtOf(error);
-    if (doubt === undefined || this.isProved || this.tried.has(doubt)) return undefined;
+    if (doubt === undefined || this.isProved || this.tried.has(doubt)) return { error };
     this.tried.add(doubt);
     // An empty history proves a parameter only if the one without it had no message of the session either.
     const foreign = error instanceof PartnerctlError ? error.cause : undefined;
     // The page of a gateway may pass, and then the history is read as before.
     const mayPass = error instanceof PartnerctlError && error.info.fromGateway;
     const mayBeEmpty = !mayPass && !(foreign instanceof ForeignMessages && foreign.hasOwn);
-    for (const variant of historyVariants(this.http.contract, doubt)) {
+    return tryOtherWays(error, this.http.contract, async (variant) => {
       const pages = this.readPages(position, options, variant);
-      const first = await pages.next().catch(rethrowUnlessAnswered);
-      if (first === undefined || first.done) continue;
-      const { messages } = first.value;
-      if (messages.length === 0 && !mayBeEmpty) continue;
+      const first = await pages.next();
+      if (first.done) return undefined;
+      // Messages up to the one to read after are a proof, too, although none may follow.
+      const hasMessages = first.value.messages.length > 0 || this.ledToMessages.has(variant);
+      if (!hasMessages && !mayBeEmpty) return undefined;
       this.variant = variant;
-      this.prove(messages);
+      this.prove(hasMessages);
       return { page: first.value, pages };
-    }
-    return undefined;
+    });
   }
 
   /** Reads a history from its oldest message to its newest. */
@@ -259,7 +245,8 @@ export class HistoryReader {
     let reachedByLink = false;
     for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }), this.paging)) {
       const messages = this.readMessages(page, position);
-      if (variant === this.variant) this.prove(messages);
+      if (variant && messages.length > 0) this.ledToMessages.add(variant);
+      if (variant === this.variant) this.prove(messages.length > 0);
       const { hasNext, link, unreachable, response } = page;
       this.isCursorProved ||= this.usesCursor(link, messages, contract ?? this.http.contract);
       const { headers } = response;
@@ -291,20 +278,4 @@ function keyOfList(body: unknown, length: number): string | undefined {
 async function* startWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item, void, void> {
   yield first;
   yield* rest;
-}
-
-/** A failure under a status of success may be about the method, although it does not say so. */
-function withOtherMethod(error: unknown): unknown {
-  if (!(error instanceof ErrorInSuccessBody)) return error;
-  const command = `partnerctl contract set messages.history '${POST_HISTORY}'`;
-  return new ErrorInSuccessBody(error.message, {
-    ...error.info,
-    hint: `If histories are read in another way, say so, such as: ${command}`,
-  });
-}
-
-/** A way that the service answers with a refusal, or with something unreadable, is not the right one. */
-function rethrowUnlessAnswered(error: unknown): undefined {
-  if (!(error instanceof PartnerctlError) || error.info.status === undefined) throw error;
-  return undefined;
 }

@@ -1,9 +1,10 @@
-import { describeFix } from '../contract/assumptions.ts';
+import { describeFix, describeParameters } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
-import { wordsOf } from '../contract/kinship.ts';
+import { fitOf } from '../contract/kinship.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
+import { type ErrorInfo, RefusedError } from '../errors.ts';
 
 /** What a refused request was. */
 export interface RefusedRequest {
@@ -13,9 +14,14 @@ export interface RefusedRequest {
 }
 
 const QUOTED = /["'`]([A-Za-z][\w.[\]-]*)["'`]/g;
-const REQUIRED = /([A-Za-z][\w.[\]-]*)["'`]? (?:is|are|was) (?:a )?(?:required|missing|mandatory)/g;
-const MISSING =
-  /(?:missing|required|expected|provide)(?: (?:the|a|field|parameter|property|key|argument))*:? ["'`]?([A-Za-z][\w.-]*)/gi;
+const NAME = /[A-Za-z][\w.[\]-]*/g;
+/** One name or several: `source, "session", and after`. */
+const NAMES = /["'`]?[A-Za-z][\w.[\]-]*["'`]?(?:(?:,| and|, and) ["'`]?[A-Za-z][\w.[\]-]*["'`]?)*/.source;
+const REQUIRED = new RegExp(`(${NAMES}) (?:is|are|was|were) (?:a )?(?:required|missing|mandatory)`, 'g');
+const MISSING = new RegExp(
+  `(?:missing|required|expected|provide)(?: (?:required|the|an?|(?:field|parameter|propert|key|argument)(?:s|y|ies)?))*:? (${NAMES})`,
+  'gi',
+);
 const UNKNOWN =
   /unknown|not (?:a |an )?(?:known|valid|recogni[sz]ed) (?:field|param|propert|key|argument)|unexpected|unrecogni[sz]ed|extra (?:field|input|key|param)|additional propert|not (?:permitted|allowed|recogni[sz]ed|expected|supported)|(?:invalid|unsupported|no such) (?:field|param|propert|key|argument)/i;
 const LACKS = /missing|required|mandatory|blank|must (?:be present|have|contain)|expected|provide/i;
@@ -33,7 +39,7 @@ function lastStep(path: string): string {
 function namesIn({ message = '', fields }: ErrorBody): readonly string[] {
   const texts = [message, ...fields.map((field) => field.message)];
   const found = [QUOTED, REQUIRED, MISSING].flatMap((pattern) =>
-    texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name = '']) => name)),
+    texts.flatMap((text) => [...text.matchAll(pattern)].flatMap(([, names = '']) => names.match(NAME) ?? [])),
   );
   return [...new Set([...fields.map(({ path }) => lastStep(path)), ...found.map(lastStep)])].filter(
     (name) => name !== '',
@@ -57,14 +63,53 @@ function sentParameters({ operation, contract }: RefusedRequest): readonly Param
   });
 }
 
+/** What a service asks for: the place of a parameter by another name than the one it was sent under. */
+export interface AskedParameter {
+  readonly leaf: ParameterLeaf;
+  readonly value: string;
+  /** Whether the name can mean no other parameter. */
+  readonly isCertain: boolean;
+}
+
+/** A refusal of a request whose parameters have other names at the service. */
+export class OtherParametersAsked extends RefusedError {
+  readonly asked: readonly AskedParameter[];
+
+  constructor(message: string, info: ErrorInfo, asked: readonly AskedParameter[]) {
+    super(message, info);
+    this.asked = asked;
+  }
+}
+
 /** The parameter that the service probably means by a name that the request does not have. */
-function kinOf(name: string, parameters: readonly Parameter[]): Parameter | undefined {
-  const words = wordsOf(name);
-  const shared = (parameter: Parameter) => wordsOf(parameter.name).filter((word) => words.includes(word)).length;
-  const [best] = parameters.toSorted((a, b) => shared(b) - shared(a));
-  const same = parameters.find((parameter) => normalizeName(parameter.name) === normalizeName(name));
-  if (same) return same;
-  return parameters.length === 1 || (best && shared(best) > 0) ? best : undefined;
+function kinOf(name: string, parameters: readonly Parameter[], operation: OperationLeaf): AskedParameter | undefined {
+  const fits = parameters.map((parameter) => {
+    const fit = fitOf(name, parameter.leaf.slice(operation.length + 1));
+    const isSame = normalizeName(parameter.name) === normalizeName(name);
+    return { ...parameter, words: isSame ? Number.POSITIVE_INFINITY : fit.words, isCertain: isSame || fit.isCertain };
+  });
+  const [best] = fits.toSorted((a, b) => b.words - a.words);
+  if (best === undefined || (best.words === 0 && parameters.length > 1)) return undefined;
+  const isCertain = best.isCertain && fits.filter((fit) => fit.isCertain).length === 1;
+  return { leaf: best.leaf, value: best.before + name, isCertain };
+}
+
+/** Returns what a refusal asks for that was not sent, at most one name for each parameter. */
+export function askedParameters(request: RefusedRequest, body: ErrorBody): readonly AskedParameter[] {
+  const said = saidIn(body);
+  if (!UNKNOWN.test(said) && !LACKS.test(said)) return [];
+  const parameters = sentParameters(request);
+  const asked = new Map<ParameterLeaf, AskedParameter>();
+  for (const name of namesIn(body)) {
+    if (parameters.some((parameter) => parameter.name === name)) continue;
+    const kin = kinOf(name, parameters, request.operation);
+    if (kin && !asked.has(kin.leaf)) asked.set(kin.leaf, kin);
+  }
+  return [...asked.values()];
+}
+
+function saidIn({ message, fields }: ErrorBody): string {
+  return [message, ...fields.map((field) => field.message)].join('\n');
 }
 
 /**
@@ -72,22 +117,18 @@ function kinOf(name: string, parameters: readonly Parameter[]): Parameter | unde
  * undefined for any other refusal.
  */
 export function parameterHint(request: RefusedRequest, body: ErrorBody): string | undefined {
-  const said = [body.message, ...body.fields.map(({ message }) => message)].join('\n');
+  const said = saidIn(body);
   const isUnknown = UNKNOWN.test(said);
   if (!isUnknown && !LACKS.test(said)) return undefined;
+  const asked = askedParameters(request, body);
+  if (asked.length > 0) return describeParameters(asked);
   const parameters = sentParameters(request);
   const names = namesIn(body);
   const isSent = (name: string) => parameters.find((parameter) => parameter.name === name);
-  const wanted = names.filter((name) => !isSent(name));
-  const fixes = wanted.flatMap((name) => {
-    const kin = kinOf(name, parameters);
-    return kin ? [describeFix({ leaf: kin.leaf, value: kin.before + name })] : [];
-  });
-  if (fixes.length > 0) return [...new Set(fixes)].join('\n');
   const unknown = isUnknown ? names.flatMap((name) => isSent(name) ?? []) : [];
   const lines = unknown.map(({ leaf, before }) => describeFix({ leaf, value: `${before}<name>` }));
   // Something that all parameters go into, or several names: too much to set one by one.
-  const isElsewhere = lines.length > MAX_LINES || (lines.length === 0 && wanted.length > 0);
+  const isElsewhere = lines.length > MAX_LINES || (lines.length === 0 && names.some((name) => !isSent(name)));
   if (isElsewhere) return [...new Set(lines)].concat(IMPORT).join('\n');
   return lines.length === 0 ? undefined : [...new Set(lines)].join('\n');
 }

@@ -1,5 +1,6 @@
-import { type HistoryPage, HistoryReader, isBare404 } from '../api/history.ts';
+import { type HistoryPage, HistoryReader } from '../api/history.ts';
 import { EMPTY_PAGE } from '../api/history-order.ts';
+import { isBare404 } from '../api/history-ways.ts';
 import type { Clock } from '../clock.ts';
 import { NotFoundError, PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
 import { EndCondition } from './end-condition.ts';

@@ -45,20 +45,27 @@ export interface ContractFix {
   readonly other?: string;
 }
 
-/** Returns the command that sets a leaf, as a shell takes it. */
-function setCommand(leaf: LeafName, value: string): string {
-  const word = /^[\w./:@%-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
-  return `partnerctl contract set ${leaf} ${word}`;
+/** Returns the command that sets leaves, as a shell takes it. */
+function setCommand(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
+  const words = settings.map(({ leaf, value }) => {
+    return `${leaf} ${/^[\w./:@%-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
+  });
+  return `partnerctl contract set ${words.join(' ')}`;
 }
 
 /** Returns the hint for a fix: its command, or two commands, each with what makes it the right one. */
 export function describeFix({ leaf, value, other }: ContractFix): string {
   if (other !== undefined) {
-    const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand(leaf, each)}`);
+    const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand([{ leaf, value: each }])}`);
     return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
   }
   const choice = value === '<path>' ? ', with the path of the field in place of <path>' : '';
-  return `Tell the tool where it is with: ${setCommand(leaf, value)}${choice}`;
+  return `Tell the tool where it is with: ${setCommand([{ leaf, value }])}${choice}`;
+}
+
+/** Returns the hint for the names of parameters: one command for all of them. */
+export function describeParameters(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
+  return `Tell the tool the names of the parameters with: ${setCommand(settings)}`;
 }
 
 /** A response that does not match the tool's assumptions. The API client turns it into an error for the user. */

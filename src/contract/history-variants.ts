@@ -42,7 +42,7 @@ function isLeaf(entry: [string, string | undefined]): entry is [LeafName, string
 }
 
 /** Returns the contract with values in place of those that nobody has set, and undefined if that changes nothing. */
-function vary(contract: Contract, values: HistoryVariant['values']): HistoryVariant | undefined {
+export function varyHistory(contract: Contract, values: HistoryVariant['values']): HistoryVariant | undefined {
   const open = Object.entries(values)
     .filter(isLeaf)
     .filter(([leaf, value]) => {
@@ -63,5 +63,5 @@ export function historyVariants(contract: Contract, doubt: HistoryDoubt): readon
     doubt === 'names'
       ? OTHER_NAMES.map((names) => parametersAt('query', names))
       : [SPEC_NAMES, CAMEL].map((names) => ({ 'messages.history': POST_HISTORY, ...parametersAt('body', names) }));
-  return ways.flatMap((values) => vary(contract, values) ?? []);
+  return ways.flatMap((values) => varyHistory(contract, values) ?? []);
 }

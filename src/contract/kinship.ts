@@ -16,6 +16,8 @@ const KIN: Readonly<Record<string, readonly string[]>> = {
   text: ['text', 'content', 'body', 'message', 'value'],
   author: ['author', 'role', 'sender', 'from', 'direction', 'actor'],
   created_at: ['created', 'time', 'date', 'at', 'sent', 'timestamp'],
+  after_message_id: ['after', 'since'],
+  external_message_id: ['external', 'client'],
   instructions: ['instructions', 'prompt', 'task', 'text', 'message'],
   schedule: ['schedule', 'cron', 'expression', 'recurrence', 'trigger'],
   timezone: ['timezone', 'zone', 'tz'],
@@ -52,6 +54,32 @@ export function wordsOf(key: string): readonly string[] {
     .toLowerCase()
     .split(/[^a-z\d]+/)
     .filter((word) => word !== '');
+}
+
+/** Words for the same as a field or a parameter. `channel` is not among them: it may be the source or the session. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  source_id: ['source'],
+  session_id: ['session', 'conversation', 'thread'],
+  after_message_id: ['after', 'message', 'since'],
+};
+/** Words that say only that a name is one of an id. */
+const ID_WORDS = ['id', 'uuid', 'guid', 'ref', 'key'];
+
+/** How a name fits a parameter: how many words speak for it, and whether none says something else. */
+export interface Fit {
+  readonly words: number;
+  readonly isCertain: boolean;
+}
+
+/** @param parameter the name of the parameter in the spec */
+export function fitOf(name: string, parameter: string): Fit {
+  const words = wordsOf(name).filter((word) => !ID_WORDS.includes(word));
+  const own = [...wordsOf(parameter), ...(KIN[parameter] ?? [])];
+  const synonyms = SYNONYMS[parameter] ?? [];
+  return {
+    words: words.filter((word) => own.includes(word)).length,
+    isCertain: words.length > 0 && words.every((word) => synonyms.includes(word)),
+  };
 }
 
 /** The words of a name as one text, by which its spellings are equal. */

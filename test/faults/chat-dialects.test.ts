@@ -129,6 +129,74 @@ describe('a history that is read by POST', () => {
   });
 });
 
+/** A history that takes parameters of these names, and complains of those that lack: of all, or of the first. */
+const named =
+  (names: readonly string[], complain: (missing: readonly string[]) => unknown) =>
+  (request: FakeRequest, response: Parameters<typeof sendJson>[0]) => {
+    const missing = names.filter((name) => !request.query.has(name));
+    if (missing.length > 0) return sendJson(response, complain(missing), 422);
+    const own = ENTRIES.filter(({ sessionId }) => sessionId === request.query.get(names[1] ?? ''));
+    sendJson(response, { results: request.query.get(names[0] ?? '') === 'src' ? own : [] });
+  };
+const ofAll = (missing: readonly string[]) => ({ errors: missing.map((field) => ({ field, message: 'is required' })) });
+const inOneSentence = (missing: readonly string[]) => ({ error: `Missing required parameters: ${missing.join(', ')}` });
+const ofFirst = ([first]: readonly string[]) => ({ message: `${first} is required` });
+
+describe('a history that asks for its parameters by other names', () => {
+  it.each([
+    ['all at once', ['source', 'conversation'], ofAll],
+    ['all in one sentence', ['source', 'threadId'], inOneSentence],
+    ['one after the other', ['sourceRef', 'conversation_id'], ofFirst],
+  ])('%s is asked by those, which are remembered', async (_, names, complain) => {
+    const { fake, tail } = await tailOf({ [`GET ${HISTORY}`]: named(names, complain) });
+    const ran = await tail();
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(texts(ran.stdout)).toEqual(['Hello', 'Hi']);
+    const asked = fake.requests.length;
+    expect(asked).toBeLessThanOrEqual(4);
+    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+    expect(fake.requests.slice(asked).every(({ query }) => query.get(names[1] ?? '') === 's1')).toBe(true);
+  });
+
+  it('that may mean several of them names the likely ones in one command, after which it is read', async () => {
+    const { env, tail } = await tailOf({ [`GET ${HISTORY}`]: named(['channel', 'topic_thread'], ofAll) });
+    const ran = await tail();
+    const settings = [
+      'messages.history.source_id',
+      'query:channel',
+      'messages.history.session_id',
+      'query:topic_thread',
+    ];
+    expect(ran.error().hint).toContain(`partnerctl contract set ${settings.join(' ')}`);
+    await run(['contract', 'set', ...settings], { env });
+    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+  });
+
+  it('and takes the session by a name that says nothing, names what it asked for one after the other at once', async () => {
+    const { tail } = await tailOf({ [`GET ${HISTORY}`]: named(['source', 'topic_thread'], ofFirst) });
+    const settings = [
+      'messages.history.source_id',
+      'query:source',
+      'messages.history.session_id',
+      'query:topic_thread',
+    ];
+    expect((await tail()).error().hint).toContain(`partnerctl contract set ${settings.join(' ')}`);
+  });
+});
+
+it('a history in pages that ignores the message to read after, too, is asked by the names that lead to the session', async () => {
+  const all = [1, 2, 3].map((number) => ({ id: `m${number}`, sessionId: 's1', role: 'user', text: `Text ${number}` }));
+  const { env } = await tailOf({
+    [`GET ${HISTORY}`]: ({ query }: FakeRequest, response: Parameters<typeof sendJson>[0]) => {
+      const page = Number(query.get('page') ?? 1);
+      const found = query.has('sessionId') ? all : [{ id: 'm0', sessionId: 's2', role: 'user', text: 'Other' }, ...all];
+      sendJson(response, { data: found.slice(2 * page - 2, 2 * page), total: found.length, page, limit: 2 });
+    },
+  });
+  const args = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow', '-o', 'json', '--after', 'm3'];
+  expect(await run(args, { env })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});
+
 it('an empty object ends a history that was read before', async () => {
   const { tail } = await tailOf([json({ messages: [ENTRIES[0]] }), json({})]);
   const ran = await tail();

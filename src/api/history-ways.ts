@@ -1,0 +1,99 @@
+import { describeParameters } from '../contract/assumptions.ts';
+import type { Contract } from '../contract/contract.ts';
+import {
+  type HistoryDoubt,
+  type HistoryVariant,
+  historyVariants,
+  POST_HISTORY,
+  varyHistory,
+} from '../contract/history-variants.ts';
+import { ForeignMessages } from '../contract/messages.ts';
+import { ErrorInSuccessBody, FIX_COMPLAINT, NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
+import { type AskedParameter, OtherParametersAsked } from './refusal-hints.ts';
+
+/** The history has this many parameters, each of which a refusal may name. */
+const MAX_REFUSALS = 3;
+
+/** Whether a 404 says nothing of what was not found, as where there is no such path. */
+export function isBare404(error: PartnerctlError): boolean {
+  if (!(error instanceof NotFoundError)) return false;
+  const text = `${error.info.code ?? ''} ${error.info.why ?? ''}`.replace(/\S*\/\S*/g, '');
+  return !/source|session|conversation|thread|message/i.test(text);
+}
+
+/** Returns what a failure of the first request says about the way of asking; undefined if nothing. */
+export function doubtOf(error: unknown): HistoryDoubt | undefined {
+  if (!(error instanceof PartnerctlError)) return undefined;
+  if (error.info.fromGateway && !(error instanceof NotFoundError) && error.info.status !== 405) return undefined;
+  if (error.cause instanceof ForeignMessages) return 'names';
+  if (isBare404(error) || error.info.status === 405 || error instanceof ErrorInSuccessBody) return 'method';
+  const isComplaint = error.info.status === 400 || error.info.status === 422;
+  return error instanceof RefusedError && isComplaint ? 'names' : undefined;
+}
+
+/** Asks in one way. @returns undefined if the answer does not show that the way is right @throws PartnerctlError */
+export type TryWay<Found> = (way: HistoryVariant) => Promise<Found | undefined>;
+
+/** A way that was found to be right, or the error that tells most about why none was. */
+export type WayOrError<Found> = { readonly found: Found } | { readonly error: unknown };
+
+/** A way that the service answers with a refusal, or with something unreadable, is not the right one. */
+function rethrowUnlessAnswered(error: unknown): undefined {
+  if (!(error instanceof PartnerctlError) || error.info.status === undefined) throw error;
+  return undefined;
+}
+
+/** Asks by the names that the service itself asks for, in one refusal or in several. */
+async function tryAskedNames<Found>(
+  error: unknown,
+  contract: Contract,
+  tryWay: TryWay<Found>,
+): Promise<WayOrError<Found>> {
+  const asked = new Map<string, AskedParameter>();
+  let refusal = error;
+  for (let count = 0; count < MAX_REFUSALS && refusal instanceof OtherParametersAsked; count += 1) {
+    for (const parameter of refusal.asked) asked.set(parameter.leaf, parameter);
+    const certain = [...asked.values()].filter(({ isCertain }) => isCertain);
+    const way = varyHistory(contract, Object.fromEntries(certain.map(({ leaf, value }) => [leaf, value])));
+    if (way === undefined || certain.length < asked.size) break;
+    try {
+      const found = await tryWay(way);
+      if (found !== undefined) return { found };
+      break;
+    } catch (cause) {
+      rethrowUnlessAnswered(cause);
+      refusal = cause;
+    }
+  }
+  if (!(error instanceof OtherParametersAsked) || asked.size === error.asked.length) return { error };
+  // One refusal after the other: their names belong into one command.
+  const hint = `${FIX_COMPLAINT}\n${describeParameters([...asked.values()])}`;
+  return { error: new RefusedError(error.message, { ...error.info, hint }) };
+}
+
+/** Tries other ways to ask for a history, after the first request failed and left a doubt about the way. */
+export async function tryOtherWays<Found>(
+  error: unknown,
+  contract: Contract,
+  tryWay: TryWay<Found>,
+): Promise<WayOrError<Found>> {
+  const doubt = doubtOf(error);
+  if (doubt === undefined) return { error };
+  const asked = await tryAskedNames(error, contract, tryWay);
+  if ('found' in asked) return asked;
+  for (const way of historyVariants(contract, doubt)) {
+    const found = await tryWay(way).catch(rethrowUnlessAnswered);
+    if (found !== undefined) return { found };
+  }
+  return asked;
+}
+
+/** A failure under a status of success may be about the method, although it does not say so. */
+export function withOtherMethod(error: unknown): unknown {
+  if (!(error instanceof ErrorInSuccessBody)) return error;
+  const command = `partnerctl contract set messages.history '${POST_HISTORY}'`;
+  return new ErrorInSuccessBody(error.message, {
+    ...error.info,
+    hint: `If histories are read in another way, say so, such as: ${command}`,
+  });
+}
