@@ -5,6 +5,7 @@ import { makeDirectories } from '../config/make-directories.ts';
 import { LocalError, PartnerctlError, StateUnavailableError } from '../errors.ts';
 import { explainFileError } from './file-error.ts';
 import { type GitResult, runGit } from './git.ts';
+import { removeLeftovers } from './git-leftovers.ts';
 import type { Environment } from './location.ts';
 
 /*
@@ -131,8 +132,10 @@ export class GitRepository {
 
   /** Whether a commit is in the history of another. */
   async contains(tip: string, commit: string): Promise<boolean> {
-    const { code } = await this.git(['merge-base', '--is-ancestor', commit, tip]);
-    return code === 0;
+    const result = await this.git(['merge-base', '--is-ancestor', commit, tip]);
+    // Any other code is no answer: history that cannot be read is not rewritten history.
+    if (result.code !== 0 && result.code !== 1) throw this.failure('merge-base', result);
+    return result.code === 0;
   }
 
   /** Remembers that the branch holds this content at this commit, without fetching it. */
@@ -142,10 +145,11 @@ export class GitRepository {
     await this.see(tip);
   }
 
-  /** Tidies up the clone, which grows by a copy of the log with each append. */
+  /** Tidies up the clone: it grows by a copy of the log with each append, and killed processes leave things in it. */
   async close(): Promise<void> {
-    const { abortSignal, target } = this.deps;
+    const { abortSignal, target, clock } = this.deps;
     if (this.snapshot === undefined || abortSignal.aborted || !(await exists(target.cache))) return;
+    await removeLeftovers(target.cache, clock.now(), this.seenRef);
     await this.git(['update-ref', '-d', this.fetchedRef]);
     await this.git([...TIDY_SETTINGS.flatMap((setting) => ['-c', setting]), 'gc', '--auto', '--quiet']);
   }
@@ -165,9 +169,14 @@ export class GitRepository {
   private async read(args: readonly string[], input?: Buffer): Promise<Buffer> {
     const result = await this.git(args, input);
     if (result.code === 0) return result.stdout;
-    throw new LocalError(`git ${args[0]} failed in ${this.deps.target.cache}`, {
+    throw this.failure(args[0], result);
+  }
+
+  /** The clone failed. What was to be published can be later, as when the server cannot be reached. */
+  private failure(command: string | undefined, result: GitResult): StateUnavailableError {
+    return new StateUnavailableError(`git ${command} failed in ${this.deps.target.cache}`, {
       why: explanation(result),
-      hint: 'This directory only holds copies. Remove it, and run the command again.',
+      hint: 'Run the command again. If that does not help, remove this directory: it only holds copies.',
     });
   }
 
@@ -236,7 +245,10 @@ export class GitRepository {
       directory,
     );
     if (made.code === 0) return;
-    throw new LocalError(`git cannot make a repository in ${directory}`, { why: explanation(made) });
+    throw new StateUnavailableError(`git cannot make a repository in ${directory}`, {
+      why: explanation(made),
+      hint: 'Nothing was sent to the service. Run the command again. It needs space and permission to write there.',
+    });
   }
 
   /** @returns whether the branch exists @throws StateUnavailableError */
@@ -260,7 +272,9 @@ export class GitRepository {
   private async readSeen(): Promise<string | null> {
     if (!(await exists(this.deps.target.cache))) return null;
     const seen = await this.git(['rev-parse', '--verify', '--quiet', this.seenRef]);
-    return seen.code === 0 ? seen.stdout.toString().trim() : null;
+    if (seen.code === 1) return null;
+    if (seen.code !== 0) throw this.failure('rev-parse', seen);
+    return seen.stdout.toString().trim();
   }
 
   private async see(tip: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/state/location.ts';
@@ -280,6 +280,71 @@ describe('the git of the user', () => {
       });
     },
   );
+});
+
+describe('a git command that is killed', () => {
+  /** A PATH whose git kills itself in place of one of its commands, as long as a file named `deadly` is there. */
+  function deadlyGit(command: string): { PATH: string; live(): void } {
+    const directory = tempDirectory();
+    const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const kill = `case " $* " in *" ${command} "*) [ -e ${directory}/deadly ] && kill -9 $$;; esac`;
+    writeFileSync(join(directory, 'git'), `#!/bin/sh\n${kill}\nexec ${real} "$@"\n`, { mode: 0o755 });
+    writeFileSync(join(directory, 'deadly'), '');
+    return { PATH: `${directory}:${process.env.PATH}`, live: () => rmSync(join(directory, 'deadly')) };
+  }
+
+  test.each([
+    // Not rewritten history, which is mended by force.
+    ['merge-base', 'in its history'],
+    // Not a branch that this machine has never seen.
+    ['rev-parse', 'what this machine has seen'],
+    ['hash-object', 'to make an object'],
+    ['commit-tree', 'to make a commit'],
+  ])('(%s) is a state that cannot be used now, not %s', async (command) => {
+    const { address } = await prepared();
+    const [home, { PATH, live }] = [tempDirectory(), deadlyGit(command)];
+    const [reader, writer] = [await openAt(address, home), await openAt(address, tempDirectory())];
+    expect(await allIds(reader)).toEqual([]);
+    await writer.open().append(record('a'), OTHER);
+    const store = await openAt(address, home, undefined, { PATH });
+    await expect(store.open().append(record('b'), OTHER)).rejects.toMatchObject({ exitCode: 8 });
+    live();
+    const next = await openAt(address, home);
+    expect((await allIds(next)).toSorted()).toEqual(['a', 'b']);
+    for (const each of [reader, writer, store, next]) await each.close();
+  });
+
+  test('leaves locks and refs that no later command minds, and the first one an hour later removes', async () => {
+    const { repository, address } = await prepared();
+    const home = tempDirectory();
+    const use = async (id: string): Promise<void> => {
+      const store = await openAt(address, home);
+      await store.open().append(record(id), OTHER);
+      await store.close();
+    };
+    await use('a');
+    const cache = join(home, '.cache', 'partnerctl', 'git');
+    const clone = join(cache, readdirSync(cache)[0] ?? '');
+    const tip = git(repository, ['rev-parse', 'state']).trim();
+    const left = [
+      ...['shallow.lock', 'packed-refs.lock', 'HEAD.lock', 'refs/partnerctl/state.lock'].map((name) =>
+        join(clone, name),
+      ),
+      join(clone, 'refs', 'fetched', 'killed'),
+      `${clone}-killed`,
+    ];
+    for (const path of left) writeFileSync(path, path.endsWith('.lock') ? '' : `${tip}\n`);
+    await use('b');
+    expect(left.filter((path) => !existsSync(path))).toEqual([]);
+    const earlier = new Date(Date.now() - 3_700_000);
+    for (const path of left) utimesSync(path, earlier, earlier);
+    await use('c');
+    await use('d');
+    expect(left.filter((path) => existsSync(path))).toEqual([]);
+    const seen = git(clone, ['rev-parse', 'refs/partnerctl/state']);
+    expect(seen).toBe(git(repository, ['rev-parse', 'state']));
+    expect(git(repository, ['show', 'state:state.jsonl']).split('\n')).toHaveLength(5);
+  });
 });
 
 test('a record whose push is interrupted stays in a file, and the next command publishes it', async () => {
