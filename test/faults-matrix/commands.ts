@@ -114,6 +114,8 @@ export const CHAT: readonly MatrixCommand[] = [
     name: 'chat setup',
     argv: () => ['chat', 'setup', 'ext:acme', 'name:Support', '--query', 'routing_mode'],
     shows: ['session_workflow'],
+    // A success without a body leaves the id to be looked up in the list of agents, which has no more.
+    showsLess: ['unreadable'],
   },
   { name: 'chat setup json', argv: ({ space, agent }) => ['chat', 'setup', space, agent, '-o', 'json'] },
   {
@@ -220,6 +222,9 @@ const DAILY = 'job acme Support daily';
 /** Without a list, the state file is the guard. A page of a gateway is no answer about the list. */
 const GUARD: CodesByMeaning = { forbidden: [0], denied: [0, 3], 'not-found': [0], 'gateway-404': [8] };
 
+/** A job whose creation was acknowledged without its id is looked up in the list. */
+const LOOKED_UP: CodesByMeaning = { unreadable: [0, 9] };
+
 const JOBS_FILE = `agent: name:Support
 space: ext:acme
 jobs:
@@ -230,6 +235,7 @@ export const CRON: readonly MatrixCommand[] = [
     name: 'cron create',
     argv: ({ agent }) => createJob(agent),
     reads: GUARD,
+    writes: LOOKED_UP,
     adds: [DAILY],
     repeatExits: 5,
     settle: SETTLE,
@@ -238,6 +244,7 @@ export const CRON: readonly MatrixCommand[] = [
     name: 'cron create json',
     argv: ({ agent }) => [...createJob(agent), '-o', 'json', '--debug'],
     reads: GUARD,
+    writes: LOOKED_UP,
     adds: [DAILY],
     repeatExits: 5,
     settle: SETTLE,
@@ -246,6 +253,7 @@ export const CRON: readonly MatrixCommand[] = [
     name: 'cron create --ensure',
     argv: ({ agent }) => [...createJob(agent), '--ensure'],
     reads: GUARD,
+    writes: LOOKED_UP,
     adds: [DAILY],
     settle: SETTLE,
   },
@@ -256,6 +264,7 @@ export const CRON: readonly MatrixCommand[] = [
     hasItems: true,
     // Its first reads find the agent, and the last one is that of the jobs.
     reads: { forbidden: [0, 3], denied: [0, 3], 'not-found': [0, 4] },
+    writes: LOOKED_UP,
     adds: ['one', 'two', 'three'].map((name) => `job acme Support ${name}`),
     settle: SETTLE,
   },
