@@ -106,13 +106,18 @@ class HeldPages {
     return directionOf(this.messages) === 'ascending';
   }
 
-  /** Returns what was held, oldest first, and holds it no longer. */
-  *take(): Generator<HistoryPage, void, void> {
+  /** The first of several messages whose times and ids do not tell which one is the newest. */
+  firstOfTies(): Message | undefined {
+    return this.messages.length > 1 && directionOf(this.messages) === undefined ? this.messages[0] : undefined;
+  }
+
+  /** Returns what was held, oldest first, and holds it no longer. @param isNewestFirst whether the messages prove to be */
+  *take(isNewestFirst = false): Generator<HistoryPage, void, void> {
     const { pages, messages } = this;
     const { after } = this.extent;
     // A page on its own may only be out of order.
     const isPart = pages.length > 1 || pages[0]?.hasMore === true || after !== undefined;
-    const leadsBack = isPart && directionOf(messages) === 'descending';
+    const leadsBack = isNewestFirst || (isPart && directionOf(messages) === 'descending');
     const at = after === undefined || this.isFound ? messages.length : this.positionOf(after);
     this.pages = [];
     this.messages = [];
@@ -136,11 +141,13 @@ class HeldPages {
 /**
  * Yields the pages of a history from the oldest message to the newest. Pages that lead from the newest to the oldest are
  * held until enough is read, and become one page; others are passed on as they come.
+ * @param isNewest tells whether nothing of the history follows its first message; asked where all have the same time
  * @returns whether the message to read after was found
  */
 export async function* arrangePages(
   pages: AsyncIterable<HistoryPage>,
   extent: HistoryExtent,
+  isNewest: (first: Message) => Promise<boolean>,
 ): AsyncGenerator<HistoryPage, boolean, void> {
   const held = new HeldPages(extent);
   for await (const page of pages) {
@@ -151,6 +158,7 @@ export async function* arrangePages(
     }
     if (held.isAscending()) yield* held.take();
   }
-  yield* held.take();
+  const first = held.firstOfTies();
+  yield* held.take(first !== undefined && (await isNewest(first)));
   return held.isFound;
 }

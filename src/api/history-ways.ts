@@ -38,7 +38,7 @@ export type TryWay<Found> = (way: HistoryVariant) => Promise<Found | undefined>;
 export type WayOrError<Found> = { readonly found: Found } | { readonly error: unknown };
 
 /** A way that the service answers with a refusal, or with something unreadable, is not the right one. */
-function rethrowUnlessAnswered(error: unknown): undefined {
+export function rethrowUnlessAnswered(error: unknown): undefined {
   if (!(error instanceof PartnerctlError) || error.info.status === undefined) throw error;
   return undefined;
 }

@@ -16,7 +16,7 @@ import { PartnerctlError } from '../errors.ts';
 import { createNoCursorError } from './history-errors.ts';
 import { arrangePages } from './history-order.ts';
 import { listPages, type Page, type PagingMemory } from './history-pages.ts';
-import { doubtOf, tryOtherWays, withOtherMethod } from './history-ways.ts';
+import { doubtOf, rethrowUnlessAnswered, tryOtherWays, withOtherMethod } from './history-ways.ts';
 import type { CallOptions, Http } from './http.ts';
 import { parseDate, requestedWait } from './poll-headers.ts';
 
@@ -163,6 +163,7 @@ export class HistoryReader {
     variant = this.variant,
   ): AsyncGenerator<HistoryPage, void, void> {
     const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
+    const isNewest = (first: Message) => this.isNewest(first, position, options, variant);
     if (after === undefined || !this.ignoresCursor) {
       const pages = this.requestPages(position, options, variant);
       const first = await pages.next();
@@ -170,14 +171,28 @@ export class HistoryReader {
       const isHeeded = after === undefined || (await this.heedsCursor(first.value, position, options, variant));
       if (isHeeded) {
         const extent = { after: undefined, newest: after === undefined ? newest : Number.POSITIVE_INFINITY };
-        yield* arrangePages(startWith(first.value, pages), extent);
+        yield* arrangePages(startWith(first.value, pages), extent, isNewest);
         return;
       }
       this.ignoresCursor = true;
     }
     const whole = this.requestPages({ ...position, after_message_id: undefined }, options, variant);
-    const isFound = yield* arrangePages(whole, { after, newest });
+    const isFound = yield* arrangePages(whole, { after, newest }, isNewest);
     if (!isFound) throw createNoCursorError();
+  }
+
+  /** Whether nothing follows the first message of a history, so that the history begins with its newest. */
+  private async isNewest(
+    { message_id }: Message,
+    position: HistoryPosition,
+    options: HistoryLimits,
+    variant: HistoryVariant | undefined,
+  ): Promise<boolean> {
+    if (this.ignoresCursor) return false;
+    const after = { ...position, after_message_id: message_id };
+    const page = await this.requestPages(after, options, variant).next().catch(rethrowUnlessAnswered);
+    if (page === undefined || page.done) return false;
+    return page.value.messages.every((message) => message.message_id === message_id);
   }
 
   /**

@@ -411,3 +411,47 @@ describe('a wait for a reply', () => {
     expect(ran.stderr).toContain('messages.history');
   });
 });
+
+describe('a history whose messages are of one second', () => {
+  const tied = ['m-x', 'm-a', 'm-k', 'm-b', 'm-y'].map((id) => ({
+    id,
+    text: id,
+    role: 'user',
+    created_at: '2026-03-02T09:31:00Z',
+  }));
+  const restAfter = (query: URLSearchParams, entries: readonly unknown[], newestFirst: boolean) => {
+    const at = tied.findIndex(({ id }) => id === query.get('after_message_id'));
+    if (at === -1) return entries;
+    return newestFirst ? tied.slice(at + 1).toReversed() : tied.slice(at + 1);
+  };
+
+  it.each([
+    ['the newest first', true],
+    ['the oldest first', false],
+  ])('and come %s is shown in the order in which they were written', async (_, newestFirst) => {
+    const { tail } = await tailOf({
+      [`GET ${HISTORY}`]: ({ query }: FakeRequest, response: Parameters<typeof sendJson>[0]) => {
+        const found = restAfter(query, newestFirst ? tied.toReversed() : tied, newestFirst);
+        const start = Number(query.get('cursor') ?? 0);
+        const next = start + 2 < found.length ? { next_cursor: String(start + 2) } : {};
+        sendJson(response, { messages: found.slice(start, start + 2), ...next });
+      },
+    });
+    const ran = await tail();
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(texts(ran.stdout)).toEqual(tied.map(({ text }) => text));
+  });
+
+  it('and come on one page, the newest first, is shown in the order in which they were written', async () => {
+    const { tail } = await tailOf({
+      [`GET ${HISTORY}`]: ({ query }: FakeRequest, response: Parameters<typeof sendJson>[0]) =>
+        sendJson(response, restAfter(query, tied.toReversed(), true)),
+    });
+    expect(texts((await tail()).stdout)).toEqual(tied.map(({ text }) => text));
+  });
+
+  it('and ignores the message to read after is shown as it comes', async () => {
+    const { tail } = await tailOf({ [`GET ${HISTORY}`]: json(tied) });
+    expect(texts((await tail()).stdout)).toEqual(tied.map(({ text }) => text));
+  });
+});

@@ -2,7 +2,10 @@ import { test } from 'vitest';
 import { SHAPES } from '../../src/sandbox/shapes/shapes.ts';
 import { expectRightOrRefused, type Performance, performEveryOperation } from '../helpers/every-operation.ts';
 
-/** Known mistakes: where all times are of one second, messages that come newest first in pages are shown in that order. */
+/**
+ * Known mistakes: where all times are of one second, and the service does not know the message to read after by the assumed
+ * name, nothing proves that the messages come newest first.
+ */
 const WRONG = ['newest-pages'];
 const shapes = SHAPES.map(({ name }) => name).filter((name) => !WRONG.includes(name));
 
