@@ -5,6 +5,7 @@ import { makeDirectories } from '../config/make-directories.ts';
 import { LocalError, PartnerctlError, StateUnavailableError } from '../errors.ts';
 import { explainFileError } from './file-error.ts';
 import { type GitResult, runGit } from './git.ts';
+import { explanation, isRefusal, loginHint } from './git-errors.ts';
 import { removeLeftovers } from './git-leftovers.ts';
 import type { Environment } from './location.ts';
 
@@ -46,19 +47,6 @@ export interface Snapshot {
 
 /** `rejected`: the server said no for a reason of its own. `unclear`: the answer does not tell whether the branch moved. */
 export type PushResult = { readonly kind: 'landed' } | { readonly kind: 'rejected' | 'unclear'; readonly why: string };
-
-/** What git said, without its hints, and without credentials that the user's configuration put into the URL. */
-function explanation({ stderr, code }: GitResult): string {
-  const text = stderr.replaceAll(/\/\/[^/@\s]+@/g, '//').trim();
-  const lines = text.split('\n').filter((line) => /^(fatal|error|remote|ssh|.*denied|.*refused)/i.test(line));
-  return (lines.join('\n') || text.split('\n').at(-1) || `git ended with ${code ?? 'a signal'}.`).trim();
-}
-
-/** A server that refuses a push by its own rules says so for the branch; other failures leave the outcome open. */
-function isRefusal(line: string): boolean {
-  const isContention = /lock|failed to update ref|already (exists|been updated)|incorrect old value|internal/i;
-  return /\[remote rejected\]/.test(line) && !isContention.test(line);
-}
 
 /** Tidies up after some 100 appends, in this process rather than one that outlives it, and spares what others just made. */
 const TIDY_SETTINGS = ['gc.auto=200', 'gc.autoDetach=false', 'gc.pruneExpire=1.hour.ago', 'pack.threads=1'];
@@ -157,7 +145,7 @@ export class GitRepository {
   unavailable(why: string): StateUnavailableError {
     return new StateUnavailableError(`The git repository of the state cannot be reached: ${this.deps.target.label}`, {
       why,
-      hint: 'Nothing more is sent to the service while the state cannot be read and written. Check the address and that git can log in without a question: git ls-remote <address>',
+      hint: `Nothing more is sent to the service while the state cannot be read and written. ${loginHint(why, this.deps.target.url)}`,
     });
   }
 

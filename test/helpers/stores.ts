@@ -12,6 +12,8 @@ export interface StoreKind {
   readonly name: string;
   /** Why it cannot be tried here; undefined if it can. */
   readonly missing: string | undefined;
+  /** What it needs in the environment, once it is started. */
+  readonly variables?: Environment;
   start(): Promise<void>;
   /** The address of a store that is empty and ready. */
   fresh(): Promise<string>;

@@ -13,9 +13,12 @@ import { CRON_JOBS } from '../sandbox/cron.ts';
 /*
  * Sixteen processes on four machines create the same jobs, half of them are killed, and answers of the service and of the
  * store are lost. Each job must come to exist once, with its id in the store.
+ *
+ * In full, 200 jobs and the seeds 1 to 3, which takes half a minute to a minute for each seed and store. Variables:
+ * - KILL_EVERY=4 takes a quarter of the jobs, and one seed: SEED, or 1.
+ * One store alone, in full: npx vitest run --config test/sweeps/vitest.config.ts stores.sweep -t 'state in git'
  */
 
-/** KILL_EVERY=4 takes a quarter of the jobs, and one seed of three. */
 const EVERY = Number(process.env.KILL_EVERY ?? 1);
 const NAMES = Array.from({ length: Math.ceil(200 / EVERY) }, (_, index) => `job-${index}`);
 const SEEDS = EVERY === 1 ? [1, 2, 3] : [Number(process.env.SEED ?? 1)];

@@ -1,0 +1,226 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
+import type { StoreKind } from './stores.ts';
+import { findClosedPort } from './tcp-server.ts';
+
+/*
+ * Servers of git on loopback: smart HTTP, by the CGI program that comes with git, and ssh.
+ */
+
+/** A server with repositories of its own. */
+export interface GitServer {
+  /** Makes an empty repository. @returns its path, and the address of a branch of it */
+  repository(): { readonly path: string; readonly address: string };
+  /** What git needs to log in, for its environment. */
+  readonly variables: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+function temporary(): string {
+  return mkdtempSync(join(tmpdir(), 'partnerctl-git-'));
+}
+
+function makeRepository(root: string, name: string): string {
+  const path = join(root, name);
+  execFileSync('git', ['init', '--quiet', '--bare', path]);
+  execFileSync('git', ['-C', path, 'config', 'http.receivepack', 'true']);
+  return path;
+}
+
+/** What a request to a server of smart HTTP is about: `git-receive-pack` is a push. */
+export type GitRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+
+export interface GitHttpOptions {
+  /** The header `Authorization` that each request needs. */
+  readonly authorization?: string;
+  /** Whether to cut the connection once the request has been carried out, before its answer. */
+  readonly isCut?: (request: GitRequest) => boolean;
+}
+
+/** Runs the CGI program for a request. @returns the head of its response, and the body */
+async function runCgi(request: IncomingMessage, root: string): Promise<{ head: string; body: Buffer }> {
+  const { pathname, search } = new URL(request.url ?? '', 'http://localhost');
+  const { headers } = request;
+  const input = await buffer(request);
+  const child = spawn('git', ['http-backend'], {
+    env: {
+      PATH: process.env.PATH,
+      GIT_PROJECT_ROOT: root,
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: decodeURIComponent(pathname),
+      QUERY_STRING: search.slice(1),
+      REQUEST_METHOD: request.method,
+      REMOTE_ADDR: '127.0.0.1',
+      CONTENT_TYPE: headers['content-type'] ?? '',
+      CONTENT_LENGTH: String(input.length),
+      HTTP_CONTENT_ENCODING: headers['content-encoding'] ?? '',
+      GIT_PROTOCOL: String(headers['git-protocol'] ?? ''),
+    },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const output = await buffer(child.stdout);
+  const end = output.indexOf('\r\n\r\n');
+  return { head: output.subarray(0, end).toString(), body: output.subarray(end + 4) };
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  root: string,
+  { authorization, isCut }: GitHttpOptions,
+): Promise<void> {
+  if (authorization !== undefined && request.headers.authorization !== authorization) {
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+    return;
+  }
+  const { head, body } = await runCgi(request, root);
+  if (isCut?.(request)) {
+    response.destroy();
+    return;
+  }
+  for (const line of head.split('\r\n')) {
+    const [name = '', value = ''] = line.split(': ');
+    if (name === 'Status') response.statusCode = Number(value.slice(0, 3));
+    else response.setHeader(name, value);
+  }
+  response.end(body);
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return address.port;
+}
+
+/** Whether git is installed with its CGI program and its client of HTTP. */
+export function hasGitHttp(): boolean {
+  try {
+    const path = execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim();
+    return ['git-http-backend', 'git-remote-http'].every((name) => existsSync(join(path, name)));
+  } catch {
+    return false;
+  }
+}
+
+/** Starts a server of smart HTTP. */
+export async function startGitHttp(options: GitHttpOptions = {}): Promise<GitServer> {
+  const root = temporary();
+  const server = createServer((request, response) => {
+    serve(request, response, root, options).catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  let count = 0;
+  return {
+    variables: {},
+    repository() {
+      count += 1;
+      const path = makeRepository(root, `state${count}.git`);
+      return { path, address: `git+http://127.0.0.1:${portOf(server)}/state${count}.git#state` };
+    },
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+const SSHD = '/usr/sbin/sshd';
+
+/** Whether a server of ssh is installed. */
+export function hasSshd(): boolean {
+  return existsSync(SSHD);
+}
+
+export interface GitSshServer extends GitServer {
+  /** The command that runs ssh with other settings: those given come first. */
+  ssh(...settings: readonly string[]): string;
+}
+
+/** Starts a server of ssh that lets this user in with a key of its own. */
+export async function startGitSsh(): Promise<GitSshServer> {
+  const root = temporary();
+  const port = await findClosedPort();
+  const makeKey = (name: string): void => {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', join(root, name)]);
+  };
+  for (const name of ['host', 'user']) makeKey(name);
+  const known = `[127.0.0.1]:${port} ${execFileSync('cat', [join(root, 'host.pub')], { encoding: 'utf8' })}`;
+  writeFileSync(join(root, 'known_hosts'), known);
+  const settings = [
+    `ListenAddress 127.0.0.1:${port}`,
+    `HostKey ${join(root, 'host')}`,
+    `AuthorizedKeysFile ${join(root, 'user.pub')}`,
+    'PidFile none',
+    'StrictModes no',
+    'UsePAM no',
+    'PasswordAuthentication no',
+    'KbdInteractiveAuthentication no',
+    'PermitRootLogin yes',
+    'MaxStartups 100',
+  ];
+  writeFileSync(join(root, 'sshd_config'), `${settings.join('\n')}\n`);
+  // Where sshd as root wants to live.
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
+  const server = spawn(SSHD, ['-D', '-e', '-f', join(root, 'sshd_config')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  for await (const line of createInterface({ input: server.stderr })) if (line.includes('listening')) break;
+  server.stderr.resume();
+  if (server.exitCode !== null) throw new Error('sshd does not start.');
+  const ssh = (...more: readonly string[]): string =>
+    ['ssh -F none', ...more.map((each) => `-o ${each}`), `-i ${join(root, 'user')} -o IdentitiesOnly=yes`]
+      .concat(`-o UserKnownHostsFile=${join(root, 'known_hosts')} -o GlobalKnownHostsFile=none`)
+      .join(' ');
+  let count = 0;
+  return {
+    ssh,
+    variables: { GIT_SSH_COMMAND: ssh() },
+    repository() {
+      count += 1;
+      const path = makeRepository(root, `state${count}.git`);
+      const user = execFileSync('id', ['-un'], { encoding: 'utf8' }).trim();
+      return { path, address: `git+ssh://${user}@127.0.0.1:${port}${path}#state` };
+    },
+    async stop() {
+      const ended = once(server, 'exit');
+      server.kill('SIGTERM');
+      await ended;
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function kindOf(name: string, missing: string | undefined, startServer: () => Promise<GitServer>): StoreKind {
+  let server: GitServer | undefined;
+  return {
+    name,
+    missing,
+    get variables() {
+      return server?.variables ?? {};
+    },
+    async start() {
+      server = await startServer();
+    },
+    fresh: async () => server?.repository().address ?? '',
+    stop: async () => server?.stop(),
+  };
+}
+
+/** The state in git, on servers. */
+export function gitServerKinds(): readonly StoreKind[] {
+  return [
+    kindOf('git over HTTP', hasGitHttp() ? undefined : 'git has no HTTP server', startGitHttp),
+    kindOf('git over ssh', hasSshd() ? undefined : 'sshd is not installed', startGitSsh),
+  ];
+}
