@@ -12,6 +12,8 @@ export const EXIT = {
   unknown: 9,
   partial: 10,
   noReply: 11,
+  changesPending: 12,
+  differences: 13,
   hungUp: 129,
   interrupted: 130,
   terminated: 143,

@@ -7,8 +7,12 @@ export interface HelpTopic {
 }
 
 export const HELP_TOPICS: readonly HelpTopic[] = [
-  { name: 'provisioning', summary: 'What provision does, and what a repeat does', commands: ['provision'] },
-  { name: 'manifest', summary: 'The YAML format of provision', commands: ['provision'] },
+  {
+    name: 'provisioning',
+    summary: 'What plan and provision do, and what a repeat does',
+    commands: ['plan', 'provision'],
+  },
+  { name: 'manifest', summary: 'The YAML format of plan and provision', commands: ['plan', 'provision'] },
   { name: 'cron', summary: 'Scheduled jobs: create once, settle, adopt', commands: ['cron'] },
   { name: 'chat', summary: 'Send messages, wait for replies, follow sessions', commands: ['chat'] },
   { name: 'uploads', summary: 'Upload files once, and handle unknown outcomes', commands: ['upload'] },

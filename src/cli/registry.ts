@@ -23,6 +23,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry('profile remove', 'Remove a profile', () => import('../commands/profile/remove.ts')),
   entry('spaces list', 'List the spaces that the token can access', () => import('../commands/spaces/list.ts')),
   entry('agents list', 'List the agents of a space', () => import('../commands/agents/list.ts')),
+  entry('plan', 'Show what provision would do, and why', () => import('../commands/plan.ts')),
   entry('provision', 'Create or reuse spaces and install agents, from YAML', () => import('../commands/provision.ts')),
   entry('chat setup', "Create or reuse an agent's API chat source", () => import('../commands/chat/setup.ts')),
   entry('chat open', 'Chat with an agent interactively', () => import('../commands/chat/open.ts')),

@@ -30,6 +30,12 @@ function failureOf(result: CommandResult): PartnerctlError | undefined {
   return result.kind === 'list' ? result.failure?.() : undefined;
 }
 
+/** The exit code of a command that did not fail. */
+function exitCodeOf(result: CommandResult): number {
+  if (result.kind === 'none') return result.exitCode ?? EXIT.ok;
+  return (result.kind === 'list' ? result.exitCode?.() : undefined) ?? EXIT.ok;
+}
+
 /** What a running command leaves for the report of its failure. */
 export interface CommandRun {
   /** Texts to redact: every token that the command reads. */
@@ -96,7 +102,7 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     progress.stop();
     const failure = failureOf(result);
     if (failure) throw failure;
-    return result.kind === 'none' ? (result.exitCode ?? EXIT.ok) : EXIT.ok;
+    return exitCodeOf(result);
   } finally {
     await context.close();
   }

@@ -2,12 +2,17 @@ import { type Args, command } from '../cli/command.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
+import {
+  EXIT_CODE_FLAG,
+  MANIFEST_FLAGS,
+  type ManifestArgs,
+  parseManifestArgs,
+  requireFiles,
+} from '../provision/manifest-args.ts';
 
-interface Input {
-  readonly files: readonly string[];
-  readonly variables: ReadonlyMap<string, string>;
+interface Input extends ManifestArgs {
   readonly mode: 'apply' | 'check' | 'dry-run' | 'schema';
-  readonly concurrency: number;
+  readonly hasDetailedExitCode: boolean;
   readonly failFast: boolean;
   readonly settleMs: number;
   readonly retryUnknown: boolean;
@@ -15,16 +20,16 @@ interface Input {
 
 const SETTLE_MS = 10_000;
 
-function parseVariable(text: string): [string, string] {
-  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
-  if (name !== undefined && value !== undefined) return [name, value];
-  throw new UsageError(`--var takes NAME=value, not ${JSON.stringify(text)}.`);
-}
-
 function parseMode(args: Args): Input['mode'] {
   const chosen = (['check', 'dry-run', 'schema'] as const).filter((flag) => args.isSet(flag));
   if (chosen.length > 1) throw new UsageError(`--${chosen.join(' and --')} cannot be combined.`);
-  return chosen[0] ?? 'apply';
+  const mode = chosen[0] ?? 'apply';
+  if (mode !== 'dry-run' && args.isSet('detailed-exitcode')) {
+    throw new UsageError('--detailed-exitcode needs --dry-run.', {
+      hint: 'Or run: partnerctl plan --detailed-exitcode',
+    });
+  }
+  return mode;
 }
 
 async function printSchema(): Promise<CommandResult> {
@@ -41,14 +46,10 @@ export default command<Input>({
   args: [{ usage: '[file...]', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [
     { usage: '--check', description: 'check the manifests; send nothing' },
-    { usage: '--dry-run', description: 'show what would be done; send only reads' },
+    { usage: '--dry-run', description: 'show what would be done; send only reads (the same as `partnerctl plan`)' },
     { usage: '--schema', description: 'print the JSON Schema of a manifest' },
-    {
-      usage: '--var <NAME=value>',
-      description: 'a value for ${NAME} that wins over the environment; repeatable',
-      repeatable: true,
-    },
-    { usage: '--concurrency <n>', description: 'how many documents at a time', default: '4' },
+    ...MANIFEST_FLAGS,
+    { ...EXIT_CODE_FLAG, description: `with --dry-run: ${EXIT_CODE_FLAG.description}` },
     { usage: '--fail-fast', description: 'start no further document after a failure' },
     {
       usage: '--settle <duration>',
@@ -68,16 +69,11 @@ export default command<Input>({
   ],
   parse(args) {
     const mode = parseMode(args);
-    if (mode !== 'schema' && args.positionals.length === 0) {
-      throw new UsageError('No manifest is given.', {
-        hint: 'Give a YAML file, a directory, or - for standard input.',
-      });
-    }
+    if (mode !== 'schema') requireFiles(args);
     return {
-      files: args.positionals,
-      variables: new Map(args.values('var').map(parseVariable)),
+      ...parseManifestArgs(args),
       mode,
-      concurrency: args.count('concurrency', { min: 1, max: 64, fallback: 4 }),
+      hasDetailedExitCode: args.isSet('detailed-exitcode'),
       failFast: args.isSet('fail-fast'),
       settleMs: args.duration('settle') ?? SETTLE_MS,
       retryUnknown: args.isSet('retry-unknown'),
@@ -86,12 +82,13 @@ export default command<Input>({
   async run(context, input) {
     if (input.mode === 'schema') return printSchema();
     if (input.files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
-    const { applyManifests, checkManifests, loadManifests, previewManifests } = await import(
-      '../provision/provision.ts'
-    );
-    const documents = await loadManifests(context, input.files, input.variables);
-    if (input.mode === 'check') return checkManifests(context, documents);
-    if (input.mode === 'dry-run') return previewManifests(context, documents, input.concurrency);
-    return applyManifests(context, documents, input);
+    const { loadManifests } = await import('../provision/load-manifests.ts');
+    const documents = await loadManifests(context, input);
+    if (input.mode === 'dry-run') {
+      const { planManifests } = await import('../provision/read-plans.ts');
+      return planManifests(context, documents, input);
+    }
+    const { applyManifests, checkManifests } = await import('../provision/provision.ts');
+    return input.mode === 'check' ? checkManifests(context, documents) : applyManifests(context, documents, input);
   },
 });

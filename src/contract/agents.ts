@@ -2,6 +2,7 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import type { FieldLeaf } from './leaves.ts';
 
 /** The fields of a listed agent that the tool needs. */
 export interface ListedAgent {
@@ -11,6 +12,15 @@ export interface ListedAgent {
   readonly template_id: string | undefined;
   /** The API chat source from the integration metadata: null if explicitly none, undefined if not mentioned. */
   readonly source_id: string | null | undefined;
+  /** The settings of the source, as far as the integration metadata has them. */
+  readonly source?: ListedSource | undefined;
+}
+
+/** The settings of an agent's API chat source. Fields that the service does not show are undefined. */
+interface ListedSource {
+  readonly name: string | undefined;
+  readonly reply_capable: boolean | undefined;
+  readonly routing_mode: string | undefined;
 }
 
 const METADATA_DEPTH = 3;
@@ -44,6 +54,61 @@ function findSourceId(
   );
 }
 
+/** The normalized names of the keys that hold a field. */
+function lastNames(leaf: FieldLeaf, contract: Contract): readonly string[] {
+  return contract
+    .field(leaf)
+    .flat()
+    .map((path) => normalizeName(path.at(-1) ?? ''));
+}
+
+/** An object in an agent's metadata, and the normalized name of its key; '' for the agent itself. */
+interface Place {
+  readonly key: string;
+  readonly object: JsonObject;
+}
+
+function* placesIn(value: unknown, key: string, depth: number): Generator<Place> {
+  if (depth === 0) return;
+  if (Array.isArray(value)) for (const item of value) yield* placesIn(item, key, depth - 1);
+  if (!isJsonObject(value)) return;
+  yield { key, object: value };
+  for (const [name, inner] of Object.entries(value)) yield* placesIn(inner, normalizeName(name), depth - 1);
+}
+
+/**
+ * Reads the settings beside the id of an agent's source. An agent has a name of its own, and so may an integration: only
+ * what is called a source is searched for the source's name.
+ * @param names the normalized names of the field with the source's id
+ */
+function findSource(
+  agent: JsonObject,
+  id: string,
+  names: readonly string[],
+  contract: Contract,
+): ListedSource | undefined {
+  const found = [...placesIn(agent, '', METADATA_DEPTH + 1)].find(({ key, object }) =>
+    Object.entries(object).some(([name, value]) => {
+      const normal = normalizeName(name);
+      const isId = names.includes(normal) || (SOURCES.includes(key) && normal === 'id');
+      return isId && isText(value) && String(value) === id;
+    }),
+  );
+  if (!found) return undefined;
+  const { key, object } = found;
+  const read = (leaf: FieldLeaf, ...others: readonly string[]): unknown => {
+    const wanted = [...lastNames(leaf, contract), ...others];
+    return Object.entries(object).find(([name]) => wanted.includes(normalizeName(name)))?.[1];
+  };
+  const text = (value: unknown): string | undefined => (isText(value) ? String(value) : undefined);
+  const replyCapable = read('source.reply_capable');
+  return {
+    name: SOURCES.includes(key) ? text(read('source.name')) : undefined,
+    reply_capable: typeof replyCapable === 'boolean' ? replyCapable : undefined,
+    routing_mode: text(read('source.routing_mode', 'apichatroutingmode')),
+  };
+}
+
 function isText(value: unknown): value is string | number | bigint {
   return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint';
 }
@@ -73,14 +138,13 @@ function nestedTemplateId(places: readonly JsonObject[]): string | undefined {
 export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
   const fields = fieldsOf(agent, 'agent', contract);
   const chosen = fields.text('agent.source_id');
-  const names = contract
-    .field('agent.source_id')
-    .flat()
-    .map((path) => normalizeName(path.at(-1) ?? ''));
+  const names = lastNames('agent.source_id', contract);
+  const source_id = chosen === undefined || chosen === '' ? findSourceId(agent, names, contract) : chosen;
   return {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name'),
     template_id: fields.text('agent.template_id') ?? nestedTemplateId(fields.places),
-    source_id: chosen === undefined || chosen === '' ? findSourceId(agent, names, contract) : chosen,
+    source_id,
+    source: typeof source_id === 'string' ? findSource(agent, source_id, names, contract) : undefined,
   };
 }

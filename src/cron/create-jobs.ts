@@ -12,7 +12,13 @@ import type { StateStore } from '../state/store.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, createScheduleDescriber, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm } from './job.ts';
-import { createFreshJobLists, createJobFinder, type JobListOptions } from './job-list.ts';
+import {
+  createFreshJobLists,
+  createJobFinder,
+  createJobSurvey,
+  type JobListOptions,
+  type JobSurvey,
+} from './job-list.ts';
 import { JOB_RECORDS, provesListRead } from './job-records.ts';
 import { type JobLedgerOptions, openJobLedger } from './ledger.ts';
 import { type LookUpDeps, postAndLookUp } from './look-up-created.ts';
@@ -37,6 +43,8 @@ export interface JobCreator {
   readonly store: Pick<StateStore, 'reservationsAtOnce' | 'together'>;
   /** Looks for jobs that other machines created at the same time. Does nothing where they share the state. */
   readonly second: SecondJobCheck;
+  /** The listed jobs of a surveyed agent; undefined if they cannot be listed. */
+  readonly jobsOf: JobSurvey['jobsOf'];
 }
 
 /** How many jobs are sent at once. */
@@ -63,8 +71,8 @@ async function createDeps(
   context: Context,
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
-  ledgerOptions: JobLedgerOptions,
-): Promise<{ readonly deps: CronDeps; readonly second: SecondJobCheck }> {
+  { agents, ...ledgerOptions }: JobLedgerOptions & Pick<JobCreatorOptions, 'agents'>,
+): Promise<{ readonly deps: CronDeps } & Pick<JobCreator, 'second' | 'jobsOf'>> {
   const { clock, abortSignal } = context;
   const { path: statePath, kind } = await context.stateLocation();
   const ledger = await openJobLedger(context, ledgerOptions);
@@ -72,15 +80,19 @@ async function createDeps(
     list: () => listCronJobs(http),
     contract: http.contract,
     wanted,
+    ...(agents && { agents }),
     clock,
     wasReadBefore: async () => provesListRead(await ledger.readAll(), http.baseUrl),
-    failureHint: 'The job was not sent: it may exist already, and only the list can tell.',
+    failureHint: agents
+      ? 'Nothing was sent.'
+      : 'The job was not sent: it may exist already, and only the list can tell.',
     onUnavailable: (error) =>
       context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
   };
   const newFinder = () => createJobFinder({ ...list, onUnavailable: async () => undefined });
   const lookUp: LookUpDeps = { origin: http.baseUrl, ledger, clock, abortSignal, newFinder };
   const lists = createFreshJobLists(list);
+  const survey = createJobSurvey(list);
   const second = createSecondJobCheck(lists, () => kind === 'file' && !abortSignal.aborted);
   const deps = {
     origin: http.baseUrl,
@@ -90,7 +102,7 @@ async function createDeps(
     newId: randomRecordId,
     owner: await describeThisProcess(),
     hasEnded,
-    find: lists.find,
+    find: agents ? survey.find : lists.find,
     normalize: memoize(normalizeSchedule, (schedule) => JSON.stringify(schedule)),
     post: (job, timeoutMs) =>
       explainInterrupt(
@@ -101,7 +113,7 @@ async function createDeps(
     remainingMs: () => http.remainingMs(),
     abortSignal,
   } satisfies CronDeps;
-  return { deps, second };
+  return { deps, second, jobsOf: survey.jobsOf };
 }
 
 /** Whether all further jobs would fail the same way. */
@@ -118,7 +130,10 @@ function createResults(http: Http, { clock }: Context): CreateJob {
   };
 }
 
-export interface JobCreatorOptions extends CreateOnceOptions, JobLedgerOptions {}
+export interface JobCreatorOptions extends CreateOnceOptions, JobLedgerOptions {
+  /** For a dry run: the agents whose jobs are surveyed. The list is read once then. */
+  readonly agents?: ReadonlySet<string> | undefined;
+}
 
 /**
  * Prepares the creation of all jobs of a command. Reads the service's list at most once.
@@ -128,9 +143,9 @@ export async function openJobCreator(
   context: Context,
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
-  { warned, keys, ...options }: JobCreatorOptions,
+  { warned, keys, agents, ...options }: JobCreatorOptions,
 ): Promise<JobCreator> {
-  const { deps, second } = await createDeps(context, http, wanted, { warned, keys });
+  const { deps, second, jobsOf } = await createDeps(context, http, wanted, { warned, keys, agents });
   const startResult = createResults(http, context);
   const create: CreateJob = async (each) => {
     const { job } = each;
@@ -142,13 +157,14 @@ export async function openJobCreator(
         status: outcome.status,
         cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
         differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
+        why: outcome.status === 'blocked' ? outcome.why : undefined,
         error: outcomeError(outcome, { job, flags: context.flags }),
       };
     } catch (error) {
       return { ...initial, status: error instanceof OutcomeUnknownError ? 'unknown' : 'failed', error };
     }
   };
-  return { create, store: await context.stateStore(), second };
+  return { create, store: await context.stateStore(), second, jobsOf };
 }
 
 /** More keys than this take longer to compare with each line than decoding them all. */

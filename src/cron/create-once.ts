@@ -97,7 +97,7 @@ const MISSING_FOR_MS = 10_000;
 export interface CreateOnceOptions {
   /** Whether an existing job counts as success. If so, waits for a job that another process is creating. */
   readonly ensure: boolean;
-  /** Whether to skip all writes, both to the state file and to the service. */
+  /** Whether to skip all writes, both to the state file and to the service, and all waits for other processes. */
   readonly dryRun: boolean;
 }
 
@@ -116,14 +116,15 @@ async function readState({ key, snapshot, deps }: Request): Promise<KeyState<Job
 
 /**
  * Whether the service no longer lists a recorded job; false if the list cannot be read. The time of its record may be
- * wrong, so the job has to be missing for a while before the eyes of this process, too.
+ * wrong, so the job has to be missing for a while before the eyes of this process, too. A dry run looks once.
  */
-async function isGone({ job, deps }: Request, { remoteId, at }: RecordedJob): Promise<boolean> {
+async function isGone({ job, deps, dryRun }: Request, { remoteId, at }: RecordedJob): Promise<boolean> {
   const { clock, find, abortSignal } = deps;
   if (clock.now() < Date.parse(at) + LISTED_WITHIN_MS) return false;
   const first = await find(job);
   // By id: the job still exists if it was renamed.
   if (first.kind === 'closed' || first.isListed(remoteId)) return false;
+  if (dryRun) return true;
   const until = first.at + MISSING_FOR_MS;
   while (clock.monotonic() < until) await clock.sleep(until - clock.monotonic(), abortSignal);
   const second = await find(job);
@@ -149,7 +150,7 @@ async function outcomeOfExisting(
 }
 
 async function outcomeFromLog(request: Request): Promise<CreateOutcome | 'wait' | undefined> {
-  const { key, ensure } = request;
+  const { key, ensure, dryRun } = request;
   const { objects, open } = await readState(request);
   const existing = await outcomeOfExisting(request, objects);
   if (existing) return existing;
@@ -157,7 +158,7 @@ async function outcomeFromLog(request: Request): Promise<CreateOutcome | 'wait' 
   if (!first) return undefined;
   const since = first.reservation.at;
   if (first.isAbandoned) return { status: 'unknown', key, since };
-  return ensure ? 'wait' : { status: 'blocked', key, why: 'in_progress', cron_job_id: null, since };
+  return ensure && !dryRun ? 'wait' : { status: 'blocked', key, why: 'in_progress', cron_job_id: null, since };
 }
 
 /** Adopts a listed job with this agent and name that has no record in the state file, instead of creating it again. */

@@ -2,7 +2,7 @@ import type { PartnerctlError } from '../errors.ts';
 import { toErrorObject } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
-import type { CreateOutcome } from './create-once.ts';
+import type { Blocked, CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import { memoize } from './memoize.ts';
 import { nextRuns } from './next-runs.ts';
@@ -32,6 +32,8 @@ export interface CronResult {
   readonly status: CreateOutcome['status'] | 'skipped';
   readonly cron_job_id: string | null;
   readonly differences: readonly CronDifference[];
+  /** Why a job is blocked. */
+  readonly why?: Blocked['why'] | undefined;
   readonly error: unknown;
 }
 

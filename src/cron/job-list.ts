@@ -117,6 +117,8 @@ export interface JobListOptions {
   readonly contract: Contract;
   /** The jobs to look up; for all others only the ids are kept. */
   readonly wanted: readonly Pick<Wanted, 'name'>[];
+  /** The agents whose jobs are kept, too, whatever their names. */
+  readonly agents?: ReadonlySet<string>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Whether the state file proves that the service has this list. */
   readonly wasReadBefore: () => Promise<boolean>;
@@ -133,6 +135,24 @@ interface JobList {
   /** The jobs with a wanted name, by its normal form. */
   readonly byName: ReadonlyMap<string, readonly ListedJob[]>;
   readonly nameless: readonly ListedJob[];
+  /** The jobs of the chosen agents, by agent. */
+  readonly byAgent: ReadonlyMap<string, readonly ListedJob[]>;
+}
+
+function agentOf({ agent_id, agent_text }: ListedJob): string | undefined {
+  return agent_id ?? agent_text;
+}
+
+function groupByAgent(jobs: readonly ListedJob[], agents: ReadonlySet<string>): JobList['byAgent'] {
+  const byAgent = new Map<string, ListedJob[]>();
+  for (const job of jobs) {
+    const agent = agentOf(job);
+    if (agent === undefined || !agents.has(agent)) continue;
+    const others = byAgent.get(agent);
+    if (others) others.push(job);
+    else byAgent.set(agent, [job]);
+  }
+  return byAgent;
 }
 
 function groupByName(jobs: readonly ListedJob[]): Pick<JobList, 'byName' | 'nameless'> {
@@ -154,6 +174,7 @@ function groupByName(jobs: readonly ListedJob[]): Pick<JobList, 'byName' | 'name
  */
 async function readJobList(options: JobListOptions, wasRead: boolean): Promise<JobList | undefined> {
   const names = new Set(options.wanted.map(({ name }) => normalizeName(name)));
+  const { agents = new Set<string>() } = options;
   const at = options.clock.monotonic();
   const ids = new Set<string>();
   // A map, because a job may be listed twice: pages shift while the list grows.
@@ -164,10 +185,12 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
       const listed = toListedJob(item, options.contract);
       ids.add(listed.cron_job_id);
       if (listed.name === undefined) nameless.push(item);
-      if (listed.name === undefined || names.has(normalizeName(listed.name))) jobs.set(listed.cron_job_id, listed);
+      const isKept = listed.name === undefined || names.has(normalizeName(listed.name));
+      if (isKept || agents.has(agentOf(listed) ?? '')) jobs.set(listed.cron_job_id, listed);
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
-    return { at, ids, ...groupByName([...jobs.values()]) };
+    const kept = [...jobs.values()];
+    return { at, ids, ...groupByName(kept), byAgent: groupByAgent(kept, agents) };
   } catch (error) {
     const fail = (known: boolean) =>
       toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
@@ -190,13 +213,32 @@ function findIn(list: JobList | undefined, { agent_id, name }: Wanted): FoundJob
   return { kind: 'read', at, same: matching('yes'), maybe: matching('maybe'), isListed: (id) => ids.has(id) };
 }
 
+/** One read of the service's list, which the first call starts. */
+export interface JobSurvey {
+  readonly find: FindJob;
+  /** The listed jobs of an agent that was chosen; undefined if the list is unavailable. */
+  readonly jobsOf: (agentId: string) => Promise<readonly ListedJob[] | undefined>;
+}
+
+/** Creates a survey of the jobs of `options.agents`. */
+export function createJobSurvey(options: JobListOptions): JobSurvey {
+  let reading: Promise<JobList | undefined> | undefined;
+  const read = () => {
+    reading ??= readJobList(options, false);
+    return reading;
+  };
+  return {
+    find: async (job) => findIn(await read(), job),
+    async jobsOf(agentId) {
+      const list = await read();
+      return list && (list.byAgent.get(agentId) ?? []);
+    },
+  };
+}
+
 /** Creates a function that looks up jobs in one read of the service's list, which the first lookup starts. */
 export function createJobFinder(options: JobListOptions): FindJob {
-  let reading: Promise<JobList | undefined> | undefined;
-  return async (job) => {
-    reading ??= readJobList(options, false);
-    return findIn(await reading, job);
-  };
+  return createJobSurvey(options).find;
 }
 
 /** Looks jobs up in a list that is read again and again. */

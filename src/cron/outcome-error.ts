@@ -82,7 +82,7 @@ function blockedError(outcome: Blocked & { readonly key: string }, context: Erro
     case 'in_progress':
       return new DuplicateError(`${subject} is being created by another process.`, {
         why: `It reserved the job at ${since}.`,
-        hint: 'Add --ensure to wait for its outcome.',
+        hint: 'Run it again later, or add --ensure to wait for its outcome.',
         details,
       });
   }

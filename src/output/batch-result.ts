@@ -1,5 +1,5 @@
 import type { PartnerctlError } from '../errors.ts';
-import { type Column, type ListResult, listResult } from './command-result.ts';
+import { type Column, type ListResult, listResult, type ReportLine } from './command-result.ts';
 
 /** Counts results by status. @param none a zero for each status, in the order to show */
 export function countByStatus<Status extends string>(
@@ -25,6 +25,8 @@ export interface BatchOptions<Result> {
   readonly json: (result: Result) => unknown;
   /** Combines all results, in input order, into one JSON document; an array by default. */
   readonly document?: (results: readonly Result[]) => unknown;
+  /** What people see instead of a table and the summary. Receives all results in input order. */
+  readonly report?: (results: readonly Result[]) => readonly ReportLine[];
   /** Receives the results in order of completion. */
   readonly summary: (results: readonly Result[]) => string;
   /** Receives the results in order of completion. */
@@ -39,7 +41,7 @@ export interface BatchOptions<Result> {
 export function batchResult<Result extends { readonly index: number }>(
   results: AsyncIterable<Result>,
   columns: readonly Column<Result>[],
-  { empty, json, document = (all) => all.map(json), summary, failure }: BatchOptions<Result>,
+  { empty, json, document = (all) => all.map(json), report, summary, failure }: BatchOptions<Result>,
 ): ListResult {
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
@@ -48,11 +50,13 @@ export function batchResult<Result extends { readonly index: number }>(
       yield result;
     }
   }
+  const inOrder = () => completed.toSorted((a, b) => a.index - b.index);
   return listResult(collect(), columns, {
     empty,
     json,
     sortIndex: ({ index }) => index,
-    document: () => document(completed.toSorted((a, b) => a.index - b.index)),
+    document: () => document(inOrder()),
+    ...(report && { report: () => report(inOrder()) }),
     summary: () => summary(completed),
     failure: () => failure(completed),
   });

@@ -1,5 +1,5 @@
 import type { Environment, Sink } from '../cli/io.ts';
-import type { Tone } from './command-result.ts';
+import type { Style } from './command-result.ts';
 
 /**
  * Whether to use color: --color decides, then NO_COLOR, then FORCE_COLOR, then whether the sink is a color terminal.
@@ -11,8 +11,6 @@ export function shouldUseColor(choice: string, env: Environment, sink: Sink): bo
   return sink.isTTY && env.TERM !== 'dumb';
 }
 
-type Style = Tone | 'heading';
-
 /** Styles sanitized text; returns it unchanged without color. */
 export type Paint = (text: string, style: Style | undefined) => string;
 
@@ -21,6 +19,13 @@ export async function createPaint(color: boolean): Promise<Paint> {
   if (!color) return (text) => text;
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
-  const styles = { good: chalk.green, bad: chalk.red, warn: chalk.yellow, dim: chalk.dim, heading: chalk.bold };
+  const styles = {
+    plain: (text: string) => text,
+    good: chalk.green,
+    bad: chalk.red,
+    warn: chalk.yellow,
+    dim: chalk.dim,
+    heading: chalk.bold,
+  };
   return (text, style) => (style === undefined || text === '' ? text : styles[style](text));
 }

@@ -1,4 +1,4 @@
-import type { PartnerctlError } from '../errors.ts';
+import type { ExitCode, PartnerctlError } from '../errors.ts';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as const;
 
@@ -8,6 +8,9 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export type Cell = string | number | boolean | null | undefined;
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim';
+
+/** A tone, what stands out as a heading, or what has no tone although its line has one. */
+export type Style = Tone | 'heading' | 'plain';
 
 export interface Column<Item> {
   /** The column heading in a table and the label on a card, in upper case. */
@@ -35,6 +38,8 @@ export interface ResultCell {
 export interface Row {
   readonly json: unknown;
   readonly cells: readonly ResultCell[];
+  /** The lines of tsv, if there is not exactly one with the cells. */
+  readonly tsvLines?: readonly (readonly Cell[])[] | undefined;
   /** Determines the order in tables and documents. Rows with equal values keep their order. */
   readonly sortIndex: number;
 }
@@ -46,12 +51,27 @@ export interface ListResult {
   readonly rows: AsyncIterable<Row>;
   /** The notice to write to stderr if there are no rows. */
   readonly empty: string;
+  /** Called after the last row. Returns what people see instead of a table. */
+  readonly report?: () => readonly ReportLine[];
   /** Called after the last row. Returns the document that JSON and YAML show instead of an array. */
   readonly document?: () => unknown;
   /** Called after the last row. Returns a summary for people, to write to stderr. */
   readonly summary?: () => string;
   /** Called after all output is written. Returns the error to report and exit with, if any. */
   readonly failure?: () => PartnerctlError | undefined;
+  /** Called after all output is written, if there is no failure. Returns an exit code that is not 0. */
+  readonly exitCode?: () => ExitCode;
+}
+
+/** A line of a report. In a terminal it wraps, and its text hangs under itself; it is never shortened. */
+export interface ReportLine {
+  /** How many columns the marker is indented. */
+  readonly indent: number;
+  /** A sign of what the line is about: `+`. */
+  readonly marker?: string;
+  /** Raw: the renderer sanitizes it. Parts without a tone get that of the line. */
+  readonly text: TonedText;
+  readonly tone?: Style | undefined;
 }
 
 /** A possibly endless stream of events: one JSON object per line for scripts, `text` for people. */
@@ -72,7 +92,7 @@ export interface StreamEvent {
 }
 
 /** Plain text, or a list of parts with optional tones. */
-export type TonedText = string | readonly { readonly text: string; readonly tone?: Tone | undefined }[];
+export type TonedText = string | readonly { readonly text: string; readonly tone?: Style | undefined }[];
 
 /** An object: labeled lines for people, the object for scripts. */
 export interface ObjectResult {
@@ -112,21 +132,29 @@ function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell
   }));
 }
 
-export interface ListOptions<Item> extends Pick<ListResult, 'empty' | 'document' | 'summary' | 'failure'> {
+export interface ListOptions<Item>
+  extends Pick<ListResult, 'empty' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'> {
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
+  /** The lines of tsv for an item, if there is not exactly one with the cells. */
+  readonly tsvLines?: (item: Item) => readonly (readonly Cell[])[];
 }
 
 /** Builds a list. Reads the items lazily, as the renderer reads the rows. */
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
-  { json, sortIndex, ...rest }: ListOptions<Item>,
+  { json, sortIndex, tsvLines, ...rest }: ListOptions<Item>,
 ): ListResult {
   async function* rows(): AsyncGenerator<Row> {
     for await (const item of items) {
-      yield { json: json ? json(item) : item, cells: toCells(item, columns), sortIndex: sortIndex?.(item) ?? 0 };
+      yield {
+        json: json ? json(item) : item,
+        cells: toCells(item, columns),
+        tsvLines: tsvLines?.(item),
+        sortIndex: sortIndex?.(item) ?? 0,
+      };
     }
   }
   return { kind: 'list', headers: columns.map(({ header }) => header), rows: rows(), ...rest };

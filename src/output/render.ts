@@ -30,7 +30,13 @@ async function writeNotice(text: string, io: RenderIo): Promise<void> {
 }
 
 async function renderTable(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  // Load tables, YAML, and queries on demand, so that scripts start fast.
+  // Load tables, reports, YAML, and queries on demand, so that scripts start fast.
+  if (result.kind === 'list' && result.report) {
+    const { writeReport } = await import('./formats/report.ts');
+    const isEmpty = !(await writeReport(result, io.stdout, { color: options.color, redact: io.redact }));
+    if (isEmpty && !options.quiet) await writeNotice(result.empty, io);
+    return;
+  }
   const { writeTable } = await import('./formats/table.ts');
   const hasContent = await writeTable(result, io.stdout, { color: options.color, redact: io.redact });
   if (result.kind === 'object' || options.quiet) return;

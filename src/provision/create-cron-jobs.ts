@@ -3,6 +3,7 @@ import type { CreateJob, JobCreator } from '../cron/create-jobs.ts';
 import { type CronResult, initialResult } from '../cron/cron-result.ts';
 import { isCreated } from '../cron/second-job.ts';
 import { OutcomeUnknownError } from '../errors.ts';
+import { type Action, createJob } from './actions.ts';
 import { inStep, jobsFailure, missingAgentId, stopsRun } from './failure.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
@@ -24,34 +25,31 @@ async function initialJobs(
   { manifest }: ManifestDocument,
   { agents }: DocumentResult,
   now: number,
-  status: CronResult['status'],
 ): Promise<AgentJob[]> {
   const jobs: AgentJob[] = [];
   for (const [index, agent] of agents.entries()) {
     for (const described of cronJobsOf(manifest.agents[index] ?? {})) {
       const job = { ...described, agent_id: agent.agent_id };
       const initial = await initialResult({ index: jobs.length, source: undefined, job, key: null }, now);
-      jobs.push({ agent, initial: { ...initial, status } });
+      jobs.push({ agent, initial });
     }
   }
   return jobs;
 }
 
-/** Adds the planned jobs of a document to its result, without calling the service. */
-export async function planCronJobs(
+/** Adds the jobs of a document to its result, without calling the service. */
+export async function addCronJobs(
   document: ManifestDocument,
   result: DocumentResult,
   now: number,
 ): Promise<DocumentResult> {
-  const jobs = await initialJobs(document, result, now, 'planned');
+  const jobs = await initialJobs(document, result, now);
   return { ...result, cron: jobs.map(({ initial }) => initial) };
 }
 
 async function createCronJob(create: CreateJob, spaceId: string, { agent, initial }: AgentJob): Promise<CronResult> {
   const { index, source, job } = initial;
   const { agent_id } = agent;
-  // An agent that is not installed yet has no jobs to compare with.
-  if (agent_id === null && agent.status === 'planned') return { ...initial, status: 'planned' };
   const result: CronResult =
     agent_id === null
       ? { ...initial, status: 'failed', error: missingAgentId(spaceId, 'cron create --agent <agent_id> …') }
@@ -63,13 +61,20 @@ async function createCronJob(create: CreateJob, spaceId: string, { agent, initia
 
 function statusAfterJobs({ status }: DocumentResult, jobs: readonly CronResult[]): DocumentResult['status'] {
   if (status !== 'unchanged') return status;
-  if (jobs.some((job) => job.status === 'created')) return 'reused';
-  return jobs.some((job) => job.status === 'planned') ? 'planned' : status;
+  return jobs.some((job) => job.status === 'created') ? 'reused' : status;
 }
 
 function failureOf(jobs: readonly CronResult[]): unknown {
   const errors = jobs.flatMap(({ error }) => (error === undefined ? [] : [error]));
   return jobsFailure(errors, jobs.length);
+}
+
+/** The jobs that were created. @param cron their results */
+function creations(jobs: readonly AgentJob[], cron: readonly CronResult[]): Action[] {
+  return jobs.flatMap(({ agent }, index) => {
+    const job = cron[index];
+    return job?.status === 'created' ? [createJob(agent.name, job)] : [];
+  });
 }
 
 /** Whether this run created a job of the document. */
@@ -105,9 +110,10 @@ export async function createCronJobs(
   document: ManifestDocument,
   result: DocumentResult,
 ): Promise<DocumentResult> {
-  const jobs = await initialJobs(document, result, clock.now(), 'skipped');
+  const jobs = await initialJobs(document, result, clock.now());
   const cron = jobs.map(({ initial }) => initial);
   const failure = () => failureOf(cron);
+  const withJobs = () => ({ ...result, cron, actions: [...result.actions, ...creations(jobs, cron)] });
   if (creator === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
   const queue = jobs.entries();
   let isInterrupted = false;
@@ -127,6 +133,6 @@ export async function createCronJobs(
   await Promise.all([createNext(), ...Array.from({ length: others }, () => store.together(createNext))]);
   const earlier = failure();
   const error = isInterrupted && !(earlier instanceof OutcomeUnknownError) ? interrupt.reason : earlier;
-  if (error !== undefined) return { ...result, cron, status: 'failed', error };
-  return { ...result, cron, status: statusAfterJobs(result, cron) };
+  if (error !== undefined) return { ...withJobs(), status: 'failed', error };
+  return { ...withJobs(), status: statusAfterJobs(result, cron) };
 }

@@ -137,7 +137,9 @@ export function withHistory(present: PresentSpace, recalled: PresentSpace | unde
     if (!recorded) return agent;
     const { name, template_id } = recorded;
     const source_id = agent.source_id === undefined ? recorded.source_id : agent.source_id;
-    return { ...agent, name, template_id, source_id };
+    const isSame = agent.name === name && agent.template_id === template_id;
+    const listed = { name: agent.name, template_id: agent.template_id };
+    return { ...agent, name, template_id, source_id, ...(!isSame && { listed }) };
   });
   return { ...present, agents };
 }

@@ -8,20 +8,17 @@ import { type ProvisionHistory, withHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from './plan.ts';
 import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-once.ts';
-import {
-  ambiguousError,
-  blockedError,
-  hiddenAgentsError,
-  lostPostError,
-  missingIdsError,
-  outOfTime,
-  unreadableError,
-  unrecordedSpaceError,
-  withLostPost,
-} from './provision-errors.ts';
+import { lostPostError, missingIdsError, outOfTime, unrecordedSpaceError, withLostPost } from './provision-errors.ts';
 import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
 import { appliedResult, type DocumentResult } from './result.ts';
-import { findSuspects, lacksRecorded, releaseAll, SettleWindow } from './settle.ts';
+import {
+  findAmbiguity,
+  findLateEffects,
+  findObstacle,
+  releaseAll,
+  SettleWindow,
+  type SpaceKnowledge,
+} from './settle.ts';
 import { agentKeys, spaceKey } from './space-records.ts';
 
 export interface ProvisionOptions {
@@ -183,25 +180,28 @@ class DocumentRun {
   private async settle({ state, quietFrom, at, plan, present }: Look): Promise<number> {
     const { history, once, retryUnknown } = this.deps;
     const { manifest } = this.document;
-    const unsettled = state.open.filter(({ reservation }) => !this.excused?.has(reservation.id));
-    const lines = history.unreadableLines(manifest);
-    const recalled = history.recall(manifest);
-    const [first] = unsettled;
-    if (first && !this.canRead) throw blockedError(first, this.lostPost);
-    const decisive = lines.find(({ kind }) => kind === 'newer' || !(this.canRead || retryUnknown));
-    if (decisive) throw unreadableError(decisive, history.label, manifest.external_space_id);
-    if (!this.canRead && !retryUnknown && this.space) {
-      const spaceId = this.space.space_id;
-      if (spaceId !== recalled?.space_id) throw hiddenAgentsError(manifest.external_space_id, spaceId);
-    }
-    const missing = new Map(unsettled.map(({ reservation: { id } }) => [id, quietFrom.get(id) ?? 0]));
-    if (!retryUnknown) for (const { digest } of lines) missing.set(digest, 0);
-    const missingAgents = plan.agents.filter((agent) => !agent.present);
-    if (this.canRead && lacksRecorded(missingAgents, recalled)) missing.set('recorded', 0);
+    const known: SpaceKnowledge = {
+      manifest,
+      canRead: this.canRead,
+      listedSpaceId: this.space?.space_id,
+      present,
+      recalled: history.recall(manifest),
+      unsettled: state.open.filter(({ reservation }) => !this.excused?.has(reservation.id)),
+      lines: history.unreadableLines(manifest),
+      label: history.label,
+      retryUnknown,
+    };
+    const obstacle = findObstacle(known, this.lostPost);
+    if (obstacle) throw obstacle;
+    const late = findLateEffects(known, plan);
+    const missing = new Map(late.reservations.map(({ reservation: { id } }) => [id, quietFrom.get(id) ?? 0]));
+    for (const { digest } of late.lines) missing.set(digest, 0);
+    if (late.hasRecorded) missing.set('recorded', 0);
     const waitMs = this.window.nextLookMs(missing, at);
     if (waitMs > 0) return waitMs;
-    const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : recalled);
-    if (suspects.length > 0) throw ambiguousError(suspects);
+    const ambiguity = findAmbiguity(known, plan);
+    if (ambiguity) throw ambiguity;
+    const { lines } = known;
     await releaseAll({ key: this.key, open: state.open, lines }, once, retryUnknown ? 'retry_unknown' : 'not_found');
     return 0;
   }

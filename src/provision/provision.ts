@@ -11,17 +11,14 @@ import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { keepUnpublished } from '../state/unpublished.ts';
 import { warnIfUnshared } from '../state/warn-unshared.ts';
-import { problemsError } from '../yaml/problem.ts';
-import { readSources } from '../yaml/sources.ts';
-import { checkCronJobs, createCronJobs, hasNewJobs, planCronJobs } from './create-cron-jobs.ts';
+import { addCronJobs, checkCronJobs, createCronJobs, hasNewJobs } from './create-cron-jobs.ts';
 import { runFailure, stopsRun } from './failure.ts';
 import { openHistory } from './history.ts';
-import { type ManifestDocument, readManifests } from './manifest.ts';
-import { previewAll } from './preview.ts';
+import type { ManifestDocument } from './manifest.ts';
 import { type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
+import { COLUMNS, provisionReport } from './provision-report.ts';
 import { createSpaceList, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
 import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
-import { COLUMNS } from './result-table.ts';
 import { setUpChats } from './set-up-chats.ts';
 import { SPACE_RECORDS } from './space-records.ts';
 
@@ -32,29 +29,12 @@ export interface ApplyOptions extends ProvisionOptions {
   readonly failFast: boolean;
 }
 
-/**
- * Reads the documents of manifest files; nothing is sent.
- * @param variables values of `${NAME}` that win over the environment
- * @throws InputError that shows every mistake with file, line, and column
- */
-export async function loadManifests(
+function toCommandResult(
   context: Context,
-  files: readonly string[],
-  variables: ReadonlyMap<string, string>,
-): Promise<ManifestDocument[]> {
-  const sources = await readSources(files, context.io.stdin, context.abortSignal);
-  const used = new Set<string>();
-  const { documents, problems } = readManifests(sources, (name) => {
-    used.add(name);
-    return variables.get(name) ?? context.env[name];
-  });
-  if (problems.length > 0) throw problemsError(problems);
-  const unused = [...variables.keys()].filter((name) => !used.has(name));
-  if (unused.length > 0) await context.notice(`note: no manifest uses --var ${unused.join(', ')}.`);
-  return documents;
-}
-
-function toCommandResult(context: Context, results: AsyncIterable<DocumentResult>, total: number): CommandResult {
+  results: AsyncIterable<DocumentResult>,
+  total: number,
+  report?: typeof provisionReport,
+): CommandResult {
   async function* counted(): AsyncGenerator<DocumentResult> {
     let count = 0;
     for await (const result of results) {
@@ -67,43 +47,34 @@ function toCommandResult(context: Context, results: AsyncIterable<DocumentResult
     empty: 'There is nothing to provision.',
     json: documentResultJson,
     document: (all) => ({ results: all.map(documentResultJson), summary: countDocuments(all) }),
+    ...(report && { report }),
     summary: (all) => formatCounts(countDocuments(all)),
     failure: (all) => runFailure(all, context.signals.interrupt.reason),
   });
 }
 
-/** Shows the documents as planned, without calling the service. */
+/** Shows the documents as valid, without calling the service. */
 export function checkManifests(context: Context, documents: readonly ManifestDocument[]): CommandResult {
-  async function* planned(): AsyncGenerator<DocumentResult> {
+  async function* checked(): AsyncGenerator<DocumentResult> {
     for (const document of documents) {
-      yield await planCronJobs(document, initialResult(document, 'planned'), context.clock.now());
+      yield await addCronJobs(document, initialResult(document, 'valid'), context.clock.now());
     }
   }
-  return toCommandResult(context, planned(), documents.length);
+  return toCommandResult(context, checked(), documents.length);
 }
 
-/** Opens what previewing and applying share, and starts the progress. */
-async function openRun(context: Context, documents: readonly ManifestDocument[], dryRun: boolean) {
+/** Opens the records and what creates jobs, and starts the progress. */
+async function openRun(context: Context, documents: readonly ManifestDocument[]) {
   const http = await context.http();
   const jobs = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
-  if (jobs.length > 0 && !dryRun) await warnIfUnshared(context, 'jobs');
+  if (jobs.length > 0) await warnIfUnshared(context, 'jobs');
   const reportedLines = new Set<number>();
   context.progress.start('Reading the spaces');
   const history = await openHistory(context, http.baseUrl, documents, reportedLines);
-  const options = { ensure: true, dryRun, warned: reportedLines };
+  const options = { ensure: true, dryRun: false, warned: reportedLines };
   const creator = jobs.length === 0 ? undefined : await openJobCreator(context, http, jobs, options);
   const { clock, signals } = context;
   return { http, history, jobs: creator, clock, interrupt: signals.interrupt };
-}
-
-/** Reads what exists, and shows what provisioning would do. */
-export async function previewManifests(
-  context: Context,
-  documents: readonly ManifestDocument[],
-  concurrency: number,
-): Promise<CommandResult> {
-  const deps = await openRun(context, documents, true);
-  return toCommandResult(context, previewAll(deps, documents, concurrency), documents.length);
 }
 
 /** Applies a document and sets up its chats. Failures are in the result. */
@@ -172,7 +143,7 @@ export async function applyManifests(
   documents: readonly ManifestDocument[],
   { settleMs, retryUnknown, ...options }: ApplyOptions,
 ): Promise<CommandResult> {
-  const run = await openRun(context, documents, false);
+  const run = await openRun(context, documents);
   const { http, history } = run;
   let isReported = false;
   const onUnavailable = async ({ message }: Error): Promise<void> => {
@@ -205,5 +176,5 @@ export async function applyManifests(
     onUnavailable,
     onWait: (why) => progress.detail(why),
   };
-  return toCommandResult(context, applyAll(deps, documents, options), documents.length);
+  return toCommandResult(context, applyAll(deps, documents, options), documents.length, provisionReport);
 }

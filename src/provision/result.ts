@@ -1,16 +1,18 @@
 import { type CronResult, cronResultJson } from '../cron/cron-result.ts';
 import { type ErrorObject, type PartnerctlError, toErrorObject } from '../errors.ts';
 import { countByStatus } from '../output/batch-result.ts';
+import { type Action, createSpace, installAgent } from './actions.ts';
 import type { ManifestDocument } from './manifest.ts';
-import type { Difference, PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
+import type { Difference, PlannedAgent, PresentAgent, ProvisionPlan, Unmanaged } from './plan.ts';
 
-export type DocumentStatus = 'created' | 'reused' | 'unchanged' | 'planned' | 'failed' | 'skipped';
+/** `valid` documents were only checked. */
+export type DocumentStatus = 'created' | 'reused' | 'unchanged' | 'valid' | 'failed' | 'skipped';
 
 export interface AgentResult {
   readonly agent_id: string | null;
   readonly name: string;
   readonly template_id: string;
-  readonly status: 'created' | 'unchanged' | 'planned' | 'failed' | 'skipped';
+  readonly status: 'created' | 'unchanged' | 'valid' | 'failed' | 'skipped';
   readonly source_id: string | null;
 }
 
@@ -25,14 +27,16 @@ export interface DocumentResult {
   readonly agents: readonly AgentResult[];
   /** The scheduled jobs of the agents, in the order of the manifest. */
   readonly cron: readonly CronResult[];
-  /** In a dry run: what would be done. */
-  readonly action?: 'create' | 'install';
+  /** What was created. */
+  readonly actions: readonly Action[];
   readonly differences: readonly Difference[];
+  /** The agents of the space that the manifest does not have. */
+  readonly unmanaged: readonly Unmanaged[];
   readonly error?: unknown;
 }
 
 /** One agent of a plan. @param found the existing agent it was paired with */
-export function agentResult(
+function agentResult(
   { wanted: { name, template_id } }: Pick<PlannedAgent, 'wanted'>,
   found: PresentAgent | undefined,
   status: AgentResult['status'],
@@ -41,7 +45,7 @@ export function agentResult(
 }
 
 /** The result of a document for which nothing was done. */
-export function initialResult(document: ManifestDocument, status: 'failed' | 'skipped' | 'planned'): DocumentResult {
+export function initialResult(document: ManifestDocument, status: 'failed' | 'skipped' | 'valid'): DocumentResult {
   const { index, source, manifest } = document;
   return {
     index,
@@ -51,7 +55,9 @@ export function initialResult(document: ManifestDocument, status: 'failed' | 'sk
     status,
     agents: manifest.agents.map((wanted) => agentResult({ wanted }, undefined, status)),
     cron: [],
+    actions: [],
     differences: [],
+    unmanaged: [],
   };
 }
 
@@ -75,30 +81,38 @@ export function appliedResult(
   { spaceId, agents, created }: AppliedSpace,
 ): DocumentResult {
   const changed = firstPlan.action === 'create' && created !== false ? 'created' : 'reused';
+  const missing = firstPlan.agents.filter((agent) => !agent.present);
   return {
-    ...initialResult(document, 'planned'),
+    ...initialResult(document, 'skipped'),
     space_id: spaceId,
     status: firstPlan.action === 'none' ? 'unchanged' : changed,
     agents: firstPlan.agents.map((agent, index) =>
       agentResult(agent, agents[index], agent.present ? 'unchanged' : 'created'),
     ),
+    actions: [
+      ...(changed === 'created' ? [createSpace(document.manifest)] : []),
+      ...missing.map(({ wanted }) => installAgent(wanted)),
+    ],
     differences: firstPlan.differences,
+    unmanaged: firstPlan.unmanaged,
   };
 }
 
 /** A result as `provision -o json` prints it. */
 export function documentResultJson(result: DocumentResult): object {
-  const { index: _, error, action, cron, differences, ...rest } = result;
+  const { index: _, error, actions: _actions, cron, differences, unmanaged: _unmanaged, ...rest } = result;
+  const isChecked = result.status === 'valid';
   return {
     ...rest,
-    cron: cron.map(cronResultJson),
-    ...(action && { action }),
+    cron: cron.map((job) => ({ ...cronResultJson(job), ...(isChecked && { status: 'valid' }) })),
     ...(differences.length > 0 && { differences }),
     ...(error !== undefined && { error: toErrorObject(error) satisfies ErrorObject }),
   };
 }
 
-/** Counts documents by status. */
-export function countDocuments(results: readonly DocumentResult[]): Record<DocumentStatus, number> {
-  return countByStatus(results, { created: 0, reused: 0, unchanged: 0, planned: 0, failed: 0, skipped: 0 });
+/** Counts documents by status; `valid` only where documents were checked. */
+export function countDocuments(results: readonly DocumentResult[]): Readonly<Record<string, number>> {
+  const none = { created: 0, reused: 0, unchanged: 0, failed: 0, skipped: 0, valid: 0 };
+  const { valid, ...counts } = countByStatus(results, none);
+  return valid > 0 ? { ...counts, valid } : counts;
 }

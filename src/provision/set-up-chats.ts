@@ -2,15 +2,11 @@ import { setUpChatSource } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import { CHAT_DEFAULTS, type ChatSetup, chatDifferences } from '../chat/source.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
+import { setUpChat as setUpChatAction } from './actions.ts';
 import { inStep, missingAgentId } from './failure.ts';
-import type { ManifestAgent, ManifestDocument } from './manifest.ts';
-import type { Difference } from './plan.ts';
+import type { ManifestDocument } from './manifest.ts';
+import { type Difference, wantedChat } from './plan.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
-
-/** The chat that the manifest asks for; undefined if it asks for none. */
-function wantedChat({ chat, api_chat_routing_mode }: ManifestAgent): Partial<ChatSetup> | undefined {
-  return chat && { ...(api_chat_routing_mode && { routing_mode: api_chat_routing_mode }), ...chat };
-}
 
 async function setUpChat(
   http: Http,
@@ -21,7 +17,9 @@ async function setUpChat(
   if (agent.agent_id === null) throw missingAgentId(spaceId, `chat setup ${spaceId} <agent_id>`);
   const source = await setUpChatSource(http, spaceId, agent.agent_id, { ...CHAT_DEFAULTS, ...wanted });
   const differences = chatDifferences(source, wanted).map(({ field, service, asked }) => ({
-    field: `agents[${agent.name}].chat.${field}`,
+    resource: 'chat' as const,
+    name: agent.name,
+    field,
     service,
     manifest: asked,
   }));
@@ -41,20 +39,25 @@ export async function setUpChats(
 ): Promise<DocumentResult> {
   const agents = [...result.agents];
   const differences = [...result.differences];
+  const actions = [...result.actions];
   let { status } = result;
   for (const [index, agent] of result.agents.entries()) {
-    const wanted = manifest.agents[index] && wantedChat(manifest.agents[index]);
+    const described = manifest.agents[index];
+    const wanted = described && wantedChat(described);
     const isKnown = agent.status === 'unchanged' && agent.source_id !== null;
     if (wanted === undefined || result.space_id === null || isKnown) continue;
     try {
       const chat = await setUpChat(http, result.space_id, agent, wanted);
       agents[index] = { ...agent, source_id: chat.source.source_id };
       differences.push(...chat.differences);
+      const { created = agent.status === 'created' } = chat.source;
+      const action = described && setUpChatAction(described);
+      if (created && action) actions.push(action);
       if (status === 'unchanged' && chat.source.created) status = 'reused';
     } catch (cause) {
       const error = inStep(`The API chat of the agent ${JSON.stringify(agent.name)} is not set up`, cause);
-      return { ...result, agents, differences, status: 'failed', error };
+      return { ...result, agents, differences, actions, status: 'failed', error };
     }
   }
-  return { ...result, agents, differences, status };
+  return { ...result, agents, differences, actions, status };
 }

@@ -1,7 +1,10 @@
+import type { OutcomeUnknownError } from '../errors.ts';
 import type { OnceDeps } from '../state/once.ts';
 import type { UnreadableLine } from '../state/unreadable.ts';
+import type { Manifest } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
+import { ambiguousError, blockedError, hiddenAgentsError, unreadableError } from './provision-errors.ts';
 import type { SpaceSnapshot } from './space-records.ts';
 
 /*
@@ -44,7 +47,7 @@ export class SettleWindow {
 }
 
 /** Whether one of these missing agents exists according to the records. */
-export function lacksRecorded(missing: readonly PlannedAgent[], recorded: PresentSpace | undefined): boolean {
+function lacksRecorded(missing: readonly PlannedAgent[], recorded: PresentSpace | undefined): boolean {
   return missing.some(({ wanted }) =>
     recorded?.agents.some(({ name, template_id }) => name === wanted.name && template_id === wanted.template_id),
   );
@@ -55,7 +58,7 @@ export function lacksRecorded(missing: readonly PlannedAgent[], recorded: Presen
  * @param open the reservations whose POST may have installed agents
  * @param known the space according to the records
  */
-export function findSuspects(
+function findSuspects(
   open: readonly OpenSpace[],
   plan: ProvisionPlan,
   present: PresentSpace | undefined,
@@ -70,6 +73,77 @@ export function findSuspects(
     if (agent_id === undefined || paired.has(agent_id)) return false;
     return isUnnamed || open.some(({ reservation }) => !reservation.remoteIdsSeen?.includes(agent_id));
   });
+}
+
+/** What is known about a space of a manifest before anything is sent. */
+export interface SpaceKnowledge {
+  readonly manifest: Manifest;
+  /** Whether the spaces and the agents can be listed. */
+  readonly canRead: boolean;
+  /** The listed space, even if its agents cannot be listed. */
+  readonly listedSpaceId: string | undefined;
+  /** The space: as listed or, where that is not possible, as recorded. */
+  readonly present: PresentSpace | undefined;
+  /** The space as the state file records it. */
+  readonly recalled: PresentSpace | undefined;
+  /** The reservations whose POST may have installed agents. */
+  readonly unsettled: readonly OpenSpace[];
+  /** The lines of the state file that cannot be used and may be about the space. */
+  readonly lines: readonly UnreadableLine[];
+  /** Names the state in messages. */
+  readonly label: string;
+  /** Whether to post although an earlier run may have installed the agents. */
+  readonly retryUnknown: boolean;
+}
+
+/**
+ * Why nothing may be posted to a space in which something is missing, whatever appears later.
+ * @param lostPost the failure of this run's own POST, if that is what may have been carried out
+ * @returns undefined if nothing is in the way
+ */
+export function findObstacle(
+  { manifest, canRead, listedSpaceId, recalled, unsettled, lines, label, retryUnknown }: SpaceKnowledge,
+  lostPost: OutcomeUnknownError | undefined,
+): OutcomeUnknownError | undefined {
+  const { external_space_id } = manifest;
+  const [first] = unsettled;
+  if (first && !canRead) return blockedError(first, lostPost);
+  const decisive = lines.find(({ kind }) => kind === 'newer' || !(canRead || retryUnknown));
+  if (decisive) return unreadableError(decisive, label, external_space_id);
+  const isHidden = !canRead && !retryUnknown && listedSpaceId !== undefined && listedSpaceId !== recalled?.space_id;
+  return isHidden ? hiddenAgentsError(external_space_id, listedSpaceId) : undefined;
+}
+
+/** What may still appear in a space in which something is missing. Provisioning looks for it before it posts. */
+export interface LateEffects {
+  /** Of requests whose outcome is unknown. */
+  readonly reservations: readonly OpenSpace[];
+  /** Of requests that damaged lines of the state file may be about. */
+  readonly lines: readonly UnreadableLine[];
+  /** Agents that exist according to the state file, and that the list lacks. */
+  readonly hasRecorded: boolean;
+}
+
+/** Finds what may still appear in a space. */
+export function findLateEffects(
+  { canRead, recalled, unsettled, lines, retryUnknown }: SpaceKnowledge,
+  plan: ProvisionPlan,
+): LateEffects {
+  const missing = plan.agents.filter((agent) => !agent.present);
+  return {
+    reservations: unsettled,
+    lines: retryUnknown ? [] : lines,
+    hasRecorded: canRead && lacksRecorded(missing, recalled),
+  };
+}
+
+/** Why nothing may be posted once nothing more appears: some agents may be the missing ones. */
+export function findAmbiguity(
+  { unsettled, present, recalled, retryUnknown }: SpaceKnowledge,
+  plan: ProvisionPlan,
+): OutcomeUnknownError | undefined {
+  const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : recalled);
+  return suspects.length > 0 ? ambiguousError(suspects) : undefined;
 }
 
 /** What may have installed agents in a space. */

@@ -69,12 +69,9 @@ describe('agents[].chat', () => {
       asking('two', { Support: 'chat: {}', Quiet: 'auto_create_api_chat: false', Sales: 'chat: {}' }),
     );
     const wide = await run(['provision', two, '--color', 'never'], { env, columns: 200 });
-    expect(wide.stdout).toMatch(/^SOURCE .* CHAT +JOBS$/m);
-    expect(wide.stdout).toMatch(new RegExp(` Support ${source}, Sales ${source} *$`, 'm'));
+    expect(wide.stdout).toMatch(new RegExp(`  chat Support ${source}, Sales ${source}$`, 'm'));
     const card = await run(['provision', two, '--color', 'never'], { env, columns: 60 });
-    expect(card.stdout.replaceAll(/\n +/g, ' ')).toMatch(
-      new RegExp(`^CHAT: +Support ${source}, Sales ${source}$`, 'm'),
-    );
+    expect(card.stdout.replaceAll(/\n +/g, ' ')).toMatch(new RegExp(`chat Support ${source}, Sales ${source}$`, 'm'));
   });
 
   test('is not set up again by a repeat, even without the state file', async () => {
@@ -124,7 +121,8 @@ describe('agents[].chat', () => {
     const it = await service();
     const path = write('acme.yaml', asking('acme', { Support: 'chat: {}' }));
     const dry = await provision([path, '--dry-run'], it);
-    expect(dry.json<Answer>().results[0]).toMatchObject({ status: 'planned', agents: [{ source_id: null }] });
+    const chat = { op: 'setup_chat', name: 'Support', source_name: 'API chat', routing_mode: 'agent_inbox' };
+    expect(dry.json()).toMatchObject({ spaces: [{ actions: [{}, { op: 'install_agent' }, chat] }] });
     expect((await provision([path, '--check'], it)).code).toBe(0);
     expect(await it.posts()).toEqual([]);
   });
@@ -292,9 +290,7 @@ describe('a chat on a service that returns incomplete agents', () => {
   test('is set up once if the list shows no source, and differences are reported', async () => {
     const { server, ran } = await listing(AGENT, { source_id: 's-7', routing_mode: 'agent_inbox' });
     const shown = (await ran('table')).stdout;
-    expect(shown).toContain(
-      'agents[Support].chat.routing_mode stays "agent_inbox"; the manifest has "session_workflow"',
-    );
+    expect(shown).toContain('! chat of "Support" routing_mode: "agent_inbox" → "session_workflow"');
     expect((await ran('json')).json<Answer>()).toMatchObject({
       summary: { ...SUMMARY, unchanged: 1 },
       results: [

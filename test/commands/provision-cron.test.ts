@@ -119,48 +119,29 @@ describe('agents[].cron', () => {
     expect(paths(await it.received()).some((path) => path.includes(CRON_JOBS))).toBe(false);
   });
 
-  test('is planned by --dry-run and --check, which write nothing', async () => {
+  test('is valid for --check, and planned by --dry-run, which write nothing', async () => {
     const it = await service();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [HOURLY] }));
-    const planned = { status: 'planned', cron_job_id: null, agent_id: null, key: null, name: 'daily' };
-    const unknown = { results: [{ status: 'planned', cron: [planned, { status: 'planned', name: 'hourly' }] }] };
+    const valid = { status: 'valid', cron_job_id: null, agent_id: null, key: null, name: 'daily' };
     const check = await provision([path, '--check'], it);
-    expect(check.json()).toMatchObject(unknown);
+    expect(check.json()).toMatchObject({ results: [{ status: 'valid', cron: [valid, { status: 'valid' }] }] });
     expect(await it.received()).toEqual([]);
-    expect((await provision([path, '--dry-run'], it)).json()).toMatchObject(unknown);
 
     await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [] }))], it);
     await it.forget();
-    const dry = await provision([path, '--dry-run'], it);
-    const agent_id = expect.stringMatching(/^agt_/);
+    const dry = await provision([path, '--dry-run', '--detailed-exitcode'], it);
+    expect(dry.code).toBe(12);
     expect(dry.json()).toMatchObject({
-      summary: { ...SUMMARY, planned: 1 },
-      results: [
+      spaces: [
         {
-          status: 'planned',
-          cron: [
-            { status: 'exists', agent_id, cron_job_id: expect.stringMatching(/^cron_/) },
-            { status: 'planned', agent_id, cron_job_id: null, key: expect.any(String) },
-          ],
+          action: 'change',
+          actions: [{ op: 'create_job', name: 'hourly', agent: 'Sales', next_runs: expect.any(Array) }],
+          unchanged: { spaces: 1, agents: 2, jobs: 1 },
         },
       ],
     });
-    const table = await run(['provision', path, '--dry-run', '-o', 'table', '--color', 'never'], {
-      env: it.env,
-      columns: 160,
-    });
-    expect(table.stdout).toMatch(/planned +2 unchanged +jobs would be created +1 exists, 1 planned/);
     expect(await it.posts()).toEqual([]);
     expect((await listed(it)).map(({ name }) => name)).toEqual(['daily']);
-  });
-
-  test('fails a dry run if a job with other content exists', async () => {
-    const it = await service();
-    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], it);
-    const other = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '0 10')] }));
-    const dry = await provision([other, '--dry-run'], it);
-    expect(dry.code).toBe(5);
-    expect(dry.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'blocked' }] }] });
   });
 });
 

@@ -152,8 +152,10 @@ describe('a failure', () => {
     const path = write('two.yaml', `${manifest('one')}---\n${bad}`);
     const ran = await run(['provision', path, '-o', 'table', '--color', 'never'], { env: it.env });
     expect(ran.code).toBe(10);
-    expect(ran.stdout).toMatch(/ failed +1 failed +The service refused the call \(422\)\. agents\[0\]\.template_id/);
-    expect(ran.stderr).toContain('1 created, 1 failed.');
+    expect(ran.stdout).toMatch(
+      /^x bad .* failed\n +x The service refused the call \(422\)\. agents\[0\]\.template_id/m,
+    );
+    expect(ran.stdout).toMatch(/^Done: 1 created, 1 failed\.$/m);
     expect(ran.stderr).toContain(`${path}:6 (bad): The service refused the call`);
     expect(ran.stderr).toContain('tmpl_nowhere');
   });

@@ -126,8 +126,9 @@ describe('provision', () => {
     const ids = ['a', 'b', 'c', 'd', 'e'];
     expect((await provision([path], it)).json<Answer>().results.map((each) => each.external_space_id)).toEqual(ids);
     const table = await run(['provision', path, '-o', 'table'], { env: it.env });
-    expect(table.stdout.match(/(?<=:\d+ +)[a-e](?= )/g)).toEqual(ids);
-    expect(table.stderr).toBe('5 unchanged.\n');
+    expect(table.stdout.match(/(?<=^= )[a-e](?= )/gm)).toEqual(ids);
+    expect(table.stdout).toMatch(/^Done: 5 unchanged\.$/m);
+    expect(table.stderr).toBe('');
   });
 
   test('takes variables from --var before the environment, and never as structure', async () => {

@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 /** A summary of nothing. */
-export const SUMMARY = { created: 0, reused: 0, unchanged: 0, planned: 0, failed: 0, skipped: 0 };
+export const SUMMARY = { created: 0, reused: 0, unchanged: 0, failed: 0, skipped: 0 };
 
 /** Runs `provision -o json` against a service, which carries out nothing late. */
 export function provision(words: readonly string[], { env }: Service, more: RunOptions = {}): Promise<Ran> {

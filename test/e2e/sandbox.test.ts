@@ -204,8 +204,8 @@ test('npm start runs the tour, shows each command, and exits with 0', async () =
     expect(ran.stdout).toContain(`$ partnerctl ${line}\n`);
   }
   expect(ran.stdout).toContain('agents list ext:acme-001');
-  expect(ran.stdout).toMatch(/ acme-001 +spc_\w+ +created +1 created/);
-  expect(ran.stdout).toMatch(/ acme-001 +spc_\w+ +unchanged +1 unchanged/);
+  expect(ran.stdout).toMatch(/^\+ acme-001 +spc_\w+ .* created/m);
+  expect(ran.stdout).toMatch(/^= acme-001 +spc_\w+ .* unchanged/m);
   const [, id] = /(doc_\w+) +uploaded +faq\.md /.exec(ran.stdout) ?? [];
   expect(ran.stdout).toMatch(new RegExp(`${id} +skipped +faq\\.md `));
 });

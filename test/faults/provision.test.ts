@@ -50,7 +50,7 @@ describe('a service that answers with', () => {
       await machine(manifest('acme-1', ['Support']))(service);
       const dry = await provision(service, '--dry-run');
       expect(dry.code).toBe(0);
-      expect(dry.json<{ results: unknown[] }>().results).toMatchObject([{ action: 'install' }, { action: 'create' }]);
+      expect(dry.json<{ spaces: unknown[] }>().spaces).toMatchObject([{ action: 'change' }, { action: 'create' }]);
       expect(service.posts().length).toBe(1);
 
       const first = await provision(service);
@@ -203,10 +203,12 @@ describe('without a readable remote state', () => {
     expect(again.json<Provisioned>().results[0]).toMatchObject({ status: 'unchanged' });
   });
 
-  it('a dry run fails with the 403', async () => {
+  it('a dry run says so once, and plans from the state', async () => {
     const service = await oddService({ forbidden: ({ method }) => method === 'GET' });
     const ran = await machine(manifest('acme-1'))(service, '--dry-run');
-    expect(ran.code).toBe(3);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr.match(/^note: .*403/gm)).toHaveLength(1);
+    expect(ran.json<{ spaces: unknown[] }>().spaces).toMatchObject([{ action: 'create', space_id: null }]);
     expect(service.posts()).toEqual([]);
   });
 });

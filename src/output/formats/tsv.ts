@@ -7,12 +7,19 @@ export function cellText(cell: Cell, redact: (text: string) => string = (text) =
   return cell === null || cell === undefined ? '' : sanitizeLine(redact(String(cell)));
 }
 
+function tsvLine(cells: readonly Cell[]): string {
+  return `${cells.map((cell) => cellText(cell)).join('\t')}\n`;
+}
+
 function line(cells: readonly ResultCell[]): string {
-  return `${cells.map(({ value }) => cellText(value)).join('\t')}\n`;
+  return tsvLine(cells.map(({ value }) => value));
 }
 
 /** Writes one line of tab-separated cells per row as rows arrive, without a header line. An object is one row. */
 export async function writeTsv(result: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (result.kind === 'object') return out.write(line(result.cells));
-  for await (const { cells } of result.rows) await out.write(line(cells));
+  for await (const { cells, tsvLines } of result.rows) {
+    const text = tsvLines ? tsvLines.map(tsvLine).join('') : line(cells);
+    if (text !== '') await out.write(text);
+  }
 }

@@ -75,11 +75,11 @@ describe('the plan of a space', () => {
       is_org_wide: false,
       agents: [agent('a1', 'Support', 'tmpl_b')],
     });
-    expect(plan.differences.map(({ field }) => field)).toEqual([
-      'space.name',
-      'space.description',
-      'space.is_org_wide',
-      'agents[Support].template_id',
+    expect(plan.differences.map(({ resource, name, field }) => `${resource} ${name} ${field}`)).toEqual([
+      'space Acme name',
+      'space Acme description',
+      'space Acme is_org_wide',
+      'agent Support template_id',
     ]);
   });
 

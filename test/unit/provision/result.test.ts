@@ -14,7 +14,9 @@ function result(status: DocumentStatus, error?: unknown): DocumentResult {
     status,
     agents: [],
     cron: [],
+    actions: [],
     differences: [],
+    unmanaged: [],
     ...(error !== undefined && { error }),
   };
 }
@@ -26,7 +28,6 @@ describe('the exit code of a run', () => {
     ['all done', [result('created'), result('unchanged')], undefined, undefined],
     ['nothing to do', [], undefined, undefined],
     ['some failed', [result('created'), failed(down)], undefined, 10],
-    ['some failed in a dry run', [result('planned'), failed(down)], undefined, 10],
     ['all failed alike', [failed(down), failed(down)], undefined, 8],
     ['the only one failed', [failed(new CredentialsError('no'))], undefined, 3],
     ['one failed and the rest was skipped', [failed(down), result('skipped')], undefined, 8],

@@ -1,0 +1,73 @@
+import type { Sink } from '../../cli/io.ts';
+import { createPaint, type Paint } from '../color.ts';
+import type { ListResult, ReportLine, Style } from '../command-result.ts';
+import { displayWidth, wrap } from '../width.ts';
+import { consume } from './sequence.ts';
+import { cellText } from './tsv.ts';
+
+interface ReportOptions {
+  readonly color: boolean;
+  /** Redacts the text before it is wrapped, because a line break could cut a secret in half. */
+  readonly redact?: ((text: string) => string) | undefined;
+}
+
+/** How many columns text gets at least, however deep it is indented. */
+const MIN_TEXT_WIDTH = 20;
+
+interface Part {
+  readonly text: string;
+  readonly tone: Style | undefined;
+}
+
+/** Cuts the parts of a text into its wrapped lines, each a list of parts. */
+function cutParts(parts: readonly Part[], lines: readonly string[]): Part[][] {
+  const rest = [...parts];
+  return lines.map((line) => {
+    const cut: Part[] = [];
+    let missing = line.length;
+    while (missing > 0) {
+      const part = rest.shift();
+      if (!part) break;
+      const text = part.text.slice(0, missing);
+      if (text.length < part.text.length) rest.unshift({ ...part, text: part.text.slice(text.length) });
+      missing -= text.length;
+      cut.push({ ...part, text });
+    }
+    return cut;
+  });
+}
+
+function layOutLine(
+  { indent, marker, text, tone }: ReportLine,
+  width: number,
+  paint: Paint,
+  redact: ReportOptions['redact'],
+): string[] {
+  const given = typeof text === 'string' ? [{ text, tone: undefined }] : text;
+  const parts = given.map((part) => ({ text: cellText(part.text, redact), tone: part.tone ?? tone }));
+  const margin = ' '.repeat(indent);
+  const label = marker === undefined ? '' : `${marker} `;
+  const hanging = ' '.repeat(indent + displayWidth(label));
+  const available = Math.max(MIN_TEXT_WIDTH, width - hanging.length);
+  const lines = cutParts(parts, wrap(parts.map((part) => part.text).join(''), available));
+  return lines.map((cut, index) => {
+    const last = cut.length - 1;
+    const texts = cut.map((part, at) => ({ ...part, text: at === last ? part.text.trimEnd() : part.text }));
+    const painted = texts.map((part) => paint(part.text, part.tone)).join('');
+    return `${index === 0 ? margin + paint(label, tone) : hanging}${painted}`;
+  });
+}
+
+/** Writes the report of a list once all rows are read. Wraps it in a terminal. @returns whether it wrote anything */
+export async function writeReport(
+  { rows, report }: Pick<ListResult, 'rows' | 'report'>,
+  out: Sink,
+  { color, redact }: ReportOptions,
+): Promise<boolean> {
+  await consume(rows);
+  const paint = await createPaint(color);
+  const width = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
+  const lines = report?.().flatMap((line) => layOutLine(line, width, paint, redact)) ?? [];
+  if (lines.length > 0) await out.write(`${lines.join('\n')}\n`);
+  return lines.length > 0;
+}

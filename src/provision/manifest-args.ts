@@ -1,0 +1,48 @@
+import type { Args, FlagSpec } from '../cli/command.ts';
+import { UsageError } from '../errors.ts';
+
+/** The flags of all commands that take manifests. */
+export const MANIFEST_FLAGS: readonly FlagSpec[] = [
+  {
+    usage: '--var <NAME=value>',
+    description: 'a value for ${NAME} that wins over the environment; repeatable',
+    repeatable: true,
+  },
+  { usage: '--concurrency <n>', description: 'how many documents at a time', default: '4' },
+];
+
+/** The flag for scripts that plan. */
+export const EXIT_CODE_FLAG: FlagSpec = {
+  usage: '--detailed-exitcode',
+  description:
+    'exit with 0 if there is nothing to do, 12 if changes are pending, and 13 if none are pending but something is blocked or differs and no call can change it',
+};
+
+/** The manifests that a command line names. */
+export interface ManifestArgs {
+  readonly files: readonly string[];
+  readonly variables: ReadonlyMap<string, string>;
+  /** How many documents at a time. */
+  readonly concurrency: number;
+}
+
+function parseVariable(text: string): [string, string] {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return [name, value];
+  throw new UsageError(`--var takes NAME=value, not ${JSON.stringify(text)}.`);
+}
+
+/** Reads the arguments. @throws UsageError */
+export function parseManifestArgs(args: Args): ManifestArgs {
+  return {
+    files: args.positionals,
+    variables: new Map(args.values('var').map(parseVariable)),
+    concurrency: args.count('concurrency', { min: 1, max: 64, fallback: 4 }),
+  };
+}
+
+/** @throws UsageError if no manifest is given */
+export function requireFiles({ positionals }: Args): void {
+  if (positionals.length > 0) return;
+  throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
+}

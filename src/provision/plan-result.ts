@@ -1,0 +1,127 @@
+import { EXIT, type ExitCode } from '../errors.ts';
+import { type Cell, type CommandResult, listResult, type ReportLine } from '../output/command-result.ts';
+import {
+  actionDetail,
+  actionLine,
+  blockLines,
+  differenceDetail,
+  differenceLine,
+  headerLine,
+  leftoversText,
+  noteLine,
+  unchangedLines,
+  unmanagedDetail,
+  unmanagedLine,
+} from './report-lines.ts';
+import { type SpacePlan, spacePlanJson, summarizePlans } from './space-plan.ts';
+
+function markerOf({ action, blocked, differences, unmanaged }: SpacePlan): Pick<ReportLine, 'marker' | 'tone'> {
+  if (blocked.length > 0) return { marker: 'x', tone: 'bad' };
+  if (action === 'create') return { marker: '+', tone: 'good' };
+  if (action === 'change') return { marker: '~', tone: 'good' };
+  if (differences.length > 0) return { marker: '!', tone: 'warn' };
+  return unmanaged.length > 0 ? { marker: '?', tone: 'warn' } : { marker: '=', tone: 'dim' };
+}
+
+/** Whether there is nothing to say about a space but that it is unchanged. */
+function isUnchanged({ actions, differences, unmanaged, blocked, notes }: SpacePlan): boolean {
+  return [actions, differences, unmanaged, blocked, notes].every(({ length }) => length === 0);
+}
+
+function spaceLines(plan: SpacePlan): ReportLine[] {
+  return [
+    headerLine(plan, markerOf(plan)),
+    ...plan.actions.map((action) => actionLine(action, 'planned')),
+    ...unchangedLines(plan.unchanged),
+    ...plan.differences.map(differenceLine),
+    ...plan.unmanaged.map(unmanagedLine),
+    ...plan.blocked.flatMap(blockLines),
+    ...plan.notes.map(noteLine),
+  ];
+}
+
+/** One line for spaces that follow each other and are unchanged. */
+function foldedLine(plans: readonly SpacePlan[]): ReportLine {
+  const ids = plans.map(({ external_space_id }) => external_space_id).join(', ');
+  const subject = plans.length === 1 ? '1 space' : `${plans.length} spaces`;
+  return { indent: 0, marker: '=', tone: 'dim', text: `${subject} unchanged: ${ids}` };
+}
+
+function totalLine(plans: readonly SpacePlan[]): ReportLine {
+  const counts = summarizePlans(plans);
+  const noun = counts.create === 1 ? 'space' : 'spaces';
+  const leftovers = leftoversText(counts);
+  const spaces = `${counts.create} ${noun} to create, ${counts.change} to change, ${counts.none} with nothing to do`;
+  return { indent: 0, tone: 'heading', text: `Plan: ${spaces}${leftovers === '' ? '' : `; ${leftovers}`}.` };
+}
+
+/** A plan as people see it: for each space, in the order of the input, what will happen and why. */
+function planReport(plans: readonly SpacePlan[]): ReportLine[] {
+  if (plans.length === 0) return [];
+  const lines: ReportLine[] = [];
+  let unchanged: SpacePlan[] = [];
+  const fold = (): void => {
+    if (unchanged.length > 0) lines.push(foldedLine(unchanged));
+    unchanged = [];
+  };
+  for (const plan of plans) {
+    if (isUnchanged(plan)) {
+      unchanged.push(plan);
+      continue;
+    }
+    fold();
+    lines.push(...spaceLines(plan));
+  }
+  fold();
+  return [...lines, totalLine(plans)];
+}
+
+/** The resource that an operation creates. */
+const RESOURCES = { create_space: 'space', install_agent: 'agent', setup_chat: 'chat', create_job: 'job' } as const;
+
+/** The rows of a space in tsv: source, op, resource, name, detail, and external_space_id. */
+function tsvLines(plan: SpacePlan): Cell[][] {
+  const { source, external_space_id, space_id, actions, differences, unmanaged, blocked } = plan;
+  const row = (op: string, resource: string, name: string | null, detail: string | null): Cell[] => [
+    source,
+    op,
+    resource,
+    name,
+    detail,
+    external_space_id,
+  ];
+  return [
+    ...(actions.length === 0 ? [row('none', 'space', external_space_id, space_id)] : []),
+    ...actions.map((action) => row(action.op, RESOURCES[action.op], action.name, actionDetail(action))),
+    ...differences.map((each) =>
+      row('difference', each.resource, each.name, `${each.field}: ${differenceDetail(each)}`),
+    ),
+    ...unmanaged.map((each) => row('unmanaged', each.resource, each.name, unmanagedDetail(each))),
+    ...blocked.map(({ resource, name, message }) => row('blocked', resource, name, message)),
+  ];
+}
+
+/**
+ * The exit code of --detailed-exitcode. Pending changes come first: once they are applied, another plan shows whether
+ * anything is left that provisioning cannot change.
+ */
+function detailedExitCode(plans: readonly SpacePlan[]): ExitCode {
+  const { create, change, differences, blocked } = summarizePlans(plans);
+  if (create + change > 0) return EXIT.changesPending;
+  return differences + blocked > 0 ? EXIT.differences : EXIT.ok;
+}
+
+/** The result of a plan. */
+export function planResult(
+  plans: readonly SpacePlan[],
+  { hasDetailedExitCode }: { readonly hasDetailedExitCode: boolean },
+): CommandResult {
+  return listResult(plans, [], {
+    empty: 'There is nothing to plan.',
+    json: spacePlanJson,
+    tsvLines,
+    report: () => planReport(plans),
+    document: () => ({ spaces: plans.map(spacePlanJson), summary: summarizePlans(plans) }),
+    ...(hasDetailedExitCode && { exitCode: () => detailedExitCode(plans) }),
+  });
+}

@@ -1,0 +1,115 @@
+import { PartnerctlError } from '../errors.ts';
+import { formatCounts } from '../output/batch-result.ts';
+import type { Column, ReportLine } from '../output/command-result.ts';
+import type { Action } from './actions.ts';
+import {
+  actionLine,
+  differenceLine,
+  headerLine,
+  leftoversText,
+  unchangedLines,
+  unmanagedLine,
+} from './report-lines.ts';
+import { countDocuments, type DocumentResult, type DocumentStatus } from './result.ts';
+
+function countsText(things: readonly { readonly status: string }[]): string {
+  const counts = new Map<string, number>();
+  for (const { status } of things) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
+}
+
+/** The sources to send messages to; with the names of the agents if there are several. */
+function sourcesText({ agents }: DocumentResult): string {
+  const connected = agents.filter(({ source_id }) => source_id !== null);
+  return connected.map(({ name, source_id }) => (agents.length === 1 ? source_id : `${name} ${source_id}`)).join(', ');
+}
+
+/** The message of an error, and the first line of its reason. */
+function errorText(error: unknown): string {
+  if (!(error instanceof PartnerctlError)) return String(error);
+  const why = error.info.why?.split('\n')[0];
+  return why === undefined ? error.message : `${error.message} ${why}`;
+}
+
+function differencesText({ differences }: DocumentResult): string {
+  return differences
+    .map(
+      ({ resource, name, field, service, manifest }) =>
+        `${resource === 'space' ? 'space' : `${resource} ${JSON.stringify(name)}`} ${field} stays ${JSON.stringify(service)}; the manifest has ${JSON.stringify(manifest)}`,
+    )
+    .join('; ');
+}
+
+const SIGNS = {
+  created: { marker: '+', tone: 'good' },
+  reused: { marker: '~', tone: 'good' },
+  unchanged: { marker: '=', tone: 'dim' },
+  valid: { marker: '=', tone: 'good' },
+  failed: { marker: 'x', tone: 'bad' },
+  skipped: { marker: '-', tone: 'dim' },
+} as const satisfies Record<DocumentStatus, Pick<ReportLine, 'marker' | 'tone'>>;
+
+/** The columns of tsv, and of a table of checked documents. */
+export const COLUMNS: readonly Column<DocumentResult>[] = [
+  { header: 'SOURCE', value: ({ source }) => source },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id, noTruncate: true },
+  { header: 'SPACE', value: ({ space_id }) => space_id, noTruncate: true },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => SIGNS[status].tone },
+  { header: 'AGENTS', value: ({ agents }) => countsText(agents) },
+  {
+    header: 'NOTE',
+    value: (result) => (result.error === undefined ? differencesText(result) : errorText(result.error)),
+  },
+  { header: 'CHAT', value: sourcesText, noTruncate: true },
+  { header: 'JOBS', value: ({ cron, status }) => countsText(status === 'valid' ? cron.map(() => ({ status })) : cron) },
+];
+
+/** The id of what an action created. */
+function idOf(action: Action, { space_id, agents, cron }: DocumentResult): string | null | undefined {
+  switch (action.op) {
+    case 'create_space':
+      return space_id;
+    case 'install_agent':
+      return agents.find(({ name, template_id }) => name === action.name && template_id === action.template_id)
+        ?.agent_id;
+    case 'setup_chat':
+      return agents.find(({ name }) => name === action.name)?.source_id;
+    case 'create_job':
+      return cron.find(({ job, status }) => status === 'created' && job.name === action.name)?.cron_job_id;
+  }
+}
+
+function failureLine(error: unknown): ReportLine {
+  return { indent: 4, marker: 'x', tone: 'bad', text: errorText(error) };
+}
+
+function documentLines(result: DocumentResult): ReportLine[] {
+  const { status, space_id, agents, cron, actions, differences, unmanaged, error } = result;
+  const isCreated = actions.some(({ op }) => op === 'create_space');
+  const unchanged = {
+    spaces: space_id !== null && !isCreated ? 1 : 0,
+    agents: agents.filter((agent) => agent.status === 'unchanged').length,
+    chats: 0,
+    jobs: cron.filter((job) => job.status === 'exists' || job.status === 'adopted').length,
+  };
+  const sources = sourcesText(result);
+  const more = [status, sources === '' ? '' : `chat ${sources}`].filter((part) => part !== '').join('  ');
+  return [
+    headerLine(result, SIGNS[status], more),
+    ...actions.map((action) => actionLine(action, 'done', idOf(action, result))),
+    ...(status === 'unchanged' || status === 'skipped' ? [] : unchangedLines(unchanged)),
+    ...differences.map(differenceLine),
+    ...unmanaged.map(unmanagedLine),
+    ...(error === undefined ? [] : [failureLine(error)]),
+  ];
+}
+
+/** What provisioning did, as people see it: as a plan shows it beforehand. */
+export function provisionReport(results: readonly DocumentResult[]): ReportLine[] {
+  if (results.length === 0) return [];
+  const sum = (list: 'differences' | 'unmanaged') => results.reduce((total, result) => total + result[list].length, 0);
+  const leftovers = leftoversText({ differences: sum('differences'), unmanaged: sum('unmanaged') });
+  const counts = formatCounts(countDocuments(results)).replace(/\.$/, '');
+  const total = `Done: ${counts}${leftovers === '' ? '' : `; ${leftovers}`}.`;
+  return [...results.flatMap(documentLines), { indent: 0, tone: 'heading', text: total }];
+}

@@ -1,0 +1,563 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';
+import { handSignals, hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { manifest, type Service, service, write } from '../helpers/service.ts';
+import { PROVISION, provisionBody } from '../sandbox/client.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
+
+interface PlannedSpace {
+  readonly source: string;
+  readonly external_space_id: string;
+  readonly space_id: string | null;
+  readonly action: string;
+  readonly actions: readonly { readonly op: string; readonly name: string }[];
+  readonly differences: readonly object[];
+  readonly unmanaged: readonly object[];
+  readonly blocked: readonly object[];
+  readonly notes: readonly string[];
+}
+
+interface PlanAnswer {
+  readonly spaces: readonly PlannedSpace[];
+  readonly summary: Readonly<Record<string, number>>;
+}
+
+type Env = Readonly<Record<string, string>>;
+
+function planWith(env: Env, path: string, more: readonly string[] = [], options: RunOptions = {}): Promise<Ran> {
+  return run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { random: hasty, ...options, env });
+}
+
+/** What a terminal without colors shows. */
+const show = ({ env }: Service, path: string, columns: number, command = 'plan') =>
+  run([command, path, '--color', 'never'], { env, columns });
+
+const plan = ({ env }: Service, path: string, more: readonly string[] = []) => planWith(env, path, more);
+
+async function apply({ env }: Service, path: string): Promise<Ran> {
+  const ran = await run(['provision', path, '-o', 'json'], { env, random: hasty });
+  expect(ran.stderr).toBe('');
+  return ran;
+}
+
+const SUMMARY = { create: 0, change: 0, none: 0, differences: 0, unmanaged: 0, blocked: 0 };
+
+const ACME = `external_space_id: acme
+space: { name: Acme, description: Support for Acme, is_org_wide: false }
+agents:
+  - template_id: tmpl_support
+    name: Support
+    auto_create_api_chat: true
+    api_chat_routing_mode: session_workflow
+    cron:
+      - { name: daily, instructions: Sum up the day., schedule: '0 18 * * 1-5', timezone: Europe/Berlin }
+  - { template_id: tmpl_sales, name: Sales, chat: { name: Web, routing_mode: agent_inbox } }
+`;
+
+/** A provisioned space, and its manifest with a part replaced. */
+async function applied(from: string | RegExp = /$^/, to = '') {
+  const it = await service();
+  const directory = tempDirectory();
+  expect((await apply(it, write('acme.yaml', ACME, directory))).code).toBe(0);
+  await it.forget();
+  return { it, path: write('acme.yaml', ACME.replace(from, to), directory) };
+}
+
+describe('a plan', () => {
+  test('of a new space has every call with its fields, and the next runs of jobs', async () => {
+    const it = await service();
+    const path = write('acme.yaml', ACME);
+    const ran = await plan(it, path);
+    expect(ran).toMatchObject({ code: 12, stderr: '' });
+    const { spaces, summary } = ran.json<PlanAnswer>();
+    expect(summary).toEqual({ ...SUMMARY, create: 1 });
+    expect(spaces).toEqual([
+      {
+        source: `${path}:1`,
+        external_space_id: 'acme',
+        space_id: null,
+        action: 'create',
+        actions: [
+          { op: 'create_space', name: 'Acme', description: 'Support for Acme', is_org_wide: false },
+          {
+            op: 'install_agent',
+            name: 'Support',
+            template_id: 'tmpl_support',
+            auto_create_api_chat: true,
+            api_chat_routing_mode: 'session_workflow',
+          },
+          { op: 'install_agent', name: 'Sales', template_id: 'tmpl_sales' },
+          {
+            op: 'setup_chat',
+            name: 'Sales',
+            source_name: 'Web',
+            reply_capable: true,
+            routing_mode: 'agent_inbox',
+          },
+          {
+            op: 'create_job',
+            name: 'daily',
+            agent: 'Support',
+            schedule: {
+              type: 'cron',
+              data: { minute: '0', hour: '18', day_of_week: '1-5' },
+              timezone: 'Europe/Berlin',
+            },
+            in_words: 'At 18:00, Monday through Friday (Europe/Berlin)',
+            next_runs: [expect.any(String), expect.any(String), expect.any(String)],
+          },
+        ],
+        differences: [],
+        unmanaged: [],
+        blocked: [],
+        unchanged: { spaces: 0, agents: 0, chats: 0, jobs: 0 },
+        notes: [],
+      },
+    ]);
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('is the same as provision --dry-run, in every format', async () => {
+    const { it, path } = await applied('name: Acme', 'name: Acme Corp');
+    for (const format of ['json', 'ndjson', 'yaml', 'tsv', 'table']) {
+      const planned = await run(['plan', path, '-o', format, '--detailed-exitcode'], { env: it.env });
+      const dry = await run(['provision', path, '--dry-run', '-o', format, '--detailed-exitcode'], { env: it.env });
+      expect(planned.code).toBe(13);
+      expect({ ...dry, json: null, error: null }).toEqual({ ...planned, json: null, error: null });
+    }
+  });
+
+  test('of what is provisioned already has nothing to do, and is one line', async () => {
+    const { it, path } = await applied();
+    const ran = await plan(it, path);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toMatchObject({
+      spaces: [{ action: 'none', actions: [], unchanged: { spaces: 1, agents: 2, chats: 2, jobs: 1 } }],
+      summary: { ...SUMMARY, none: 1 },
+    });
+    const shown = await show(it, path, 80);
+    expect(shown.stdout).toBe(
+      '= 1 space unchanged: acme\nPlan: 0 spaces to create, 0 to change, 1 with nothing to do.\n',
+    );
+  });
+
+  test('keeps the order of the input, and has one object a line in ndjson', async () => {
+    const it = await service();
+    const ids = ['e', 'b', 'd', 'a', 'c'];
+    const path = write('all.yaml', ids.map((id) => manifest(id)).join('---\n'));
+    const ran = await run(['plan', path, '-o', 'ndjson'], { env: it.env });
+    const lines = ran.stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).external_space_id)).toEqual(ids);
+    expect((await plan(it, path)).json<PlanAnswer>().summary).toEqual({ ...SUMMARY, create: 5 });
+  });
+
+  test('has rows of source, op, resource, name, detail, and external id without a terminal', async () => {
+    const { it, path } = await applied(/Acme,/, 'Acme Corp,');
+    writeFileSync(path, `${readFileSync(path, 'utf8')}---\n${manifest('new')}`);
+    const { stdout, code } = await run(['plan', path], { env: it.env });
+    expect(code).toBe(0);
+    const space = expect.stringMatching(/^spc_/);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t')),
+    ).toEqual([
+      [`${path}:1`, 'none', 'space', 'acme', space, 'acme'],
+      [`${path}:1`, 'difference', 'space', 'Acme Corp', 'name: "Acme" → "Acme Corp"', 'acme'],
+      [`${path}:12`, 'create_space', 'space', 'Space new', '', 'new'],
+      [`${path}:12`, 'install_agent', 'agent', 'Support', 'from tmpl_support', 'new'],
+    ]);
+  });
+
+  test('applied by provision leaves nothing to do, and provision reports the same lines', async () => {
+    const it = await service();
+    const path = write('acme.yaml', ACME);
+    const lines = (text: string) =>
+      text
+        .split('\n')
+        .filter((line) => /^ {4}\+/.test(line))
+        .map((line) =>
+          line
+            .replace('created', 'create')
+            .replace('installed', 'install')
+            .replace(/ \(\w+_\w{20}\)$/, ''),
+        );
+    const planned = await show(it, path, 300);
+    const done = await show(it, path, 300, 'provision');
+    expect(lines(planned.stdout)).toHaveLength(5);
+    expect(lines(done.stdout)).toEqual(lines(planned.stdout));
+    expect((await plan(it, path)).code).toBe(0);
+  });
+});
+
+describe('a difference that no call can change', () => {
+  const job = { resource: 'job', name: 'daily' };
+  test.each<[string, string | RegExp, string, object]>([
+    [
+      'the name of the space',
+      'name: Acme,',
+      'name: Acme Corp,',
+      { resource: 'space', name: 'Acme Corp', field: 'name', service: 'Acme', manifest: 'Acme Corp' },
+    ],
+    [
+      'the description',
+      'Support for Acme',
+      'Help',
+      { resource: 'space', name: 'Acme', field: 'description', service: 'Support for Acme', manifest: 'Help' },
+    ],
+    [
+      'organization-wide',
+      'is_org_wide: false',
+      'is_org_wide: true',
+      { resource: 'space', name: 'Acme', field: 'is_org_wide', service: false, manifest: true },
+    ],
+    [
+      'the routing mode of an automatic chat',
+      'session_workflow',
+      'agent_inbox',
+      {
+        resource: 'chat',
+        name: 'Support',
+        field: 'routing_mode',
+        service: 'session_workflow',
+        manifest: 'agent_inbox',
+      },
+    ],
+    [
+      'the routing mode of a chat',
+      'routing_mode: agent_inbox',
+      'routing_mode: session_workflow',
+      { resource: 'chat', name: 'Sales', field: 'routing_mode', service: 'agent_inbox', manifest: 'session_workflow' },
+    ],
+    [
+      'the name of a chat',
+      'name: Web',
+      'name: Site',
+      { resource: 'chat', name: 'Sales', field: 'name', service: 'Web', manifest: 'Site' },
+    ],
+    [
+      'the replies of a chat',
+      'name: Web',
+      'name: Web, reply_capable: false',
+      { resource: 'chat', name: 'Sales', field: 'reply_capable', service: true, manifest: false },
+    ],
+    ['the schedule of a job', "'0 18", "'0 17", { ...job, field: 'hour', service: '18', manifest: '17' }],
+    [
+      'the timezone of a job',
+      'Europe/Berlin',
+      'UTC',
+      { ...job, field: 'timezone', service: 'Europe/Berlin', manifest: 'UTC' },
+    ],
+    [
+      'the instructions of a job',
+      'Sum up the day.',
+      'Summarize.',
+      { ...job, field: 'instructions', service: 'Sum up the day.', manifest: 'Summarize.' },
+    ],
+  ])('in %s is shown, old and new: exit 13', async (_, from, to, difference) => {
+    const { it, path } = await applied(from, to);
+    const ran = await plan(it, path);
+    expect(ran.json<PlanAnswer>()).toMatchObject({
+      spaces: [{ action: 'none', actions: [], differences: [difference] }],
+      summary: { none: 1, differences: 1 },
+    });
+    expect(ran.code).toBe(13);
+    const { service: old, manifest: wanted, field } = Object(difference);
+    const shown = await show(it, path, 300);
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toMatch(/^ {4}! /m);
+    expect(shown.stdout).toContain(`${field}: ${JSON.stringify(old)} → ${JSON.stringify(wanted)}`);
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('in an automatic chat that the agent does not have is shown: exit 13', async () => {
+    const it = await service();
+    const directory = tempDirectory();
+    await apply(it, write('acme.yaml', manifest('acme'), directory));
+    const text = manifest('acme').replace('name: "Support"', 'name: "Support", auto_create_api_chat: true');
+    const ran = await plan(it, write('acme.yaml', text, directory));
+    expect(ran.code).toBe(13);
+    expect(ran.json<PlanAnswer>().spaces[0]?.differences).toEqual([
+      { resource: 'chat', name: 'Support', field: 'auto_create_api_chat', service: false, manifest: true },
+    ]);
+  });
+
+  test('does not hide pending changes: exit 12 before they are applied, 13 after', async () => {
+    const { it, path } = await applied(
+      /name: Acme,([\s\S]*)$/,
+      'name: Acme Corp,$1  - { template_id: tmpl_sales, name: More }\n',
+    );
+    expect((await plan(it, path)).code).toBe(12);
+    await apply(it, path);
+    expect((await plan(it, path)).code).toBe(13);
+  });
+});
+
+describe('agents and jobs that the manifest does not have', () => {
+  test('are shown, and are nothing to do: exit 0', async () => {
+    const { it, path } = await applied(/ {4}cron:[\s\S]*$/, '');
+    const ran = await plan(it, path);
+    expect(ran.code).toBe(0);
+    const agent_id = expect.stringMatching(/^agt_/);
+    expect(ran.json<PlanAnswer>().spaces[0]?.unmanaged).toEqual([
+      { resource: 'agent', id: agent_id, name: 'Sales', template_id: 'tmpl_sales' },
+      { resource: 'job', id: expect.stringMatching(/^cron_/), name: 'daily', agent: 'Support' },
+    ]);
+    expect(ran.json<PlanAnswer>().summary).toEqual({ ...SUMMARY, none: 1, unmanaged: 2 });
+    const { stdout } = await show(it, path, 300);
+    expect(stdout).toMatch(/^ {4}\? agent "Sales" \(agt_\w+, tmpl_sales\): not in the manifest$/m);
+    expect(stdout).toMatch(/^ {4}\? job "daily" \(of "Support", cron_\w+\): not in the manifest$/m);
+  });
+
+  test('are shown for an agent that was renamed in the manifest, with the installation of another: exit 12', async () => {
+    const { it, path } = await applied('name: Sales', 'name: Vertrieb');
+    const ran = await plan(it, path);
+    expect(ran.code).toBe(12);
+    expect(ran.json()).toMatchObject({
+      spaces: [
+        {
+          action: 'change',
+          actions: [
+            { op: 'install_agent', name: 'Vertrieb' },
+            { op: 'setup_chat', name: 'Vertrieb' },
+          ],
+          differences: [{ resource: 'agent', name: 'Vertrieb', field: 'name', service: 'Sales', manifest: 'Vertrieb' }],
+          unmanaged: [{ resource: 'agent', name: 'Sales' }],
+        },
+      ],
+    });
+  });
+
+  test('are shown for an agent whose template changed: exit 12', async () => {
+    const { it, path } = await applied('tmpl_sales', 'tmpl_support');
+    const ran = await plan(it, path);
+    expect(ran.code).toBe(12);
+    expect(ran.json()).toMatchObject({
+      spaces: [
+        {
+          differences: [
+            {
+              resource: 'agent',
+              name: 'Sales',
+              field: 'template_id',
+              service: 'tmpl_sales',
+              manifest: 'tmpl_support',
+            },
+          ],
+          unmanaged: [{ resource: 'agent', name: 'Sales', template_id: 'tmpl_sales' }],
+        },
+      ],
+    });
+  });
+});
+
+describe('an agent that was renamed at the service', () => {
+  test('is known from the state, and its name there is shown: exit 13', async () => {
+    const agents = [{ agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' }];
+    const it = await startFakeService({
+      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Space acme' }]),
+      'GET /automation/spaces/{id}/agents/': (_, response) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(agents)),
+      'GET /automation/partner-cron-jobs/': json([]),
+    });
+    const env = envOf(it);
+    const path = write('acme.yaml', manifest('acme'));
+    expect((await run(['provision', path], { env, random: hasty })).code).toBe(0);
+    agents[0] = { agent_id: 'a1', name: 'Helpdesk', template_id: 'tmpl_support' };
+    const ran = await planWith(env, path);
+    expect(ran.code).toBe(13);
+    expect(ran.json()).toMatchObject({
+      spaces: [
+        {
+          actions: [],
+          differences: [
+            { resource: 'agent', name: 'Support', field: 'name', service: 'Helpdesk', manifest: 'Support' },
+          ],
+          unmanaged: [],
+        },
+      ],
+    });
+    expect(it.requests.every(({ method }) => method === 'GET')).toBe(true);
+  });
+});
+
+/** The environment of a machine of its own. */
+function envOf({ baseUrl }: { readonly baseUrl: string }): Env {
+  return { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
+}
+
+const SPACES = [{ space_id: 's1', external_space_id: 'acme', name: 'Space acme' }];
+const AGENTS = [{ agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' }];
+
+function fake(routes: Readonly<Record<string, Handler>> = {}) {
+  return startFakeService({
+    'GET /automation/spaces/': json(SPACES),
+    'GET /automation/spaces/{id}/agents/': json(AGENTS),
+    'GET /automation/partner-cron-jobs/': json([]),
+    ...routes,
+  });
+}
+
+describe('reads', () => {
+  test('are one list of spaces, the agents of each existing space, and one list of jobs; nothing is written', async () => {
+    const it = await service();
+    for (const id of ['a', 'b']) await it.partner('POST', PROVISION, { body: provisionBody(id) });
+    await it.forget();
+    const texts = ['a', 'b', 'c'].map(
+      (id) => `${manifest(id)}    cron: [{ name: x, instructions: y, schedule: '0 9 * * *' }]\n`,
+    );
+    const text = texts.join('---\n').replaceAll(/\{ (template_id: \w+), (name: "\w+") \}/g, '$1\n    $2');
+    const path = write('all.yaml', text);
+    expect((await plan(it, path)).code).toBe(12);
+    const received = (await it.received()).map(
+      (each) => `${each.method} ${each.path.replace(/^\/v1|\?.*/g, '').replace(/spc_\w+/, 'spc')}`,
+    );
+    expect(received.sort()).toEqual(
+      [
+        `GET ${CRON_JOBS}`,
+        'GET /automation/spaces/',
+        'GET /automation/spaces/spc/agents/',
+        'GET /automation/spaces/spc/agents/',
+      ].sort(),
+    );
+    expect(existsSync(join(it.env.HOME ?? '', '.local'))).toBe(false);
+  });
+
+  test('of the jobs do not happen where no agent exists', async () => {
+    const it = await service();
+    await plan(it, write('acme.yaml', ACME));
+    expect((await it.received()).map(({ path }) => path.replace(/\?.*/, ''))).toEqual(['/v1/automation/spaces/']);
+  });
+
+  test.each([403, 404, 405])(
+    'of the spaces that end with %i are said once, and the plan goes on with what the state knows',
+    async (status) => {
+      const it = await fake();
+      const env = envOf(it);
+      const path = write('two.yaml', `${manifest('acme')}---\n${manifest('other')}`);
+      expect((await run(['provision', write('acme.yaml', manifest('acme'))], { env, random: hasty })).code).toBe(0);
+      it.respond({ 'GET *': json({ detail: 'no' }, status) });
+      const ran = await planWith(env, path);
+      expect(ran.stderr.match(/^note: /gm)).toHaveLength(1);
+      expect(ran.json()).toMatchObject({
+        spaces: [
+          {
+            external_space_id: 'acme',
+            space_id: 's1',
+            action: 'none',
+            notes: [expect.stringContaining('what the state knows')],
+          },
+          {
+            external_space_id: 'other',
+            space_id: null,
+            action: 'create',
+            notes: [expect.stringContaining('not known')],
+          },
+        ],
+      });
+      expect(ran.code).toBe(12);
+    },
+  );
+
+  test.each([403, 404, 405])(
+    'of agents that end with %i block a space that the state does not know',
+    async (status) => {
+      const it = await fake({ 'GET /automation/spaces/{id}/agents/': json({ detail: 'no' }, status) });
+      const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')));
+      expect(ran.stderr.match(/^note: /gm)).toHaveLength(1);
+      expect(ran.json()).toMatchObject({
+        spaces: [
+          {
+            space_id: 's1',
+            action: 'none',
+            blocked: [
+              {
+                resource: 'space',
+                type: 'outcome_unknown',
+                message: expect.stringContaining('may have the agents already'),
+              },
+            ],
+          },
+        ],
+        summary: { ...SUMMARY, none: 1, blocked: 1 },
+      });
+      expect(ran.code).toBe(13);
+    },
+  );
+
+  test.each([403, 404, 405])(
+    'of jobs that end with %i are said once, and jobs are planned from the state',
+    async (status) => {
+      const it = await fake({ 'GET /automation/partner-cron-jobs/': json({ detail: 'no' }, status) });
+      const text = `${manifest('acme').trimEnd().slice(0, -2)}, cron: [{ name: x, instructions: y, schedule: '0 9 * * *' }, { name: z, instructions: y, schedule: '0 9 * * *' }] }\n`;
+      const ran = await planWith(envOf(it), write('acme.yaml', text));
+      expect(ran.stderr.match(/list of jobs/g)).toHaveLength(1);
+      expect(ran.json()).toMatchObject({
+        spaces: [
+          {
+            actions: [
+              { op: 'create_job', name: 'x' },
+              { op: 'create_job', name: 'z' },
+            ],
+          },
+        ],
+      });
+    },
+  );
+
+  test.each([
+    ['spaces', 'GET /automation/spaces/'],
+    ['agents', 'GET /automation/spaces/{id}/agents/'],
+    ['jobs', 'GET /automation/partner-cron-jobs/'],
+  ])('of %s in an unknown shape end the plan: exit 8', async (_, route) => {
+    const it = await fake({ [route]: json({ a: [{}], b: [{}] }) });
+    const text = `${manifest('acme').trimEnd().slice(0, -2)}, cron: [{ name: x, instructions: y, schedule: '0 9 * * *' }] }\n`;
+    const ran = await planWith(envOf(it), write('acme.yaml', text));
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+  });
+
+  test('of jobs in an unknown shape are said once if no manifest has a job', async () => {
+    const it = await fake({ 'GET /automation/partner-cron-jobs/': json({ a: [{}], b: [{}] }) });
+    const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')));
+    expect(ran.code).toBe(0);
+    expect(ran.stderr.match(/Jobs that the manifests do not have are not shown/g)).toHaveLength(1);
+  });
+
+  test('that fail end the plan, and name the space and its file', async () => {
+    const it = await fake({ 'GET /automation/spaces/{id}/agents/': json({ detail: 'broken' }, 500) });
+    const path = write('acme.yaml', manifest('acme'));
+    const ran = await planWith(envOf(it), path);
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error().message).toContain(`Cannot read the agents of "acme" (${path}:1)`);
+  });
+
+  test('with a token that is not valid end the plan: exit 3', async () => {
+    const it = await fake({ 'GET /automation/spaces/': json({ detail: 'who?' }, 401) });
+    expect(await planWith(envOf(it), write('acme.yaml', manifest('acme')))).toMatchObject({ code: 3, stdout: '' });
+  });
+
+  test('end at Ctrl-C: exit 130', async () => {
+    const signals = handSignals();
+    const { InterruptedError } = await import('../../src/errors.ts');
+    const it = await fake({ 'GET /automation/spaces/': () => signals.abort(new InterruptedError('Interrupted.')) });
+    const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')), [], { signals });
+    expect(ran).toMatchObject({ code: 130, stdout: '' });
+  });
+});
+
+describe('arguments', () => {
+  test.each([
+    [['plan'], 'No manifest is given.'],
+    [['plan', 'nowhere.yaml'], 'nowhere.yaml'],
+    [['provision', 'a.yaml', '--detailed-exitcode'], '--detailed-exitcode needs --dry-run.'],
+    [['plan', 'a.yaml', '--detailed-exit-code'], 'Did you mean --detailed-exitcode?'],
+    [['paln', 'a.yaml'], 'Did you mean plan?'],
+  ])('%j is an error before anything is sent: exit 2', async (argv, message) => {
+    const ran = await run(argv);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(message);
+  });
+});
