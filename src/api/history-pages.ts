@@ -28,6 +28,8 @@ export interface Page {
   readonly link: string | undefined;
   /** What announces more than can be requested, if no way to request it proved itself. */
   readonly unreachable: string | undefined;
+  /** How the pages up to this one were requested, as a value of the leaf; `none` for the first. */
+  readonly way: string;
 }
 
 /** The parameter of histories that names the message to read after. */
@@ -65,6 +67,7 @@ class HistoryPages {
   private readonly known = new Set<string>();
   private way: PageWay | undefined;
   private isProved = false;
+  private used = 'none';
   private lastStep: Step | undefined;
   private first: FetchedPage | undefined;
 
@@ -90,14 +93,14 @@ class HistoryPages {
       const outlook = this.outlook(page);
       const link = this.linkOf(page);
       const hasNext = next.kind !== 'none' && (link !== undefined || this.leadsOn(page, outlook));
-      yield { items, response, hasNext, link: hasNext ? link : undefined, unreachable: undefined };
+      yield { items, response, hasNext, link: hasNext ? link : undefined, unreachable: undefined, way: this.used };
       if (!hasNext) return;
       const following = await this.advance(page, outlook);
       if (following === undefined) {
         // What only may be there need not be.
         if (outlook.certain.length === 0 || this.isProved || link !== undefined) return;
         const unreachable = outlook.certain.map((sign) => withType(sign, page.answer)).join(', ');
-        yield { items: [], response, hasNext: false, link: undefined, unreachable };
+        yield { items: [], response, hasNext: false, link: undefined, unreachable, way: this.used };
         return;
       }
       page = following;
@@ -130,6 +133,12 @@ class HistoryPages {
     return path === undefined || this.requested.has(path) ? undefined : path;
   }
 
+  private wayOfLink({ signs }: FetchedPage): string {
+    if (this.way && isLink(this.way)) return formatWay(this.way);
+    const path = signs.links[0]?.path ?? 'header.link';
+    return formatWay(path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: path.split('.') });
+  }
+
   private leadsOn({ items, answer, signs }: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
     const { way } = this;
     if (items.length === 0 && (way === undefined || this.progress.emptyPages > MAX_EMPTY_PAGES)) return false;
@@ -146,7 +155,10 @@ class HistoryPages {
   /** Returns the next page, or undefined if none has anything new. */
   private async advance(page: FetchedPage, outlook: Outlook): Promise<FetchedPage | undefined> {
     const link = this.linkOf(page);
-    if (link !== undefined) return this.fetch({ options: { ...this.options(), link }, key: link });
+    if (link !== undefined) {
+      this.used = this.wayOfLink(page);
+      return this.fetch({ options: { ...this.options(), link }, key: link });
+    }
     if (this.way) {
       const step = nextStep(this.way, this.lastStep, page.signs, page.items.length);
       const followed = await this.attempt(step, page);
@@ -188,6 +200,7 @@ class HistoryPages {
 
   private settle(step: Step, isProof: boolean): void {
     this.way = step.way;
+    this.used = formatWay(step.way);
     this.lastStep = step;
     if (this.isProved || !isProof) return;
     this.isProved = true;

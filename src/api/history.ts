@@ -46,6 +46,8 @@ export interface HistoryPage {
   readonly total: number | undefined;
   /** Where the total is in the response. */
   readonly totalPath: string | undefined;
+  /** How the pages were requested, as a value of the leaf `messages.history.next`. */
+  readonly way: string;
   /** What announces more messages than can be requested; undefined if nothing does. */
   readonly unreachable: string | undefined;
   /** The time of the response by the service's clock, in milliseconds since the epoch. */
@@ -255,6 +257,7 @@ export class HistoryReader {
       if (entries.length > 0) this.listKey = keyOfList(body, entries.length);
       return entries;
     };
+    const isSet = this.http.contract.leaf('messages.history.next').source === 'override';
     const isKnown = () => this.isProved || after_message_id !== undefined;
     const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems, isKnown, maxPages };
     let reachedByLink = false;
@@ -262,7 +265,7 @@ export class HistoryReader {
       const messages = this.readMessages(page, position);
       if (variant && messages.length > 0) this.ledToMessages.add(variant);
       if (variant === this.variant) this.prove(messages.length > 0);
-      const { hasNext, link, unreachable, response } = page;
+      const { hasNext, link, unreachable, response, way } = page;
       this.isCursorProved ||= this.usesCursor(link, messages, contract ?? this.http.contract);
       const { headers } = response;
       const { ends, total, totalPath } = readStatedExtent(response.json());
@@ -273,8 +276,10 @@ export class HistoryReader {
         hasNextLink: link !== undefined,
         reachedByLink,
         isDeclaredEnd: ends && !hasNext && unreachable === undefined,
-        total: without(messages.length - own.length, total),
+        // Where the user set how pages are requested, that decides where the history ends.
+        total: isSet ? undefined : without(messages.length - own.length, total),
         totalPath,
+        way,
         unreachable,
         respondedAt: parseDate(headers.date),
         requestedWaitMs: requestedWait(headers, now()),

@@ -234,7 +234,8 @@ export class ListReader {
     if (!this.isProved && certain.length + possible.length > 0 && this.progress.emptyPages === 0) {
       return unproved('the response announces the next page in another way');
     }
-    if (certain.length > 0) throw this.refuse(page, 'The list ends although the service announces more.');
+    if (certain.length > 0)
+      throw this.refuse(page, 'The list ends although the service announces more.', { way: formatWay(this.way) });
     this.checkTotal(page);
     return END;
   }
@@ -244,7 +245,7 @@ export class ListReader {
     const seen = this.progress.findMismatch();
     if (seen === undefined) return;
     const message = 'The service states another number of items than it sent.';
-    throw this.refuse(page, message, { seen, hint: RETRY_HINT });
+    throw this.refuse(page, message, { seen, way: formatWay(this.way) });
   }
 
   private pathOf(step: Step, page: FetchedPage): string | undefined {

@@ -252,9 +252,10 @@ class FollowLoop implements Follower {
   }
 
   /** With --no-follow, a normal end would claim that the messages are complete. */
-  private *handleGap(session_id: string, { evidence, isCertain }: HistoryGap): Generator<FollowEvent> {
+  private *handleGap(session_id: string, gap: HistoryGap): Generator<FollowEvent> {
+    const { evidence, isCertain } = gap;
     if (this.options.follow || !isCertain) yield { kind: 'gap', session_id, evidence };
-    else this.incomplete ??= createIncompleteError(session_id, evidence);
+    else this.incomplete ??= createIncompleteError(session_id, gap);
   }
 
   private *handleFailure(session: FollowedSession, startedAt: number, error: unknown): Generator<FollowEvent> {

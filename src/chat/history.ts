@@ -104,6 +104,8 @@ export interface HistoryGap {
   readonly evidence: string;
   /** Whether the service itself says that there is more than it sent. */
   readonly isCertain: boolean;
+  /** If only a stated number speaks of more: how every page was requested, as a value of the leaf. */
+  readonly way?: string;
 }
 
 /** A response after a cursor usually has few messages; one with at least this many may be a full page. */
@@ -124,6 +126,7 @@ export class GapDetector {
   private announcedAfter: number | undefined;
   private unreachableAfter: number | undefined;
   private unreachable: string | undefined;
+  private way = 'none';
   private isReported = false;
 
   /** @param wanted how many of the last messages are requested; Infinity for all */
@@ -144,6 +147,7 @@ export class GapDetector {
     this.announcedAfter = announcesOlder ? messages.length : undefined;
     if (isInitial && total !== undefined) this.statedTotal ??= total;
     if (isInitial) this.totalPath ??= page.totalPath;
+    if (isInitial) this.way = page.way;
     const mayHideOlder = !hasMore && !reachedByLink && !isDeclaredEnd && descends && total !== messages.length;
     if (!mayHideOlder || fresh < messages.length) return;
     if (isInitial) this.firstResponseSize = messages.length;
@@ -163,14 +167,14 @@ export class GapDetector {
   }
 
   private findGap(): HistoryGap | undefined {
-    const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter, unreachable } = this;
+    const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter, unreachable, way } = this;
     if (unreachable !== undefined) {
       return { evidence: `the service announces more messages with ${unreachable}, but sends none`, isCertain: true };
     }
     if (firstResponseSize !== undefined && firstResponseSize >= this.requestedCount) return undefined;
     if (statedTotal !== undefined && statedTotal > read) {
       const where = this.totalPath === undefined ? '' : ` (${this.totalPath})`;
-      return { evidence: `the service states ${statedTotal} messages${where} but sent ${read}`, isCertain: true };
+      return { evidence: `the service states ${statedTotal} messages${where} but sent ${read}`, isCertain: true, way };
     }
     if (unreachableAfter !== undefined) {
       const evidence = `the service has more than the ${unreachableAfter} newest messages but no link to them`;

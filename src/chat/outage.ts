@@ -1,3 +1,4 @@
+import { pagingFixes } from '../api/list-page.ts';
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import { isJsonObject } from '../contract/json.ts';
 import {
@@ -8,6 +9,7 @@ import {
   ServiceError,
   ShapeError,
 } from '../errors.ts';
+import type { HistoryGap } from './history.ts';
 
 /** This many unreadable responses in a row at the start mean an unknown shape rather than a broken connection. */
 const MAX_UNREADABLE = 3;
@@ -98,14 +100,13 @@ export function createOutageError(last: PartnerctlError | undefined, maxOutageMs
 }
 
 /** The error to end with when all messages were requested and the service says that it has more than it sent. */
-export function createIncompleteError(sessionId: string, evidence: string): ShapeError {
+export function createIncompleteError(sessionId: string, { evidence, way }: HistoryGap): ShapeError {
+  const leaf = 'messages.history.next';
+  const fix = `If the service counts other messages, too, run: partnerctl contract set ${leaf} ${way}`;
   return new ShapeError(`The history of ${sessionId} could not be read completely.`, {
     why: evidence,
-    hint: [
-      `The messages shown are not all. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
-      'Say how the rest is requested, such as: partnerctl contract set messages.history.next token:next_cursor:cursor',
-    ].join('\n'),
-    details: { session_id: sessionId, assumption: 'history.messages', leaf: 'messages.history.next', seen: evidence },
+    hint: `The messages shown may not be all.\n${way === undefined || way === 'none' ? pagingFixes(leaf, 'they are all') : fix}`,
+    details: { session_id: sessionId, assumption: 'history.messages', leaf, seen: evidence },
   });
 }
 

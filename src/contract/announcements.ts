@@ -119,6 +119,7 @@ class SignReader {
       const words = withParent(own, parent.words);
       const path = parent.path === '' ? key : `${parent.path}.${key}`;
       const place: Place = { path, words, name: key, isPaging: parent.isPaging };
+      if (own.join() === 'before' && this.isOfLastItem(value)) this.addToken(place, String(value), false);
       if (isIgnored(own, isJsonObject(value))) continue;
       if (Array.isArray(value)) this.readArray(value, place);
       else if (isJsonObject(value)) this.readNested(value, place, depth);
@@ -250,6 +251,12 @@ class SignReader {
       if (leadsOn(words)) this.signs.links.push(signOf(place, text));
     } else if (/^[a-z][a-z+.-]*:\/\//i.test(text)) this.signs.unknown.push(path);
     else this.addToken(place, text, false);
+  }
+
+  /** Whether a value is one of the last item: `before` then leads on, to what is older, not back. */
+  private isOfLastItem(value: unknown): boolean {
+    const isText = (typeof value === 'string' && value !== '') || typeof value === 'number';
+    return isText && Object.values(this.answer.lastItem ?? {}).some((each) => String(each) === String(value));
   }
 
   private addToken(place: Place, value: string, isNumber: boolean): void {

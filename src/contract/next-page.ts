@@ -212,8 +212,9 @@ export function isKin(way: PageWay, { tokens }: PageSigns): boolean {
   return sign !== undefined && toWords(way.parameter).every((word) => sign.words.includes(word));
 }
 
-/** Returns a way as a value of the leaf `<list>.next`. */
-export function formatWay(way: PageWay): string {
+/** Returns a way as a value of the leaf `<list>.next`; `none` if there is no other page. */
+export function formatWay(way: PageWay | undefined): string {
+  if (way === undefined) return 'none';
   if (way.kind === 'header') return 'header:link';
   if (way.kind === 'link') return `link:${way.source.join('.')}`;
   if (way.kind === 'token') return `token:${way.source.join('.')}:${way.parameter}`;

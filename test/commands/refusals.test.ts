@@ -4,6 +4,7 @@ import { OPERATIONS } from '../contract-matrix/operations.ts';
 import { byNumber, paging } from '../contract-matrix/paging.ts';
 import type { Service } from '../contract-matrix/service.ts';
 import { GUIDES } from '../contract-matrix/services/guides.ts';
+import { HOLDOUT_MIXTURES } from '../contract-matrix/services/holdout-mixtures.ts';
 import { ODDITIES } from '../contract-matrix/services/oddities.ts';
 import { PUBLIC_APIS_1 } from '../contract-matrix/services/public-apis-1.ts';
 import { PUBLIC_APIS_2 } from '../contract-matrix/services/public-apis-2.ts';
@@ -27,7 +28,7 @@ const OWN: readonly Service[] = [
     paging: paging(byNumber(), ({ items, number, pages }) => ({ items, page: number, pages })),
   },
 ];
-const SERVICES = [...OWN, ...GUIDES, ...ODDITIES, ...PUBLIC_APIS_1, ...PUBLIC_APIS_2];
+const SERVICES = [...OWN, ...GUIDES, ...HOLDOUT_MIXTURES, ...ODDITIES, ...PUBLIC_APIS_1, ...PUBLIC_APIS_2];
 
 function named<Item extends { readonly name: string }>(items: readonly Item[], name: string): Item {
   const found = items.find((item) => item.name === name);
@@ -40,6 +41,8 @@ test.each([
   ['pages under an uncommon parameter', 'cron create on a second machine', 1],
   ['lists at an uncommon place', 'agents list by id', 1],
   ['fields under other names', 'agents list by ext', 2],
+  ['total-of-all-tenants', 'spaces list', 1],
+  ['total-of-all-tenants', 'chat tail', 1],
   ['docker-registry', 'spaces list', 1],
   ['docker-registry', 'chat send again', 1],
   ['docker-registry', 'cron list', 1],

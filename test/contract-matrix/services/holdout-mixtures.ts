@@ -123,6 +123,12 @@ export const HOLDOUT_MIXTURES: readonly Service[] = [
       page: number,
       next_page: hasNext ? number + 1 : null,
     })),
+    documented: {
+      'spaces.list.next': 'token:next_page:page',
+      'agents.list.next': 'token:next_page:page',
+      'messages.history.next': 'token:next_page:page',
+      'cron_jobs.list.next': 'token:next_page:page',
+    },
   },
   {
     name: 'empty-last-page',

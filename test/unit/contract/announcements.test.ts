@@ -32,6 +32,14 @@ function kindsOf(signs: PageSigns): Record<string, unknown> {
 
 describe('what a response says about its pages', () => {
   it.each([
+    ['the last item leads on', { id: 'm1' }, ['before']],
+    ['another item leads back', { id: 'm3' }, undefined],
+  ])('a value before which to read that is of %s', (_, lastItem, tokens) => {
+    const signs = readSigns(answer({ entries: [], before: 'm1', has_more: true }, { lastItem }));
+    expect(kindsOf(signs).tokens).toEqual(tokens);
+  });
+
+  it.each([
     [{ next: 'https://api.test/v1/spaces/?page=2' }, { links: ['next'] }],
     [{ next_page_url: '/v1/spaces/?page=2' }, { links: ['next_page_url'] }],
     [{ links: { next: '?page=2', prev: '?page=0', last: '?page=9', self: '?page=1' } }, { links: ['links.next'] }],
