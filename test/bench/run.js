@@ -3,6 +3,7 @@ import { duplicateAnswer } from './cron.js';
 import { compare } from './measure.js';
 import { creationOnPostgres, hasPostgres } from './postgres.js';
 import { PROGRAM, peakMemory, startSandbox } from './sandbox.js';
+import { existingJobs, hasGit, pushesOfJobs } from './state.js';
 import { hasCurl, memoryPerFile, sparseArrives, uploadSpeed } from './upload.js';
 
 const results = [];
@@ -20,6 +21,47 @@ function report(name, ours, baseline) {
   const result = { name, ours, baseline, ratio: ours / baseline, limit: 1.5 };
   results.push(result);
   process.stdout.write(`${row(result, 'MiB')}\n`);
+}
+
+/** What runs cost with each kind of state, in a sandbox of its own. */
+async function measureStates() {
+  const sandbox = await startSandbox();
+  try {
+    if (hasPostgres) {
+      const created = await creationOnPostgres(sandbox.env, ROUNDS);
+      results.push(created);
+      process.stdout.write(`${row(created, 'ms')}\n`);
+    } else {
+      process.stdout.write('a guarded creation with the state in PostgreSQL: skipped, PostgreSQL is not installed\n');
+    }
+    if (hasGit) {
+      const { pushes, ms } = await pushesOfJobs(sandbox.env, 100);
+      const name = `pushes of 100 jobs of one run with the state in git (${(ms / 1000).toFixed(1)} s)`;
+      figure(name, pushes, 3, pushes <= 3);
+    } else {
+      process.stdout.write('pushes of 100 jobs of one run with the state in git: skipped, git is not installed\n');
+    }
+  } finally {
+    await sandbox.stop();
+  }
+}
+
+/** What it takes to find that all jobs of a run exist, in a sandbox of its own. */
+async function measureExistingJobs() {
+  const sandbox = await startSandbox();
+  try {
+    const [few, many] = await existingJobs(sandbox.env, [300, 3_000], Math.min(ROUNDS, 5));
+    figure('3,000 existing jobs with --ensure and a state file', many / 1000, 3, many <= 3_000, ' s');
+    figure('3,000 existing jobs against 300, time', many / few, 10, many <= 10 * few);
+  } finally {
+    await sandbox.stop();
+  }
+}
+
+if (process.argv[2] === 'state') {
+  await measureStates();
+  await measureExistingJobs();
+  process.exit(results.some(({ ratio, limit }) => ratio > limit) ? 1 : undefined);
 }
 
 const sandbox = await startSandbox();
@@ -75,19 +117,14 @@ try {
   );
   if (more > 150) process.exitCode = 1;
 
-  if (hasPostgres) {
-    const created = await creationOnPostgres(sandbox.env, ROUNDS);
-    results.push(created);
-    process.stdout.write(`${row(created, 'ms')}\n`);
-  } else {
-    process.stdout.write('a guarded creation with the state in PostgreSQL: skipped, PostgreSQL is not installed\n');
-  }
-
   const perFile = await memoryPerFile(5_000, 20_000, sandbox.env);
   figure('memory of each further file of an upload', perFile, 5, perFile <= 5, ' KiB');
 } finally {
   await sandbox.stop();
 }
+
+await measureStates();
+await measureExistingJobs();
 
 /** Says a figure that has a limit of its own. */
 function figure(name, value, limit, isWithin, unit = '') {
