@@ -61,7 +61,7 @@ const STEPS: readonly Step[] = [
     exit: { code: 5, meaning: 'the job exists, and nothing was posted' },
   },
   { comment: 'With --ensure, an existing job is a success.', args: [...CREATE_JOB, '--ensure'] },
-  { comment: 'List the jobs, together with what the state file knows.', args: ['cron', 'list'] },
+  { comment: 'List the jobs, together with what the state knows.', args: ['cron', 'list'] },
 ];
 
 /** The command line of a step as a person would type it. */

@@ -34,9 +34,9 @@ export const COMMANDS: readonly CommandEntry[] = [
   ),
   entry('chat wait', 'Wait for the reply to a message', () => import('../commands/chat/wait.ts')),
   entry('chat tail', 'Follow the messages of one or more sessions', () => import('../commands/chat/tail.ts')),
-  entry('state path', 'Print the path of the state file', () => import('../commands/state/path.ts')),
-  entry('state show', 'Show the records of the state file', () => import('../commands/state/show.ts')),
-  entry('state verify', 'Check every line of the state file', () => import('../commands/state/verify.ts')),
+  entry('state path', 'Print the path or the address of the state', () => import('../commands/state/path.ts')),
+  entry('state show', 'Show the records of the state', () => import('../commands/state/show.ts')),
+  entry('state verify', 'Check every line of the state', () => import('../commands/state/verify.ts')),
   entry(
     'state blame',
     'Show who created something, when, and in which run',
@@ -49,7 +49,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry('cron create', 'Create scheduled jobs, each at most once', () => import('../commands/cron/create.ts')),
   entry(
     'cron list',
-    'List scheduled jobs, and what the state file knows about them',
+    'List scheduled jobs, and what the state knows about them',
     () => import('../commands/cron/list.ts'),
   ),
   entry(
@@ -57,10 +57,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     'Resolve jobs whose creation has an unknown outcome',
     () => import('../commands/cron/reconcile.ts'),
   ),
-  entry('cron adopt', 'Record an existing job in the state file', () => import('../commands/cron/adopt.ts')),
+  entry('cron adopt', 'Record an existing job in the state', () => import('../commands/cron/adopt.ts')),
   entry(
     'cron forget',
-    'Remove a job from the state file so that it can be created again',
+    'Remove a job from the state so that it can be created again',
     () => import('../commands/cron/forget.ts'),
   ),
   entry('contract show', 'Show the wire format that the tool expects', () => import('../commands/contract/show.ts')),

@@ -91,7 +91,7 @@ async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key:
   const other = jobs.find((job) => job.remoteId === id && job.snapshot.origin === origin && job.key !== key);
   if (!other) return;
   throw new InputError(`${id} is another job.`, {
-    why: `The state file has it as ${JSON.stringify(other.snapshot.name)} of agent ${other.snapshot.agent_id}.`,
+    why: `The state has it as ${JSON.stringify(other.snapshot.name)} of agent ${other.snapshot.agent_id}.`,
     hint: `Nothing was changed. If that record is wrong, remove it first: ${shellCommand(['cron', 'forget', other.key], flags)}`,
   });
 }
@@ -142,7 +142,7 @@ function forgetQuestion(job: string, { objects }: SelectedJob['history'], damage
   const ids = objects.map(({ remoteId }) => remoteId).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
   const lines = damaged.map(({ line }) => line).join(', ');
-  const settled = lines === '' ? '' : ` Damaged lines of the state file (${lines}) then count as not about it.`;
+  const settled = lines === '' ? '' : ` Damaged lines of the state (${lines}) then count as not about it.`;
   return `Forget the record of ${job}? ${remains}; this only lets a job of that name be created again.${settled}`;
 }
 

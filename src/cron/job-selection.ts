@@ -48,7 +48,7 @@ export function selectByKey(all: readonly JobRecord[], key: string): SelectedJob
 
 /** The error about a key that is not in the state file. */
 export function unknownKeyError(key: string): NotFoundError {
-  return new NotFoundError(`The state file knows no job with the key ${key}.`, {
-    hint: '`partnerctl cron list --local -o json` shows the keys. Is it another state file (--state)?',
+  return new NotFoundError(`The state knows no job with the key ${key}.`, {
+    hint: '`partnerctl cron list --local -o json` shows the keys. Is it in another state (--state)?',
   });
 }

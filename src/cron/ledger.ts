@@ -18,7 +18,7 @@ export interface JobLedger extends Ledger<JobSnapshot> {
 }
 
 function newerError(where: string, { why }: UnreadableLine): OutcomeUnknownError {
-  return new OutcomeUnknownError('The state file has a record of this job that this version cannot read.', {
+  return new OutcomeUnknownError('The state has a record of this job that this version cannot read.', {
     why: `${where} is ${why}.`,
     hint: 'Nothing was sent. Use that version of partnerctl.',
   });
@@ -34,7 +34,7 @@ function damagedError(
   const adopt = shellCommand(['cron', 'adopt', '<cron_job_id>', ...named], flags);
   const forget = shellCommand(['cron', 'forget', ...named], flags);
   return new OutcomeUnknownError(`Job ${JSON.stringify(name)} of agent ${agent_id} may exist.`, {
-    why: `A damaged line of the state file may be its record: ${where}, ${why}.`,
+    why: `A damaged line of the state may be its record: ${where}, ${why}.`,
     hint: `Nothing was sent. Restore the line from a copy of the file; or, if the service has the job: ${adopt}\nIf the service does not have it: ${forget}`,
     details: { line },
   });

@@ -85,8 +85,8 @@ export function ambiguousError(suspects: readonly PresentAgent[]): OutcomeUnknow
 /** The error for a space that somebody else made, and whose agents cannot be listed. */
 export function hiddenAgentsError(externalId: string, spaceId: string): OutcomeUnknownError {
   return new OutcomeUnknownError(`The space ${JSON.stringify(externalId)} exists, and may have the agents already.`, {
-    why: `The service lists it as ${spaceId}, the agents cannot be listed, and the state file has no record of them.`,
-    hint: 'Nothing was sent, so that no agent is installed twice. Use a token that may list agents, or the state file of the run that made the space. If the agents are missing, run it again with --retry-unknown.',
+    why: `The service lists it as ${spaceId}, the agents cannot be listed, and the state has no record of them.`,
+    hint: 'Nothing was sent, so that no agent is installed twice. Use a token that may list agents, or the state of the run that made the space. If the agents are missing, run it again with --retry-unknown.',
     details: { space_id: spaceId },
   });
 }
@@ -122,13 +122,13 @@ export function unreadableError(
   const where = `${path}:${line}`;
   const space = `the space ${JSON.stringify(externalId)}`;
   if (kind === 'newer') {
-    return new OutcomeUnknownError(`The state file has a record of ${space} that this version cannot read.`, {
+    return new OutcomeUnknownError(`The state has a record of ${space} that this version cannot read.`, {
       why: `${where} is ${why}.`,
       hint: 'Nothing was sent. Use that version of partnerctl.',
     });
   }
   return new OutcomeUnknownError(`An earlier run may have provisioned ${space}.`, {
-    why: `A damaged line of the state file may be its record: ${where}, ${why}. The agents cannot be listed.`,
+    why: `A damaged line of the state may be its record: ${where}, ${why}. The agents cannot be listed.`,
     hint: 'Nothing was sent. Restore the line from a copy of the file, use a token that may list spaces and agents, or check the agents yourself: if they are missing, run it again with --retry-unknown.',
     details: { line },
   });

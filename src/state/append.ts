@@ -79,7 +79,7 @@ const keep: Redact = (text) => text;
 /** Refuses a line with a secret. People share the state file. @throws InputError */
 export function refuseSecret(line: string, redact: Redact): void {
   if (redact(line) === line) return;
-  throw new InputError('A secret would be written to the state file.', {
+  throw new InputError('A secret would be written to the state.', {
     why: 'A name or an id in this command contains the token, or another secret.',
     hint: 'Use a name or an id without it.',
   });

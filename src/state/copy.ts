@@ -1,4 +1,4 @@
-import { LocalError } from '../errors.ts';
+import { LocalError, NotFoundError } from '../errors.ts';
 import { encodeRecord } from './record.ts';
 import { readStore, type StateStore } from './store.ts';
 
@@ -26,9 +26,12 @@ async function linesOf(store: StateStore, refuseDamage: boolean): Promise<string
 
 /**
  * Appends the records of one store that another one does not have, in their order. Copying again copies nothing twice.
- * @throws LocalError if a store cannot be read or written, or if a line of the first one is damaged
+ * @throws NotFoundError if there is no first one; LocalError if a store cannot be read or written, or if a line of the first one is damaged
  */
 export async function copyRecords(from: StateStore, to: StateStore): Promise<Copied> {
+  if (!(await from.exists())) {
+    throw new NotFoundError(`There is no state at ${from.label}.`, { hint: 'Check the address. Nothing was copied.' });
+  }
   const lines = await linesOf(from, true);
   const present = new Set(await linesOf(to, false));
   const missing = lines.filter((line) => !present.has(line));

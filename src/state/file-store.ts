@@ -5,6 +5,7 @@ import { appendLines, appendRecord, ensureWritable, type Redact } from './append
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
 import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { MAX_LINE_BYTES } from './record.ts';
+import { findStateFile } from './state-file.ts';
 import { entryOf, type LogEntry, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
@@ -147,6 +148,7 @@ export function fileStore(path: string, redact?: Redact): StateStore {
       await ensureWritable(path);
       return undefined;
     },
+    exists: async () => (await findStateFile(path)) !== undefined,
     check: () => ensureWritable(path),
     async close() {},
   };

@@ -32,10 +32,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** How long to collect records that come one after the other. */
-const COLLECT_MS = 30;
-/** How long a record may wait for those of other tasks. */
-const LONGEST_COLLECT_MS = 2000;
+/** How long to collect records that come one after the other, and those of tasks that wait for each other. */
+const [COLLECT_MS, LONGEST_COLLECT_MS] = [30, 2000];
 /** How long an end may wait for the others. */
 const LONGEST_WAIT_MS = 10_000;
 /** How long to settle a push. */
@@ -93,10 +91,13 @@ class GitLog {
     });
   }
 
+  fetch(): Promise<Snapshot> {
+    return this.inTurn(() => this.repository.fetch());
+  }
+
   /** Creates the branch or the file, if it is missing. @throws LocalError */
   async init(): Promise<void> {
-    const { content } = await this.inTurn(() => this.repository.fetch());
-    if (content === undefined) await this.publish([], Buffer.alloc(0));
+    if ((await this.fetch()).content === undefined) await this.publish([], Buffer.alloc(0));
   }
 
   async close(): Promise<void> {
@@ -248,8 +249,8 @@ async function* entriesFrom(
 ): AsyncGenerator<StoreEntry> {
   for await (const block of readBlocks(contentSource(content), MAX_LINE_BYTES, place)) {
     if (block.kind === 'tooLong') {
-      const why = `longer than ${MAX_LINE_BYTES} bytes`;
-      yield { kind: 'damaged', line: block.line, why, bytes: undefined, digest: block.sha256 };
+      const tooLong = { why: `longer than ${MAX_LINE_BYTES} bytes`, bytes: undefined, digest: block.sha256 };
+      yield { kind: 'damaged', line: block.line, ...tooLong };
       continue;
     }
     for (const line of splitLines(block, containing, isSkipped)) yield entryOf(line, sums);
@@ -289,6 +290,7 @@ export function gitStore(deps: GitStoreDeps): StateStore {
       await log.init();
       return undefined;
     },
+    exists: async () => (await log.fetch()).tip !== undefined,
     async check() {
       await log.read();
     },

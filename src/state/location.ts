@@ -62,6 +62,12 @@ function storeKind(address: string): StoreKind {
       hint: 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
     });
   }
+  const [, host, path] = /^([^/\s:]+@[^/\s:]+):(?!\/\/)(.+)$/.exec(address) ?? [];
+  if (scheme === undefined && host !== undefined) {
+    throw new UsageError(`The address of the state is not a URL: ${address}`, {
+      hint: `Write it as git+ssh://${host}/${path?.replace(/^\/|#.*$/g, '')}#branch`,
+    });
+  }
   if (scheme === undefined) return 'file';
   if (scheme === 'postgres' || scheme === 'postgresql') return 'postgres';
   if (['git+ssh', 'git+https', 'git+http', 'git+file'].includes(scheme)) return 'git';

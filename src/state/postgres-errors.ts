@@ -33,13 +33,14 @@ export function kindOfFailure(error: unknown): FailureKind {
 const OTHER_TABLE = 'Name another table in the address: ?table=<name>. Its owner creates it: partnerctl state init';
 
 /** By the SQLSTATE, or its class. */
-function refusalHint(code: string, message: string, { table, user }: PostgresTarget): string {
-  if (code === '42P01' || code === '3F000') return 'Create the table: partnerctl state init';
+function refusalHint(code: string, message: string, { table, user, label }: PostgresTarget): string {
+  if (code === '42P01' || code === '3F000') return `Create the table: partnerctl state init '${label}'`;
   if (code === '42501') return `Let the owner of the database run: GRANT SELECT, INSERT ON ${table} TO "${user}";`;
   if (code === '25006') return 'The address leads to a standby, or to a database that is read-only: name the primary.';
   if (code === '22P05' || code === '22021') return "Use a database that was created with ENCODING 'UTF8'.";
   if (/no encryption|SSL off/.test(message)) return 'Add ?sslmode=require to the address, or sslmode=verify-full.';
-  if (code.startsWith('28')) return 'Check the user in the address, and the password in PGPASSWORD or PGPASSFILE.';
+  if (code.startsWith('28'))
+    return 'Check the user and the password: PGPASSWORD, PGPASSFILE, PARTNER_STATE, or the state_password_command of the profile.';
   if (code.startsWith('3D')) return 'Check the database in the address: partnerctl state path';
   if (code.startsWith('42') || code.startsWith('23')) return OTHER_TABLE;
   return 'Check the address: partnerctl state path';

@@ -60,6 +60,8 @@ export interface StateStore {
    * @throws LocalError
    */
   init(): Promise<string | undefined>;
+  /** Whether there is a file or a branch. @throws LocalError if that cannot be read */
+  exists(): Promise<boolean>;
   /** Checks that records can be appended. @throws LocalError */
   check(): Promise<void>;
   /** Publishes what waits to be published, and closes all connections. */

@@ -130,7 +130,7 @@ describe('cron list', () => {
       stderr: 'There are no scheduled jobs.\n',
     });
     expect(await it.cron(['list', '--local', '-o', 'table'])).toMatchObject({
-      stderr: 'The state file knows no jobs.\n',
+      stderr: 'The state knows no jobs.\n',
     });
     expect(await it.cron(['list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });

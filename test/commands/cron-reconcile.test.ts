@@ -138,7 +138,7 @@ describe('cron adopt', () => {
       [[id, '--agent', it.agent, '--name', 'stranger'], 2, '--yes'],
       [[id], 2, 'No job is named.'],
       [[id, '--key', 'k', ...named], 2, 'The job is named twice'],
-      [[id, '--key', 'nope', '--yes'], 4, 'The state file knows no job with the key nope.'],
+      [[id, '--key', 'nope', '--yes'], 4, 'The state knows no job with the key nope.'],
       [[id, '--agent', it.agent], 2, '--name is missing.'],
       [[id, '--agent', 'name:Support', '--name', 'x'], 2, '--agent name:<name> needs --space'],
       [[], 2, 'cron_job_id'],
@@ -194,7 +194,7 @@ describe('cron adopt', () => {
     const words = ['adopt', made.cron_job_id ?? '', '--agent', it.agent, '--name', 'other', '--yes'];
     const ran = await it.cron(words);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain(`error: ${made.cron_job_id} is another job.\n  The state file has it as "daily"`);
+    expect(ran.stderr).toContain(`error: ${made.cron_job_id} is another job.\n  The state has it as "daily"`);
     expect(ran.stderr).toContain(`cron forget ${made.key}`);
     expect(it.records()).toEqual(['cron.reserved', 'cron.created']);
     expect(await it.cron(['forget', made.key ?? '', '--yes'])).toMatchObject({ code: 0 });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
@@ -64,7 +64,15 @@ describe('state path', () => {
       });
     }
     const ran = await run(['state', 'path', '-o', 'json'], { env: { HOME } });
-    expect(ran.json()).toEqual({ path, from: 'default', exists: false, bytes: null, writable: true, problem: null });
+    expect(ran.json()).toEqual({
+      path,
+      from: 'default',
+      exists: false,
+      bytes: null,
+      writable: true,
+      problem: null,
+      hint: null,
+    });
     const verified = await run(['state', 'verify', '-o', 'json'], { env: { HOME } });
     expect(verified.json()).toMatchObject({ exists: false, sound: true });
     expect((await run(['state', 'path', '-o', 'json'], { env: { HOME } })).json()).toMatchObject({ exists: false });
@@ -86,6 +94,7 @@ describe('state path', () => {
       bytes: [SPACE, RESERVED, CREATED, OTHER].reduce((sum, each) => sum + each.length + 2, 0),
       writable: true,
       problem: null,
+      hint: null,
     });
     expect(await decided(['--state', 'mine.jsonl'], { PARTNER_STATE })).toMatchObject({
       path: 'mine.jsonl',
@@ -122,9 +131,9 @@ describe('state show', () => {
     expect(rows.stdout).toBe(
       [
         `2\t${AT}\tspace\texternal_space_id=acme-001 space_id=spc_1\n`,
-        `4\t${AT}\treserve\tkey=k1 agent_id=agt_1\n`,
-        `6\t${AT}\tcreated\tkey=k1 cron_job_id=job_1\n`,
-        `8\t${AT}\treserve\tkey=k2 agent_id=agt_1\n`,
+        `4\t${AT}\treserve\tagent_id=agt_1 key=k1\n`,
+        `6\t${AT}\tcreated\tcron_job_id=job_1 key=k1\n`,
+        `8\t${AT}\treserve\tagent_id=agt_1 key=k2\n`,
       ].join(''),
     );
     expect((await run(['state', 'show', '--state', path, '-o', 'json'])).json<unknown[]>()[1]).toEqual({
@@ -192,7 +201,7 @@ describe('state show', () => {
     expect(await run(['state', 'show', '--state', missing], { columns: 80 })).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: `There is no state file yet: ${missing}\n`,
+      stderr: `There is no state yet: ${missing}\n`,
     });
     expect(await run(['state', 'show', '--state', soundFile(), '--key', 'x'], { columns: 80 })).toMatchObject({
       code: 0,
@@ -260,7 +269,7 @@ describe('state verify', () => {
     );
     expect(ran.error()).toMatchObject({
       type: 'local',
-      message: `The state file has lines that cannot be used: ${path}`,
+      message: `The state has lines that cannot be used: ${path}`,
       hint: expect.stringMatching(/merge conflict markers.*\n.*from a copy.*\nUpdate partnerctl/),
     });
     const people = await run(['state', 'verify', '--state', path], { columns: 80 });
@@ -399,6 +408,24 @@ describe('a state at an address', () => {
     expect((await shown(copy)).map(({ id }) => id)).toEqual((await shown(file)).map(({ id }) => id));
   });
 
+  test.each([
+    ['a file', () => join(tempDirectory(), 'mistyped.jsonl')],
+    ['a branch', () => `${repository()}-mistyped`],
+  ])('is not copied from %s that does not exist', async (_, mistyped) => {
+    const [from, to] = [mistyped(), join(tempDirectory(), 'copy.jsonl')];
+    const ran = await run(['state', 'copy', from, to], { env: { HOME: tempDirectory() } });
+    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining(`There is no state at ${from}.`) });
+    expect(existsSync(to)).toBe(false);
+  });
+
+  test('on a branch that does not exist is said to be missing', async () => {
+    const env = { HOME: tempDirectory(), PARTNER_STATE: `${repository()}-mistyped` };
+    const shown = await run(['state', 'show'], { env, columns: 80 });
+    expect(shown.stderr).toBe(`There is no state yet: ${env.PARTNER_STATE}\n`);
+    const path = await run(['state', 'path', '-o', 'json'], { env });
+    expect(path.json()).toMatchObject({ exists: false, writable: true, problem: null, hint: null });
+  });
+
   test('is not copied from a file with a damaged line', async () => {
     const file = join(tempDirectory(), 'state.jsonl');
     writeFileSync(file, '{"v":1,"type":"cron.created"\n');
@@ -416,12 +443,14 @@ describe('a state at an address', () => {
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ type: 'state_unavailable', message: expect.stringContaining(address) });
     const path = await run(['state', 'path', '-o', 'json'], { env });
-    expect(path.json()).toMatchObject({ writable: false, problem: expect.stringContaining('nowhere') });
+    const hint = expect.stringContaining('git ls-remote');
+    expect(path.json()).toMatchObject({ writable: false, problem: expect.stringContaining('nowhere'), hint });
   });
 
   test.each([
     ['mysql://ops@db/main', 'cannot be kept at mysql://'],
     ['postgres:/ops:secret@db/main', 'needs two slashes'],
+    ['git@github.com:acme/ops.git', 'Write it as git+ssh://git@github.com/acme/ops.git#branch'],
     ['postgres://ops:secret@db/main', '--state must not hold a password'],
     ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
     ['git+ssh://git@example.com/ops.git#a..b', 'is not the name of a branch'],
@@ -461,7 +490,7 @@ describe('state blame', () => {
         key: 's1',
         external_space_id: 'acme',
         space_id: 'spc_1',
-        agents: [{ agent_id: 'agt_1', name: 'Helper' }],
+        agents: [{ agent_id: 'agt_1', key: 'a1' }],
       },
       {
         type: 'cron.created',
@@ -473,6 +502,7 @@ describe('state blame', () => {
         cron_job_id: 'cron_2',
         by,
       },
+      { type: 'upload.done', at: AT, id: '6', key: 'u1', filename: 'faq.pdf', upload_id: 'att_1', by },
     ];
     writeFileSync(path, records.map((record) => `${encodeRecord(record)}\n`).join(''));
     return path;
@@ -483,7 +513,8 @@ describe('state blame', () => {
     ['name:daily', ['1', '2', '3']],
     ['agt_1', ['1', '2', '3', '4']],
     ['ext:acme', ['4']],
-    ['Helper', ['4']],
+    ['att_1', ['6']],
+    ['faq.pdf', ['6']],
   ])('%s finds every record about it', async (what, expected) => {
     const ran = await run(['state', 'blame', what, '--state', blamedFile(), '-o', 'json']);
     expect(ran.json<{ id: string }[]>().map(({ id }) => id)).toEqual(expected);
@@ -495,6 +526,7 @@ describe('state blame', () => {
       at: AT,
       type: 'cron.created',
       about: 'daily',
+      object_id: 'cron_1',
       key: 'k1',
       id: '2',
       ...by,

@@ -73,7 +73,7 @@ test('only commands that need a person, the network, or the checkout are not run
   expect(skipped).toEqual([
     'README.md: installs and tests the checkout itself',
     'README.md: asks for a token and calls a service on the Internet',
-    'README.md: needs a database',
+    'README.md: needs a git host',
     'README.md: needs a terminal',
     'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: needs a terminal',
@@ -81,6 +81,8 @@ test('only commands that need a person, the network, or the checkout are not run
     'src/help/state.md: needs a git host',
     'src/help/state.md: calls a service on the Internet',
     'src/help/state.md: needs a database',
+    'src/help/state.md: needs a database',
+    'src/help/state.md: is a workflow of GitHub Actions',
     'src/help/state.md: is a workflow of GitHub Actions',
     'src/help/state.md: is a job of GitLab CI',
     'src/help/state.md: is a workflow of GitHub Actions',

@@ -181,7 +181,7 @@ it('a file whose name contains the token is not completed, because the state fil
   const ran = await upload([write(`${TOKEN}.txt`, 'hello')]);
   expect({ code: ran.code, message: ran.error().message }).toEqual({
     code: 2,
-    message: 'A secret would be written to the state file.',
+    message: 'A secret would be written to the state.',
   });
   expect(completed(service)).toEqual([false]);
   expect(readFileSync(state, 'utf8')).not.toContain(TOKEN);

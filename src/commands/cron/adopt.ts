@@ -32,7 +32,7 @@ export default command<Input>({
     'Records that a job at the service is the job of an agent and name, so that it is not created again. The service is not changed.',
   args: [{ usage: '<cron_job_id>', description: 'the id of the job at the service' }],
   flags: [
-    { usage: '--key <key>', description: 'the key of the job in the state file' },
+    { usage: '--key <key>', description: 'the key of the job in the state' },
     ...SELECTION_FLAGS,
     { usage: '--yes', description: 'do not ask' },
   ],

@@ -55,7 +55,7 @@ async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema
 
 export default command<Input>({
   description:
-    'Creates scheduled jobs for agents, each at most once: a job that exists according to the state file or the service, or that may exist, is not created again.',
+    'Creates scheduled jobs for agents, each at most once: a job that exists according to the state or the service, or that may exist, is not created again.',
   flags: [
     { usage: '--agent <agent>', description: 'an agent_id, or name:<name> with --space' },
     { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },

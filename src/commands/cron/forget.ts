@@ -9,8 +9,8 @@ interface Input {
 
 export default command<Input>({
   description:
-    'Removes a job from the state file, so that a job of its agent and name can be created again. The job at the service stays: if the list can be read, the next create finds it and adopts it.',
-  args: [{ usage: '[key]', description: 'the key of the job in the state file' }],
+    'Removes a job from the state, so that a job of its agent and name can be created again. The job at the service stays: if the list can be read, the next create finds it and adopts it.',
+  args: [{ usage: '[key]', description: 'the key of the job in the state' }],
   flags: [...SELECTION_FLAGS, { usage: '--yes', description: 'do not ask' }],
   examples: [
     { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'forget a job that was removed at the service' },

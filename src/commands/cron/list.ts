@@ -51,11 +51,11 @@ function toCommandResult(rows: AsyncIterable<JobRow>, empty: string): CommandRes
 
 export default command<{ readonly local: boolean }>({
   description:
-    'Lists the scheduled jobs that the token can access, joined with the state file: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
-  flags: [{ usage: '--local', description: 'show what the state file records, without calling the service' }],
+    'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
+  flags: [{ usage: '--local', description: 'show what the state records, without calling the service' }],
   examples: [
     { line: 'partnerctl cron list', does: 'all jobs, with their schedules in words' },
-    { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state file does not know' },
+    { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state does not know' },
     { line: 'partnerctl cron list --local', does: 'without network' },
   ],
   parse: (args) => ({ local: args.isSet('local') }),
@@ -64,7 +64,7 @@ export default command<{ readonly local: boolean }>({
     const now = context.clock.now();
     if (local) {
       const known = findKnownJobs(await ledger.readAll(), await context.baseUrl());
-      return toCommandResult(toLocalRows(known, now), 'The state file knows no jobs.');
+      return toCommandResult(toLocalRows(known, now), 'The state knows no jobs.');
     }
     const http = await context.http();
     context.progress.start('Reading the jobs');

@@ -76,7 +76,7 @@ function openOutcomesError(results: readonly ReconcileResult[], flags: GlobalFla
 }
 
 function replayNote({ remoteId, snapshot }: RecordedJob): string {
-  return `note: ${remoteId} (${snapshot.name}) was created when the state file could not be written; it is recorded now.`;
+  return `note: ${remoteId} (${snapshot.name}) was created when the state could not be written; it is recorded now.`;
 }
 
 export default command<ReconcileOptions & { readonly key: string | undefined }>({

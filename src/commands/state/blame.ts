@@ -15,15 +15,20 @@ const IDENTIFYING_FIELDS = [
   'external_space_id',
   'source_id',
   'filename',
-  'document_id',
-  'file_attachment_id',
+  'upload_id',
+  'sha256',
 ];
+
+/** Fields with the id of what a record says was created. */
+const ID_FIELDS = ['cron_job_id', 'space_id', 'upload_id'];
 
 interface Blamed {
   readonly at: string;
   /** The record's type: what happened. */
   readonly type: string;
   readonly about: string;
+  /** The id of what was created. */
+  readonly object_id: string | null;
   readonly user: string | null;
   readonly host: string | null;
   readonly run: string | null;
@@ -64,6 +69,7 @@ function blame(record: LogRecord): Blamed {
     at: record.at,
     type: record.type,
     about: describe(record),
+    object_id: textOf(ID_FIELDS.map((field) => record[field]).find((value) => typeof value === 'string')),
     user: textOf(by.user),
     host: textOf(by.host),
     run: textOf(by.run),
@@ -73,8 +79,8 @@ function blame(record: LogRecord): Blamed {
 }
 
 const COLUMNS: readonly Column<Blamed>[] = [
-  { header: 'AT', value: ({ at }) => at, tone: () => 'dim' },
-  { header: 'WHAT', value: ({ type }) => type },
+  { header: 'AT', value: ({ at }) => at, tone: () => 'dim', noTruncate: true },
+  { header: 'WHAT', value: ({ type }) => type, noTruncate: true },
   { header: 'ABOUT', value: ({ about }) => about },
   { header: 'BY', value: ({ user, host }) => [user, host].filter((part) => part !== null).join('@') || 'not recorded' },
   { header: 'RUN', value: ({ run }) => run, noTruncate: true },
@@ -86,7 +92,8 @@ export default command({
   args: [
     {
       usage: '<what>',
-      description: 'an id, a name, a key, or ext:<external_space_id>, of a space, an agent, a job, or a file',
+      description:
+        'the id of a space, an agent, a job, or an upload; ext:<external_space_id>; or the name of a job or a file',
     },
   ],
   examples: [

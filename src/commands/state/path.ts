@@ -12,29 +12,32 @@ interface Inspection {
   readonly writable: boolean;
   /** Why it cannot be used, if so. */
   readonly problem: string | null;
+  /** What to do about it. */
+  readonly hint: string | null;
 }
 
-function problemOf(error: unknown): string {
+function problemOf(error: unknown): Pick<Inspection, 'problem' | 'hint'> {
   if (!(error instanceof LocalError)) throw error;
-  return error.info.why ?? error.message;
+  return { problem: error.info.why ?? error.message, hint: error.info.hint ?? null };
 }
 
 async function inspectFile(path: string): Promise<Inspection> {
   try {
     const file = await findStateFile(path);
     const exists = file !== undefined;
-    return { exists, bytes: file?.bytes ?? null, writable: await isWritable(path, exists), problem: null };
+    return { exists, bytes: file?.bytes ?? null, writable: await isWritable(path, exists), problem: null, hint: null };
   } catch (error) {
-    return { exists: await isPathTaken(path), bytes: null, writable: false, problem: problemOf(error) };
+    return { exists: await isPathTaken(path), bytes: null, writable: false, ...problemOf(error) };
   }
 }
 
 async function inspectShared(context: Context): Promise<Inspection> {
   try {
-    await (await context.stateStore()).check();
-    return { exists: true, bytes: null, writable: true, problem: null };
+    const store = await context.stateStore();
+    await store.check();
+    return { exists: await store.exists(), bytes: null, writable: true, problem: null, hint: null };
   } catch (error) {
-    return { exists: false, bytes: null, writable: false, problem: problemOf(error) };
+    return { exists: false, bytes: null, writable: false, ...problemOf(error) };
   }
 }
 
@@ -50,7 +53,10 @@ export default command({
     const { kind, address, from } = await context.stateLocation();
     const inspection = kind === 'file' ? await inspectFile(address) : await inspectShared(context);
     const result = { path: address, from, ...inspection };
-    if (result.problem !== null) await context.warn(`this place cannot be used for the state: ${result.problem}`);
+    if (result.problem !== null) {
+      const advice = result.hint === null ? '' : `. ${result.hint}`;
+      await context.warn(`this place cannot be used for the state: ${result.problem}${advice}`);
+    }
     return { ...objectResult(result, []), text: `${sanitizeLine(address)}\n` };
   },
 });

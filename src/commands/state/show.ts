@@ -2,7 +2,6 @@ import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogRecord } from '../../state/record.ts';
-import { findStateFile } from '../../state/state-file.ts';
 import { lineWarner, readStore, type StateStore, unusableLine } from '../../state/store.ts';
 
 interface NumberedRecord {
@@ -20,7 +19,6 @@ const MAX_WARNINGS = 20;
 
 /** The fields that identify what a record is about, in display order. */
 const DESCRIBING_FIELDS = [
-  'key',
   'name',
   'agent_id',
   'cron_job_id',
@@ -33,6 +31,7 @@ const DESCRIBING_FIELDS = [
   'file_attachment_id',
   'filename',
   'upload_id',
+  'key',
 ];
 
 function describeRecord(record: LogRecord): string {
@@ -78,7 +77,7 @@ async function* readRecords(
 
 export default command({
   description:
-    'Shows the records of the state file in order. A line that a merge repeated is shown once; a warning names each line that cannot be used.',
+    'Shows the records of the state in order. A line that a merge repeated is shown once; a warning names each line that cannot be used.',
   flags: [
     {
       usage: '--type <type>',
@@ -92,11 +91,10 @@ export default command({
   ],
   parse: ({ value }) => ({ type: value('type'), key: value('key') }),
   async run(context, filter) {
-    const { kind, path } = await context.stateLocation();
     const store = await context.stateStore();
-    const exists = kind !== 'file' || (await findStateFile(path)) !== undefined;
+    const exists = await store.exists();
     return listResult(readRecords(store, filter, context), COLUMNS, {
-      empty: exists ? 'The state has no such record.' : `There is no state file yet: ${path}`,
+      empty: exists ? 'The state has no such record.' : `There is no state yet: ${store.label}`,
       json: ({ line, record }) => ({ line, ...record }),
     });
   },

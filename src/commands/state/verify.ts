@@ -3,7 +3,6 @@ import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
-import { findStateFile } from '../../state/state-file.ts';
 import { readStore, type StateStore, type UnusableLine, unusableLine } from '../../state/store.ts';
 
 /** What a state file holds, with the numbers of the lines that are not ordinary records. */
@@ -90,7 +89,7 @@ function adviceFor({ newer, damaged }: Pick<Audit, 'newer' | 'damaged'>): string
 
 function damageError({ path, newer, damaged, sound }: Verified): LocalError | undefined {
   if (sound) return undefined;
-  return new LocalError(`The state file has lines that cannot be used: ${path}`, {
+  return new LocalError(`The state has lines that cannot be used: ${path}`, {
     why: [
       ...(damaged.length > 0 ? [`${formatCount(damaged.length, 'line')} cannot be used.`] : []),
       ...(newer.length > 0
@@ -104,16 +103,16 @@ function damageError({ path, newer, damaged, sound }: Verified): LocalError | un
 
 export default command({
   description:
-    'Reads every line of the state file and lists those that cannot be used, each with the reason. Exits with 1 if there are any; lines that a merge repeated do no harm.',
+    'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any; lines that a merge repeated do no harm.',
   examples: [
-    { line: 'partnerctl state verify', does: 'check the state file' },
+    { line: 'partnerctl state verify', does: 'check the state' },
     { line: 'partnerctl state verify --state merged.jsonl -o json', does: 'check a merged copy, for a script' },
   ],
   parse: () => undefined,
   async run(context) {
-    const { kind, path } = await context.stateLocation();
+    const { path } = await context.stateLocation();
     const store = await context.stateStore();
-    const exists = kind !== 'file' || (await findStateFile(path)) !== undefined;
+    const exists = await store.exists();
     const { unusable, ...audit } = await auditLog(store);
     const sound = unusable.length === 0;
     const verified: Verified = { path: store.label, exists, ...audit, tails: await countCheckpointFiles(path), sound };
