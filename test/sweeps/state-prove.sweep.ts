@@ -55,14 +55,25 @@ describe('state prove of a file', () => {
 });
 
 describe('state prove of a git repository', () => {
-  test('refuses one whose server takes back what it accepted', async () => {
+  /** A hook for each push that may put a branch which existed back to where it was. @param condition in sh */
+  async function lyingServer(condition: string): Promise<string> {
     const path = bareRepository();
     const init = await run(['state', 'init', `git+file://${path}#state`], { env: { PATH: process.env.PATH } });
     expect(init.code, init.stderr).toBe(0);
+    const takeBack = `case $old in 0000*) ;; *) echo >> pushes; ${condition} && git update-ref "$ref" "$old";; esac`;
     const hook = join(path, 'hooks', 'post-receive');
-    writeFileSync(hook, '#!/bin/sh\nread old new ref\ncase $old in 0000*) ;; *) git update-ref "$ref" "$old";; esac\n');
+    writeFileSync(hook, `#!/bin/sh\nread old new ref\n${takeBack}\nexit 0\n`);
     chmodSync(hook, 0o755);
-    expectRefusal(await prove(`git+file://${path}#state`), /lost|order|two_owners|failed/);
+    return `git+file://${path}#state`;
+  }
+
+  test('refuses one whose server takes back what it accepted', async () => {
+    expectRefusal(await prove(await lyingServer('true')), /lost|order|two_owners|failed/);
+  });
+
+  test('refuses one whose server loses the last push once', async () => {
+    const address = await lyingServer('[ $(wc -l < pushes) = 4 ]');
+    expectRefusal(await prove(address, '--keys', '20', '--processes', '4'), /lost|order|two_owners|failed/);
   });
 });
 
@@ -116,6 +127,20 @@ describe.skipIf(programs === undefined)('state prove of a database', () => {
       'create trigger lies instead of insert on partnerctl_state for each row execute function insert_real()',
     );
     expectUnfit(await prove(address));
+  });
+
+  test('names the triggers and rules of a table that adds no rows', async () => {
+    const address = database(
+      TABLE,
+      'create function drop_all() returns trigger language plpgsql as $$ begin return null; end $$',
+      'create trigger drops before insert on partnerctl_state for each row execute function drop_all()',
+    );
+    const ran = await prove(address);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({
+      message: 'The store could not be tried to the end.',
+      hint: expect.stringContaining('Check the triggers and rules'),
+    });
   });
 
   test('tells that a database cannot be tried to the end', async () => {

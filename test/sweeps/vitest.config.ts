@@ -10,6 +10,7 @@ export default defineConfig({
     reporters: [new FlakyTests(), 'default'],
     // Minutes of work on a machine that is not busy: the limit is there to tell a hang.
     testTimeout: 600_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 90_000 } },
     // Each file runs processes of its own; more files at once would only wait for each other.
     maxWorkers: 2,

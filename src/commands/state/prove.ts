@@ -95,7 +95,7 @@ function throwIfUnavailable({ lives }: Trial): void {
     if (event.kind !== 'failed' || !event.isUnavailable) continue;
     throw new StateUnavailableError('The store could not be tried to the end.', {
       why: event.message,
-      hint: 'Run the command again when the store can be read and written.',
+      hint: event.hint ?? 'Run the command again when the store can be read and written.',
     });
   }
 }

@@ -28,7 +28,14 @@ export type WorkerEvent =
   /** The process owns the key, and would create the object now. */
   | { readonly kind: 'claimed'; readonly key: string; readonly reservation: string }
   | { readonly kind: 'settled'; readonly number: number }
-  | { readonly kind: 'failed'; readonly key: string; readonly message: string; readonly isUnavailable: boolean };
+  | {
+      readonly kind: 'failed';
+      readonly key: string;
+      readonly message: string;
+      /** What to do, if the error says so. */
+      readonly hint: string | null;
+      readonly isUnavailable: boolean;
+    };
 
 export interface WorkerDeps {
   readonly store: StateStore;
@@ -109,7 +116,7 @@ export async function raceForKeys({ run, keys }: WorkerTask, { store, clock, io 
       if (!(error instanceof PartnerctlError)) throw error;
       const isUnavailable = error instanceof StateUnavailableError;
       const message = [error.message, error.info.why].filter((each) => each).join(' ');
-      await tell({ kind: 'failed', key, message, isUnavailable });
+      await tell({ kind: 'failed', key, message, hint: error.info.hint ?? null, isUnavailable });
     }
   };
   await Promise.all(keys.map((number) => inTurn(() => race(number))));
