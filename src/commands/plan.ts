@@ -1,12 +1,6 @@
 import { command } from '../cli/command.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
-import {
-  EXIT_CODE_FLAG,
-  MANIFEST_FLAGS,
-  type ManifestArgs,
-  parseManifestArgs,
-  requireFiles,
-} from '../provision/manifest-args.ts';
+import { EXIT_CODE_FLAG, MANIFEST_FLAGS, type ManifestArgs, parseManifestArgs } from '../provision/manifest-args.ts';
 
 interface Input extends ManifestArgs {
   readonly hasDetailedExitCode: boolean;
@@ -15,7 +9,7 @@ interface Input extends ManifestArgs {
 export default command<Input>({
   description:
     'Shows what provision would do, and why: for each space, in the order of the input, what is created (+), what is unchanged (=), what differs and no call can change (!), what the manifest does not have (?), and what is blocked until somebody decides (x). Sends only reads, and writes nothing. The same as provision --dry-run.',
-  args: [{ usage: '[file...]', description: 'YAML files, directories of them, or - for standard input' }],
+  args: [{ usage: '<file...>', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [...MANIFEST_FLAGS, EXIT_CODE_FLAG],
   examples: [
     { line: 'partnerctl plan acme.yaml', does: 'one file' },
@@ -30,7 +24,6 @@ export default command<Input>({
     { line: 'partnerctl plan customers/ -o tsv | grep create_job', does: 'the jobs that would be created' },
   ],
   parse(args) {
-    requireFiles(args);
     return { ...parseManifestArgs(args), hasDetailedExitCode: args.isSet('detailed-exitcode') };
   },
   async run(context, input) {

@@ -8,12 +8,14 @@ export interface ListedSpace {
   /** Null if the service says that the space has none. */
   readonly external_space_id: string | null | undefined;
   readonly name: string | undefined;
-  readonly description: string | undefined;
+  /** Null if the service says that the space has none. */
+  readonly description: string | null | undefined;
   /** A text if the service sent anything but a boolean. */
   readonly is_org_wide: boolean | string | undefined;
 }
 
 const EXTERNAL_ID = 'space.external_space_id';
+const DESCRIPTION = 'space.description';
 
 /**
  * Reads one space of a list.
@@ -26,7 +28,7 @@ export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
     space_id: fields.readId('space.id'),
     external_space_id: fields.shownText(EXTERNAL_ID) ?? (fields.value(EXTERNAL_ID) === null ? null : undefined),
     name: fields.shownText('space.name'),
-    description: fields.shownText('space.description'),
+    description: fields.shownText(DESCRIPTION) ?? (fields.value(DESCRIPTION) === null ? null : undefined),
     is_org_wide: typeof orgWide === 'boolean' ? orgWide : fields.text('space.is_org_wide'),
   };
 }

@@ -4,7 +4,7 @@ import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isStateUnavailable, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
-import { toLogRecord } from '../state/ledger.ts';
+import { readOnce, toLogRecord } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
@@ -75,7 +75,8 @@ async function createDeps(
 ): Promise<{ readonly deps: CronDeps } & Pick<JobCreator, 'second' | 'jobsOf'>> {
   const { clock, abortSignal } = context;
   const { path: statePath, kind } = await context.stateLocation();
-  const ledger = await openJobLedger(context, ledgerOptions);
+  const opened = await openJobLedger(context, ledgerOptions);
+  const ledger = agents ? { ...opened, ...(await readOnce(opened)) } : opened;
   const list: JobListOptions = {
     list: () => listCronJobs(http),
     contract: http.contract,

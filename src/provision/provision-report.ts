@@ -11,6 +11,7 @@ import {
   unmanagedLine,
 } from './report-lines.ts';
 import { countDocuments, type DocumentResult, type DocumentStatus } from './result.ts';
+import type { UnchangedCounts } from './space-plan.ts';
 
 function countsText(things: readonly { readonly status: string }[]): string {
   const counts = new Map<string, number>();
@@ -83,23 +84,39 @@ function failureLine(error: unknown): ReportLine {
   return { indent: 4, marker: 'x', tone: 'bad', text: errorText(error) };
 }
 
-function documentLines(result: DocumentResult): ReportLine[] {
-  const { status, space_id, agents, cron, actions, differences, unmanaged, error } = result;
+/** The chats that were not set up now, whose ids are with the actions. */
+function chatLines({ agents, actions }: DocumentResult): ReportLine[] {
+  const isNew = (agent: string) => actions.some(({ op, name }) => op === 'setup_chat' && name === agent);
+  return agents
+    .filter(({ name, source_id }) => source_id !== null && !isNew(name))
+    .map(({ name, source_id }) => ({ indent: 6, tone: 'dim', text: `chat of ${JSON.stringify(name)}: ${source_id}` }));
+}
+
+function countUnchanged({ space_id, agents, cron, actions }: DocumentResult): UnchangedCounts {
   const isCreated = actions.some(({ op }) => op === 'create_space');
-  const unchanged = {
+  return {
     spaces: space_id !== null && !isCreated ? 1 : 0,
     agents: agents.filter((agent) => agent.status === 'unchanged').length,
     chats: 0,
     jobs: cron.filter((job) => job.status === 'exists' || job.status === 'adopted').length,
   };
-  const sources = sourcesText(result);
-  const more = [status, sources === '' ? '' : `chat ${sources}`].filter((part) => part !== '').join('  ');
+}
+
+function documentLines(result: DocumentResult): ReportLine[] {
+  const { status, actions, differences, unmanaged, error } = result;
+  const sign = SIGNS[status];
+  const rest = [...differences.map(differenceLine), ...unmanaged.map(unmanagedLine)];
+  if (status === 'unchanged') {
+    const sources = sourcesText(result);
+    const more = sources === '' ? [status] : [status, `chat ${sources}`];
+    return [headerLine({ ...result, source: undefined }, sign, more), ...rest];
+  }
   return [
-    headerLine(result, SIGNS[status], more),
+    headerLine(result, sign, [status]),
     ...actions.map((action) => actionLine(action, 'done', idOf(action, result))),
-    ...(status === 'unchanged' || status === 'skipped' ? [] : unchangedLines(unchanged)),
-    ...differences.map(differenceLine),
-    ...unmanaged.map(unmanagedLine),
+    ...(status === 'skipped' ? [] : unchangedLines(countUnchanged(result))),
+    ...chatLines(result),
+    ...rest,
     ...(error === undefined ? [] : [failureLine(error)]),
   ];
 }

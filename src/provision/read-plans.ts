@@ -7,6 +7,7 @@ import type { CronJob } from '../cron/job.ts';
 import type { ListedJob } from '../cron/listed-job.ts';
 import { DuplicateError, isTokenRejected, NotFoundError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
+import { readOnce } from '../state/ledger.ts';
 import { type KeyState, readKey } from '../state/once.ts';
 import { hasEnded } from '../state/owner.ts';
 import { inStep } from './failure.ts';
@@ -22,6 +23,8 @@ import { type SpaceSnapshot, spaceKey } from './space-records.ts';
 interface ReaderDeps {
   readonly http: Http;
   readonly history: ProvisionHistory;
+  /** Reads the reservations of the spaces. */
+  readonly ledger: Pick<ProvisionHistory['ledger'], 'read'>;
   readonly retryUnknown: boolean;
 }
 
@@ -111,9 +114,9 @@ class PlanReader {
   }
 
   private readState(externalId: string): Promise<KeyState<SpaceSnapshot>> {
-    const { http, history } = this.deps;
+    const { http, ledger } = this.deps;
     const { clock } = this.context;
-    return readKey(spaceKey(http.baseUrl, externalId), { clock, hasEnded, ledger: history.ledger });
+    return readKey(spaceKey(http.baseUrl, externalId), { clock, hasEnded, ledger });
   }
 
   private async readAgents(
@@ -237,7 +240,8 @@ async function readPlans(
   const reportedLines = new Set<number>();
   progress.start('Reading the spaces');
   const history = await openHistory(context, http.baseUrl, documents, reportedLines);
-  const reader = new PlanReader(context, { http, history, retryUnknown: options.retryUnknown });
+  const ledger = await readOnce(history.ledger);
+  const reader = new PlanReader(context, { http, history, ledger, retryUnknown: options.retryUnknown });
   const spaces = await reader.readSpaces(documents);
   let count = 0;
   const looks = await mapAll(documents, concurrency, async (document) => {

@@ -155,21 +155,30 @@ export function unchangedLines({ spaces, agents, chats, jobs }: UnchangedCounts)
   ];
 }
 
-/** The line that begins a space. @param more what follows its ids */
+/** What a line that begins a space names. */
+interface SpaceHead {
+  readonly external_space_id: string;
+  readonly space_id: string | null;
+  /** Undefined to leave it out. */
+  readonly source: string | undefined;
+}
+
+/** The line that begins a space. @param more what follows */
 export function headerLine(
-  { external_space_id, space_id, source }: { external_space_id: string; space_id: string | null; source: string },
+  { external_space_id, space_id, source }: SpaceHead,
   { marker, tone }: Pick<ReportLine, 'marker' | 'tone'>,
-  more = '',
+  more: readonly string[] = [],
 ): ReportLine {
-  const ids = space_id === null ? '' : `  ${space_id}`;
+  const ids = [space_id, source].filter((part) => part !== null && part !== undefined);
+  const spaced = (parts: readonly string[]) => parts.map((part) => `  ${part}`).join('');
   return {
     indent: 0,
     ...(marker !== undefined && { marker }),
     tone,
     text: [
       { text: external_space_id, tone: 'heading' },
-      { text: `${ids}  ${source}`, tone: 'dim' },
-      { text: more === '' ? '' : `  ${more}`, tone: 'plain' },
+      { text: spaced(ids), tone: 'dim' },
+      { text: spaced(more), tone: 'plain' },
     ],
   };
 }

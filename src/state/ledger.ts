@@ -1,6 +1,6 @@
 import { isJsonObject } from '../contract/json.ts';
 import type { LineCheck } from './lines.ts';
-import type { OnceRecord, Owner } from './once-records.ts';
+import { groupByKey, keyHistory, type OnceRecord, type Owner } from './once-records.ts';
 import { isText, isTextOrNull, isTexts, type LogRecord, type NewRecord } from './record.ts';
 import { createOtherLineCheck, type ObjectIdentity, type RecordFamily } from './relevance.ts';
 import { type RecordRole, type RecordStore, type UnusableLine, unusableLine } from './store.ts';
@@ -257,5 +257,24 @@ export function openLedger<Snapshot extends object>(
       return [...index.all];
     },
     append: (record) => store.append(toLogRecord(record, format), roleOf(record)),
+  };
+}
+
+/**
+ * Reads a ledger once, for a command that only reads: another read may take a request to a server. A key with an open
+ * reservation is read again, because its owner may have recorded the outcome meanwhile.
+ * @throws LocalError
+ */
+export async function readOnce<Snapshot>(
+  ledger: Ledger<Snapshot>,
+): Promise<Pick<Ledger<Snapshot>, 'read' | 'readAll'>> {
+  const all = await ledger.readAll();
+  const byKey = groupByKey(all);
+  return {
+    async read(name) {
+      const records = byKey.get(ledger.resolveKey(name)) ?? [];
+      return keyHistory(records).open.length > 0 ? await ledger.read(name) : records;
+    },
+    readAll: async () => all,
   };
 }

@@ -102,17 +102,24 @@ export function keyHistory<Snapshot>(records: readonly OnceRecord<Snapshot>[]): 
   return { objects: [...objects.values()], open };
 }
 
-/** Returns the history of every key, in the order in which the keys first appear in the log. */
-export function keyHistories<Snapshot>(
+/** Groups records by key, in order. */
+export function groupByKey<Snapshot>(
   records: readonly OnceRecord<Snapshot>[],
-): ReadonlyMap<string, KeyHistory<Snapshot>> {
+): ReadonlyMap<string, readonly OnceRecord<Snapshot>[]> {
   const byKey = new Map<string, OnceRecord<Snapshot>[]>();
   for (const record of records) {
     const own = byKey.get(record.key);
     if (own) own.push(record);
     else byKey.set(record.key, [record]);
   }
-  return new Map([...byKey].map(([key, own]) => [key, keyHistory(own)]));
+  return byKey;
+}
+
+/** Returns the history of every key, in the order in which the keys first appear in the log. */
+export function keyHistories<Snapshot>(
+  records: readonly OnceRecord<Snapshot>[],
+): ReadonlyMap<string, KeyHistory<Snapshot>> {
+  return new Map([...groupByKey(records)].map(([key, own]) => [key, keyHistory(own)]));
 }
 
 /** Returns the ids of one key's records that still count. Forgetting the key must void them. */

@@ -550,7 +550,7 @@ describe('reads', () => {
 
 describe('arguments', () => {
   test.each([
-    [['plan'], 'No manifest is given.'],
+    [['plan'], "Missing required argument 'file'."],
     [['plan', 'nowhere.yaml'], 'nowhere.yaml'],
     [['provision', 'a.yaml', '--detailed-exitcode'], '--detailed-exitcode needs --dry-run.'],
     [['plan', 'a.yaml', '--detailed-exit-code'], 'Did you mean --detailed-exitcode?'],

@@ -37,6 +37,15 @@ function cutParts(parts: readonly Part[], lines: readonly string[]): Part[][] {
   });
 }
 
+/** Removes the spaces at which a line was broken. @param isContinued whether it continues another one */
+function trimmed(parts: readonly Part[], isContinued: boolean): Part[] {
+  const last = parts.length - 1;
+  return parts.map((part, index) => {
+    const text = isContinued && index === 0 ? part.text.trimStart() : part.text;
+    return { ...part, text: index === last ? text.trimEnd() : text };
+  });
+}
+
 function layOutLine(
   { indent, marker, text, tone }: ReportLine,
   width: number,
@@ -51,9 +60,9 @@ function layOutLine(
   const available = Math.max(MIN_TEXT_WIDTH, width - hanging.length);
   const lines = cutParts(parts, wrap(parts.map((part) => part.text).join(''), available));
   return lines.map((cut, index) => {
-    const last = cut.length - 1;
-    const texts = cut.map((part, at) => ({ ...part, text: at === last ? part.text.trimEnd() : part.text }));
-    const painted = texts.map((part) => paint(part.text, part.tone)).join('');
+    const painted = trimmed(cut, index > 0)
+      .map((part) => paint(part.text, part.tone))
+      .join('');
     return `${index === 0 ? margin + paint(label, tone) : hanging}${painted}`;
   });
 }

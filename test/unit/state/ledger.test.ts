@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { JOB_RECORDS } from '../../../src/cron/job-records.ts';
 import { fileStore } from '../../../src/state/file-store.ts';
-import { fromLogRecord, openLedger, otherLines, toLogRecord } from '../../../src/state/ledger.ts';
+import { fromLogRecord, openLedger, otherLines, readOnce, toLogRecord } from '../../../src/state/ledger.ts';
 import { encodeRecord, type NewRecord } from '../../../src/state/record.ts';
 import type { UnusableLine } from '../../../src/state/store.ts';
 import { UPLOAD_RECORDS } from '../../../src/upload/upload-records.ts';
@@ -170,5 +170,31 @@ describe('the ledger of a feature', () => {
       { line: 2, why: 'not a complete record of an upload' },
       { line: 3, why: 'changed after it was written: its checksum does not match' },
     ]);
+  });
+});
+
+describe('a ledger that is read once', () => {
+  it('is read again only for a key with an open reservation', async () => {
+    const path = join(await temporaryDirectory(), 'state.jsonl');
+    const reserved = { ...JOB_LINES.reserved, id: 'r9', key: 'open' };
+    writeFileSync(
+      path,
+      [JOB_LINES.reserved, JOB_LINES.created, reserved].map((line) => `\n${encodeRecord(line)}`).join(''),
+    );
+    let reads = 0;
+    const store = fileStore(path).open();
+    const counted = {
+      ...store,
+      readNew() {
+        reads += 1;
+        return store.readNew();
+      },
+    };
+    const ledger = await readOnce(openLedger(counted, JOB_RECORDS, { onUnusable: async () => undefined }));
+    expect((await ledger.read('k')).map(({ id }) => id)).toEqual(['r1', 'r2']);
+    expect(await ledger.read('none')).toEqual([]);
+    expect(reads).toBe(1);
+    expect((await ledger.read('open')).map(({ id }) => id)).toEqual(['r9']);
+    expect(reads).toBe(2);
   });
 });
