@@ -1,7 +1,7 @@
-import pLimit from 'p-limit';
 import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
+import { RunStopped, takeTurns } from '../api/turns.ts';
 import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isStateUnavailable, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
 import { readOnce, toLogRecord } from '../state/ledger.ts';
@@ -110,7 +110,7 @@ async function createDeps(
         context,
         postAndLookUp(job, () => createCronJob(http, job, timeoutMs), lookUp),
       ),
-    inTurn: pLimit(CONCURRENCY),
+    inTurn: takeTurns(CONCURRENCY, stopsRun),
     remainingMs: () => http.remainingMs(),
     abortSignal,
   } satisfies CronDeps;
@@ -153,6 +153,7 @@ export async function openJobCreator(
     const initial = await startResult(each);
     try {
       const outcome = await createOnce(job, deps, options);
+      if (outcome.status === 'failed' && outcome.isReleased && outcome.error instanceof RunStopped) return initial;
       return {
         ...initial,
         status: outcome.status,

@@ -1,3 +1,4 @@
+import type { InTurn } from '../api/turns.ts';
 import { startStopwatch } from '../clock.ts';
 import { LateTurn, requestTime } from '../state/late-turn.ts';
 import {
@@ -38,7 +39,7 @@ export interface CronDeps extends OnceDeps<JobSnapshot> {
    */
   readonly post: (job: CronJob, timeoutMs: number) => Promise<string>;
   /** Bounds how many jobs are sent at once: more may be reserved. */
-  readonly inTurn: (send: () => Promise<string>) => Promise<string>;
+  readonly inTurn: InTurn;
   /** Milliseconds that the command may still take. */
   readonly remainingMs: () => number;
   /** Aborts waiting for another process. */

@@ -1,4 +1,5 @@
 import type { Http } from '../api/http.ts';
+import type { InTurn } from '../api/turns.ts';
 import type { Clock } from '../clock.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { LateTurn, requestTime } from '../state/late-turn.ts';
@@ -22,7 +23,7 @@ export interface PostDeps {
   /** Aborts waiting for another process. */
   readonly abortSignal: AbortSignal;
   /** Bounds how many documents send requests at once: more may be waiting for the state. */
-  readonly inTurn: <Value>(send: () => Promise<Value>) => Promise<Value>;
+  readonly inTurn: InTurn;
   /** Called with what a document waits for, and with an empty text afterwards. */
   readonly onWait: (why: string) => void;
 }

@@ -1,7 +1,7 @@
-import pLimit from 'p-limit';
 import { nameListFailure } from '../api/list-failure.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
+import { RunStopped, takeTurns } from '../api/turns.ts';
 import type { Context } from '../cli/context.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
 import { holdForCheck } from '../cron/second-job.ts';
@@ -89,6 +89,7 @@ async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): 
     }
     return result;
   } catch (error) {
+    if (error instanceof RunStopped) return initialResult(document, 'skipped');
     return { ...initialResult(document, 'failed'), error };
   }
 }
@@ -159,7 +160,7 @@ export async function applyManifests(
     ...run,
     random,
     abortSignal,
-    inTurn: pLimit(options.concurrency),
+    inTurn: takeTurns(options.concurrency, stopsRun),
     store: await context.stateStore(),
     settleMs,
     retryUnknown,

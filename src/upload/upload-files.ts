@@ -1,6 +1,6 @@
-import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
+import { RunStopped, takeTurns } from '../api/turns.ts';
 import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import { assumedLeaves, fileFieldOf, type UploadKind } from '../contract/uploads.ts';
@@ -37,6 +37,11 @@ export interface UploadProgress {
   finished(source: UploadSource, isSent: boolean): void;
 }
 
+/** Whether all further files would fail the same way. */
+function stopsRun(error: unknown): error is PartnerctlError {
+  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
+}
+
 async function openDeps(
   context: Context,
   http: Http,
@@ -63,7 +68,7 @@ async function openDeps(
     hasEnded,
     ...keepUnpublished(location, UPLOAD_RECORDS),
     store,
-    inTurn: pLimit(concurrency),
+    inTurn: takeTurns(concurrency, stopsRun),
     reservesFirst: sources.length > 1 && store.reservationsAtOnce > 1,
     isShared: location.kind !== 'file',
     async post(body) {
@@ -139,8 +144,10 @@ export async function* uploadFiles(
       if (!outcome) return { ...initial, status: 'planned' };
       const { status, sha256 } = outcome;
       isSent = status === 'uploaded';
+      const notStarted = outcome.status === 'failed' && outcome.error instanceof RunStopped ? stopReason() : undefined;
+      if (notStarted) return { ...initial, status: 'failed', error: notStarted, wasNotStarted: true };
       const error = outcomeError(file, outcome);
-      if (isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error)) stopped = error;
+      if (stopsRun(error)) stopped = error;
       return { ...initial, id: 'id' in outcome ? outcome.id : null, sha256, status, error };
     } catch (error) {
       return { ...initial, status: 'failed', error };

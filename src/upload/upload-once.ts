@@ -1,4 +1,5 @@
 import type { StreamedBody } from '../api/streamed-body.ts';
+import type { InTurn } from '../api/turns.ts';
 import { startStopwatch } from '../clock.ts';
 import { LocalError, OutcomeUnknownError } from '../errors.ts';
 import { LateTurn } from '../state/late-turn.ts';
@@ -18,7 +19,7 @@ export interface UploadDeps extends OnceDeps<UploadSnapshot> {
   /** @throws OutcomeUnknownError if the upload may have been created; any other PartnerctlError proves that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
   /** Bounds how many files are sent at once: more may be reserved. */
-  readonly inTurn: (send: () => Promise<string>) => Promise<string>;
+  readonly inTurn: InTurn;
   /** Whether to reserve a file before any of it is sent, together with others, rather than before its last bytes. */
   readonly reservesFirst: boolean;
   /** Whether other machines share the state: stamps are about this machine alone. */

@@ -27,29 +27,51 @@ test('the jobs of a file need at most 3 pushes', async () => {
   expect(state.pushes()).toBeLessThanOrEqual(3);
 }, 60_000);
 
+test('a failure that stops the run keeps what was reserved with it from being sent', async () => {
+  const [it, state] = [await schedules(), await branch()];
+  const env = { ...it.env, ...state.env };
+  await it.faults({ kind: 'status', status: 402, on: 'POST' });
+  const jobs = Array.from({ length: 8 }, (_, n) => `  - { name: job${n}, instructions: x, schedule: '0 9 * * *' }`);
+  const created = await run(
+    ['cron', 'create', '-f', write('jobs.yaml', `agent: ${it.agent}\njobs:\n${jobs.join('\n')}\n`)],
+    { env },
+  );
+  expect(created.code).toBe(6);
+  expect((await it.posts()).length).toBeLessThanOrEqual(4);
+  await it.forget();
+  const spaces = Array.from({ length: 8 }, (_, n) => manifest(`acme-${n}`)).join('---\n');
+  const provisioned = await run(['provision', write('spaces.yaml', spaces)], { env });
+  expect(provisioned.code).toBe(6);
+  expect((await it.posts()).length).toBeLessThanOrEqual(4);
+  const open = await run(['state', 'show', '-o', 'json'], { env });
+  const types = open.json<{ type: string }[]>().map(({ type }) => type);
+  expect(types.filter((type) => type.endsWith('.reserved'))).toHaveLength(16);
+  expect(types.filter((type) => type.endsWith('.released'))).toHaveLength(16);
+}, 60_000);
+
 /** What an agent of a manifest has in addition to its name. */
 const TWO_JOBS = `, chat: {}, cron: [${['a', 'b'].map((name) => `{ name: ${name}, instructions: x, schedule: '0 9 * * *' }`)}] }`;
 
 test('spaces with chats and jobs need few pushes, however many there are', async () => {
   const [it, state] = [await service(), await branch()];
   const documents = Array.from(
-    { length: 100 },
+    { length: 30 },
     (_, n) => `${manifest(`acme-${n}`).trimEnd().replace(/ }$/, TWO_JOBS)}\n`,
   );
   const env = { ...it.env, ...state.env };
   const ran = await run(['provision', write('spaces.yaml', documents.join('---\n')), '-o', 'json'], { env });
   expect(ran.code, ran.stderr).toBe(0);
-  expect(JSON.parse(ran.stdout).summary).toMatchObject({ created: 100, failed: 0 });
-  expect((await it.posts()).filter(({ path }) => path.includes('cron'))).toHaveLength(200);
+  expect(JSON.parse(ran.stdout).summary).toMatchObject({ created: 30, failed: 0 });
+  expect((await it.posts()).filter(({ path }) => path.includes('cron'))).toHaveLength(60);
   expect(state.pushes()).toBeLessThanOrEqual(6);
 }, 60_000);
 
 test('uploads need few pushes, however many there are', async () => {
   const [it, state] = [await uploads(), await branch()];
-  for (let n = 0; n < 100; n += 1) writeFileSync(join(it.directory, `f${n}.txt`), `content ${n}`);
+  for (let n = 0; n < 60; n += 1) writeFileSync(join(it.directory, `f${n}.txt`), `content ${n}`);
   const words = [it.directory, '--recursive', '--state', state.env.PARTNER_STATE, '-o', 'json'];
   const ran = await it.upload(words, { env: state.env });
   expect(ran.code, ran.stderr).toBe(0);
-  expect(await it.kept()).toHaveLength(100);
+  expect(await it.kept()).toHaveLength(60);
   expect(state.pushes()).toBeLessThanOrEqual(3);
 }, 60_000);
