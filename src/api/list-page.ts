@@ -2,7 +2,7 @@ import { type PageAnswer, type PageSigns, readSigns } from '../contract/announce
 import type { JsonObject } from '../contract/json.ts';
 import type { ListLeaf } from '../contract/leaves.ts';
 import { parseLinkHeader } from '../contract/link-header.ts';
-import { readList } from '../contract/lists.ts';
+import { pairAsObject, readList } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
@@ -45,7 +45,7 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
   if (list.isKnown?.()) response.acceptNothing();
   const items = response.read(readItems);
   const answer: PageAnswer = {
-    body: response.json(),
+    body: pairAsObject(response.json()),
     headers: response.headers,
     status: response.status,
     itemCount: items.length,

@@ -156,6 +156,13 @@ function toItems(list: readonly unknown[], resource: string): readonly JsonObjec
   return nodes.length === items.length ? nodes : items;
 }
 
+/** Returns a pair of what is said about a list and the list, `[{ page, total }, [items]]`, as an object; else the body. */
+export function pairAsObject(body: unknown): unknown {
+  if (!Array.isArray(body) || body.length !== 2) return body;
+  const [about, list]: readonly unknown[] = body;
+  return isJsonObject(about) && Array.isArray(list) ? { 0: about, 1: list } : body;
+}
+
 function atPath(body: unknown, path: readonly string[], resource: string): readonly JsonObject[] {
   const value = descend(body, path.join('.').replace(/\[\](\.node)?$/, ''));
   if (value === null) return [];
@@ -190,18 +197,21 @@ function noList(body: unknown, resource: string, message: string): UnknownShape 
 
 /**
  * Returns the items of the list in a response (assumption `list.envelope`).
+ * @param found the body
  * @param resource the plural resource name, as the spec spells it: `spaces`, `agents`
  * @param path where the items are; undefined to look for them
  * @throws UnknownShape with the keys of the body if it has no list; ErrorInBody if it reports an error
  */
-export function readList(body: unknown, resource: string, path?: readonly string[]): readonly JsonObject[] {
+export function readList(found: unknown, resource: string, path?: readonly string[]): readonly JsonObject[] {
+  const body = pairAsObject(found);
   if (isJsonObject(body)) {
-    rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject), 'list.envelope');
+    rejectErrorInBody(body, [body, body.data, body.result, body[0]].filter(isJsonObject), 'list.envelope');
   }
   if (path) return atPath(body, path, resource);
   if (Array.isArray(body)) return toItems(body, resource);
   // What Go writes for an empty list.
   if (body === null) return [];
+  if (body !== found && isJsonObject(body)) return atPath(body, ['1'], resource);
   const none = `The response contains no list of ${resource}.`;
   if (!isJsonObject(body)) throw noList(body, resource, none);
   const own = namesOf(resource);
@@ -209,16 +219,16 @@ export function readList(body: unknown, resource: string, path?: readonly string
   const others = findArrays(body).filter(
     ({ path }) => isAtTop(path) && !isOfAnother(normalizeName(path.at(-1) ?? ''), own),
   );
-  const found = known === undefined && others.length === 1 ? others[0] : known;
-  if (found === undefined && isEmptyHal(body)) return [];
-  if (found === undefined) throw noList(body, resource, none);
-  if ('length' in found) {
-    const places = found.map((each) => each.path.join('.'));
+  const list = known === undefined && others.length === 1 ? others[0] : known;
+  if (list === undefined && isEmptyHal(body)) return [];
+  if (list === undefined) throw noList(body, resource, none);
+  if ('length' in list) {
+    const places = list.map((each) => each.path.join('.'));
     const fix = { leaf: leafOf(resource), value: places[0] ?? '<path>' };
     const message = `The response may contain the list of ${resource} in several places: ${places.join(', ')}.`;
     throw new UnknownShape('list.envelope', message, describeJson(body), fix);
   }
-  return found.value === null ? [] : toItems(found.value, resource);
+  return list.value === null ? [] : toItems(list.value, resource);
 }
 
 /** What a response says of the extent of a list. */
@@ -235,7 +245,7 @@ interface StatedExtent {
  * the response marks this page as the last.
  */
 export function readStatedExtent(body: unknown): StatedExtent {
-  const page = { body, headers: {}, status: 200, itemCount: -1, headerLinks: {} };
+  const page = { body: pairAsObject(body), headers: {}, status: 200, itemCount: -1, headerLinks: {} };
   const signs: PageSigns = readSigns(page);
   const ends = signs.ends.length > 0 || signs.flags.some(({ value }) => !value);
   const [total] = signs.totals;

@@ -56,6 +56,21 @@ describe('contract check', () => {
     expect(await posts()).toEqual([]);
   });
 
+  test('shows in a terminal what is wrong first, and counts the rest at the end', async () => {
+    const { env } = await fake({
+      'GET /automation/spaces/': json({ spaces: [{ pk: 'spc_1', name: 'Acme' }] }),
+      'GET /automation/spaces/spc_1/agents/': json([]),
+      'GET /automation/partner-cron-jobs/': json([]),
+    });
+    await run(['contract', 'set', 'space.name', 'caption'], { env });
+    const { stdout, stderr } = await run(['contract', 'check', '--color', 'never'], { env, columns: 100 });
+    const results = [...stdout.matchAll(/\b(contradicted|confirmed|unobservable)\b/g)].map(([, result]) => result);
+    expect([...new Set(results)]).toEqual(['contradicted', 'confirmed', 'unobservable']);
+    const count = (wanted: string) => results.filter((result) => result === wanted).length;
+    expect(stderr).toContain(`${count('confirmed')} confirmed, ${count('contradicted')} contradicted, `);
+    expect(stderr).toContain('--source and --session also check the history of a session.');
+  });
+
   test('names what is contradicted with the keys and types that came, never the values, and exits with 8', async () => {
     const { env, requests } = await fake({
       'GET /automation/spaces/': json([{ handle: 'private-1', name: 'private name' }]),

@@ -30,6 +30,12 @@ describe('contract show', () => {
     expect(leaves.map(({ leaf }) => leaf)).toContain('message.text');
   });
 
+  test('refuses a prefix of no leaf, with the leaf that may be meant', async () => {
+    const ran = await run(['contract', 'show', 'mesages.history']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain('Did you mean messages.history?');
+  });
+
   test('shows only one source, or only the leaves with a prefix', async () => {
     const assumed = await run(['contract', 'show', '--source', 'assumed', '-o', 'json']);
     expect(new Set(assumed.json<Leaf[]>().map(({ source }) => source))).toEqual(new Set(['assumed']));

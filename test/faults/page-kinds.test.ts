@@ -230,6 +230,13 @@ const KINDS: Readonly<Record<string, readonly [string, PagedService]>> = {
     'page:page:0',
     { start: byPage('page', 0), serve: ({ items, pages }) => ({ body: { items, pages } }) },
   ],
+  'a pair of what is said about the list, and the list': [
+    'page:page',
+    {
+      start: byPage('page'),
+      serve: ({ items, page, pages, total }) => ({ body: [{ page: page + 1, pages, per_page: '2', total }, items] }),
+    },
+  ],
   'page numbers without a total': [
     'page:page',
     { start: byPage('page'), serve: ({ items, page }) => ({ body: { items, page: page + 1, page_size: 2 } }) },

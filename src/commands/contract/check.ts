@@ -42,6 +42,19 @@ function contradiction(checks: readonly LeafCheck[]): ShapeError | undefined {
   );
 }
 
+const ORDER: readonly LeafCheck['result'][] = ['contradicted', 'confirmed', 'unobservable'];
+
+/** What matters comes first: what is wrong, what is right, what no read shows. */
+function inOrder(checks: readonly LeafCheck[]): readonly LeafCheck[] {
+  return checks.toSorted((left, right) => ORDER.indexOf(left.result) - ORDER.indexOf(right.result));
+}
+
+function summarize(checks: readonly LeafCheck[], hasSession: boolean): string {
+  const count = (wanted: LeafCheck['result']) => checks.filter(({ result }) => result === wanted).length;
+  const counts = `${count('confirmed')} confirmed, ${count('contradicted')} contradicted, ${count('unobservable')} not shown by any read.`;
+  return hasSession ? counts : `${counts} --source and --session also check the history of a session.`;
+}
+
 export default command({
   description:
     'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
@@ -58,9 +71,10 @@ export default command({
     const http = await context.http();
     context.progress.start('Reading what the service has');
     const checks = await checkContract(http, session, () => context.clock.now());
-    return listResult(checks, COLUMNS, {
+    return listResult(inOrder(checks), COLUMNS, {
       json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
       empty: '',
+      summary: () => summarize(checks, session !== undefined),
       failure: () => contradiction(checks),
     });
   },

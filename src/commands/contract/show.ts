@@ -1,7 +1,8 @@
 import { command } from '../../cli/command.ts';
 import { readContract, readContractLayers } from '../../config/contract-file.ts';
+import { findLeaf } from '../../config/find-leaf.ts';
 import { Contract, type Leaf } from '../../contract/contract.ts';
-import { SOURCES, type Source } from '../../contract/leaves.ts';
+import { LEAVES, SOURCES, type Source } from '../../contract/leaves.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
@@ -33,6 +34,11 @@ function parseSource(text: string | undefined): Source | undefined {
   return source;
 }
 
+/** @throws UsageError if no leaf begins so */
+function parsePrefix(prefix = ''): string {
+  return Object.keys(LEAVES).some((name) => name.startsWith(prefix)) ? prefix : findLeaf(prefix);
+}
+
 export default command({
   description:
     'Shows the wire format that the tool expects of the service: every value, and where it comes from (spec, assumed, observed, imported, or override).',
@@ -42,7 +48,7 @@ export default command({
     { line: 'partnerctl contract show --source assumed', does: 'show what the specification leaves open' },
     { line: 'partnerctl contract show cron_jobs -o yaml', does: 'show all about scheduled jobs as YAML' },
   ],
-  parse: ({ positionals, value }) => ({ prefix: positionals[0] ?? '', source: parseSource(value('source')) }),
+  parse: ({ positionals, value }) => ({ prefix: parsePrefix(positionals[0]), source: parseSource(value('source')) }),
   async run({ config, contractKey, baseUrl, notice }, { prefix, source }) {
     const key = (await baseUrl()) === undefined ? undefined : await contractKey();
     const contract = new Contract(key && (await readContractLayers(config.directory, key)));
@@ -54,7 +60,7 @@ export default command({
       .filter((leaf) => leaf.name.startsWith(prefix) && (source === undefined || leaf.source === source));
     return listResult(leaves, columnsFor(leaves.length), {
       json: ({ name, value, source: from, kind, note }) => ({ leaf: name, value, source: from, kind, note }),
-      empty: 'The contract has no such leaves. List all with: partnerctl contract show',
+      empty: `No value of ${prefix === '' ? 'the contract' : prefix} comes from this source (${source ?? 'any'}).`,
     });
   },
 });
