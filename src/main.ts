@@ -46,6 +46,7 @@ async function errorReport(
     color: shouldUseColor(parsed?.globals.value('color') ?? 'auto', env, io.stderr),
     debug: parsed?.globals.isSet('debug') ?? argv.includes('--debug'),
     commandPath: parsed?.commandPath,
+    columns: io.stderr.isTTY ? io.stderr.columns : undefined,
   });
 }
 

@@ -3,6 +3,7 @@ import type { Message } from '../contract/messages.ts';
 import { EXIT, InterruptedError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
+import { wrapText } from '../output/wrap.ts';
 import { follow } from './follow.ts';
 import { formatNotice } from './format-message.ts';
 import type { SessionRef } from './session.ts';
@@ -49,6 +50,8 @@ export interface ConversationDeps extends FollowDeps {
   /** The command that sends a message again under its external_message_id. */
   readonly resendCommand: (message: NewMessage) => string;
   readonly formatMessage: (message: Message) => Promise<string>;
+  /** Text wraps at its width. */
+  readonly terminal: { readonly columns: number };
 }
 
 /** How many earlier messages a conversation shows at first. */
@@ -175,7 +178,7 @@ export class Conversation {
 
   /** Prints a text above the prompt, sanitized because it may quote the service. */
   private print(text: string): void {
-    this.deps.prompt.printAbove(sanitizeText(text));
+    this.deps.prompt.printAbove(wrapText(sanitizeText(text), this.deps.terminal.columns, '  '));
   }
 
   private describe(): string {

@@ -16,6 +16,9 @@ export function toMessageJson({ source_id, session_id }: SessionRef, message: Me
   return { message_id, session_id, source_id, role, text, created_at, raw };
 }
 
+/** The lines of a message are indented, so that none looks like another message. */
+const INDENT = '  ';
+
 function readableText({ text, raw }: Message): string {
   return sanitizeText(text ?? stringifyJson(raw));
 }
@@ -56,21 +59,37 @@ export function toStreamEvent(session: SessionRef, message: Message, options: Li
   };
 }
 
-async function createStyle(hasColor: boolean): Promise<MarkdownStyle | undefined> {
-  if (!hasColor) return undefined;
+const PLAIN: MarkdownStyle = {
+  bold: (text) => text,
+  italic: (text) => text,
+  code: (text) => text,
+  dim: (text) => text,
+  heading: (text) => text,
+  keepsBreaks: true,
+};
+
+async function createStyle(hasColor: boolean): Promise<MarkdownStyle> {
+  if (!hasColor) return PLAIN;
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
-  return { bold: chalk.bold, italic: chalk.italic, code: chalk.cyan, dim: chalk.dim, heading: chalk.bold.underline };
+  const { bold, italic, cyan: code, dim } = chalk;
+  return { bold, italic, code, dim, heading: bold.underline, keepsBreaks: true };
 }
 
-/** Creates the function that formats messages for `chat open`: the author, and the text with its Markdown rendered. */
-export async function createMessageFormatter(hasColor: boolean): Promise<(message: Message) => Promise<string>> {
+/**
+ * Creates the function that formats messages for `chat open`: the author, and the text with its Markdown rendered.
+ * @param terminal its width is where text wraps
+ */
+export async function createMessageFormatter(
+  hasColor: boolean,
+  terminal: { readonly columns: number },
+): Promise<(message: Message) => Promise<string>> {
   const { renderMarkdown } = await import('../output/markdown.ts');
   const style = await createStyle(hasColor);
   return async ({ role, text }) => {
     const author = sanitizeLine(role);
-    const body = await renderMarkdown(text ?? '', style);
-    return `${style ? style.bold(author) : author}\n${body.replace(/^/gm, '  ')}\n`;
+    const body = await renderMarkdown(text ?? '', style, terminal.columns - INDENT.length);
+    return `${style.bold(author)}\n${body.replace(/^/gm, INDENT)}\n`;
   };
 }
 

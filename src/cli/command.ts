@@ -1,4 +1,4 @@
-import type { CommandResult } from '../output/command-result.ts';
+import type { ColumnLayout, CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
 
 interface ArgumentSpec {
@@ -41,6 +41,8 @@ interface CommandHelp {
   readonly description: string;
   readonly args: readonly ArgumentSpec[];
   readonly flags: readonly FlagSpec[];
+  /** The columns of the command's table or object; none if it prints neither. */
+  readonly columns: readonly Pick<ColumnLayout, 'header'>[];
   /** Complete command lines that work as written, each with a description. */
   readonly examples: readonly { readonly line: string; readonly does: string }[];
 }
@@ -48,7 +50,7 @@ interface CommandHelp {
 /** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
   extends Pick<CommandHelp, 'description' | 'examples'>,
-    Partial<Pick<CommandHelp, 'args' | 'flags'>> {
+    Partial<Pick<CommandHelp, 'args' | 'flags' | 'columns'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
   run(context: Context, input: Input): Promise<CommandResult>;
@@ -62,11 +64,12 @@ export interface Command extends CommandHelp {
 
 /** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
-  const { description, args = [], flags = [], examples } = spec;
+  const { description, args = [], flags = [], columns = [], examples } = spec;
   return {
     description,
     args,
     flags,
+    columns,
     examples,
     prepare(typed) {
       const input = spec.parse(typed);

@@ -13,7 +13,7 @@ import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context, Signals } from './context.ts';
 import { createDebugFile } from './debug-file.ts';
-import type { Environment, Io } from './io.ts';
+import type { Environment, Io, Sink } from './io.ts';
 import { connect, connectPublicly, findService, type ServiceAccess, type ServiceParts } from './service.ts';
 import { createState } from './state-access.ts';
 
@@ -182,6 +182,24 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
   };
 }
 
+/** Creates the function that writes notices and warnings, wrapped in a terminal, in the order of its calls. */
+function createTeller(stderr: Sink, progress: Progress): (text: string) => Promise<void> {
+  let told = Promise.resolve();
+  const write = async (text: string): Promise<void> => {
+    const { isTTY, columns } = stderr;
+    // Load what measures text only for lines that may be too long.
+    const isShort = !isTTY || text.length * 2 <= columns;
+    const lines = isShort ? text : (await import('../output/wrap.ts')).wrapText(text, columns, '  ');
+    await progress.pauseDuring(() => stderr.write(`${lines}\n`));
+  };
+  return (text) => {
+    const line = sanitizeLine(text);
+    if (!stderr.isTTY) return write(line);
+    told = told.then(() => write(line));
+    return told;
+  };
+}
+
 /**
  * Creates a command's context. Reads no file and opens no connection until the command needs one.
  * The caller must call `close` when the command ends.
@@ -195,7 +213,8 @@ export function createContext(
   const { progress, addSecret, redact } = contextParts;
   const deadline = createDeadline(flags.timeoutMs, clock, signals.interrupt);
   const say = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
-  const warn = (text: string): Promise<void> => say(`warning: ${text}`);
+  const tell = createTeller(io.stderr, progress);
+  const warn = (text: string): Promise<void> => tell(`warning: ${text}`);
   const config = createConfig(deps, addSecret, warn, deadline.signal);
   const contracts = createContracts(config.directory, { clock, random, signal: deadline.signal });
   const { close, ...clients } = createClients(
@@ -237,7 +256,7 @@ export function createContext(
     redact,
     warn,
     notice: async (text) => {
-      if (!flags.quiet) await say(text);
+      if (!flags.quiet) await tell(text);
     },
     get isInteractive() {
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;

@@ -6,6 +6,13 @@ export interface Sink {
   readonly isTTY: boolean;
   /** Width in columns; 80 without a terminal. */
   readonly columns: number;
+  /** Height in lines; undefined if it is not known. */
+  readonly rows?: number | undefined;
+}
+
+/** A sink that holds text or a process until it is closed. */
+export interface ClosableSink extends Sink {
+  close(): Promise<void>;
 }
 
 export interface Io {
@@ -25,6 +32,9 @@ export function withWrite(write: Sink['write'], sink: Sink): Sink {
     },
     get columns() {
       return sink.columns;
+    },
+    get rows() {
+      return sink.rows;
     },
   };
 }

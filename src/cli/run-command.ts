@@ -3,11 +3,11 @@ import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress, progressSafeSink } from '../output/progress.ts';
-import { createRedactor, redactingSink } from '../output/redact.ts';
+import { createRedactor, type Redactor, redactingSink } from '../output/redact.ts';
 import { render } from '../output/render.ts';
 import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
-import { lazyIo, type Sink, withWrite } from './io.ts';
+import { type ClosableSink, lazyIo, type Sink, withWrite } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
 
 /** Whether a spinner fits: a terminal without a window, as in a container, reports 0 columns. */
@@ -54,6 +54,29 @@ function endableSink(sink: Sink, run: CommandRun): Sink {
   return withWrite(write, sink);
 }
 
+interface PagerParts {
+  readonly redactor: Redactor;
+  readonly onOpen: () => void;
+  readonly warn: (text: string) => Promise<void>;
+}
+
+/** The function that opens a pager, or undefined where none may be used. */
+function pagerFor(
+  { pager, input }: GlobalFlags,
+  { io, env, signals }: RuntimeDeps,
+  { redactor, ...parts }: PagerParts,
+): (() => Promise<ClosableSink>) | undefined {
+  const { stdout } = io;
+  const { rows } = stdout;
+  if (!pager || !input || !stdout.isTTY || rows === undefined) return undefined;
+  return async () => {
+    const { choosePager, createPagedSink } = await import('./pager.ts');
+    const command = choosePager(env);
+    const sink = command ? createPagedSink(stdout, rows, command, { env, signals, ...parts }) : undefined;
+    return Object.assign(redactingSink(sink ?? stdout, redactor), { close: async () => sink?.close() });
+  };
+}
+
 /**
  * Runs a command and writes its result.
  * @param run the function adds to it
@@ -89,11 +112,18 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
   try {
     const format = outputFormat(flags, deps);
     const execute = parsed.command.prepare(parsed.args);
+    const arrangement =
+      flags.columns === undefined && flags.sort === undefined
+        ? undefined
+        : await (await import('./arrangement.ts')).parseArrangement(parsed, flags, format);
     if (flags.query !== undefined) await (await import('../output/query.ts')).checkQuery(flags.query);
     const result = await execute(context);
     const color = shouldUseColor(flags.color, env, io.stdout);
     try {
-      await render(result, { format, query: flags.query, color, quiet: flags.quiet }, { stdout, stderr, redact });
+      const { query, quiet, wide } = flags;
+      const options = { format, query, ...(arrangement && { arrangement }), color, quiet, wide, now: clock.now() };
+      const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
+      await render(result, options, { stdout, stderr, redact, openPager });
     } catch (error) {
       // The exit code reports the command's outcome, even if the reader is gone.
       if (!isReaderGone(error)) throw error;

@@ -9,6 +9,7 @@ import {
   parseManifestArgs,
   requireFiles,
 } from '../provision/manifest-args.ts';
+import { COLUMNS } from '../provision/provision-report.ts';
 
 interface Input extends ManifestArgs {
   readonly mode: 'apply' | 'check' | 'dry-run' | 'schema';
@@ -61,6 +62,7 @@ export default command<Input>({
       description: 'post again, although an earlier run whose outcome is unknown may have installed the agents',
     },
   ],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl provision acme.yaml', does: 'one file' },
     { line: 'partnerctl provision customers/ --dry-run', does: 'what a directory of manifests would change' },

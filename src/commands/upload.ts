@@ -20,11 +20,11 @@ const KINDS: readonly UploadKind[] = ['attachment', 'document'];
 const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad', failed: 'bad' } as const;
 
 const COLUMNS: readonly Column<UploadResult>[] = [
-  { header: 'ID', value: ({ id }) => id, noTruncate: true },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status], noTruncate: true },
-  { header: 'FILE', value: ({ file }) => file, noTruncate: true },
-  { header: 'BYTES', value: ({ bytes }) => bytes, noTruncate: true },
-  { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim' },
+  { header: 'ID', value: ({ id }) => id, fit: 'middle' },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'FILE', value: ({ file }) => file, fit: 'start' },
+  { header: 'BYTES', value: ({ bytes }) => bytes },
+  { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', fit: 'middle', isOptional: true },
 ];
 
 function parseField(text: string): readonly [string, string] {
@@ -201,6 +201,7 @@ export default command<Input>({
     { usage: '--retry-unknown', description: 'upload a file again if the outcome of its earlier upload is unknown' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
   ],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl upload report.pdf', does: 'one attachment' },
     {

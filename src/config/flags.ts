@@ -18,6 +18,14 @@ export interface GlobalFlags {
   readonly timeoutMs?: number;
   readonly retries?: number;
   readonly state?: string;
+  /** The columns to show in tables and tsv, separated by commas. */
+  readonly columns?: string;
+  /** The column to sort by; after a minus sign, in descending order. */
+  readonly sort?: string;
+  /** Whether tables shorten nothing. */
+  readonly wide: boolean;
+  /** Whether long tables go through a pager: false with --no-pager. */
+  readonly pager: boolean;
 }
 
 /** Reads the global flags. @throws UsageError */
@@ -31,6 +39,8 @@ export function parseGlobalFlags(args: Args): GlobalFlags {
     query: args.value('query'),
     state: args.value('state'),
     debugFile: args.value('debug-file'),
+    columns: args.value('columns'),
+    sort: args.value('sort'),
   };
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
@@ -39,6 +49,8 @@ export function parseGlobalFlags(args: Args): GlobalFlags {
     debug: args.isSet('debug'),
     color: args.value('color') ?? 'auto',
     input: args.isSet('input'),
+    wide: args.isSet('wide'),
+    pager: args.isSet('pager'),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(args.value('retries') !== undefined && { retries: args.count('retries', { min: 0, max: 20, fallback: 3 }) }),
   };

@@ -21,12 +21,12 @@ const TONES: Readonly<Record<ProposedChange['status'], Tone>> = {
 
 /** How proposed changes are shown. */
 export const CHANGE_COLUMNS: readonly Column<ProposedChange>[] = [
-  { header: 'LEAF', value: ({ leaf }) => leaf, noTruncate: true },
+  { header: 'LEAF', value: ({ leaf }) => leaf },
   { header: 'OLD', value: ({ old }) => old },
-  { header: 'NEW', value: (change) => change.new, noTruncate: true },
+  { header: 'NEW', value: (change) => change.new },
   { header: 'SOURCE', value: ({ old_source }) => old_source, tone: () => 'dim' },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim' },
+  { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim', fit: 'below' },
 ];
 
 function count(number: number, one: string, several: string): string {

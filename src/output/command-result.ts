@@ -12,31 +12,40 @@ export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 /** A tone, what stands out as a heading, or what has no tone although its line has one. */
 export type Style = Tone | 'heading' | 'plain';
 
-export interface Column<Item> {
-  /** The column heading in a table and the label on a card, in upper case. */
+/**
+ * What a table does to a column for which the terminal is too narrow. `wrap` and `below` never cut a value: it wraps, or
+ * stands below its row. The others shorten it in its middle (ids and hashes), at its start (paths), or at its end.
+ */
+export type Fit = 'wrap' | 'below' | 'middle' | 'start' | 'end';
+
+/** How a column is shown. */
+export interface ColumnLayout {
+  /** The column heading in a table and the label of a record, in upper case. */
   readonly header: string;
+  /** `wrap` by default. */
+  readonly fit?: Fit | undefined;
+  /** Whether a terminal that is too narrow shows the table without this column; the last one goes first. */
+  readonly isOptional?: boolean | undefined;
+  /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */
+  readonly isTime?: boolean | undefined;
+  /** Whether the user asked for this column, so that it stays even if it is empty. */
+  readonly isChosen?: boolean | undefined;
+}
+
+export interface Column<Item> extends ColumnLayout {
   readonly value: (item: Item) => Cell;
   readonly tone?: (item: Item) => Tone | undefined;
-  /** Whether the table must not shorten the value, so that people can copy it, such as an id. */
-  readonly noTruncate?: boolean;
-  /** Whether a long value is shortened in its middle rather than at its end. */
-  readonly truncateMiddle?: boolean;
-  /** Whether a terminal that is too narrow shows the table without this column; the last one goes first. */
-  readonly isOptional?: boolean;
 }
 
 export interface ResultCell {
-  readonly header: string;
   readonly value: Cell;
   readonly tone: Tone | undefined;
-  readonly noTruncate: boolean;
-  readonly truncateMiddle: boolean;
-  readonly isOptional: boolean;
 }
 
 /** An item of a list: its JSON form and its cells. */
 export interface Row {
   readonly json: unknown;
+  /** One for each column of the list. */
   readonly cells: readonly ResultCell[];
   /** The lines of tsv, if there is not exactly one with the cells. */
   readonly tsvLines?: readonly (readonly Cell[])[] | undefined;
@@ -47,7 +56,7 @@ export interface Row {
 /** A list: rows for people, an array or one document for scripts. The rows can be read only once. */
 export interface ListResult {
   readonly kind: 'list';
-  readonly headers: readonly string[];
+  readonly columns: readonly ColumnLayout[];
   readonly rows: AsyncIterable<Row>;
   /** The notice to write to stderr if there are no rows. */
   readonly empty: string;
@@ -98,6 +107,8 @@ export type TonedText = string | readonly { readonly text: string; readonly tone
 export interface ObjectResult {
   readonly kind: 'object';
   readonly json: unknown;
+  readonly columns: readonly ColumnLayout[];
+  /** One for each column. */
   readonly cells: readonly ResultCell[];
   /** Replaces the cells for people and in tsv. Already sanitized; may be empty. */
   readonly text?: string;
@@ -122,14 +133,7 @@ interface NoResult {
 export type CommandResult = ListResult | StreamResult | ObjectResult | TextResult | NoResult;
 
 function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell[] {
-  return columns.map(({ header, value, tone, ...layout }) => ({
-    header,
-    value: value(item),
-    tone: tone?.(item),
-    noTruncate: layout.noTruncate ?? false,
-    truncateMiddle: layout.truncateMiddle ?? false,
-    isOptional: layout.isOptional ?? false,
-  }));
+  return columns.map(({ value, tone }) => ({ value: value(item), tone: tone?.(item) }));
 }
 
 export interface ListOptions<Item>
@@ -157,10 +161,10 @@ export function listResult<Item>(
       };
     }
   }
-  return { kind: 'list', headers: columns.map(({ header }) => header), rows: rows(), ...rest };
+  return { kind: 'list', columns, rows: rows(), ...rest };
 }
 
 /** Builds an object; `columns` become its labeled lines. */
 export function objectResult<Data>(data: Data, columns: readonly Column<Data>[]): ObjectResult {
-  return { kind: 'object', json: data, cells: toCells(data, columns) };
+  return { kind: 'object', json: data, columns, cells: toCells(data, columns) };
 }

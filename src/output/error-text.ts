@@ -3,6 +3,7 @@ import { PartnerctlError, toErrorObject, UsageError } from '../errors.ts';
 import { createPaint } from './color.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
+import { wrapText } from './wrap.ts';
 
 interface ErrorTextOptions {
   readonly color: boolean;
@@ -10,6 +11,8 @@ interface ErrorTextOptions {
   readonly debug: boolean;
   /** The failed command, such as `chat send`. A usage error without its own hint points to this command's help. */
   readonly commandPath?: string | undefined;
+  /** The width of the terminal in columns; by default, lines are not wrapped. */
+  readonly columns?: number | undefined;
 }
 
 function serviceLine(status: number | null, code: string | null, requestId: string | null): string {
@@ -45,18 +48,22 @@ function indentRest(text: string): string {
  * Formats an error for people: what failed, why, the HTTP status and request id, and what to do next. Ends with a line
  * feed. Sanitizes untrusted text, but keeps the line breaks of `why`.
  */
-export async function formatError(error: unknown, { color, debug, commandPath }: ErrorTextOptions): Promise<string> {
+export async function formatError(error: unknown, options: ErrorTextOptions): Promise<string> {
+  const { color, debug, commandPath, columns = Number.POSITIVE_INFINITY } = options;
   const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error);
   const paint = await createPaint(color);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const service = serviceLine(status, code, requestId);
   const next = hintFor(error, hint, commandPath);
+  const wrapped = (text: string): string => wrapText(text, columns, INDENT);
+  const labeled = (label: string, style: 'bad' | 'heading', text: string): string =>
+    wrapped(`${label} ${indentRest(sanitizeText(text))}`).replace(label, paint(label, style));
   const blocks = [
-    `${paint('error:', 'bad')} ${indentRest(sanitizeText(message))}`,
-    why === undefined ? '' : indent(sanitizeText(why)),
+    labeled('error:', 'bad', message),
+    why === undefined ? '' : wrapped(indent(sanitizeText(why))),
     service === '' ? '' : paint(sanitizeLine(service), 'dim'),
     retryAt === null ? '' : `retry at: ${sanitizeLine(formatTime(retryAt))}`,
-    next === null ? '' : `${paint('hint:', 'heading')} ${indentRest(sanitizeText(next))}`,
+    next === null ? '' : labeled('hint:', 'heading', next),
     debug ? paint(indent(sanitizeText(inspect(error))), 'dim') : '',
   ];
   return blocks

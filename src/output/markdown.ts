@@ -11,6 +11,8 @@ export interface MarkdownStyle {
   readonly code: (text: string) => string;
   readonly dim: (text: string) => string;
   readonly heading: (text: string) => string;
+  /** Whether the line breaks of paragraphs stay when they are wrapped; by default, paragraphs are filled. */
+  readonly keepsBreaks?: boolean;
 }
 
 const PLAIN: MarkdownStyle = {
@@ -72,8 +74,9 @@ function inlineOne(token: Token, style: MarkdownStyle): string {
 }
 
 /** Wraps a paragraph at `width` columns. An infinite width keeps the original line breaks. */
-function wrapParagraph(text: string, width: number): string {
-  return width === Number.POSITIVE_INFINITY ? text : wrapAnsi(text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
+function wrapParagraph(text: string, { keepsBreaks }: MarkdownStyle, width: number): string {
+  if (width === Number.POSITIVE_INFINITY) return text;
+  return wrapAnsi(keepsBreaks ? text : text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
 }
 
 function listItem(item: Tokens.ListItem, mark: string, style: MarkdownStyle, width: number): string {
@@ -98,7 +101,7 @@ function tableBlock(token: Tokens.Table, style: MarkdownStyle, width: number): s
   const lines = rows.map((row) => {
     const lead = row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - cellWidth(cell) + 2));
     const indent = ' '.repeat(cellWidth(lead.join('')));
-    return indentLines(wrapParagraph(row.at(-1) ?? '', width - indent.length), lead.join(''), indent);
+    return indentLines(wrapParagraph(row.at(-1) ?? '', style, width - indent.length), lead.join(''), indent);
   });
   return [style.bold(lines[0] ?? ''), ...lines.slice(1)].join('\n');
 }
@@ -120,7 +123,7 @@ function block(token: Token, style: MarkdownStyle, width: number): string {
     case 'hr':
       return style.dim('────');
     default:
-      return wrapParagraph(inlineOne(token, style), width);
+      return wrapParagraph(inlineOne(token, style), style, width);
   }
 }
 

@@ -1,5 +1,6 @@
-import type { Sink } from '../cli/io.ts';
+import type { ClosableSink, Sink } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
+import type { Arrangement } from './arrange.ts';
 import type { CommandResult, ListResult, ObjectResult, OutputFormat, StreamResult } from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
 import { writeJson, writeNdjson } from './formats/json.ts';
@@ -10,8 +11,14 @@ export interface RenderOptions {
   readonly format: OutputFormat;
   /** A JMESPath expression to apply to the result's JSON form. Its output replaces the result. */
   readonly query?: string | undefined;
+  /** The columns and the order of the rows, for tables and tsv. */
+  readonly arrangement?: Arrangement;
   readonly color: boolean;
   readonly quiet: boolean;
+  /** Whether tables shorten nothing. */
+  readonly wide?: boolean;
+  /** Milliseconds since 1970: tables in a terminal show times relative to it. */
+  readonly now?: number;
 }
 
 export interface RenderIo {
@@ -19,6 +26,8 @@ export interface RenderIo {
   readonly stderr: Sink;
   /** Redacts secrets. The sinks also redact, but cannot recognize a secret that a table has shortened. */
   readonly redact?: (text: string) => string;
+  /** Opens a sink for a table that may be longer than the terminal. */
+  readonly openPager?: (() => Promise<ClosableSink>) | undefined;
 }
 
 function isForPeople({ format }: RenderOptions): boolean {
@@ -26,25 +35,53 @@ function isForPeople({ format }: RenderOptions): boolean {
 }
 
 async function writeNotice(text: string, io: RenderIo): Promise<void> {
-  if (text !== '') await io.stderr.write(`${sanitizeText(text)}\n`);
+  if (text === '') return;
+  const { isTTY, columns } = io.stderr;
+  const shown = sanitizeText(text);
+  const lines = isTTY ? (await import('./wrap.ts')).wrapText(shown, columns, '  ') : shown;
+  await io.stderr.write(`${lines}\n`);
 }
 
-async function renderTable(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
+/** Writes a report, a table, or labeled lines. @returns whether it wrote any content */
+async function writeForPeople(
+  result: ListResult | ObjectResult,
+  out: Sink,
+  { color, wide, now }: RenderOptions,
+  redact: RenderIo['redact'],
+): Promise<boolean> {
   // Load tables, reports, YAML, and queries on demand, so that scripts start fast.
   if (result.kind === 'list' && result.report) {
     const { writeReport } = await import('./formats/report.ts');
-    const isEmpty = !(await writeReport(result, io.stdout, { color: options.color, redact: io.redact }));
-    if (isEmpty && !options.quiet) await writeNotice(result.empty, io);
-    return;
+    return writeReport(result, out, { color, redact });
   }
   const { writeTable } = await import('./formats/table.ts');
-  const hasContent = await writeTable(result, io.stdout, { color: options.color, redact: io.redact });
-  if (result.kind === 'object' || options.quiet) return;
-  if (!hasContent) await writeNotice(result.empty, io);
-  if (result.summary) await writeNotice(result.summary(), io);
+  return writeTable(result, out, { color, wide, now, redact });
 }
 
-async function renderData(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
+async function renderTable(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
+  const pager = result.kind === 'list' ? await io.openPager?.() : undefined;
+  let hasContent: boolean;
+  try {
+    hasContent = await writeForPeople(result, pager ?? io.stdout, options, io.redact);
+  } finally {
+    await pager?.close();
+  }
+  if (result.kind === 'object' || options.quiet) return;
+  if (!hasContent) await writeNotice(result.empty, io);
+  if (result.summary && !result.report) await writeNotice(result.summary(), io);
+}
+
+async function arrangeIfAsked(
+  result: ListResult | ObjectResult,
+  { arrangement }: RenderOptions,
+): Promise<ListResult | ObjectResult> {
+  if (!arrangement?.columns && !arrangement?.sort) return result;
+  const { arrange } = await import('./arrange.ts');
+  return arrange(result, arrangement);
+}
+
+async function renderData(given: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
+  const result = isForPeople(options) ? await arrangeIfAsked(given, options) : given;
   if (isForPeople(options) && result.kind === 'object' && result.text !== undefined) {
     if (result.text !== '') await io.stdout.write(result.text);
     return;
@@ -79,7 +116,7 @@ async function renderQuery(
 }
 
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  const formatEvent = await createEventFormatter(options.format, options.color);
+  const formatEvent = await createEventFormatter(options.format, options.color, io.stdout);
   if (options.query === undefined) {
     let isEmpty = true;
     for await (const event of result.events) {

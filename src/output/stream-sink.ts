@@ -4,6 +4,7 @@ import type { Sink } from '../cli/io.ts';
 type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
   readonly destroyed?: boolean;
   readonly writableEnded?: boolean;
 };
@@ -46,6 +47,9 @@ export function streamSink(stream: OutputStream): Sink {
     get columns() {
       // A pseudo-terminal without a size reports 0 columns.
       return stream.columns || FALLBACK_COLUMNS;
+    },
+    get rows() {
+      return stream.rows || undefined;
     },
   };
 }

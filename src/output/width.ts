@@ -25,30 +25,46 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** Shortens text that is wider than `width` columns, and ends it with `…`. Never splits a character. */
-export function truncate(text: string, width: number): string {
-  if (displayWidth(text) <= width) return text;
+/** The longest start of a text that is at most `width` columns wide. */
+function head(text: string, width: number): string {
+  if (PRINTABLE_ASCII.test(text)) return text.slice(0, width);
   let kept = '';
-  let used = 1;
+  let left = width;
   for (const grapheme of graphemes(text)) {
-    used += grapheme.width;
-    if (used > width) break;
+    left -= grapheme.width;
+    if (left < 0) break;
     kept += grapheme.text;
   }
-  return `${kept}…`;
+  return kept;
+}
+
+/** The longest end of a text that is at most `width` columns wide. */
+function tail(text: string, width: number): string {
+  if (PRINTABLE_ASCII.test(text)) return width === 0 ? '' : text.slice(-width);
+  let kept = '';
+  let left = width;
+  for (const grapheme of [...graphemes(text)].reverse()) {
+    left -= grapheme.width;
+    if (left < 0) break;
+    kept = grapheme.text + kept;
+  }
+  return kept;
+}
+
+/** Shortens text that is wider than `width` columns, and ends it with `…`. Never splits a character. */
+export function truncate(text: string, width: number): string {
+  return displayWidth(text) <= width ? text : `${head(text, width - 1)}…`;
+}
+
+/** Shortens text that is wider than `width` columns by its start, in place of which there is `…`. Never splits a character. */
+export function truncateStart(text: string, width: number): string {
+  return displayWidth(text) <= width ? text : `…${tail(text, width - 1)}`;
 }
 
 /** Shortens text that is wider than `width` columns by its middle, in place of which there is `…`. Never splits a character. */
 export function truncateMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
-  const half = Math.floor(width / 2);
-  let end = '';
-  let left = half;
-  for (const grapheme of [...graphemes(text)].reverse()) {
-    left -= grapheme.width;
-    if (left < 0) break;
-    end = grapheme.text + end;
-  }
+  const end = tail(text, Math.floor(width / 2));
   return truncate(text, width - displayWidth(end)) + end;
 }
 
@@ -59,6 +75,17 @@ function splitGrapheme(grapheme: Grapheme): Grapheme[] {
 
 function joinText(parts: readonly Grapheme[]): string {
   return parts.map(({ text }) => text).join('');
+}
+
+/** A word that is wider than a line is split after one of these rather than within a name. */
+const SEPARATOR = /[-_/.,:;=&?]/;
+
+/** The index at which to end a full line: after its last space, else after a separator in its second half, else its end. */
+function breakAt(line: readonly Grapheme[]): number {
+  const afterSpace = line.findLastIndex(({ text }) => text === ' ') + 1;
+  if (afterSpace > 0) return afterSpace;
+  const afterSeparator = line.findLastIndex(({ text }) => SEPARATOR.test(text)) + 1;
+  return afterSeparator > line.length / 2 ? afterSeparator : line.length;
 }
 
 /**
@@ -73,11 +100,10 @@ export function wrap(text: string, width: number): string[] {
   const parts = Array.from(graphemes(text), (each) => (each.width > width ? splitGrapheme(each) : [each])).flat();
   for (const part of parts) {
     if (used + part.width > width) {
-      const afterSpace = part.text === ' ' ? 0 : line.findLastIndex((each) => each.text === ' ') + 1;
-      const rest = afterSpace === 0 ? [] : line.slice(afterSpace);
-      lines.push(joinText(line.slice(0, line.length - rest.length)));
-      line = rest;
-      used = rest.reduce((sum, each) => sum + each.width, 0);
+      const end = part.text === ' ' ? line.length : breakAt(line);
+      lines.push(joinText(line.slice(0, end)));
+      line = line.slice(end);
+      used = line.reduce((sum, each) => sum + each.width, 0);
     }
     line.push(part);
     used += part.width;

@@ -52,16 +52,17 @@ const SIGNS = {
 
 /** The columns of tsv, and of a table of checked documents. */
 export const COLUMNS: readonly Column<DocumentResult>[] = [
-  { header: 'SOURCE', value: ({ source }) => source },
-  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id, noTruncate: true },
-  { header: 'SPACE', value: ({ space_id }) => space_id, noTruncate: true },
+  { header: 'SOURCE', value: ({ source }) => source, fit: 'start' },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
+  { header: 'SPACE', value: ({ space_id }) => space_id, fit: 'middle' },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => SIGNS[status].tone },
   { header: 'AGENTS', value: ({ agents }) => countsText(agents) },
   {
     header: 'NOTE',
     value: (result) => (result.error === undefined ? differencesText(result) : errorText(result.error)),
+    fit: 'below',
   },
-  { header: 'CHAT', value: sourcesText, noTruncate: true },
+  { header: 'CHAT', value: sourcesText, fit: 'below' },
   { header: 'JOBS', value: ({ cron, status }) => countsText(status === 'valid' ? cron.map(() => ({ status })) : cron) },
 ];
 

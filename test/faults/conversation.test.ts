@@ -9,6 +9,8 @@ import { client } from './client.ts';
 
 const HOSTILE = '\u001b[2J\u001b[Hgone?\u001b]0;title\u0007 \u202eevil';
 
+const TERMINAL = { columns: 80 };
+
 /** A prompt at which the given is entered, the next once something was shown above it. */
 function entering(...entries: readonly string[]): PromptLine & { readonly shown: string[] } {
   const shown: string[] = [];
@@ -55,7 +57,8 @@ async function conversation(
     interrupt,
     newId: () => 'id-1',
     resendCommand: () => '',
-    formatMessage: await createMessageFormatter(false),
+    formatMessage: await createMessageFormatter(false, TERMINAL),
+    terminal: TERMINAL,
     prompt,
   };
   return new Conversation({ ...parts, ...more }, { source_id, session_id: 's' });

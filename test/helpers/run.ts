@@ -25,7 +25,9 @@ export interface RunOptions {
   readonly env?: Record<string, string | undefined>;
   readonly stdin?: string | Uint8Array;
   /** Whether stdout and stderr are terminals, and how wide. */
-  readonly columns?: number;
+  readonly columns?: number | undefined;
+  /** The height of the terminals; unknown by default, so that nothing goes through a pager. */
+  readonly rows?: number | undefined;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly signals?: Signals;
@@ -98,7 +100,7 @@ export function handSignals(): Signals & { interrupt: AbortSignal; abort(reason:
   };
 }
 
-function memorySink(columns: number | undefined): Sink & { text(): string } {
+function memorySink({ columns, rows }: RunOptions): Sink & { text(): string } {
   let written = '';
   return {
     async write(text) {
@@ -106,6 +108,7 @@ function memorySink(columns: number | undefined): Sink & { text(): string } {
     },
     isTTY: columns !== undefined,
     columns: columns ?? 80,
+    rows,
     text: () => written,
   };
 }
@@ -120,8 +123,8 @@ export function tempDirectory(): string {
 /** Runs a command line in this process: the whole program, with its own home, clock and streams, and real HTTP. */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = options.env?.HOME ?? tempDirectory();
-  const stdout = memorySink(options.columns);
-  const stderr = memorySink(options.columns);
+  const stdout = memorySink(options);
+  const stderr = memorySink(options);
   const code = await main(argv, {
     io: { stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]), stdout, stderr },
     env: { HOME: home, ...options.env },

@@ -13,9 +13,9 @@ interface AgentRow extends ListedAgent {
 }
 
 const COLUMNS: readonly Column<AgentRow>[] = [
-  { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
+  { header: 'AGENT', value: ({ agent_id }) => agent_id, fit: 'middle' },
   { header: 'NAME', value: ({ name }) => name },
-  { header: 'TEMPLATE', value: ({ template_id }) => template_id },
+  { header: 'TEMPLATE', value: ({ template_id }) => template_id, fit: 'middle' },
 ];
 
 async function* readRows(http: Http, spaceId: string): AsyncGenerator<AgentRow> {
@@ -27,6 +27,7 @@ async function* readRows(http: Http, spaceId: string): AsyncGenerator<AgentRow> 
 export default command({
   description: 'Lists the agents of a space.',
   args: [{ usage: '<space>', description: 'a space_id, ext:<external_space_id>, or name:<name>' }],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl agents list ext:acme-001', does: 'list the agents of the space with this external id' },
     { line: "partnerctl agents list 'name:Acme' -o json", does: 'find the space by name; print JSON' },

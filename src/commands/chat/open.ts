@@ -32,12 +32,13 @@ export default command<SessionRef>({
     ]);
     const http = await context.http();
     const { clock, random, signals, flags } = context;
+    const { stderr: terminal } = context.io;
     const path = join(await context.privateDirectory(), 'chat-history.json');
     const hasSecret = (entry: string): boolean => context.redact(entry) !== entry;
     const history = await openInputHistory(path, hasSecret, (error) => {
       void context.warn(`Could not save the input history: ${String(error)}`);
     });
-    const formatMessage = await createMessageFormatter(context.hasColor);
+    const formatMessage = await createMessageFormatter(context.hasColor, terminal);
     const prompt = await context.openPrompt({
       label: READY_LABEL,
       history: history.entries,
@@ -54,6 +55,7 @@ export default command<SessionRef>({
       newId: randomUUID,
       prompt,
       formatMessage,
+      terminal,
       resendCommand: (message: NewMessage) => resendCommand(message, flags),
     };
     await new Conversation(deps, session).run();

@@ -30,8 +30,8 @@ interface RegisteredMessage {
 }
 
 const COLUMNS: readonly Column<RegisteredMessage>[] = [
-  { header: 'MESSAGE', value: ({ message_id }) => message_id, noTruncate: true },
-  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, noTruncate: true },
+  { header: 'MESSAGE', value: ({ message_id }) => message_id, fit: 'middle' },
+  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, fit: 'middle' },
   { header: 'CREATED', value: ({ created }) => (created === undefined ? '' : created ? 'yes' : 'no') },
 ];
 
@@ -108,6 +108,7 @@ export default command<Input>({
     { usage: '--wait', description: 'wait for the reply, for up to 2m or --timeout' },
     ...REPLY_FLAGS,
   ],
+  columns: COLUMNS,
   examples: [
     { line: "partnerctl chat send --source src_1 --session anna 'Hello!'", does: 'send without waiting' },
     { line: "partnerctl chat send --source src_1 --session anna 'Hello!' --wait", does: 'print the reply' },

@@ -27,7 +27,7 @@ function sourceStatus({ created }: ChatSource): 'created' | 'reused' | 'unknown'
 }
 
 const COLUMNS: readonly Column<ChatSource>[] = [
-  { header: 'SOURCE', value: ({ source_id }) => source_id, noTruncate: true },
+  { header: 'SOURCE', value: ({ source_id }) => source_id, fit: 'middle' },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'ROUTING', value: ({ routing_mode }) => routing_mode },
   { header: 'STATUS', value: sourceStatus, tone: ({ created }) => (created ? 'good' : 'dim') },
@@ -70,6 +70,7 @@ export default command<Input>({
       default: CHAT_DEFAULTS.routing_mode,
     },
   ],
+  columns: COLUMNS,
   examples: [
     { line: "partnerctl chat setup ext:acme-001 'name:Support'", does: 'the space by your own id, the agent by name' },
     {
@@ -104,7 +105,7 @@ export default command<Input>({
     const source = await setUp(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
     const note = formatDifferences(source, asked);
     if (note !== undefined) await context.notice(note);
-    const { cells } = objectResult(source, COLUMNS);
-    return { kind: 'object', json: { ...source.raw, source_id: source.raw.source_id ?? source.source_id }, cells };
+    const json = { ...source.raw, source_id: source.raw.source_id ?? source.source_id };
+    return { ...objectResult(source, COLUMNS), json };
   },
 });

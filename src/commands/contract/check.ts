@@ -11,11 +11,11 @@ const TONES: Readonly<Record<LeafCheck['result'], Tone>> = {
 };
 
 const COLUMNS: readonly Column<LeafCheck>[] = [
-  { header: 'LEAF', value: ({ name }) => name, noTruncate: true },
-  { header: 'RESULT', value: ({ result }) => result, tone: ({ result }) => TONES[result], noTruncate: true },
-  { header: 'VALUE', value: ({ value }) => value, truncateMiddle: true, isOptional: true },
+  { header: 'LEAF', value: ({ name }) => name },
+  { header: 'RESULT', value: ({ result }) => result, tone: ({ result }) => TONES[result] },
+  { header: 'VALUE', value: ({ value }) => value, fit: 'middle', isOptional: true },
   { header: 'SOURCE', value: ({ source }) => source, tone: () => 'dim', isOptional: true },
-  { header: 'DETAIL', value: ({ detail }) => detail },
+  { header: 'DETAIL', value: ({ detail }) => detail, fit: 'below' },
 ];
 
 function parse(args: Args) {
@@ -62,6 +62,7 @@ export default command({
     { usage: '--source <id>', description: 'the source of the session whose history is read' },
     { usage: '--session <id>', description: 'the session whose history is read' },
   ],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl contract check', does: 'check what the lists show' },
     { line: 'partnerctl contract check --source src_1 --session s-1', does: 'also check the history of a session' },

@@ -129,6 +129,7 @@ export default command<Input>({
     { usage: '--accept', description: 'also accept values that contradict the specification' },
     { usage: '--only <leaf>', description: 'import only this value; repeatable', repeatable: true },
   ],
+  columns: CHANGE_COLUMNS,
   examples: [
     { line: 'partnerctl contract import openapi.json', does: 'show what the document would change' },
     { line: 'partnerctl contract import https://api.example.com/v1/openapi.json --yes', does: 'import it' },

@@ -62,6 +62,7 @@ export default command({
     { usage: '<value>', description: 'the new value', quoteHint: QUOTE_HINT },
     { usage: '[more...]', description: 'more leaves, each followed by its value; all are set, or none' },
   ],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl contract set cron_jobs.list none', does: 'go on without a list of jobs' },
     { line: 'partnerctl contract set spaces.list.items data.rows', does: 'say where the spaces are in the response' },

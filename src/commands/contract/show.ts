@@ -13,17 +13,18 @@ const TONES: Readonly<Partial<Record<Source, Tone>>> = {
   override: 'warn',
 };
 
-/** So few leaves are shown with their whole values. */
+/** So few leaves are shown with their whole values and notes. */
 const FEW = 3;
 
+const COLUMNS: readonly Column<Leaf>[] = [
+  { header: 'LEAF', value: ({ name }) => name },
+  { header: 'VALUE', value: ({ value }) => value, fit: 'middle' },
+  { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source] },
+  { header: 'NOTE', value: ({ note }) => note, tone: () => 'dim', isOptional: true },
+];
+
 function columnsFor(count: number): readonly Column<Leaf>[] {
-  const isWhole = count <= FEW;
-  return [
-    { header: 'LEAF', value: ({ name }) => name, noTruncate: true },
-    { header: 'VALUE', value: ({ value }) => value, noTruncate: isWhole, truncateMiddle: true },
-    { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source], noTruncate: true },
-    { header: 'NOTE', value: ({ note }) => note, tone: () => 'dim', isOptional: !isWhole },
-  ];
+  return count > FEW ? COLUMNS : COLUMNS.map((column) => ({ ...column, fit: 'wrap', isOptional: false }));
 }
 
 function parseSource(text: string | undefined): Source | undefined {
@@ -44,6 +45,7 @@ export default command({
     'Shows the wire format that the tool expects of the service: every value, and where it comes from (spec, assumed, observed, imported, or override).',
   args: [{ usage: '[prefix]', description: 'only the leaves whose names start with this, such as messages.history' }],
   flags: [{ usage: '--source <source>', description: 'only the values from this source', choices: SOURCES }],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl contract show --source assumed', does: 'show what the specification leaves open' },
     { line: 'partnerctl contract show cron_jobs -o yaml', does: 'show all about scheduled jobs as YAML' },

@@ -12,11 +12,11 @@ interface Input {
 }
 
 const COLUMNS: readonly Column<RecordedJob>[] = [
-  { header: 'JOB', value: ({ remoteId }) => remoteId, noTruncate: true },
+  { header: 'JOB', value: ({ remoteId }) => remoteId, fit: 'middle' },
   { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
-  { header: 'AGENT', value: ({ snapshot }) => snapshot.agent_id, noTruncate: true },
+  { header: 'AGENT', value: ({ snapshot }) => snapshot.agent_id, fit: 'middle' },
   { header: 'NAME', value: ({ snapshot }) => snapshot.name },
-  { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ key }) => key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];
 
 /** Rejects an id from an empty shell variable: nothing else checks it when the list cannot be read. */
@@ -36,6 +36,7 @@ export default command<Input>({
     ...SELECTION_FLAGS,
     { usage: '--yes', description: 'do not ask' },
   ],
+  columns: COLUMNS,
   examples: [
     {
       line: 'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4',

@@ -34,13 +34,13 @@ function formatRuns({ status, next_runs }: CronResult): string {
 }
 
 const COLUMNS: readonly Column<CronResult>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ job }) => job.agent_id, noTruncate: true },
+  { header: 'AGENT', value: ({ job }) => job.agent_id, fit: 'middle' },
   { header: 'NAME', value: ({ job }) => job.name },
   { header: 'SCHEDULE', value: ({ description }) => description },
-  { header: 'NEXT RUNS', value: formatRuns },
-  { header: 'KEY', value: ({ key }) => key, noTruncate: true, tone: () => 'dim' },
+  { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
+  { header: 'KEY', value: ({ key }) => key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];
 
 async function printSchema(): Promise<CommandResult> {
@@ -84,6 +84,7 @@ export default command<Input>({
     { usage: '--dry-run', description: 'show what would be done; nothing is written' },
     { usage: '--schema', description: 'print the JSON Schema of a file for -f' },
   ],
+  columns: COLUMNS,
   examples: [
     {
       line: "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin",

@@ -22,9 +22,9 @@ export default command<Input>({
     const { forgotten, job } = await forget(context, selection, yes);
     const json = { status: 'forgotten', key: forgotten.key, agent_id: job?.agent_id ?? null, name: job?.name ?? null };
     return objectResult(json, [
-      { header: 'KEY', value: ({ key }) => key, noTruncate: true },
+      { header: 'KEY', value: ({ key }) => key, fit: 'middle' },
       { header: 'STATUS', value: ({ status }) => status },
-      { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
+      { header: 'AGENT', value: ({ agent_id }) => agent_id, fit: 'middle' },
       { header: 'NAME', value: ({ name }) => name },
     ]);
   },

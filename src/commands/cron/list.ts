@@ -14,11 +14,11 @@ const TONES = {
 } as const;
 
 const COLUMNS: readonly Column<JobRow>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
-  { header: 'AGENT', value: ({ agent_id }) => agent_id, noTruncate: true },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
+  { header: 'AGENT', value: ({ agent_id }) => agent_id, fit: 'middle' },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'SCHEDULE', value: ({ description }) => description },
-  { header: 'NEXT RUN', value: ({ next }) => next, noTruncate: true },
+  { header: 'NEXT RUN', value: ({ next }) => next, isTime: true },
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
 ];
 
@@ -53,6 +53,7 @@ export default command<{ readonly local: boolean }>({
   description:
     'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
   flags: [{ usage: '--local', description: 'show what the state records, without calling the service' }],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl cron list', does: 'all jobs, with their schedules in words' },
     { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state does not know' },

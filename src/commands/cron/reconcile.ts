@@ -22,13 +22,13 @@ function describeResult({ status, candidates, settlesAt }: ReconcileResult): str
 }
 
 const COLUMNS: readonly Column<ReconcileResult>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, noTruncate: true },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ reservation }) => reservation.snapshot.agent_id, noTruncate: true },
+  { header: 'AGENT', value: ({ reservation }) => reservation.snapshot.agent_id, fit: 'middle' },
   { header: 'NAME', value: ({ reservation }) => reservation.snapshot.name },
-  { header: 'RESERVED', value: ({ reservation }) => reservation.at },
-  { header: 'NOTE', value: describeResult },
-  { header: 'KEY', value: ({ reservation }) => reservation.key, noTruncate: true, tone: () => 'dim' },
+  { header: 'RESERVED', value: ({ reservation }) => reservation.at, isTime: true },
+  { header: 'NOTE', value: describeResult, fit: 'below', isTime: true },
+  { header: 'KEY', value: ({ reservation }) => reservation.key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];
 
 function resultJson(result: ReconcileResult): object {
@@ -95,6 +95,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
       default: '10s',
     },
   ],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl cron reconcile', does: 'find out whether jobs whose response was lost exist' },
     {

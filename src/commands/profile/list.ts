@@ -1,10 +1,25 @@
 import { command } from '../../cli/command.ts';
 import { tokenKind } from '../../config/profiles.ts';
 import { resolveProfileName } from '../../config/settings.ts';
-import { listResult } from '../../output/command-result.ts';
+import { type Column, listResult } from '../../output/command-result.ts';
+
+interface ProfileRow {
+  readonly name: string;
+  readonly base_url: string | null;
+  readonly token: ReturnType<typeof tokenKind>;
+  readonly current: boolean;
+}
+
+const COLUMNS: readonly Column<ProfileRow>[] = [
+  { header: '', value: ({ current }) => (current ? '*' : ''), tone: () => 'good' },
+  { header: 'PROFILE', value: ({ name }) => name },
+  { header: 'BASE URL', value: ({ base_url }) => base_url },
+  { header: 'TOKEN', value: ({ token }) => token },
+];
 
 export default command({
   description: 'Lists the profiles and marks the current one.',
+  columns: COLUMNS,
   examples: [{ line: 'partnerctl profile list', does: 'show every profile and its service' }],
   parse: () => undefined,
   async run({ flags, env, config }) {
@@ -16,15 +31,6 @@ export default command({
       token: tokenKind(profile),
       current: name === current,
     }));
-    return listResult(
-      items,
-      [
-        { header: '', value: (item) => (item.current ? '*' : ''), tone: () => 'good' },
-        { header: 'PROFILE', value: (item) => item.name },
-        { header: 'BASE URL', value: (item) => item.base_url },
-        { header: 'TOKEN', value: (item) => item.token },
-      ],
-      { empty: 'There are no profiles. Create one with `partnerctl login`.' },
-    );
+    return listResult(items, COLUMNS, { empty: 'There are no profiles. Create one with `partnerctl login`.' });
   },
 });

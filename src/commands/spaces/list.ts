@@ -16,10 +16,10 @@ function orgWide({ is_org_wide }: SpaceRow): string | undefined {
 }
 
 const COLUMNS: readonly Column<SpaceRow>[] = [
-  { header: 'SPACE', value: ({ space_id }) => space_id, noTruncate: true },
-  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id, noTruncate: true },
+  { header: 'SPACE', value: ({ space_id }) => space_id, fit: 'middle' },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
   { header: 'NAME', value: ({ name }) => name },
-  { header: 'DESCRIPTION', value: ({ description }) => description, tone: () => 'dim' },
+  { header: 'DESCRIPTION', value: ({ description }) => description, tone: () => 'dim', fit: 'end', isOptional: true },
   { header: 'ORG-WIDE', value: orgWide },
 ];
 
@@ -31,6 +31,7 @@ async function* readRows(http: Http): AsyncGenerator<SpaceRow> {
 
 export default command({
   description: 'Lists the customer workspaces (spaces) that the token can access.',
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl spaces list', does: 'list all spaces' },
     { line: "partnerctl spaces list -o json --query '[].space_id'", does: 'print their ids as JSON' },

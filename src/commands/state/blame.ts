@@ -79,11 +79,11 @@ function blame(record: LogRecord): Blamed {
 }
 
 const COLUMNS: readonly Column<Blamed>[] = [
-  { header: 'AT', value: ({ at }) => at, tone: () => 'dim', noTruncate: true },
-  { header: 'WHAT', value: ({ type }) => type, noTruncate: true },
+  { header: 'AT', value: ({ at }) => at, tone: () => 'dim', isTime: true },
+  { header: 'WHAT', value: ({ type }) => type },
   { header: 'ABOUT', value: ({ about }) => about },
   { header: 'BY', value: ({ user, host }) => [user, host].filter((part) => part !== null).join('@') || 'not recorded' },
-  { header: 'RUN', value: ({ run }) => run, noTruncate: true },
+  { header: 'RUN', value: ({ run }) => run, fit: 'middle' },
 ];
 
 export default command({
@@ -96,6 +96,7 @@ export default command({
         'the id of a space, an agent, a job, or an upload; ext:<external_space_id>; or the name of a job or a file',
     },
   ],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl state blame cron_1', does: 'who scheduled this job' },
     { line: 'partnerctl state blame ext:acme-001 -o json', does: 'who provisioned this space, for a script' },

@@ -193,6 +193,7 @@ export default command<Input>({
     { usage: '--processes <n>', description: 'how many processes race for each', default: '8' },
     { usage: '--seed <n>', description: 'chooses what is killed and cut; random by default' },
   ],
+  columns: COLUMNS,
   examples: [
     {
       line: "partnerctl state prove 'postgres://ops@db.example.com/ops?table=proof'",

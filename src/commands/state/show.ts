@@ -42,10 +42,10 @@ function describeRecord(record: LogRecord): string {
 }
 
 const COLUMNS: readonly Column<NumberedRecord>[] = [
-  { header: 'LINE', value: ({ line }) => line, noTruncate: true },
-  { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim' },
+  { header: 'LINE', value: ({ line }) => line },
+  { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim', isTime: true },
   { header: 'TYPE', value: ({ record }) => record.type },
-  { header: 'ABOUT', value: ({ record }) => describeRecord(record) },
+  { header: 'ABOUT', value: ({ record }) => describeRecord(record), fit: 'below' },
 ];
 
 /** The records that match. Warns about every line that cannot be used, whatever the filter. */
@@ -85,6 +85,7 @@ export default command({
     },
     { usage: '--key <key>', description: 'only records of this key' },
   ],
+  columns: COLUMNS,
   examples: [
     { line: 'partnerctl state show', does: 'every record, a line each' },
     { line: 'partnerctl state show --type space -o json', does: 'the spaces that were provisioned, with every field' },

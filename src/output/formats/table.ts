@@ -1,27 +1,36 @@
 import type { Sink } from '../../cli/io.ts';
 import { createPaint } from '../color.ts';
-import type { ListResult, ObjectResult, ResultCell } from '../command-result.ts';
-import { layOutCard, layOutTable, type TextRow } from '../table-layout.ts';
+import type { ColumnLayout, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
+import type { TextRow } from '../fit-columns.ts';
+import { withRelativeTimes } from '../relative-time.ts';
+import { layOutRecord, layOutTable } from '../table-layout.ts';
+import { wrapLine } from '../wrap.ts';
 import { cellText } from './tsv.ts';
 
-interface TableOptions {
+export interface TableOptions {
   readonly color: boolean;
+  /** Whether to shorten nothing, and to show exact times. */
+  readonly wide?: boolean | undefined;
+  /** Milliseconds since 1970. In a terminal, times are shown relative to it. */
+  readonly now?: number | undefined;
   /** Redacts each cell before it is shortened, because shortening could cut a secret in half. */
   readonly redact?: ((text: string) => string) | undefined;
 }
 
-function toTextRow(cells: readonly ResultCell[], redact: TableOptions['redact']): TextRow {
-  return {
-    texts: cells.map(({ value }) => cellText(value, redact)),
-    tones: cells.map(({ tone }) => tone),
-    noTruncate: cells.map(({ noTruncate }) => noTruncate),
-    truncateMiddle: cells.map(({ truncateMiddle }) => truncateMiddle),
-    isOptional: cells.map(({ isOptional }) => isOptional),
-  };
+function toTextRow(
+  cells: readonly ResultCell[],
+  columns: readonly ColumnLayout[],
+  { redact, now }: Pick<TableOptions, 'redact' | 'now'>,
+): TextRow {
+  const texts = cells.map(({ value }, index) => {
+    const text = cellText(value, redact);
+    return now !== undefined && columns[index]?.isTime ? withRelativeTimes(text, now) : text;
+  });
+  return { texts, tones: cells.map(({ tone }) => tone) };
 }
 
 /**
- * Writes a list as a table (as cards in a narrow terminal) and an object as labeled lines. Reads all rows of a list
+ * Writes a list as a table (as records in a narrow terminal) and an object as labeled lines. Reads all rows of a list
  * before it writes, because column widths depend on them; if reading fails, it writes nothing. Shortens text only in a
  * terminal.
  * @returns whether it wrote any content
@@ -31,19 +40,28 @@ export async function writeTable(
   out: Sink,
   options: TableOptions,
 ): Promise<boolean> {
+  const { redact } = options;
   const paint = await createPaint(options.color);
+  const isFitted = out.isTTY && !options.wide;
+  const width = isFitted ? out.columns : Number.POSITIVE_INFINITY;
+  const columns = result.columns.map((column) => ({ ...column, header: cellText(column.header, redact) }));
   if (result.kind === 'object') {
-    const labels = result.cells.map(({ header }) => cellText(header, options.redact));
-    // Do not wrap, so that people can copy ids and URLs.
-    const lines = layOutCard(labels, toTextRow(result.cells, options.redact), Number.POSITIVE_INFINITY, paint);
+    const labels = columns.map(({ header }) => header);
+    // Wrap only between words, so that people can copy ids and URLs.
+    const lines = layOutRecord(labels, toTextRow(result.cells, columns, { redact }), {
+      width,
+      paint,
+      wrapText: wrapLine,
+    });
     if (lines.length > 0) await out.write(`${lines.join('\n')}\n`);
     return lines.length > 0;
   }
   const rows: { sortIndex: number; row: TextRow }[] = [];
-  for await (const { sortIndex, cells } of result.rows) rows.push({ sortIndex, row: toTextRow(cells, options.redact) });
+  const cellOptions = { redact, now: isFitted ? options.now : undefined };
+  for await (const { sortIndex, cells } of result.rows) {
+    rows.push({ sortIndex, row: toTextRow(cells, columns, cellOptions) });
+  }
   const sorted = rows.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
-  const headers = result.headers.map((header) => cellText(header, options.redact));
-  const width = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
-  for await (const piece of layOutTable({ headers, rows: sorted }, width, paint)) await out.write(piece);
+  for await (const piece of layOutTable({ columns, rows: sorted }, width, paint)) await out.write(piece);
   return rows.length > 0;
 }

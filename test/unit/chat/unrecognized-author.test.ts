@@ -3,7 +3,7 @@ import { explainUnrecognized } from '../../../src/chat/unrecognized-author.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import { decodeMessage } from '../../../src/contract/messages.ts';
 
-const FLAGS = { quiet: false, verbose: false, debug: false, color: 'auto', input: true };
+const FLAGS = { quiet: false, verbose: false, debug: false, color: 'auto', input: true, wide: false, pager: true };
 
 function explain(contract: Contract, entries: readonly { readonly [key: string]: unknown }[]) {
   const messages = entries.map((entry, index) => decodeMessage({ id: `m${index}`, text: 'Hi', ...entry }, contract));

@@ -5,7 +5,15 @@ import type { Profiles } from '../../../src/config/profiles.ts';
 import { crossServiceToken, resolveService } from '../../../src/config/settings.ts';
 import { UsageError } from '../../../src/errors.ts';
 
-const FLAGS: GlobalFlags = { quiet: false, verbose: false, debug: false, color: 'auto', input: true };
+const FLAGS: GlobalFlags = {
+  quiet: false,
+  verbose: false,
+  debug: false,
+  color: 'auto',
+  input: true,
+  wide: false,
+  pager: true,
+};
 const PROFILES: Profiles = {
   current: 'acme',
   profiles: {

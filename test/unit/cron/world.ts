@@ -23,7 +23,15 @@ import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once
 import { type DecodedLine, decodeLine, encodeRecord, lineDigest, type NewRecord } from '../../../src/state/record.ts';
 import type { RecordStore, StoreEntry } from '../../../src/state/store.ts';
 
-const FLAGS = { quiet: false, verbose: false, debug: false, color: 'never', input: false } as const;
+const FLAGS = {
+  quiet: false,
+  verbose: false,
+  debug: false,
+  color: 'never',
+  input: false,
+  wide: false,
+  pager: true,
+} as const;
 const ORIGIN = 'https://partner.test/v1';
 /** The longest time a request is in transit, and a new job is missing from the list; together less than the grace period. */
 const TRANSIT_MS = 4_000;

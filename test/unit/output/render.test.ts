@@ -114,7 +114,7 @@ describe('render', () => {
         closed = true;
       }
     }
-    const result: CommandResult = { kind: 'list', headers: [], rows: rows(), empty: '' };
+    const result: CommandResult = { kind: 'list', columns: [], rows: rows(), empty: '' };
     const io = { stdout: brokenSink(3), stderr: memorySink() };
     await expect(render(result, { format, color: false, quiet: false }, io)).rejects.toMatchObject({ code: 'EPIPE' });
     expect([pulled, closed]).toEqual([4, true]);

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
+import { arrange } from '../../../src/output/arrange.ts';
 import { type Column, listResult, objectResult } from '../../../src/output/command-result.ts';
+import { fitWidths } from '../../../src/output/fit-columns.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
-import { fitWidths } from '../../../src/output/table-layout.ts';
 import { displayWidth, truncate, wrap } from '../../../src/output/width.ts';
 import { anyText } from './any-text.ts';
 import { memorySink } from './memory-sink.ts';
@@ -51,35 +52,110 @@ describe('a list in a terminal', () => {
     expect(await shown(spaces())).not.toContain('\x1b');
   });
 
-  it('leaves out optional columns, the last one first, where they would make others narrow', async () => {
-    const optional = COLUMNS.map((column) => ({ ...column, isOptional: column.header !== 'ID' }));
-    const wide = [{ id: `sp_${'1'.repeat(30)}`, name: 'a name that goes on and on', agents: 1 }];
+  it('leaves out optional columns, the last one first, where names would wrap', async () => {
+    const optional = COLUMNS.map((column) => ({ ...column, isOptional: column.header !== 'NAME' }));
+    const wide = [{ id: `sp_${'1'.repeat(10)}`, name: 'a name that goes on and on', agents: 1 }];
     const headings = async (columns: number) =>
       (await shown(listResult(wide, optional, { empty: '' }), columns)).split('\n')[0]?.split(/\s+/);
-    expect(await headings(80)).toEqual(['ID', 'NAME', 'AGENTS']);
-    expect(await headings(54)).toEqual(['ID', 'NAME', 'AGENTS']);
-    expect(await headings(45)).toEqual(['ID', 'NAME']);
-    expect(await headings(30)).toEqual(['ID']);
+    expect(await headings(49)).toEqual(['ID', 'NAME', 'AGENTS']);
+    expect(await headings(48)).toEqual(['ID', 'NAME']);
+    expect(await headings(40)).toEqual(['NAME']);
+    expect(await headings(20)).toEqual(['NAME']);
   });
 
-  it('shortens a value in its middle if asked to', async () => {
-    const columns = COLUMNS.map((column) => ({ ...column, truncateMiddle: true }));
-    const wide = [{ id: 'sp_1', name: 'GET /automation/東京/spaces/', agents: 1 }];
-    expect(await shown(listResult(wide, columns, { empty: '' }), 36)).toBe(
-      'ID    NAME                    AGENTS\nsp_1  GET /automa…京/spaces/  1\n',
+  it('leaves out empty columns first, unless somebody asked for them', async () => {
+    const noted = [...COLUMNS, { header: 'NOTE', value: () => null }];
+    const result = () => listResult([{ id: 'sp_1', name: 'Acme', agents: 1 }], noted, { empty: '' });
+    expect(await shown(result(), 24)).toMatch(/^ID {4}NAME {2}AGENTS {2}NOTE\n/);
+    expect(await shown(result(), 23)).toMatch(/^ID {4}NAME {2}AGENTS\n/);
+    const chosen = arrange(result(), { columns: ['NAME', 'NOTE', 'ID', 'AGENTS'] });
+    expect(await shown(chosen, 23)).toContain('NAME:   Acme\n');
+  });
+
+  it('shortens ids in their middle and paths at their start, and wraps only then', async () => {
+    const files = [
+      { id: 'att_0123456789abcdef0123', name: 'report for Q3', path: 'customers/acme/customer-001.yaml' },
+      { id: 'att_4123456789abcdef0124', name: 'report', path: 'customers/acme/customer-002.yaml' },
+    ];
+    const columns: Column<(typeof files)[number]>[] = [
+      { header: 'ID', value: ({ id }) => id, fit: 'middle' },
+      { header: 'NAME', value: ({ name }) => name },
+      { header: 'FILE', value: ({ path }) => path, fit: 'start' },
+    ];
+    const screen = (width: number) => shown(listResult(files, columns, { empty: '' }), width);
+    expect(await screen(73)).toContain('att_0123456789abcdef0123  report for Q3  customers/acme/customer-001.yaml\n');
+    expect(await screen(60)).toBe(
+      [
+        'ID           NAME           FILE',
+        'att_0…f0123  report for Q3  customers/acme/customer-001.yaml',
+        'att_4…f0124  report         customers/acme/customer-002.yaml',
+        '',
+      ].join('\n'),
+    );
+    expect(await screen(48)).toContain('att_0…f0123  report for Q3  …e/customer-001.yaml\n');
+    expect(await screen(47)).toBe(
+      [
+        'ID           NAME          FILE',
+        'att_0…f0123  report for    …e/customer-001.yaml',
+        '             Q3',
+        'att_4…f0124  report        …e/customer-002.yaml',
+        '',
+      ].join('\n'),
     );
   });
 
-  it('shortens the widest column in a narrow terminal', async () => {
+  it('shortens a column less where its values would look the same', async () => {
+    const ids = ['team-a-0123456789-end', 'team-b-0123456789-end', 'team-c-0123456789-end'];
+    const columns: Column<string>[] = [
+      { header: 'ID', value: (id) => id, fit: 'middle' },
+      { header: 'NAME', value: () => 'name' },
+    ];
+    const lines = (await shown(listResult(ids, columns, { empty: '' }), 22)).trimEnd().split('\n').slice(1);
+    expect(new Set(lines).size).toBe(3);
+    for (const line of lines) expect(line).toContain('…');
+  });
+
+  it('puts notes below their rows where they do not fit beside them', async () => {
+    const noted: Column<Space>[] = [
+      ...COLUMNS,
+      {
+        header: 'NOTE',
+        value: ({ name }) => name && `${name} is full: remove an agent, or ask for more.`,
+        fit: 'below',
+      },
+    ];
+    const result = () =>
+      listResult(
+        [
+          { id: 'sp_1', name: 'Acme', agents: 1 },
+          { id: 'sp_2', name: null, agents: 3 },
+        ],
+        noted,
+        { empty: '' },
+      );
+    expect(await shown(result(), 70)).toContain('  1       Acme is full: remove an agent, or ask for more.\n');
+    expect(await shown(result(), 32)).toBe(
+      'ID    NAME  AGENTS\nsp_1  Acme  1\n  Acme is full: remove an agent,\n  or ask for more.\nsp_2        3\n',
+    );
+  });
+
+  it('wraps names, which are never cut', async () => {
     const wide = [{ id: 'sp_1', name: 'a name that goes on and on and on', agents: 1 }];
     expect(await shown(spaces(wide), 36)).toBe(
-      'ID    NAME                    AGENTS\nsp_1  a name that goes on a…  1\n',
+      'ID    NAME                    AGENTS\nsp_1  a name that goes on     1\n      and on and on\n',
     );
   });
 
-  it('becomes cards where columns would be too narrow', async () => {
+  it('shortens nothing where it is to be wide', async () => {
+    const out = memorySink({ isTTY: true, columns: 30 });
+    const wide = [{ id: `sp_${'1'.repeat(40)}`, name: 'a name that goes on and on and on', agents: 1 }];
+    await writeTable(spaces(wide), out, { color: false, wide: true });
+    expect(out.text()).toContain(`sp_${'1'.repeat(40)}  a name that goes on and on and on  1\n`);
+  });
+
+  it('becomes records where columns would be too narrow', async () => {
     const wide = [...SPACES.slice(0, 1), { id: 'sp_2', name: 'a name that goes on and on', agents: 1 }];
-    expect(await shown(spaces(wide), 26)).toBe(
+    expect(await shown(spaces(wide), 25)).toBe(
       [
         'ID:     sp_1',
         'NAME:   Acme 東京',
@@ -165,22 +241,52 @@ describe('an object', () => {
 });
 
 describe('fitWidths', () => {
+  const widths = (naturals: readonly number[], room: number, min = 1) =>
+    fitWidths(
+      naturals.map((natural) => ({ natural, min: Math.min(min, natural) })),
+      room,
+    );
+
   it('shrinks the widest columns', () => {
-    expect(fitWidths([4, 33, 6], 32)).toEqual([4, 22, 6]);
-    expect(fitWidths([50, 60, 3], 23)).toEqual([10, 10, 3]);
-    expect(fitWidths([50, 60], 21)).toEqual([11, 10]);
-    expect(fitWidths([3, 4], 10)).toEqual([3, 4]);
+    expect(widths([4, 33, 6], 32)).toEqual([4, 22, 6]);
+    expect(widths([50, 60, 3], 23)).toEqual([10, 10, 3]);
+    expect(widths([50, 60], 21)).toEqual([11, 10]);
+    expect(widths([3, 4], 10)).toEqual([3, 4]);
+  });
+
+  it('shrinks no column below its minimum', () => {
+    expect(
+      fitWidths(
+        [
+          { natural: 50, min: 20 },
+          { natural: 60, min: 5 },
+        ],
+        30,
+      ),
+    ).toEqual([20, 10]);
+    expect(
+      fitWidths(
+        [
+          { natural: 50, min: 20 },
+          { natural: 60, min: 5 },
+        ],
+        25,
+      ),
+    ).toEqual([20, 5]);
   });
 
   it('property: uses all of the room if it is too small', () => {
-    const widths = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 12 });
+    const naturals = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 12 });
+    const minimum = fc.integer({ min: 1, max: 20 });
     fc.assert(
-      fc.property(widths, fc.integer({ min: 12, max: 300 }), (natural, room) => {
+      fc.property(naturals, minimum, fc.integer({ min: 240, max: 500 }), (natural, min, room) => {
         const total = natural.reduce((sum, width) => sum + width, 0);
-        const result = fitWidths(natural, room);
+        const result = widths(natural, room, min);
         expect(result.reduce((sum, width) => sum + width, 0)).toBe(Math.min(total, room));
-        for (const [index, width] of result.entries()) expect(width).toBeLessThanOrEqual(natural[index] ?? 0);
-        expect(Math.min(...result)).toBeGreaterThan(0);
+        for (const [index, width] of result.entries()) {
+          expect(width).toBeLessThanOrEqual(natural[index] ?? 0);
+          expect(width).toBeGreaterThanOrEqual(Math.min(min, natural[index] ?? 0));
+        }
       }),
     );
   });
@@ -203,7 +309,7 @@ describe('truncate and wrap', () => {
   it.each([
     ['2026-11-23T08:30, 2026-11-23T09:30', 20, ['2026-11-23T08:30, ', '2026-11-23T09:30']],
     ['Monday through Friday', 12, ['Monday ', 'through ', 'Friday']],
-    ['to_a_long_identifier', 8, ['to_a_lon', 'g_identi', 'fier']],
+    ['to_a_long_identifier', 8, ['to_a_', 'long_', 'identifi', 'er']],
   ])('wrapping keeps words whole where they fit: %s', (text, width, lines) => {
     expect(wrap(text, width)).toEqual(lines);
   });

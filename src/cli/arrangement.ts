@@ -1,0 +1,77 @@
+import type { GlobalFlags } from '../config/flags.ts';
+import { UsageError } from '../errors.ts';
+import type { Arrangement } from '../output/arrange.ts';
+import type { OutputFormat } from '../output/command-result.ts';
+import type { ParsedCommand } from './parse.ts';
+
+/** The name by which people choose a column: `next-run` for `NEXT RUN`. */
+function columnName(header: string): string {
+  return header.toLowerCase().replaceAll(' ', '-');
+}
+
+/** The columns of a command by name; the name of a column without a header cannot be typed. */
+function namedColumns(command: ParsedCommand['command']): ReadonlyMap<string, string> {
+  const headers = command.columns.map(({ header }) => header).filter((header) => header !== '');
+  return new Map(headers.map((header) => [columnName(header), header]));
+}
+
+/** @throws UsageError for an unknown name */
+async function findHeader(typed: string, flag: string, columns: ReadonlyMap<string, string>): Promise<string> {
+  const wanted = typed.trim().replaceAll('_', ' ');
+  const header = columns.get(columnName(wanted));
+  if (header !== undefined) return header;
+  if (wanted === '')
+    throw new UsageError(`--${flag} names no column.`, { hint: 'Check the shell variable it comes from.' });
+  const { suggest } = await import('../yaml/suggest.ts');
+  const names = [...columns.keys()];
+  const near = suggest(typed, names);
+  throw new UsageError(`--${flag}: there is no column ${JSON.stringify(typed)}.`, {
+    hint: `${near === undefined ? '' : `Did you mean ${near}? `}The columns are: ${names.join(', ')}.`,
+  });
+}
+
+function refuseWhereUseless(
+  flag: string,
+  { command, commandPath }: ParsedCommand,
+  format: OutputFormat,
+  query: boolean,
+) {
+  if (command.columns.length === 0) throw new UsageError(`\`${commandPath}\` prints no table: omit --${flag}.`);
+  if (query) {
+    throw new UsageError(`--${flag} and --query cannot be combined.`, {
+      hint: 'The query can select and sort fields.',
+    });
+  }
+  if (format !== 'table' && format !== 'tsv') {
+    throw new UsageError(`--${flag} applies to the formats table and tsv, not ${format}.`, {
+      hint: 'Select or sort fields with --query.',
+    });
+  }
+}
+
+/**
+ * Reads --columns and --sort. Call it before the command does anything.
+ * @throws UsageError for an unknown column, or where the flags have no effect
+ */
+export async function parseArrangement(
+  parsed: ParsedCommand,
+  { columns: columnsText, sort: sortText, query }: GlobalFlags,
+  format: OutputFormat,
+): Promise<Arrangement> {
+  const columns = namedColumns(parsed.command);
+  const flags = { columns: columnsText, sort: sortText };
+  for (const [flag, text] of Object.entries(flags)) {
+    if (text !== undefined) refuseWhereUseless(flag, parsed, format, query !== undefined);
+  }
+  const typed = columnsText?.split(',');
+  return {
+    columns: typed && (await Promise.all(typed.map((name) => findHeader(name, 'columns', columns)))),
+    sort:
+      sortText === undefined
+        ? undefined
+        : {
+            header: await findHeader(sortText.replace(/^-/, ''), 'sort', columns),
+            isDescending: sortText.startsWith('-'),
+          },
+  };
+}

@@ -1,0 +1,145 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { stripVTControlCharacters } from 'node:util';
+import { EXIT, InterruptedError } from '../errors.ts';
+import { streamSink } from '../output/stream-sink.ts';
+import { displayWidth } from '../output/width.ts';
+import type { Signals, TerminationSignal } from './context.ts';
+import type { ClosableSink, Environment, Sink } from './io.ts';
+
+const DEFAULT_PAGER = 'less';
+
+/** A command without these can be run without a shell. */
+const SHELL_CHARACTERS = /[|&;<>()$`"'\\*?[#~=%]/;
+
+const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
+
+/** The exit codes of a shell for a command that it cannot find or run. */
+const CANNOT_RUN = new Set([126, 127]);
+
+/** A command, and whether it is the user's choice. */
+export interface PagerCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly isChosen: boolean;
+}
+
+/** Reads PAGER: `less` if it is not set. @returns undefined if it turns the pager off */
+export function choosePager({ PAGER, CI, TERM }: Environment): PagerCommand | undefined {
+  const command = (PAGER ?? DEFAULT_PAGER).trim();
+  if (command === '' || command === 'cat' || CI || TERM === 'dumb') return undefined;
+  const isChosen = PAGER !== undefined;
+  if (SHELL_CHARACTERS.test(command)) return { file: 'sh', args: ['-c', command], isChosen };
+  const [file = '', ...args] = command.split(/\s+/);
+  return { file, args, isChosen };
+}
+
+/** How many lines of the screen a text takes, where long lines continue on the next one. */
+function countScreenLines(text: string, columns: number): number {
+  const lines = stripVTControlCharacters(text).split('\n').slice(0, -1);
+  return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(displayWidth(line) / columns)), 0);
+}
+
+export interface PagerDeps {
+  readonly env: Environment;
+  readonly signals: Signals;
+  readonly warn: (text: string) => Promise<void>;
+  /** Called before the pager takes the screen. */
+  readonly onOpen: () => void;
+}
+
+/** Starts the pager. @returns undefined if it cannot be started */
+async function startPager({ file, args, isChosen }: PagerCommand, { env, warn }: PagerDeps) {
+  const { spawn } = await import('node:child_process');
+  // As git and gh do: leave if it fits on the screen, show colors, and keep the text on the screen afterwards.
+  const defaults = { LESS: 'FRX', LV: '-c' };
+  const child = spawn(file, args, { stdio: ['pipe', 'inherit', 'inherit'], env: { ...defaults, ...env } });
+  try {
+    await once(child, 'spawn');
+    return child;
+  } catch (error) {
+    if (isChosen) {
+      const why = error instanceof Error ? error.message : String(error);
+      await warn(`The pager from PAGER cannot be started (${why}). Set another one, or use --no-pager.`);
+    }
+    return undefined;
+  }
+}
+
+/** A running pager. */
+class Pager {
+  private readonly stdin: Sink;
+  private readonly exited: Promise<number | null>;
+  private readonly release: () => void;
+  private readonly end: () => void;
+  private received: TerminationSignal | undefined;
+
+  constructor(child: ChildProcess & { readonly stdin: NodeJS.WritableStream }, signals: Signals) {
+    this.stdin = streamSink(child.stdin);
+    this.end = () => child.stdin.end();
+    this.exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
+    this.release = signals.takeOver((signal) => {
+      // The terminal sends Ctrl-C to the pager, too, which knows what to do.
+      if (signal === 'SIGINT') return;
+      this.received = signal;
+      child.kill(signal);
+    });
+  }
+
+  /** @throws EPIPE when the user has left the pager */
+  write(text: string): Promise<void> {
+    return this.stdin.write(text);
+  }
+
+  /** Waits until the user leaves the pager. @returns its exit code @throws InterruptedError if a signal ended it */
+  async close(): Promise<number | null> {
+    this.end();
+    const code = await this.exited;
+    this.release();
+    if (this.received) throw new InterruptedError('Interrupted.', EXIT_CODES[this.received]);
+    return code;
+  }
+}
+
+/**
+ * Creates a sink for text that goes through a pager if it is longer than the terminal, and to the terminal otherwise.
+ * `close` waits until the user leaves the pager; call it even if a write fails.
+ * @param rows the height of the terminal
+ */
+export function createPagedSink(stdout: Sink, rows: number, command: PagerCommand, deps: PagerDeps): ClosableSink {
+  let held = '';
+  let lines = 0;
+  let target: Pager | Sink | undefined;
+
+  async function open(): Promise<Pager | Sink> {
+    if (deps.signals.interrupt.aborted) return stdout;
+    deps.onOpen();
+    const child = await startPager(command, deps);
+    return child ? new Pager(child, deps.signals) : stdout;
+  }
+
+  async function write(text: string): Promise<void> {
+    if (target) return target.write(text);
+    held += text;
+    lines += countScreenLines(text, stdout.columns);
+    if (lines < rows) return;
+    target = await open();
+    await target.write(held);
+  }
+
+  return {
+    write,
+    isTTY: stdout.isTTY,
+    get columns() {
+      return stdout.columns;
+    },
+    async close() {
+      if (!target && held !== '') await stdout.write(held);
+      if (!(target instanceof Pager)) return;
+      const code = await target.close();
+      if (code !== null && CANNOT_RUN.has(code)) {
+        await deps.warn(`The pager from PAGER ended with exit code ${code}. Set another one, or use --no-pager.`);
+      }
+    },
+  };
+}

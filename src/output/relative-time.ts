@@ -1,0 +1,36 @@
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** From a unit on, times are given in it. Up to 48 h a person counts hours, up to 60 d days. */
+const UNITS = [
+  { from: 48 * HOUR, unit: DAY, name: 'd' },
+  { from: HOUR, unit: HOUR, name: 'h' },
+  { from: MINUTE, unit: MINUTE, name: 'min' },
+  { from: SECOND, unit: SECOND, name: 's' },
+] as const;
+
+const MAX_DISTANCE = 60 * DAY;
+
+const ISO_TIME = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})/g;
+
+function describe(iso: string, now: number): string {
+  const distance = Date.parse(iso) - now;
+  const length = Math.abs(distance);
+  if (Number.isNaN(distance)) return iso;
+  if (length >= MAX_DISTANCE) return iso.slice(0, 10);
+  const found = UNITS.find(({ from }) => length >= from);
+  if (!found) return 'now';
+  const amount = `${Math.floor(length / found.unit)} ${found.name}`;
+  return distance > 0 ? `in ${amount}` : `${amount} ago`;
+}
+
+/**
+ * Replaces each ISO 8601 time in a text by its distance from now: `in 3 h`, `2 d ago`; by its date if that is 60 days or
+ * more away.
+ * @param now milliseconds since 1970
+ */
+export function withRelativeTimes(text: string, now: number): string {
+  return text.replace(ISO_TIME, (iso) => describe(iso, now));
+}

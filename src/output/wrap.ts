@@ -1,0 +1,54 @@
+import { displayWidth } from './width.ts';
+
+/**
+ * What is never split, so that people can copy it: a command in backticks, a command at the end of a line, and a word, such
+ * as a URL.
+ */
+const UNBREAKABLE = /`[^`]*`\S*|(?<=(?:: |^)\s*)partnerctl .*$|\S+/g;
+
+/** A line of an excerpt of a file, whose columns matter. */
+const EXCERPT = /^ *\d* +\| /;
+
+/** The indentation of a line of text. */
+function indentOf(line: string): string {
+  return /^ */.exec(line)?.[0] ?? '';
+}
+
+/**
+ * Wraps one line of sanitized text between words. A word or a command that is wider than a line stays whole.
+ * @param width the maximum width of a line in columns, or Infinity to wrap nothing
+ * @param indent the start of all lines but the first
+ */
+export function wrapLine(text: string, width: number, indent = ''): string[] {
+  if (displayWidth(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = '';
+  let used = 0;
+  let end = 0;
+  for (const { 0: part, index } of text.matchAll(UNBREAKABLE)) {
+    const space = text.slice(end, index);
+    const added = displayWidth(space) + displayWidth(part);
+    if (line.trim() !== '' && used + added > width) {
+      lines.push(line);
+      line = indent + part;
+      used = displayWidth(line);
+    } else {
+      line += space + part;
+      used += added;
+    }
+    end = index + part.length;
+  }
+  return [...lines, line];
+}
+
+/**
+ * Wraps each line of sanitized text between words, except for excerpts of files. What a line continues on is indented more than the line itself.
+ * @param width the maximum width of a line in columns, or Infinity to wrap nothing
+ * @param hanging how much more
+ */
+export function wrapText(text: string, width: number, hanging = ''): string {
+  return text
+    .split('\n')
+    .flatMap((line) => (EXCERPT.test(line) ? [line] : wrapLine(line, width, indentOf(line) + hanging)))
+    .join('\n');
+}

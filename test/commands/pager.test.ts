@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { type Service, service } from '../helpers/service.ts';
+
+const TERMINAL = { columns: 80, rows: 24 };
+
+describe('a table that is longer than the terminal', () => {
+  let it: Service;
+  let file: string;
+
+  beforeEach(async () => {
+    it = await service();
+    file = join(tempDirectory(), 'paged');
+    await it.admin('POST', '/spaces', { count: 30, prefix: 'acme' });
+  });
+
+  const list = (args: readonly string[], pager: string | undefined, more: RunOptions = {}) =>
+    run(['spaces', 'list', '--color', 'never', ...args], {
+      ...TERMINAL,
+      ...more,
+      env: { PATH: process.env.PATH, ...it.env, PAGER: pager, ...more.env },
+    });
+
+  const paged = () => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
+
+  test('goes through PAGER', async () => {
+    const ran = await list([], `sh -c 'printf "%s " "$LESS" > ${file}; cat >> ${file}'`);
+    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(paged()).toMatch(/^FRX SPACE +EXTERNAL ID +NAME +DESCRIPTION +ORG-WIDE\n(.+\n){30}$/);
+    const own = await list([], `sh -c 'printf "%s " "$LESS" > ${file}; cat >> ${file}'`, { env: { LESS: '-S' } });
+    expect(own.code).toBe(0);
+    expect(paged()).toMatch(/^-S SPACE/);
+  });
+
+  test.each([
+    ['with --no-pager', ['--no-pager'], {}],
+    ['with --no-input', ['--no-input'], {}],
+    ['in CI', [], { env: { CI: 'true' } }],
+    ['in a terminal that cannot move its cursor', [], { env: { TERM: 'dumb' } }],
+    ['without a terminal', ['-o', 'table'], { columns: undefined }],
+    ['as JSON', ['-o', 'json'], {}],
+    ['as tsv', ['-o', 'tsv'], {}],
+    ['in a terminal of unknown height', [], { rows: undefined }],
+  ])('is written directly %s', async (_, args, more) => {
+    const ran = await list(args, `cat > ${file}`, more);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toContain('acme-30');
+    expect(paged()).toBeUndefined();
+  });
+
+  test.each(['', 'cat', ' '])('is written directly if PAGER is %j', async (pager) => {
+    const ran = await list([], pager);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toContain('acme-30');
+  });
+
+  test('is written directly, with a warning, if PAGER cannot be started', async () => {
+    const ran = await list([], '/nowhere/more -x');
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toContain('acme-30');
+    expect(ran.stderr.replaceAll(/\s+/g, ' ')).toContain(
+      'The pager from PAGER cannot be started (spawn /nowhere/more ENOENT)',
+    );
+  });
+
+  test('is written directly if there is no less', async () => {
+    const ran = await list([], undefined, { env: { PATH: tempDirectory() } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toContain('acme-30');
+  });
+
+  test('a pager that the shell cannot find is named', async () => {
+    const ran = await list([], 'no-such-pager 2> /dev/null | cat >&2; exit 127');
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('ended with exit code 127');
+  });
+
+  test('quitting the pager early ends without an error, and before the program does', async () => {
+    await it.admin('POST', '/spaces', { count: 5_000, prefix: 'more' });
+    const ran = await list([], `head -n 1 > ${file}; sleep 0.2; echo done >> ${file}`);
+    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(paged()).toMatch(/^SPACE.*\ndone\n$/);
+  });
+
+  test('a short table does not start the pager', async () => {
+    const ran = await list([], `cat > ${file}`, { rows: 40 });
+    expect(ran.stdout).toContain('acme-30');
+    expect(paged()).toBeUndefined();
+  });
+});

@@ -1,0 +1,206 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fastClock, hasty, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { type Service, service } from '../helpers/service.ts';
+import { createChat } from '../sandbox/chat.ts';
+import { PROVISION, provisionBody } from '../sandbox/client.ts';
+
+/*
+ * What operators see in terminals of 80 and 120 columns. Look at each screen before you accept a change of its snapshot:
+ * what matters must be visible.
+ */
+
+const NOW = Date.UTC(2026, 0, 5, 10, 20, 30);
+const WIDTHS = [80, 120];
+
+interface Scene extends Service {
+  readonly state: string;
+  readonly directory: string;
+  /** What a command line shows in a terminal of some width. */
+  screen(args: readonly string[], columns: number, options?: RunOptions): Promise<string>;
+}
+
+/** Replaces what is random by zeros of the same width. */
+function withoutRandom(text: string): string {
+  return text
+    .replace(/\b(spc|agt|cron|src|att|fil|doc|msg)_[0-9a-f…]+/g, (id) => id.replace(/(?<=_.*)[0-9a-f]/g, '0'))
+    .replace(/\b[0-9a-f]{4,}…[0-9a-f]{4,}\b|\b[0-9a-f]{24,}\b/g, (hash) => hash.replace(/[0-9a-f]/g, '0'))
+    .replace(/\w{0,6}(?=\/customers\/|\/uploads\/)/g, (random) => 'x'.repeat(random.length))
+    .replace(/\breq-[\w-]+/g, 'req-1');
+}
+
+async function openScene(): Promise<Scene> {
+  const it = await service({ now: () => NOW });
+  const directory = tempDirectory();
+  const state = join(directory, 'state.jsonl');
+  return {
+    ...it,
+    directory,
+    state,
+    async screen(args, columns, options = {}) {
+      const env = { ...it.env, PARTNER_STATE: state, ...options.env };
+      const clock = fastClock(NOW);
+      const ran = await run([...args, '--color', 'never'], { random: hasty, clock, columns, ...options, env });
+      // Only words that people copy whole, such as URLs, may be wider.
+      const lines = ran.stdout.split('\n').filter((line) => line.trim().includes(' '));
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+      return `${withoutRandom(ran.stdout)}${withoutRandom(ran.stderr)}exit ${ran.code}\n`;
+    },
+  };
+}
+
+/** Shows the same at each width. */
+async function atEachWidth(name: string, show: (columns: number) => Promise<string>): Promise<void> {
+  const screens: string[] = [];
+  for (const columns of WIDTHS) screens.push(`${'─'.repeat(columns)}\n${await show(columns)}`);
+  await expect(screens.join('\n')).toMatchFileSnapshot(`screens/${name}.txt`);
+}
+
+const CUSTOMERS = ['Acme', 'Globex Corporation', 'Initech Deutschland GmbH & Co. KG', 'Umbrella', 'Stark Industries'];
+
+function writeCustomers(directory: string): string {
+  const folder = join(directory, 'customers');
+  mkdirSync(folder, { recursive: true });
+  for (let number = 1; number <= 30; number += 1) {
+    const id = `customer-${String(number).padStart(3, '0')}`;
+    const name = JSON.stringify(`${CUSTOMERS[number % 5]} ${number}`);
+    const text = `external_space_id: ${id}\nspace: { name: ${name} }\nagents:\n  - { template_id: tmpl_support, name: Support }\n`;
+    writeFileSync(join(folder, `${id}.yaml`), text);
+  }
+  return folder;
+}
+
+const JOBS = [
+  ['Morning report', '0 9 * * 1-5', 'Europe/Berlin'],
+  ['Weekly summary for the management board', '30 7 * * 1', 'America/New_York'],
+  ['escalations', '*/10 8-18 * * *', 'UTC'],
+  ['Invoice reminders', '0 6 * * *', 'Asia/Tokyo'],
+  ['nightly-sync-of-open-tickets-with-the-crm', '15 2 * * *', 'UTC'],
+  ['Churn check', '0 12 * * 3', 'Europe/London'],
+  ['Birthday greetings', '0 8 * * *', 'Europe/Berlin'],
+  ['Satisfaction survey', '0 10 * * 5', 'UTC'],
+  ['東京のレポート', '0 9 * * 1-5', 'Asia/Tokyo'],
+] as const;
+
+function writeJobs(directory: string, agent: string): string {
+  const jobs = JOBS.map(
+    ([name, schedule, timezone]) =>
+      `  - { agent: ${agent}, name: ${JSON.stringify(name)}, instructions: Report., schedule: ${JSON.stringify(schedule)}, timezone: ${timezone} }\n`,
+  );
+  const path = join(directory, 'jobs.yaml');
+  writeFileSync(path, `jobs:\n${jobs.join('')}`);
+  return path;
+}
+
+async function createAgent({ partner }: Service): Promise<string> {
+  const { json } = await partner('POST', PROVISION, { body: provisionBody('acme-001') });
+  return json.agents[0].agent_id;
+}
+
+describe('terminals of 80 and 120 columns show', () => {
+  test('what provisioning thirty files did', async () => {
+    await atEachWidth('provision', async (columns) => {
+      const scene = await openScene();
+      await scene.partner('POST', PROVISION, {
+        body: provisionBody('customer-007', { space: { name: 'Wayne Enterprises' } }),
+      });
+      await scene.faults({ kind: 'status', status: 422, on: `POST ${PROVISION}`, skip: 11, times: 1 });
+      return scene.screen(['provision', writeCustomers(scene.directory), '--concurrency', '1'], columns);
+    });
+  });
+
+  test('spaces', async () => {
+    const scene = await openScene();
+    for (const [index, name] of CUSTOMERS.entries()) {
+      const space = {
+        name,
+        description: index === 2 ? 'Handed over by the Berlin office in March; invoices go to Vienna.' : undefined,
+      };
+      await scene.partner('POST', PROVISION, { body: provisionBody(`customer-00${index}-production`, { space }) });
+    }
+    await atEachWidth('spaces-list', (columns) => scene.screen(['spaces', 'list'], columns));
+  });
+
+  test('agents', async () => {
+    const scene = await openScene();
+    const names = ['Support', 'Onboarding and training of new colleagues', 'Billing', 'Sales (EMEA)'];
+    const templates = ['support', 'onboarding', 'billing', 'sales'];
+    const agents = names.map((name, index) => ({ template_id: `tmpl_${templates[index]}`, name }));
+    await scene.partner('POST', PROVISION, { body: provisionBody('acme-001', { agents }) });
+    await atEachWidth('agents-list', (columns) => scene.screen(['agents', 'list', 'ext:acme-001'], columns));
+  });
+
+  test('nine scheduled jobs', async () => {
+    const scene = await openScene();
+    const path = writeJobs(scene.directory, await createAgent(scene));
+    await atEachWidth('cron-create-dry-run', (columns) =>
+      scene.screen(['cron', 'create', '-f', path, '--dry-run'], columns),
+    );
+    await atEachWidth('cron-create', (columns) => scene.screen(['cron', 'create', '-f', path, '--ensure'], columns));
+    await atEachWidth('cron-list', (columns) => scene.screen(['cron', 'list', '--sort', 'name'], columns));
+  });
+
+  test('an upload of fourteen files', async () => {
+    await atEachWidth('upload', async (columns) => {
+      const scene = await openScene();
+      const folder = join(scene.directory, 'uploads');
+      mkdirSync(join(folder, 'contracts', 'signed'), { recursive: true });
+      for (let number = 1; number <= 14; number += 1) {
+        const place = number % 3 === 0 ? 'contracts/signed' : number % 3 === 1 ? 'contracts' : '.';
+        writeFileSync(join(folder, place, `Agreement ${number} with Acme.pdf`), 'x'.repeat(10 ** (number % 7)));
+      }
+      return scene.screen(['upload', folder, '--recursive', '--concurrency', '1'], columns);
+    });
+  });
+
+  test('the contract', async () => {
+    const scene = await openScene();
+    await atEachWidth('contract-show', (columns) => scene.screen(['contract', 'show', 'messages'], columns));
+    await atEachWidth('contract-check', (columns) => scene.screen(['contract', 'check'], columns));
+  });
+
+  test('the state', async () => {
+    const scene = await openScene();
+    const agent = await createAgent(scene);
+    for (const [name, schedule] of JOBS.slice(0, 3)) {
+      const job = ['--agent', agent, '--name', name, '--instructions', 'Report.', '--schedule', schedule];
+      await scene.screen(['cron', 'create', ...job], 80, { clock: fastClock(NOW - 7_500_000) });
+    }
+    const by = `${userInfo().username}@${hostname()}`;
+    const withoutMachine = (text: string) =>
+      text.replaceAll(by, 'ada@laptop').replace('BY'.padEnd(by.length), 'BY'.padEnd(10));
+    await atEachWidth('state-show', (columns) => scene.screen(['state', 'show'], columns));
+    await atEachWidth('state-blame', async (columns) =>
+      withoutMachine(await scene.screen(['state', 'blame', 'escalations'], columns)),
+    );
+  });
+
+  test('two conversations that are followed at once', async () => {
+    const scene = await openScene();
+    const chat = await createChat(scene);
+    const say = (session_id: string, role: string, text: string) =>
+      scene.admin('POST', '/messages', { source_id: chat.source_id, session_id, role, text });
+    await say(
+      'anna',
+      'user',
+      'My invoice of December is wrong: it lists two seats, but we have had only one since the middle of November. Can you check?',
+    );
+    await say('ben', 'user', 'Hi!');
+    await say(
+      'anna',
+      'assistant',
+      'I am sorry about that. I looked at the account:\n- November: two seats until the 14th, one since then.\n- December: two seats were billed by mistake. I have asked billing to send a corrected invoice to the address that we have on file for you.\n\nSee https://status.example.com/incidents/2026/01/05/invoices-of-december-list-removed-seats-as-active-ones for the cause.',
+    );
+    await say(
+      'ben',
+      'assistant',
+      'Hello Ben, how can I help you today? You can ask me about your orders, invoices, and deliveries.',
+    );
+    const sessions = ['--session', 'anna', '--session', 'ben'];
+    await atEachWidth('chat-tail', (columns) =>
+      scene.screen(['chat', 'tail', '--source', chat.source_id, ...sessions, '--no-follow', '--timestamps'], columns),
+    );
+  });
+});
