@@ -181,7 +181,9 @@ describe.each([80, 120])('in a terminal of %i columns', (columns) => {
     expect(ran).toMatchObject({ code: 12, stderr: '' });
     expect(Math.max(...ran.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
     expect(ran.stdout).not.toContain('…');
-    await expect(ran.stdout).toMatchFileSnapshot(`screens/plan-${columns}.txt`);
+    // The key of a job depends on the port of the service.
+    const shown = ran.stdout.replace(/\b[0-9a-f]{24}\b/, '76b84c59c2e9b860b57bf604');
+    await expect(shown).toMatchFileSnapshot(`screens/plan-${columns}.txt`);
   });
 
   test('provision ends with the same report of what it did', async () => {

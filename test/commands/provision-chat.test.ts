@@ -68,10 +68,14 @@ describe('agents[].chat', () => {
       'two.yaml',
       asking('two', { Support: 'chat: {}', Quiet: 'auto_create_api_chat: false', Sales: 'chat: {}' }),
     );
-    const wide = await run(['provision', two, '--color', 'never'], { env, columns: 200 });
-    expect(wide.stdout).toMatch(new RegExp(`  chat Support ${source}, Sales ${source}$`, 'm'));
-    const card = await run(['provision', two, '--color', 'never'], { env, columns: 60 });
-    expect(card.stdout.replaceAll(/\n +/g, ' ')).toMatch(new RegExp(`chat Support ${source}, Sales ${source}$`, 'm'));
+    for (const columns of [200, 60]) {
+      const first = await run(['provision', two, '--color', 'never'], { env, columns });
+      if (columns === 200) expect(first.stdout).toMatch(new RegExp(`set up chat of "Sales": .* \\(${source}\\)$`, 'm'));
+      const again = await run(['provision', two, '--color', 'never'], { env, columns });
+      expect(again.stdout.replaceAll(/\n +/g, ' ')).toMatch(
+        new RegExp(`chat Support ${source}, Sales ${source}$`, 'm'),
+      );
+    }
   });
 
   test('is not set up again by a repeat, even without the state file', async () => {
