@@ -140,6 +140,8 @@ export class ServiceServer {
     if (path === '/automation/documents/' && post) return this.upload('document', request);
     if (path === '/automation/file-attachments/' && post) return this.upload('file_attachment', request);
     if (path === '/automation/partner-cron-jobs/') return this.jobs(request);
+    const job = /^\/automation\/partner-cron-jobs\/([^/]+)\/$/.exec(path);
+    if (job && get) return this.showJob(job[1] ?? '');
     throw new ServiceError(
       get || post ? 404 : 405,
       'not_found',
@@ -327,14 +329,22 @@ export class ServiceServer {
     return this.wrote('create job', true, body, `/automation/partner-cron-jobs/${job.cron_job_id}/`);
   }
 
+  private showJob(id: string): Answer {
+    const wanted = decodeURIComponent(id);
+    const job = this.facts.jobs.find(({ cron_job_id }) => String(cron_job_id) === wanted);
+    if (!job) throw new ServiceError(404, 'job_not_found', 'This job does not exist.');
+    return { status: 200, body: this.one('cron_job', show(this.service.names ?? {}, 'cron_job', job)) };
+  }
+
   private one(resource: Resource, fields: Wire, one = this.service.one): unknown {
     return one ? one(resource, fields) : fields;
   }
 
   private wrote(write: Write, isNew: boolean, body: unknown, path: string): Answer {
-    const { created = 201, bodiless = {} } = this.service;
+    const { created = 201, bodiless = {}, wrote } = this.service;
     const status = isNew ? created : 200;
     const instead = bodiless[write];
+    if (wrote) return wrote(write, { status, body }, { isNew, location: `${PREFIX}${path}` });
     if (instead === undefined) return { status, body };
     return { status: isNew ? created : 204, headers: instead === 'location' ? { location: `${PREFIX}${path}` } : {} };
   }

@@ -1,4 +1,5 @@
 import type { Id, IdStyle, MoreFacts } from './facts.ts';
+import type { Answer } from './http.ts';
 import type { Paging } from './paging.ts';
 import type { Names, Resource, Wire } from './wire.ts';
 
@@ -55,6 +56,12 @@ export interface Service {
   readonly created?: number;
   /** What such answers have instead of a body. */
   readonly bodiless?: Partial<Record<Write, 'location' | 'nothing'>>;
+  /** How a write is answered, if not by the status and the body alone. */
+  readonly wrote?: (
+    write: Write,
+    answer: Answer,
+    made: { readonly isNew: boolean; readonly location: string },
+  ) => Answer;
   readonly history?: History;
   /** What a listed agent tells of its source. By default nothing. */
   readonly agentSource?: (sourceId: Id | null) => Wire;

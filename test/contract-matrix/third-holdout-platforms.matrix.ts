@@ -1,0 +1,4 @@
+import { declareCells } from './declare.ts';
+import { PLATFORMS } from './services/third-holdout-platforms.ts';
+
+declareCells(PLATFORMS);
