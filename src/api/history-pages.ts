@@ -2,6 +2,7 @@ import type { JsonObject } from '../contract/json.ts';
 import {
   formatWay,
   isCounted,
+  isKin,
   isLink,
   isWay,
   nextStep,
@@ -36,6 +37,8 @@ export interface Page {
 const CURSOR = 'messages.history.after_message_id';
 
 const MAX_EMPTY_PAGES = 100;
+/** How many empty pages in a row are read where no page with messages came after one yet. */
+const MAX_UNPROVED_EMPTY_PAGES = 3;
 const MAX_PAGES = 10_000;
 /** How many requests may be spent to find out how the next page is requested. */
 const MAX_TRIES = 16;
@@ -44,6 +47,8 @@ const MAX_TRIES = 16;
 export interface PagingMemory {
   /** Whether no way to request the next page proved itself. */
   isFutile: boolean;
+  /** Whether nothing followed an empty page, although it has a token of the next one: some services always send one. */
+  endsEmpty?: boolean;
 }
 
 /** A request for a page. */
@@ -97,8 +102,9 @@ class HistoryPages {
       if (!hasNext) return;
       const following = await this.advance(page, outlook);
       if (following === undefined) {
-        // What only may be there need not be.
-        if (outlook.certain.length === 0 || this.isProved || link !== undefined) return;
+        // What only may be there need not be. What an empty page announces may be where to go on later.
+        if (items.length === 0) this.memory.endsEmpty = true;
+        if (outlook.certain.length === 0 || items.length === 0 || this.isProved || link !== undefined) return;
         const unreachable = outlook.certain.map((sign) => withType(sign, page.answer)).join(', ');
         yield { items: [], response, hasNext: false, link: undefined, unreachable, way: this.used };
         return;
@@ -140,8 +146,12 @@ class HistoryPages {
   }
 
   private leadsOn({ items, answer, signs }: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
-    const { way } = this;
-    if (items.length === 0 && (way === undefined || this.progress.emptyPages > MAX_EMPTY_PAGES)) return false;
+    const { way, memory } = this;
+    const mostEmpty = this.isProved ? MAX_EMPTY_PAGES : MAX_UNPROVED_EMPTY_PAGES;
+    if (items.length === 0 && this.progress.emptyPages > mostEmpty) return false;
+    // A filter may be applied after a page was read.
+    if (items.length === 0 && way === undefined)
+      return !memory.endsEmpty && certain.length > 0 && kinSteps(signs).length > 0;
     // A link that leads back is the end.
     if (way === undefined) return signs.links.length === 0 && certain.length + possible.length > 0;
     if (isLink(way)) return false;
@@ -173,12 +183,13 @@ class HistoryPages {
   private async detect(page: FetchedPage, isCertain: boolean): Promise<FetchedPage | undefined> {
     if (this.memory.isFutile) return undefined;
     const own: Step = { way: { kind: 'after', parameter: this.ownParameter() } };
-    const steps = [own, ...proposeSteps(page.signs, page.items.length).filter(({ way }) => !isLink(way))];
-    for (const step of steps.slice(0, MAX_TRIES)) {
+    const isEmpty = page.items.length === 0;
+    const all = [own, ...proposeSteps(page.signs, page.items.length).filter(({ way }) => !isLink(way))];
+    for (const step of (isEmpty ? kinSteps(page.signs) : all).slice(0, MAX_TRIES)) {
       const found = await this.attempt(step, page);
-      if (found && found.items.length > 0) return found;
+      if (found && (isEmpty || found.items.length > 0)) return found;
     }
-    this.memory.isFutile = isCertain;
+    if (!isEmpty) this.memory.isFutile = isCertain;
     return undefined;
   }
 
@@ -189,7 +200,8 @@ class HistoryPages {
     try {
       const found = await this.fetch(request);
       const hasNew = idsOf(this.http, this.list, found).some((id) => !this.known.has(id));
-      if (!hasNew && !(found.items.length === 0 && step.way.kind === 'token' && this.isProved)) return undefined;
+      const isRagged = found.items.length === 0 && step.way.kind === 'token';
+      if (!hasNew && !(isRagged && (this.isProved || page.items.length === 0))) return undefined;
       this.settle(step, hasNew);
       return found;
     } catch (error) {
@@ -240,6 +252,12 @@ class HistoryPages {
     const value = new URL(path, http.baseUrl).searchParams.get(way.parameter);
     return { options: { ...options, json: { [way.parameter]: value } }, key: path };
   }
+}
+
+/** Returns the requests for what an empty page announces with a token, by the parameters that are called as the token. */
+function kinSteps(signs: FetchedPage['signs']): readonly Step[] {
+  const strong = { ...signs, tokens: signs.tokens.filter(({ isWeak }) => !isWeak) };
+  return proposeSteps(strong, 0).filter(({ way }) => way.kind === 'token' && isKin(way, strong));
 }
 
 /**

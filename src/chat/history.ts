@@ -140,6 +140,8 @@ export class GapDetector {
     const descends = isNewestFirst(messages);
     this.read += fresh;
     this.unreachable ??= page.unreachable;
+    // A filter may be applied after a page was read: the next one has the rest.
+    if (messages.length === 0 && hasMore) return;
     // The service announced more, but the cursor led to nothing new: the rest is older, and cannot be requested.
     if (fresh === 0) this.unreachableAfter ??= this.announcedAfter;
     const isEnough = isInitial && messages.length >= this.requestedCount;

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from './json.ts';
-import { addressIn, descend, relationOf } from './json-path.ts';
+import { addressIn, addressOf, descend, relationOf } from './json-path.ts';
 import { isPagingName, type Spelling, spellingOf, toWords } from './paging-names.ts';
 import {
   isDate,
@@ -100,12 +100,14 @@ export function readSigns(answer: PageAnswer): PageSigns {
   if (isJsonObject(answer.body)) reader.readObject(answer.body, { path: '', words: [], name: '', isPaging: true }, 0);
   reader.readHeaders();
   if (answer.lastItem) reader.readLastItem(answer.lastItem);
+  reader.readLength();
   return signs;
 }
 
 class SignReader {
   private readonly signs: PageSigns;
   private readonly answer: PageAnswer;
+  private length: Sign<number> | undefined;
 
   constructor(signs: PageSigns, answer: PageAnswer) {
     this.signs = signs;
@@ -159,11 +161,20 @@ class SignReader {
     }
   }
 
+  /** Reads `length` beside the items, which is that of the list where nothing else is: it may be a size that was asked for. */
+  readLength(): void {
+    const { signs, answer, length } = this;
+    if (!length || signs.totals.length + signs.offsets.length + signs.pages.length > 0) return;
+    (length.value === answer.itemCount ? signs.counts : signs.totals).push(length);
+  }
+
   private readHeader(name: string, value: string): void {
-    const own = withoutVendor(name.replace(/^x-/, ''));
+    const full = name.replace(/^x-/, '');
+    if (isIgnored(toWords(full), false)) return;
+    const own = withoutVendor(full);
     const words = toWords(own);
     const place: Place = { path: `header.${name}`, words, name: own, isPaging: false };
-    if (!isPagingName(words) || isIgnored(words, false) || words.join() === 'token') return;
+    if (!isPagingName(words) || words.join() === 'token') return;
     const parsed = value.trim().startsWith('{') ? parseOrUndefined(value) : undefined;
     if (isJsonObject(parsed)) this.readObject(parsed, { ...place, words: [], isPaging: true }, 1);
     else this.readValue(value.trim(), place);
@@ -173,8 +184,9 @@ class SignReader {
     const { words, path } = place;
     if (isSkippedContainer(words) || depth >= MAX_DEPTH) return;
     const address = addressIn(value);
-    if (leadsOn(words) && address !== undefined) {
-      this.readValue(address, place);
+    const isNext = value.rel !== undefined && relationOf(value) === 'next';
+    if ((isNext || leadsOn(words)) && address !== undefined) {
+      this.readValue(address, isNext ? { ...place, words: ['next'] } : place);
       return;
     }
     if (words.join() === 'continue') this.readContinue(value, path);
@@ -214,6 +226,7 @@ class SignReader {
     const isKnown = isPagingName(words);
     const flag = toFlag(value);
     const number = toNumber(value);
+    if (words.join() === 'length' && place.isPaging && number !== undefined) this.length = signOf(place, number);
     if (value === null || value === '') {
       if (isKnown && namesNext(words)) this.signs.ends.push(path);
     } else if (flag !== undefined) {
@@ -284,8 +297,4 @@ export function valueAt(path: readonly string[], { body, headers, headerLinks, l
   if (name === 'link') return headerLinks.next;
   const value = headers[name.toLowerCase()];
   return rest.length === 0 ? value : addressOf(descend(parseOrUndefined(value ?? ''), rest.join('.')));
-}
-
-function addressOf(value: unknown): unknown {
-  return isJsonObject(value) ? addressIn(value) : value;
 }

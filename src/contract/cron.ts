@@ -147,6 +147,18 @@ export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob
 }
 
 const NO_ID = 'The response contains no cron_job_id.';
+const OPERATION = 'The response contains the id of an operation, not of the job.';
+const OPERATION_KINDS = /^(operation|longrunningoperation|asyncoperation|task|asynctask|request|command|process)$/;
+
+/** Whether an object is not the job, but what the service does to create it: `{id, object: 'operation', status}`. */
+function isOperation(fields: Fields, object: JsonObject): boolean {
+  const kinds = ['object', 'type', 'kind', 'resource'].map((key) => object[key]);
+  const isOther = kinds.some((kind) => typeof kind === 'string' && OPERATION_KINDS.test(normalizeName(kind)));
+  const own = (['cron_job.name', 'cron_job.agent_id', 'cron_job.instructions', 'cron_job.schedule'] as const).flatMap(
+    (leaf) => fields.all(leaf),
+  );
+  return isOther && own.length === 0 && fields.ownId('cron_job.id') === undefined;
+}
 
 /**
  * Returns the id from the response to creating a job (spec §4.5), in any customary envelope.
@@ -156,6 +168,7 @@ export function readCreatedCronJob(body: unknown, contract: Contract): string {
   const layers = layersOf(body, 'cron_job', true);
   rejectErrorInBody(body, layers, 'cron.fields');
   const job = findResource(layers, 'cron_job', 'cron_job.id', contract);
+  if (job && isOperation(job.fields, job.object)) throw job.fields.unreadable('cron_job.id', OPERATION);
   if (job) return job.id;
   if (isJsonObject(body)) throw fieldsOf(body, 'cron_job', contract).unreadable('cron_job.id', NO_ID);
   throw new UnknownShape('cron.fields', NO_ID, describeJson(body));

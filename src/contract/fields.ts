@@ -4,7 +4,7 @@ import { type FieldNames, type FieldRule, isResourceName, normalizeName, type Re
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { proposePath } from './kinship.ts';
 import type { FieldLeaf } from './leaves.ts';
-import { besideLinks, isBareName, isSupplement, PLAIN, pairedParts, tells } from './resource-parts.ts';
+import { besideLinks, isBareName, isSupplement, PLAIN, pairedParts, tells, withoutLabel } from './resource-parts.ts';
 
 /** What `ApiResponse` puts in place of a secret that the service sends back. It identifies nothing. */
 const REDACTED = '[redacted]';
@@ -242,7 +242,7 @@ export class Fields {
     this.places.push(object);
     const parts = nesting < MAX_NESTING ? pairedParts(object) : [];
     for (const key of Object.keys(object)) {
-      const value = object[key];
+      const value = withoutLabel(key, object[key]);
       const name = this.names.nameOf(key);
       if (name !== undefined) this.found.push({ name, path: path + key, value, depth });
       if (parts.includes(key) && isJsonObject(value)) {

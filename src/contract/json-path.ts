@@ -6,6 +6,11 @@ export function addressIn(value: JsonObject): unknown {
   return undefined;
 }
 
+/** Returns a value, or the address in it if it is an object that holds a link. */
+export function addressOf(value: unknown): unknown {
+  return isJsonObject(value) ? addressIn(value) : value;
+}
+
 /** Returns the relation of an entry in a list of links; `next` also for a URI that ends so. */
 export function relationOf(item: JsonObject): string | undefined {
   const relation = item.rel ?? item.relation ?? item.name ?? item.type;

@@ -37,7 +37,7 @@ const RESOURCE_NAMES: Readonly<Record<string, readonly string[]>> = {
   file_attachment: ['file', 'attachment'],
 };
 
-const MAX_DEPTH = 3;
+const MAX_DEPTH = 4;
 
 interface Candidate {
   readonly path: string;
@@ -121,7 +121,7 @@ export function isLikelyName(leaf: FieldLeaf, key: string): boolean {
 
 function candidatesIn(object: JsonObject, prefix = '', depth = 1): readonly Candidate[] {
   return Object.entries(object).flatMap(([key, value]) => {
-    if (!/^[\w@$-]{1,60}$/.test(key)) return [];
+    if (!/^[\w@$-]{1,60}$/.test(key) || (key === 'type' && 'value' in object)) return [];
     const path = prefix + key;
     if (isJsonObject(value)) return depth < MAX_DEPTH ? candidatesIn(value, `${path}.`, depth + 1) : [];
     return [{ path, own: wordsOf(key), words: wordsOf(path), value }];
@@ -180,6 +180,8 @@ function propose(object: JsonObject, leaf: FieldLeaf, contract: Contract, wanted
   });
   const possible = candidatesIn(object).filter((candidate) => {
     if (!wanted.isPossible(candidate.value) || taken.includes(wordsIn(candidate.path))) return false;
+    // The id of a person, or of a role, does not tell whether an agent wrote it.
+    if (field === 'author') return candidate.own.at(-1) !== 'id';
     return field !== 'id' || isPossibleId(candidate, resource);
   });
   const likely = possible

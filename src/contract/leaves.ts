@@ -144,7 +144,7 @@ const FIELD_LEAVES = {
   'space.name': leaf(
     'field',
     'assumed',
-    'name, space_name|workspace_name, display_name, title, label',
+    'name, space_name|workspace_name, display_name, title, label, descriptor',
     'named as in requests',
   ),
   'space.description': leaf('field', 'assumed', 'description, space_description, desc', 'named as in requests'),
@@ -153,13 +153,13 @@ const FIELD_LEAVES = {
   'agent.name': leaf(
     'field',
     'assumed',
-    'name, agent_name, display_name, title, label',
+    'name, agent_name, display_name, title, label, descriptor',
     'the name that it was installed with',
   ),
   'agent.template_id': leaf('field', 'assumed', 'template_id, agent_template_id', 'or the id of a template object'),
   'agent.source_id': leaf('field', 'assumed', 'source_id, api_chat_source_id', 'anywhere in the integration metadata'),
   'source.id': idLeaf('source_id'),
-  'source.name': leaf('field', 'assumed', 'name, display_name, title', 'named as in requests'),
+  'source.name': leaf('field', 'assumed', 'name, display_name, title, descriptor', 'named as in requests'),
   'source.reply_capable': leaf('field', 'assumed', 'reply_capable', 'named as in requests'),
   'source.routing_mode': leaf('field', 'assumed', 'routing_mode', 'named as in requests'),
   'message.id': idLeaf('message_id'),
@@ -174,7 +174,7 @@ const FIELD_LEAVES = {
   'message.text': leaf(
     'field',
     'assumed',
-    'text, content, body, message, parts, plain_text, msg, markdown, payload, data',
+    'text, plain_text, body_text|text_body|body_plain|plain_body, content, body, message, parts, msg, markdown, payload, data',
     'a string, a list of parts with text, or an object with either',
   ),
   'message.author': leaf(
@@ -186,7 +186,7 @@ const FIELD_LEAVES = {
   'message.created_at': leaf(
     'field',
     'assumed',
-    'created_at, timestamp, sent_at, created, created_time, create_time, inserted_at, time, date, ts',
+    'created_at, timestamp, sent_at, created, created_on, created_time, create_time, inserted_at, time, date, ts',
     'ISO 8601, or the seconds or milliseconds since 1970',
   ),
   'cron_job.id': idLeaf('cron_job_id'),
@@ -199,7 +199,7 @@ const FIELD_LEAVES = {
   'cron_job.name': leaf(
     'field',
     'assumed',
-    'name, job_name|cron_job_name, display_name, title, label',
+    'name, job_name|cron_job_name, display_name, title, label, descriptor',
     'named as in requests',
   ),
   'cron_job.instructions': leaf('field', 'assumed', 'instructions, instruction, prompt', 'named as in requests'),
@@ -230,13 +230,13 @@ const VALUE_LEAVES = {
   'message.author.agent': leaf(
     'values',
     'assumed',
-    'assistant, agent, bot, ai, outbound, outgoing, out, reply, model',
+    'assistant, agent, bot, robot, ai, outbound, outgoing, out, reply, model',
     'authors of replies',
   ),
   'message.author.user': leaf(
     'values',
     'assumed',
-    'user, human, person, customer, client, contact, visitor, end_user, requester, inbound, incoming, in',
+    'user, human, person, customer, client, contact, visitor, guest, end_user, requester, inbound, incoming, in',
     'authors of messages to the agent',
   ),
   'paths.trailing_slash': leaf(

@@ -93,22 +93,27 @@ function findCandidates(body: JsonObject, own: readonly string[]): readonly Cand
       const list = listIn(value, isKnown, isBelowOwn);
       if (list !== undefined) found.push({ path: place, value: list, isOwn, depth: path.length });
       if (!isJsonObject(value) || list !== undefined || path.length === MAX_DEPTH || NO_LISTS.test(key)) continue;
-      visit(value, place, isWrapper && (isKnown || WRAPPERS.has(key)));
+      const isOnly = path.length === 0 && Object.keys(object).length === 1;
+      visit(value, place, isWrapper && (isKnown || isOnly || WRAPPERS.has(key)));
     }
   };
   visit(body, [], true);
   return found;
 }
 
+function isFilled(list: readonly unknown[]): boolean {
+  return list.length > 0 && list.every(isJsonObject);
+}
+
 /** Returns all arrays of objects under any key, at the top or in an envelope, with their paths. */
-function findArrays(body: JsonObject): readonly Candidate[] {
+function findArrays(body: JsonObject, isWanted = isFilled): readonly Candidate[] {
   const found: Candidate[] = [];
   const visit = (object: JsonObject, path: readonly string[]): void => {
     for (const [name, value] of Object.entries(object)) {
       const key = normalizeName(name);
       if (NO_LISTS.test(key)) continue;
       const place = [...path, name];
-      if (Array.isArray(value) && value.length > 0 && value.every(isJsonObject)) {
+      if (Array.isArray(value) && isWanted(value)) {
         found.push({ path: place, value, isOwn: false, depth: path.length });
       }
       if (isJsonObject(value) && path.length < MAX_DEPTH) visit(value, place);
@@ -179,6 +184,26 @@ function isAtTop(path: readonly string[]): boolean {
   return path.length === 1 || (path.length === 2 && normalizeName(path[0] ?? '') === 'embedded');
 }
 
+/** Returns the arrays of objects under names that are not known: those at the top, or else those in envelopes. */
+function findOthers(body: JsonObject, own: readonly string[]): readonly Candidate[] {
+  const isOwn = ({ path }: Candidate): boolean => !isOfAnother(normalizeName(path.at(-1) ?? ''), own);
+  const atTop = findArrays(body).filter((each) => isAtTop(each.path) && isOwn(each));
+  return atTop.length > 0 ? atTop : findEnveloped(body).filter(isOwn);
+}
+
+/** Returns the arrays of objects below envelopes alone: `Response.SpaceSet`. An empty one counts, as it may be the list. */
+function findEnveloped(body: JsonObject): readonly Candidate[] {
+  return findArrays(body, (list) => list.every(isJsonObject)).filter(({ path }) => {
+    const parents = path.slice(0, -1).map(normalizeName);
+    return parents.every((key) => WRAPPERS.has(key) || LIST_KEYS.has(key));
+  });
+}
+
+/** Whether a body states a total of 0 beside an empty list of any name. */
+function isEmptyList(body: JsonObject): boolean {
+  return findEnveloped(body).length === 1 && readStatedExtent(body).total === 0;
+}
+
 /** Whether a body has links and a page with a total of 0 alone: HAL leaves empty lists out. */
 function isEmptyHal(body: JsonObject): boolean {
   const isBare = Object.keys(body).every((key) => ['links', 'page'].includes(normalizeName(key)));
@@ -216,11 +241,10 @@ export function readList(found: unknown, resource: string, path?: readonly strin
   if (!isJsonObject(body)) throw noList(body, resource, none);
   const own = namesOf(resource);
   const known = pick(findCandidates(body, own));
-  const others = findArrays(body).filter(
-    ({ path }) => isAtTop(path) && !isOfAnother(normalizeName(path.at(-1) ?? ''), own),
-  );
-  const list = known === undefined && others.length === 1 ? others[0] : known;
-  if (list === undefined && isEmptyHal(body)) return [];
+  const others = findOthers(body, own);
+  const isOnly = known === undefined && others.length === 1 && others[0]?.value?.length !== 0;
+  const list = isOnly ? others[0] : known;
+  if (list === undefined && (isEmptyHal(body) || isEmptyList(body))) return [];
   if (list === undefined) throw noList(body, resource, none);
   if ('length' in list) {
     const places = list.map((each) => each.path.join('.'));

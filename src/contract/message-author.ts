@@ -40,7 +40,8 @@ function sideOf(name: string, names: AuthorNames): Side | undefined {
   const exact = decide(isNamed(names.agent), isNamed(names.user));
   if (exact !== undefined || !/^[\w.:-]+$/.test(name)) return exact;
   const words = wordsOf(name).filter((word) => !DIRECTIONS.includes(word));
-  const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each));
+  // `bots` and `guests` are the kinds of authors, too.
+  const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each) || words.includes(`${each}s`));
   return decide(hasWord(names.agent), hasWord(names.user));
 }
 
@@ -73,15 +74,15 @@ interface Reading {
   readonly name?: string | undefined;
 }
 
-/** Words of a name whose 0 and 1 are a flag. Under other names they may be an id: `user: 1`. */
+/** Words of a name whose 0 and 1, or N and Y, are a flag. Under other names they may be an id: `user: 1`. */
 const NUMBER_FLAG = /^(is|was|has|inbound|incoming|outbound|outgoing)$/;
 
 function flagIn(key: string, value: unknown): boolean | undefined {
   if (value === true || value === 'true') return true;
   if (value === false || value === 'false') return false;
   if (!wordsOf(key).some((word) => NUMBER_FLAG.test(word))) return undefined;
-  if (value === 1 || value === '1') return true;
-  return value === 0 || value === '0' ? false : undefined;
+  if (value === 1 || value === '1' || value === 'Y') return true;
+  return value === 0 || value === '0' || value === 'N' ? false : undefined;
 }
 
 function read(key: string, value: unknown, names: AuthorNames, depth: number): Reading {

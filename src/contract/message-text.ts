@@ -1,7 +1,7 @@
 import { isJsonObject } from './json.ts';
 
-/** Text parts may be nested (`{text: {value}}`). */
-const MAX_DEPTH = 4;
+/** Text parts may be nested: `{text: {value}}`, or a document of blocks of paragraphs of parts. */
+const MAX_DEPTH = 8;
 
 /** Keys of an object or of a part that hold its text, in order. */
 const KEYS = [
@@ -12,6 +12,7 @@ const KEYS = [
   'content',
   'body',
   'parts',
+  'children',
   'message',
   'markdown',
   'raw',
@@ -24,7 +25,7 @@ function textAt(value: unknown, depth: number): string | undefined {
   if (depth === 0) return undefined;
   if (Array.isArray(value)) {
     const parts = value.map((part) => textAt(part, depth - 1)).filter((part) => part !== undefined);
-    return parts.length === 0 ? undefined : parts.join('');
+    return parts.length === 0 ? undefined : parts.join(value.every(isParagraph) ? '\n' : '');
   }
   if (!isJsonObject(value)) return undefined;
   for (const [key, inner] of sortedEntries(value)) {
@@ -32,6 +33,11 @@ function textAt(value: unknown, depth: number): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Whether a part has parts of its own, so that the next one begins a line. */
+function isParagraph(part: unknown): boolean {
+  return isJsonObject(part) && (Array.isArray(part.content) || Array.isArray(part.children));
 }
 
 /** The entries in the order of KEYS, with their names in lower case. */
@@ -61,7 +67,10 @@ const UNITS = [
 const MICROSOFT_DATE = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
 /** Keys of an object that hold its time: `{actor, time}`, `{$date}`. */
-const TIME_KEYS = ['$date', 'time', 'date', 'datetime', 'timestamp', 'at', 'value', 'iso', 'seconds', '_seconds'];
+const TIME_KEYS = [
+  ...['$date', 'time', 'date', 'datetime', 'timestamp', 'at', 'value', 'iso', 'seconds', '_seconds'],
+  ...['epochSecond', 'epochSeconds', 'epoch_seconds', 'epochMillis', 'epoch', 'millis', 'ms', 'unix'],
+];
 
 /**
  * Returns the time of a message: a text unchanged, even if it is not a date; the seconds, milliseconds, microseconds, or

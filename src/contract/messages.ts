@@ -108,7 +108,7 @@ function findUnknownText(entry: JsonObject, contract: Contract): string | undefi
   return found?.[0];
 }
 
-const TEXT_WORDS = /^(text|content|body|message|msg)$/;
+const TEXT_WORDS = /^(text|content|body|message|msg|blocks|formats)$/;
 /** Words in the names of objects whose texts are not that of the message. */
 const ABOUT_OTHERS =
   /^(author|sender|user|from|actor|to|recipient|agent|bot|reply|parent|quoted|quote|forwarded|original|error|metadata)$/;

@@ -79,7 +79,9 @@ export function tokenParameters(words: readonly string[], spelling: Spelling): r
   const kin = [...(isLast || rest.length === 0 ? [] : [rest]), words];
   const customary = words.flatMap((word) => CUSTOMARY[word] ?? []);
   const inOwnSpelling = (names: readonly (readonly string[])[]) => names.map((name) => spell(name, spelling));
-  const others = (['snake', 'camel', 'kebab'] as const).flatMap((other) => kin.map((name) => spell(name, other)));
+  const others = (['snake', 'camel', 'kebab', 'joined'] as const).flatMap((other) =>
+    kin.map((name) => spell(name, other)),
+  );
   const ordered = isLast ? [...inOwnSpelling(customary), ...inOwnSpelling(kin)] : inOwnSpelling([...kin, ...customary]);
   return unique([...nested, ...ordered, ...others, ...inOwnSpelling(TOKEN_NAMES)]);
 }
@@ -96,6 +98,24 @@ function splitPath(path: string): readonly string[] {
 function numberedNames(words: readonly string[], pages: readonly Sign<number>[]): readonly string[] | undefined {
   if (words.join() === 'next') return ['page', 'offset', 'next', 'cursor', 'start', 'skip', 'until', 'before'];
   return words.join() === 'next,page' && pages.length > 0 ? numberParameters(pages, PAGE_NAMES).slice(0, 6) : undefined;
+}
+
+/** Returns the ways for an offset in the first page that is not its own, but where the next one begins. */
+function nextOffsets(signs: readonly Sign<number>[]): readonly PageWay[] {
+  return signs
+    .filter(({ value }) => value > 0)
+    .map(({ path, words, spelling }) => ({
+      kind: 'token',
+      source: splitPath(path),
+      parameter: spell(words, spelling),
+    }));
+}
+
+/** Returns the ways for a cursor that is 0 in the first page: it counts the items before a page. */
+function countingCursors(tokens: readonly TokenSign[]): readonly PageWay[] {
+  return tokens
+    .filter(({ isWeak, value }) => isWeak && value === '0')
+    .map(({ words, spelling }) => ({ kind: 'offset', parameter: spell(words, spelling) }));
 }
 
 function tokenWays(tokens: readonly TokenSign[], pages: readonly Sign<number>[]): readonly PageWay[] {
@@ -139,7 +159,8 @@ function proposeWays(signs: PageSigns): readonly PageWay[] {
   const after = flag ? AFTER.map((words): PageWay => ({ kind: 'after', parameter: spell(words, flag.spelling) })) : [];
   const page = numberParameters(pages, PAGE_NAMES).map((parameter): PageWay => ({ kind: 'page', parameter }));
   const isSearch = signs.totals.some((sign) => sign.path.startsWith('hits.'));
-  const offsetNames = isSearch ? ['from', ...OFFSET_NAMES] : OFFSET_NAMES;
+  const inPascal = signs.totals.some(({ spelling }) => spelling === 'pascal') ? ['Offset', 'Skip'] : [];
+  const offsetNames = [...(isSearch ? ['from'] : inPascal), ...OFFSET_NAMES];
   const offset = numberParameters(offsets, offsetNames).map((parameter): PageWay => ({ kind: 'offset', parameter }));
   const isPaged = pages.length + pageTotals.length > 0;
   const numbered = isPaged
@@ -150,6 +171,8 @@ function proposeWays(signs: PageSigns): readonly PageWay[] {
   return [
     ...linked,
     ...tokenWays(strong, pages),
+    ...(flag ? nextOffsets(offsets) : []),
+    ...countingCursors(weak),
     ...numbered,
     ...tokenWays(weak, pages),
     ...after,

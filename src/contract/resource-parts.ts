@@ -54,3 +54,10 @@ export function pairedParts(object: JsonObject): readonly string[] {
   if (isJsonObject(object.metadata) && isJsonObject(object.entity)) return ['metadata', 'entity'];
   return isJsonObject(object.metadata) && isJsonObject(object.spec) ? ['metadata', 'spec'] : [];
 }
+
+/** Returns the id in a pair of an id and what it is called, as Odoo sends relations: `agent_id: [41, 'Billing']`. */
+export function withoutLabel(key: string, value: unknown): unknown {
+  if (!Array.isArray(value) || value.length !== 2 || !/id$/i.test(key)) return value;
+  const [id, label]: readonly unknown[] = value;
+  return Number.isInteger(id) && typeof label === 'string' ? id : value;
+}

@@ -66,13 +66,14 @@ export function findResource(
   return found && id !== undefined ? { ...found, id } : undefined;
 }
 
-/** Returns the first boolean among the values of these names (normalized), from the outside in. */
+/** Returns the first boolean, or text that spells one, among the values of these names (normalized), from the outside in. */
 function findFlag(layers: readonly JsonObject[], names: readonly string[]): boolean | undefined {
   for (const layer of layers) {
-    const key = Object.keys(layer).find(
-      (each) => names.includes(normalizeName(each)) && typeof layer[each] === 'boolean',
-    );
-    if (key !== undefined) return layer[key] === true;
+    for (const [key, value] of Object.entries(layer)) {
+      if (!names.includes(normalizeName(key))) continue;
+      if (value === true || value === 'true') return true;
+      if (value === false || value === 'false') return false;
+    }
   }
   return undefined;
 }

@@ -62,7 +62,7 @@ export function isTokenName(words: Words): boolean {
 
 /** Whether a number is of items: `total`, `count`, `page.totalElements`, and not of pages. */
 function isTotal(words: Words): boolean {
-  if (!some(words, TOTAL) || includes(words, 'pages', 'skip', 'offset')) return false;
+  if (!some(words, TOTAL) || includes(words, 'pages', 'skip', 'offset', 'ms')) return false;
   return !includes(words, 'page') || (words.length > 2 && !includes(words, 'size', 'limit', 'number', 'last'));
 }
 

@@ -1,11 +1,13 @@
 import { isPagingName, toWords } from './paging-names.ts';
 import { namesNext } from './sign-roles.ts';
 
-/** Leaves a first word of a header's name out that only says whose it is: `nomad-nexttoken`. */
+/** Leaves a first word of a header's name out that only says whose it is: `nomad-nexttoken`, `pw-total`. */
 export function withoutVendor(name: string): string {
   const rest = name.replace(/^[a-z0-9]+-/, '');
   const words = toWords(rest);
-  return words.length > 1 && isPagingName(words) && namesNext(words) && !isPagingName(toWords(name)) ? rest : name;
+  if (isPagingName(toWords(name)) || !isPagingName(words)) return name;
+  const isTotal = /^total(-(count|items|records|results|pages))?$/.test(rest);
+  return isTotal || (words.length > 1 && namesNext(words)) ? rest : name;
 }
 
 /** Returns the boolean that a value is or spells; undefined for anything else. */

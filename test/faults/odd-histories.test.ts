@@ -16,6 +16,37 @@ import {
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `+s-${from + index}`);
 
+describe('a history whose pages may be empty before others', () => {
+  const pagesOf = async (...pages: number[]) => {
+    const server = await historyServer();
+    const all = server.add(
+      's',
+      pages.reduce((sum, size) => sum + size, 0),
+    );
+    const seen: string[] = [];
+    server.behave(({ json, url }, wellBehaved) => {
+      const token = url.searchParams.get('pageToken') ?? '0';
+      seen.push(token);
+      const index = Number(token);
+      const from = pages.slice(0, index).reduce((sum, size) => sum + size, 0);
+      const items = wellBehaved().slice(from, from + (pages[index] ?? 0));
+      json(200, { messages: items, nextPageToken: index < pages.length - 1 ? String(index + 1) : '' });
+    });
+    return { server, all, seen };
+  };
+
+  it('is read to its end', async () => {
+    const { server } = await pagesOf(0, 1, 0, 2);
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual([...ids(0, 2), 'end:caught-up']);
+  });
+
+  it('is empty where the service always announces more', async () => {
+    const { server, seen } = await pagesOf(...Array.from({ length: 50 }, () => 0));
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['end:caught-up']);
+    expect(seen.length).toBeLessThan(10);
+  });
+});
+
 describe('a history that comes newest first', () => {
   /** The newest `most` after the cursor, the newest first. */
   async function newestFirst(count: number, most: number, more: Record<string, unknown> = {}) {

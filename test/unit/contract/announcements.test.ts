@@ -64,6 +64,11 @@ describe('what a response says about its pages', () => {
     [{ paging: { cursors: { before: 'x', after: 'y' } } }, { tokens: ['paging.cursors.after'] }],
     [{ next: 2 }, { tokens: ['next'] }],
     [{ LastEvaluatedKey: { id: { S: 'x' } } }, { unknown: ['LastEvaluatedKey'] }],
+    [{ link: { href: '/v1/x?page=2', rel: 'next', method: 'GET' } }, { links: ['link'] }],
+    [{ length: 5 }, { totals: ['length'] }],
+    [{ length: 2 }, { counts: ['length'] }],
+    [{ start: 0, length: 25 }, { offsets: ['start'] }],
+    [{ total_ms: 12 }, {}],
     [{ next: { pages: [2] } }, { unknown: ['next.pages'] }],
     [{ next: ['?page=2'] }, { unknown: ['next'] }],
     [{ has_more: true }, { flags: ['has_more'] }],
@@ -222,6 +227,34 @@ describe('what a response says about its pages', () => {
   });
 });
 
+describe('the requests for the second page', () => {
+  const waysOf = (body: unknown) => proposeSteps(readSigns(answer(body)), 2).map(({ way }) => formatWay(way));
+
+  it.each([
+    [
+      'where an offset with a flag is already that of the next page',
+      { offset: 2, 'has-more': true },
+      'token:offset:offset',
+    ],
+    ['by a cursor that counts from 0', { cursor: 0, remaining: 3 }, 'offset:cursor'],
+    ['by an offset that is spelled as the total', { TotalCount: 5 }, 'offset:Offset'],
+    ['by a parameter in one word, as the token is', { next_startkey: 'x' }, 'token:next_startkey:startkey'],
+  ])('include that %s', (_, body, expected) => {
+    expect(waysOf(body)).toContain(expected);
+  });
+
+  it('do not take an offset of 0 for the one of the next page', () => {
+    expect(waysOf({ offset: 0, has_more: true })).not.toContain('token:offset:offset');
+  });
+
+  it('are needed where a header of any vendor has a total', () => {
+    expect(outlookOf(answer([], { headers: { 'x-pw-total': '5' } })).certain).toEqual([
+      'header.x-pw-total: 5, and 2 read',
+    ]);
+    expect(outlookOf(answer([], { headers: { 'x-ratelimit-total': '5', 'x-pw-total': '2' } })).certain).toEqual([]);
+  });
+});
+
 describe('the parameters that may take a token', () => {
   it.each([
     ['next_cursor', ['cursor', 'next_cursor', 'after', 'start_cursor', 'page_token']],
@@ -232,6 +265,7 @@ describe('the parameters that may take a token', () => {
     ['next', ['next']],
     ['after', ['after', 'starting_after', 'cursor']],
     ['marker', ['marker']],
+    ['next_startkey', ['start_key', 'next_start_key', 'start', 'offset', 'exclusive_start_key', 'after', 'startKey']],
     ['offset', ['offset']],
     ['last_id', ['after_id', 'starting_after', 'after', 'start_after', 'last_id']],
   ])('begin with the kin of %s', (name, expected) => {

@@ -181,9 +181,18 @@ describe('a created job', () => {
     ['under its own name before a plain one further in', { cron_job_id: 'c1', data: { id: 'x' } }],
     ['as a list of one', [{ id: 'c1' }]],
     ['beside an empty one', { cron_job_id: null, data: { id: 'c1' } }],
+    ['beside a type', { id: 'c1', type: 'task', name: 'Digest' }],
     ['beside an error that there is not', { success: true, error: null, errors: [], data: { id: 'c1' } }],
   ])('has its id %s', (_, body) => {
     expect(readCreated(body)).toBe('c1');
+  });
+
+  it('is not the operation that creates it', () => {
+    const operation = { id: 'op_77', object: 'operation', status: 'running', kind: 'cron_job.create' };
+    expect(() => readCreated(operation)).toThrow(
+      expect.objectContaining({ fix: expect.objectContaining({ leaf: 'cron_job.id' }) }),
+    );
+    expect(readCreated({ ...operation, cron_job_id: 'c1' })).toBe('c1');
   });
 
   it.each([

@@ -25,6 +25,7 @@ describe('an id', () => {
     ['Cloud Foundry', { metadata: { guid: 's1', url: '/x' }, entity: { name: 'Acme' } }, 's1'],
     ['a document with a score', { document: { id: 's1', name: 'Acme' }, score: 3 }, 's1'],
     ['zero', { id: 0 }, '0'],
+    ['a pair of an id and a name', { space_id: [7, 'Acme'] }, '7'],
     ['a number beyond what JavaScript counts exactly', { id: 1234567890123456789n }, '1234567890123456789'],
     ['one level down', { space: { space_id: 's1' } }, 's1'],
     ['a plain id one level down', { space: { id: 7 } }, '7'],
@@ -229,6 +230,12 @@ describe('a refusal', () => {
     [{ count: 3, on: true }, 'agent.id', '<path>'],
   ])('of %j proposes where %s is', (object, leaf, value) => {
     expect(refusalOf(() => readId(object, CONTRACT, leaf)).fix).toEqual({ leaf, value });
+  });
+
+  it('proposes the value of a field that is sent with its type', () => {
+    const fix = { leaf: 'space.id', value: '$id.value' };
+    const item = { $id: { type: '__ID__', value: '7' }, name: { type: 'SINGLE_LINE_TEXT', value: 'Acme' } };
+    expect(refusalOf(() => readId(item, CONTRACT, 'space.id')).fix).toEqual(fix);
   });
 
   it('shows keys and types, and no values', () => {

@@ -29,6 +29,9 @@ describe('the envelope of a list', () => {
     ['a list below an empty one', { items: [], data: { spaces: ITEMS } }],
     ['a list beside what it includes', { data: ITEMS, included: [{ id: 1 }] }],
     ['spaces.results', { spaces: { results: ITEMS } }],
+    ['the one array in an envelope', { Response: { TotalCount: 2, SpaceSet: ITEMS, RequestId: 'r' } }],
+    ['the one array two levels down', { Success: true, Data: { TotalCount: 2, List: { Entry: ITEMS } } }],
+    ['in an envelope of any name that has all', { ocs: { meta: { status: 'ok' }, data: ITEMS } }],
     ['the one key with an array of objects', { workspaces: ITEMS, tags: ['x'], total: 2 }],
   ])('is read: %s', (_, body) => {
     expect(readList(body, 'spaces')).toEqual(ITEMS);
@@ -41,6 +44,7 @@ describe('the envelope of a list', () => {
     ['one level down', { data: { spaces: [] } }],
     ['null under its own name', { spaces: null }],
     ['no embedded list where there are 0 in all', { _links: { self: { href: '/' } }, page: { totalElements: 0 } }],
+    ['an unknown name beside a total of 0', { Response: { TotalCount: 0, SpaceSet: [], RequestId: 'r' } }],
     ['null in an envelope', { data: { items: null, total: 0 } }],
   ])('may be empty: %s', (_, body) => {
     expect(readList(body, 'spaces')).toEqual([]);
@@ -53,6 +57,7 @@ describe('the envelope of a list', () => {
     ['an error', { error: { message: 'no' } }],
     ['errors in an answer that claims success', { errors: [{ message: 'no' }] }],
     ['an unknown name with nothing in it', { customers: [] }],
+    ['an unknown name beside another total', { TotalCount: 3, SpaceSet: [] }],
     ['two candidates', { mine: ITEMS, theirs: ITEMS }],
     ['two lists under general names', { items: ITEMS, records: [{ id: 1 }] }],
     ['the list of another resource', { agents: ITEMS }],

@@ -295,6 +295,8 @@ describe('an API chat source', () => {
   it('shows whether it was created if the service does', () => {
     expect(decodeSource({ ...source, created: true }).created).toBe(true);
     expect(decodeSource({ source, created: false }).created).toBe(false);
+    expect(decodeSource({ ...source, created: 'true' }).created).toBe(true);
+    expect(decodeSource({ ...source, created: '2026-03-02' }).created).toBeUndefined();
     expect(decodeSource(source).created).toBeUndefined();
   });
 
@@ -321,6 +323,33 @@ describe('a message of another kind of service', () => {
     expect([roleOf(-5), roleOf(5)]).toEqual(['assistant', 'user']);
   });
 
+  it.each([
+    [{ is_agent: 'Y' }, 'assistant'],
+    [{ is_agent: 'N' }, 'user'],
+    [{ author_type: 'bots' }, 'assistant'],
+    [{ author_type: 'guests' }, 'user'],
+    [{ SenderType: 'Robot' }, 'assistant'],
+  ])('tells its author by a mark or a kind: %j', (author, role) => {
+    expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
+  });
+
+  it('is refused with the path to who its author is, not to the id of one', () => {
+    const entry = { id: 1, text: 'Hi', creator: { id: 1, role: { id: 4, type: 'CUSTOMER' } } };
+    expect(() => decodeMessage(entry)).toThrow(
+      expect.objectContaining({ fix: { leaf: 'message.author', value: 'creator.role.type' } }),
+    );
+  });
+
+  const paragraph = (text: string) => ({ type: 'paragraph', content: [{ type: 'text', text }] });
+  it.each([
+    ['the plain one of two', { body: '<p>Hi</p>', body_text: 'Hi' }, 'Hi'],
+    ['in blocks', { blocks: [{ type: 'paragraph', children: [{ text: 'Hi ' }, { text: 'you' }] }] }, 'Hi you'],
+    ['in formats', { formats: { html: '<p>Hi</p>', plain: 'Hi' } }, 'Hi'],
+    ['in a document', { body: { type: 'doc', version: 1, content: [paragraph('Hi'), paragraph('you')] } }, 'Hi\nyou'],
+  ])('has its text %s', (_, text, expected) => {
+    expect(decodeMessage({ id: 1, role: 'user', ...text }).text).toBe(expected);
+  });
+
   it('has its text in an object that is not about the author', () => {
     const entry = { id: 1, role: 'user', event: { type: 'ContentEvent', message: 'Hi' }, sender: { text: 'no' } };
     expect(decodeMessage(entry).text).toBe('Hi');
@@ -336,6 +365,8 @@ describe('a message of another kind of service', () => {
     [{ created: { actor: 'urn:1', time: 1772444580000 } }, '2026-03-02T09:43:00.000Z'],
     [{ created_utc: 1772444580 }, '2026-03-02T09:43:00.000Z'],
     [{ CreatedDateUTC: '/Date(1772444580000+0000)/' }, '2026-03-02T09:43:00.000Z'],
+    [{ createdon: '2026-03-02T09:43:00Z' }, '2026-03-02T09:43:00Z'],
+    [{ createdAt: { epochSecond: 1772444580, nano: 0 } }, '2026-03-02T09:43:00.000Z'],
     [{ created_at: { $date: '2026-03-02T09:43:00Z' } }, '2026-03-02T09:43:00Z'],
     [{ data: { id: 1, text: 'Hi', role: 'user', created_utc: 1772444580 } }, '2026-03-02T09:43:00.000Z'],
     [{ created: { actor: 'urn:1' } }, null],
