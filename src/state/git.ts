@@ -37,6 +37,9 @@ const SETTINGS = [
   // A pack of many versions of the log holds their differences; on its own, each is a whole copy.
   'fetch.unpackLimit=2',
   'submodule.recurse=false',
+  // If this process is killed, nobody else ends a git that waits for a silent server.
+  'http.lowSpeedLimit=1',
+  'http.lowSpeedTime=60',
 ];
 
 /** Variables that a hook, an alias, or a script for another repository may have set. */

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { NewRecord } from '../../src/state/record.ts';
 import { readStore, type StateStore } from '../../src/state/store.ts';
 import { start } from '../e2e/program.ts';
 import { createCronAgent } from '../helpers/cron.ts';
+import { processesUsing } from '../helpers/git-kill.ts';
 import {
   type GitHttpOptions,
   type GitRequest,
@@ -19,6 +21,7 @@ import {
 import { tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { openAt } from '../helpers/stores.ts';
+import { listen } from '../helpers/tcp-server.ts';
 
 /*
  * The state in git behind servers that refuse, or whose answers are lost.
@@ -108,6 +111,21 @@ describe.skipIf(!hasGitHttp())('the state in git over HTTP', () => {
     await store.close();
   });
 });
+
+test.skipIf(!hasGitHttp())(
+  'git that waits for a silent server ends by itself when the command was killed',
+  async () => {
+    const { port } = await listen(createServer());
+    const url = `http://127.0.0.1:${port}/state.git`;
+    // A minute by default.
+    const env = { GIT_HTTP_LOW_SPEED_TIME: '1', HOME: tempDirectory() };
+    const child = start(['state', 'show', '--state', `git+${url}#state`], { env });
+    await expect.poll(() => processesUsing(`remote-http ${url}`).length).toBeGreaterThan(0);
+    child.kill('SIGKILL');
+    await child;
+    await expect.poll(() => processesUsing(url), { timeout: 20_000 }).toEqual([]);
+  },
+);
 
 describe.skipIf(!hasSshd())('the state in git over ssh', () => {
   let server: GitSshServer | undefined;
