@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startCuttingProxy } from '../../src/state/prove/proxy.ts';
@@ -27,21 +27,33 @@ const PROCESSES_PER_MACHINE = 4;
 /** When the processes that are killed are, at the latest, in milliseconds. */
 const LONGEST_LIFE_MS = 6000;
 
-/** Lets answers of the store be lost. @returns the address to use meanwhile */
-async function loseAnswers(address: string, random: () => number): Promise<string> {
+interface LossyStore {
+  /** To use meanwhile. */
+  readonly address: string;
+  /** How many answers were lost. */
+  lost(): number;
+}
+
+/** Lets answers of the store be lost. */
+async function loseAnswers(address: string, random: () => number): Promise<LossyStore> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === 'postgres:') {
-    const proxy = await startCuttingProxy({ host: url.searchParams.get('host') ?? '', port: 5432 }, random);
+    const proxy = await startCuttingProxy({ host: url.searchParams.get('host') ?? '', port: Number(url.port) }, random);
     onTestFinished(() => proxy.close());
-    return `postgres://ops@127.0.0.1:${proxy.port}${url.pathname}`;
+    return { address: `postgres://ops@127.0.0.1:${proxy.port}${url.pathname}`, lost: () => proxy.counts.cut };
   }
   if (url?.protocol === 'git+file:') {
     // The push has landed, and the server dies before it says so.
     const hook = join(url.pathname, 'hooks', 'reference-transaction');
-    writeFileSync(hook, '#!/bin/sh\n[ "$1" = committed ] && [ $(($$ % 5)) = 0 ] && kill -9 $PPID\nexit 0\n');
+    writeFileSync(
+      hook,
+      '#!/bin/sh\n[ "$1" = committed ] && [ $(($$ % 5)) = 0 ] && echo >> lost && kill -9 $PPID\nexit 0\n',
+    );
     chmodSync(hook, 0o755);
+    const lost = join(url.pathname, 'lost');
+    return { address, lost: () => (existsSync(lost) ? readFileSync(lost).length : 0) };
   }
-  return address;
+  return { address, lost: () => 0 };
 }
 
 interface Storm {
@@ -110,7 +122,12 @@ for (const kind of storeKinds()) {
       async (seed) => {
         const storm = await prepare(seed);
         const address = await kind.fresh();
-        const killed = await rage(storm, await loseAnswers(address, storm.random));
+        const lossy = await loseAnswers(address, storm.random);
+        const killed = await rage(storm, lossy.address);
+        // The storm was one: jobs were made in it, and answers were lost.
+        const made = (await storm.cron.jobs()).length;
+        expect(made).toBeGreaterThan(0);
+        if (kind.name !== 'a file') expect(lossy.lost()).toBeGreaterThan(0);
         await settle(storm, address);
         const copy = join(tempDirectory(), 'copy.jsonl');
         const copied = await start(['state', 'copy', address, copy], {
@@ -120,7 +137,9 @@ for (const kind of storeKinds()) {
         const jobs = await storm.cron.jobs();
         expect(jobs.map(({ name }) => name).toSorted()).toEqual(NAMES.toSorted());
         expect(new Set((await readJobLog(copy)).ids)).toEqual(new Set(jobs.map(({ cron_job_id }) => cron_job_id)));
-        process.stdout.write(`${kind.name}, seed ${seed}: ${NAMES.length} names, ${killed} of 16 processes killed\n`);
+        process.stdout.write(
+          `${kind.name}, seed ${seed}: ${NAMES.length} names, ${killed} of 16 processes killed, ${lossy.lost()} answers of the store lost, ${made} made meanwhile\n`,
+        );
       },
     );
   });
