@@ -55,6 +55,19 @@ const NESTINGS: Readonly<Record<string, Nesting>> = {
   fields: 'part',
 };
 
+/** Puts the path that was chosen for the id last for all other fields: where `name` is the id, the name is another one. */
+function withoutChosenId(rules: ReadonlyMap<FieldLeaf, FieldRule>): ReadonlyMap<FieldLeaf, FieldRule> {
+  const [id] = [...rules].filter(([leaf, { isChosen }]) => isChosen && leaf.endsWith('.id'));
+  const chosen = new Set((id?.[1].ranks ?? []).flat().map((path) => path.join('.')));
+  const isTaken = (path: readonly string[]): boolean => chosen.has(path.join('.'));
+  const entries = [...rules].map(([leaf, rule]): [FieldLeaf, FieldRule] => {
+    if (leaf === id?.[0] || rule.isChosen || !rule.ranks.flat().some(isTaken)) return [leaf, rule];
+    const rest = rule.ranks.map((rank) => rank.filter((path) => !isTaken(path)));
+    return [leaf, { ...rule, ranks: [...rest, rule.ranks.flat().filter(isTaken)] }];
+  });
+  return new Map(entries);
+}
+
 /** Objects with arbitrary keys would fill the memory. */
 const MAX_KNOWN = 10_000;
 
@@ -67,7 +80,7 @@ export class FieldNames {
   private readonly likely = new Map<string, boolean>();
 
   constructor(resource: Resource, rules: ReadonlyMap<FieldLeaf, FieldRule>) {
-    this.rules = rules;
+    this.rules = withoutChosenId(rules);
     const own = OWN_NAMES[resource].map((name): [string, Nesting] => [name, 'envelope']);
     this.nestings = new Map([...Object.entries(NESTINGS), ...own]);
     const starts = [...rules.values()].flatMap(({ ranks }) => ranks.flat().map(([first = '']) => first));

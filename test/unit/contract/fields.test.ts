@@ -209,6 +209,14 @@ describe('a field', () => {
     expect(read(object, chosen, leaf)).toBe('a');
   });
 
+  it('is not where the id is by choice, if it has another place', () => {
+    const contract = new Contract({ override: { 'cron_job.id': 'name' } });
+    const job = { name: 'CRO-1', job_name: 'daily' };
+    expect(findText(job, contract, 'cron_job.name')).toBe('daily');
+    expect(findId(job, contract, 'cron_job.id')).toBe('CRO-1');
+    expect(findText({ name: 'CRO-1' }, contract, 'cron_job.name')).toBe('CRO-1');
+  });
+
   it('of a chosen path is read there, whatever the spelling', () => {
     const chosen = new Contract({ override: { 'agent.name': 'profile.displayLabel' } });
     expect(findText({ name: 'x', Profile: { display_label: 'Support' } }, chosen, 'agent.name')).toBe('Support');
