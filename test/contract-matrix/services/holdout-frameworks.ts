@@ -400,12 +400,17 @@ const NODE: readonly Service[] = [
   {
     name: 'strapi-5',
     like: 'Strapi 5: flat items with a number under id and the id of paths under documentId',
-    ids: (number, resource) => `${resource.slice(0, 3)}z7m9k2p4w6q8r1t3v5${number}`,
+    // The paths of uploaded files have their number.
+    ids: (number, resource) =>
+      resource === 'file_attachment' ? number : `${resource.slice(0, 3)}z7m9k2p4w6q8r1t3v5${number}`,
     names: {
       id: 'documentId',
+      paths: { 'file_attachment.file_attachment_id': 'id' },
       letterCase: 'camel',
-      wrap: (_resource, fields, id) => ({
-        id: Number(String(id).slice(-2)),
+      wrap: (resource, fields, id) => ({
+        ...(resource === 'file_attachment'
+          ? { documentId: `filz7m9k2p4w6q8r1t3v5${id}` }
+          : { id: Number(String(id).slice(-2)) }),
         ...fields,
         locale: null,
         publishedAt: null,
