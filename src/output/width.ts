@@ -83,7 +83,8 @@ const SEPARATOR = /[-_/.,:;=&?]/;
 /** The index at which to end a full line: after its last space, else after a separator in its second half, else its end. */
 function breakAt(line: readonly Grapheme[]): number {
   const afterSpace = line.findLastIndex(({ text }) => text === ' ') + 1;
-  if (afterSpace > 0) return afterSpace;
+  // A line of spaces alone would look empty.
+  if (line.slice(0, afterSpace).some(({ text }) => text !== ' ')) return afterSpace;
   const afterSeparator = line.findLastIndex(({ text }) => SEPARATOR.test(text)) + 1;
   return afterSeparator > line.length / 2 ? afterSeparator : line.length;
 }
@@ -99,7 +100,7 @@ export function wrap(text: string, width: number): string[] {
   let used = 0;
   const parts = Array.from(graphemes(text), (each) => (each.width > width ? splitGrapheme(each) : [each])).flat();
   for (const part of parts) {
-    if (used + part.width > width) {
+    while (used + part.width > width) {
       const end = part.text === ' ' ? line.length : breakAt(line);
       lines.push(joinText(line.slice(0, end)));
       line = line.slice(end);

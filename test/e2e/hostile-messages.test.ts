@@ -27,7 +27,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
     await screen(/x\\u2028END\n {2}\\x00$/);
     const all = await everything();
     expect(all).toMatch(/^assistant: before$/m);
-    expect(all).toContain('assistant: \\x1b[2J\\x1b[H\\x1b]0;owned\\x07gone?\\rover\\u202e\\b\\x9b31m xxx');
+    expect(all).toContain('assistant:\n  \\x1b[2J\\x1b[H\\x1b]0;owned\\x07gone?\\rover\\u202e\\b\\x9b31m\n  xxx');
     expect(await title()).not.toContain('owned');
     await reply('after');
     await screen(/\\x00\nassistant: after$/);

@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<ReconcileResult>[] = [
   { header: 'AGENT', value: ({ reservation }) => reservation.snapshot.agent_id, fit: 'middle' },
   { header: 'NAME', value: ({ reservation }) => reservation.snapshot.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at, isTime: true },
-  { header: 'NOTE', value: describeResult, fit: 'below', isTime: true },
+  { header: 'NOTE', value: describeResult, fit: 'below' },
   { header: 'KEY', value: ({ reservation }) => reservation.key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];
 

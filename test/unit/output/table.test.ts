@@ -3,8 +3,9 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { arrange } from '../../../src/output/arrange.ts';
 import { type Column, listResult, objectResult } from '../../../src/output/command-result.ts';
-import { fitWidths } from '../../../src/output/fit-columns.ts';
+import { fitWidths, measureColumns } from '../../../src/output/fit-columns.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
+import { planTable, toLines } from '../../../src/output/plan-table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
 import { displayWidth, truncate, wrap } from '../../../src/output/width.ts';
 import { anyText } from './any-text.ts';
@@ -232,6 +233,76 @@ describe('a list in a terminal', () => {
   });
 });
 
+describe('a table in a terminal of any width', () => {
+  const word = fc.stringMatching(/^[a-zA-Zé東0-9_-]{1,18}$/);
+  const prose = fc.array(word, { minLength: 1, maxLength: 8 }).map((list) => list.join(' '));
+  const row = fc.record({
+    id: fc.stringMatching(/^[0-9a-f]{24}$/),
+    name: prose,
+    path: fc.array(word, { minLength: 1, maxLength: 6 }).map((list) => list.join('/')),
+    status: fc.constantFrom('created', 'failed', 'unchanged'),
+    note: fc.option(prose, { nil: null }),
+    hash: fc.stringMatching(/^[0-9a-f]{64}$/),
+  });
+  type Item = typeof row extends fc.Arbitrary<infer Each> ? Each : never;
+  const columns: Column<Item>[] = [
+    { header: 'ID', value: ({ id }) => id, fit: 'middle' },
+    { header: 'NAME', value: ({ name }) => name },
+    { header: 'FILE', value: ({ path }) => path, fit: 'start' },
+    { header: 'STATUS', value: ({ status }) => status },
+    { header: 'NOTE', value: ({ note }) => note, fit: 'below' },
+    { header: 'HASH', value: ({ hash }) => hash, fit: 'middle', isOptional: true },
+  ];
+  const rows = fc.array(row, { minLength: 1, maxLength: 5 });
+
+  const layOut = (items: readonly Item[]) => {
+    const texts = items.map((item) => ({
+      texts: columns.map(({ value }) => sanitizeLine(String(value(item) ?? ''))),
+      tones: columns.map(() => undefined),
+    }));
+    return { texts, plan: (width: number) => planTable(measureColumns(columns, texts), texts, width) };
+  };
+
+  it('property: fits, and cuts no name, status, or note', () => {
+    fc.assert(
+      fc.property(rows, fc.integer({ min: 20, max: 200 }), (items, width) => {
+        const { texts, plan } = layOut(items);
+        const layout = plan(width);
+        if (layout.kind === 'records') return;
+        const total = layout.columns.reduce((sum, column) => sum + column.width + 2, -2);
+        expect(total).toBeLessThanOrEqual(width);
+        const shown = new Map(layout.columns.map((column) => [column.index, column]));
+        for (const index of [1, 3, 4]) {
+          const column = shown.get(index);
+          if (!column) {
+            expect(layout.below.includes(index) || texts.every((each) => each.texts[index] === '')).toBe(true);
+            continue;
+          }
+          for (const each of texts) {
+            const lines = toLines(each.texts[index] ?? '', column);
+            expect(lines.join('').replaceAll(' ', '')).toBe(each.texts[index]?.replaceAll(' ', ''));
+            for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(column.width);
+          }
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('property: is never wider than the terminal, and loses nothing with --wide', async () => {
+    await fc.assert(
+      fc.asyncProperty(rows, fc.integer({ min: 20, max: 200 }), async (items, width) => {
+        const text = await shown(listResult(items, columns, { empty: '' }), width);
+        for (const line of text.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+        const out = memorySink({ isTTY: true, columns: width });
+        await writeTable(listResult(items, columns, { empty: '' }), out, { color: false, wide: true, now: 0 });
+        for (const item of items) for (const value of Object.values(item)) expect(out.text()).toContain(value ?? '');
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
 describe('an object', () => {
   it('has labeled lines that are never shortened', async () => {
     const space = { id: 'sp_1', name: 'n'.repeat(100), agents: 0 };
@@ -309,6 +380,7 @@ describe('truncate and wrap', () => {
   it.each([
     ['2026-11-23T08:30, 2026-11-23T09:30', 20, ['2026-11-23T08:30, ', '2026-11-23T09:30']],
     ['Monday through Friday', 12, ['Monday ', 'through ', 'Friday']],
+    ['one, a_long_identifier', 4, ['one,', ' a_', 'long', '_ide', 'ntif', 'ier']],
     ['to_a_long_identifier', 8, ['to_a_', 'long_', 'identifi', 'er']],
   ])('wrapping keeps words whole where they fit: %s', (text, width, lines) => {
     expect(wrap(text, width)).toEqual(lines);
