@@ -163,7 +163,6 @@ describe('terminals of 80 and 120 columns show', () => {
   test('the contract', async () => {
     const scene = await openScene();
     await atEachWidth('contract-show', (columns) => scene.screen(['contract', 'show', 'messages'], columns));
-    await atEachWidth('contract-check', (columns) => scene.screen(['contract', 'check'], columns));
   });
 
   test('the state', async () => {
