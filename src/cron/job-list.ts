@@ -117,7 +117,7 @@ export interface JobListOptions {
   readonly contract: Contract;
   /** The jobs to look up; for all others only the ids are kept. */
   readonly wanted: readonly Pick<Wanted, 'name'>[];
-  /** The agents whose jobs are kept, too, whatever their names. */
+  /** Keeps the jobs of these agents, whatever their names, and of others only where the service does not return agents. */
   readonly agents?: ReadonlySet<string>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Whether the state file proves that the service has this list. */
@@ -132,8 +132,8 @@ export interface JobListOptions {
 interface JobList {
   readonly at: number;
   readonly ids: ReadonlySet<string>;
-  /** The jobs with a wanted name, by its normal form. */
-  readonly byName: ReadonlyMap<string, readonly ListedJob[]>;
+  /** The jobs with a wanted name, by name and agent; see `identityKey`. */
+  readonly byIdentity: ReadonlyMap<string, readonly ListedJob[]>;
   readonly nameless: readonly ListedJob[];
   /** The jobs of the chosen agents, by agent. */
   readonly byAgent: ReadonlyMap<string, readonly ListedJob[]>;
@@ -143,28 +143,36 @@ function agentOf({ agent_id, agent_text }: ListedJob): string | undefined {
   return agent_id ?? agent_text;
 }
 
-function groupByAgent(jobs: readonly ListedJob[], agents: ReadonlySet<string>): JobList['byAgent'] {
-  const byAgent = new Map<string, ListedJob[]>();
-  for (const job of jobs) {
-    const agent = agentOf(job);
-    if (agent === undefined || !agents.has(agent)) continue;
-    const others = byAgent.get(agent);
-    if (others) others.push(job);
-    else byAgent.set(agent, [job]);
-  }
-  return byAgent;
+/** @param agentId undefined for jobs whose agent the service does not return */
+function identityKey(name: string, agentId: string | undefined): string {
+  return JSON.stringify([normalizeName(name), agentId ?? null]);
 }
 
-function groupByName(jobs: readonly ListedJob[]): Pick<JobList, 'byName' | 'nameless'> {
-  const byName = new Map<string, ListedJob[]>();
+/** Groups jobs by a key; leaves out those without one. */
+function groupBy(
+  jobs: readonly ListedJob[],
+  keyOf: (job: ListedJob) => string | undefined,
+): ReadonlyMap<string, readonly ListedJob[]> {
+  const groups = new Map<string, ListedJob[]>();
   for (const job of jobs) {
-    if (job.name === undefined) continue;
-    const name = normalizeName(job.name);
-    const others = byName.get(name);
+    const key = keyOf(job);
+    if (key === undefined) continue;
+    const others = groups.get(key);
     if (others) others.push(job);
-    else byName.set(name, [job]);
+    else groups.set(key, [job]);
   }
-  return { byName, nameless: jobs.filter(({ name }) => name === undefined) };
+  return groups;
+}
+
+function groupJobs(jobs: readonly ListedJob[], agents: ReadonlySet<string>): Omit<JobList, 'at' | 'ids'> {
+  return {
+    byIdentity: groupBy(jobs, ({ name, agent_id }) => (name === undefined ? undefined : identityKey(name, agent_id))),
+    nameless: jobs.filter(({ name }) => name === undefined),
+    byAgent: groupBy(jobs, (job) => {
+      const agent = agentOf(job);
+      return agent !== undefined && agents.has(agent) ? agent : undefined;
+    }),
+  };
 }
 
 /**
@@ -174,7 +182,11 @@ function groupByName(jobs: readonly ListedJob[]): Pick<JobList, 'byName' | 'name
  */
 async function readJobList(options: JobListOptions, wasRead: boolean): Promise<JobList | undefined> {
   const names = new Set(options.wanted.map(({ name }) => normalizeName(name)));
-  const { agents = new Set<string>() } = options;
+  const { agents } = options;
+  const isKept = (listed: ListedJob): boolean => {
+    if (listed.name === undefined || agents?.has(agentOf(listed) ?? '')) return true;
+    return names.has(normalizeName(listed.name)) && (agents === undefined || listed.agent_id === undefined);
+  };
   const at = options.clock.monotonic();
   const ids = new Set<string>();
   // A map, because a job may be listed twice: pages shift while the list grows.
@@ -185,12 +197,11 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
       const listed = toListedJob(item, options.contract);
       ids.add(listed.cron_job_id);
       if (listed.name === undefined) nameless.push(item);
-      const isKept = listed.name === undefined || names.has(normalizeName(listed.name));
-      if (isKept || agents.has(agentOf(listed) ?? '')) jobs.set(listed.cron_job_id, listed);
+      if (isKept(listed)) jobs.set(listed.cron_job_id, listed);
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
     const kept = [...jobs.values()];
-    return { at, ids, ...groupByName(kept), byAgent: groupByAgent(kept, agents) };
+    return { at, ids, ...groupJobs(kept, agents ?? new Set()) };
   } catch (error) {
     const fail = (known: boolean) =>
       toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
@@ -206,8 +217,9 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
 
 function findIn(list: JobList | undefined, { agent_id, name }: Wanted): FoundJobs {
   if (!list) return { kind: 'closed' };
-  const { at, ids, byName, nameless } = list;
-  const candidates = [...(byName.get(normalizeName(name)) ?? []), ...nameless];
+  const { at, ids, byIdentity, nameless } = list;
+  const named = [agent_id, undefined].flatMap((agent) => byIdentity.get(identityKey(name, agent)) ?? []);
+  const candidates = [...named, ...nameless];
   const matching = (identity: 'yes' | 'maybe') =>
     candidates.filter((listed) => matchIdentity(listed, agent_id, name) === identity);
   return { kind: 'read', at, same: matching('yes'), maybe: matching('maybe'), isListed: (id) => ids.has(id) };

@@ -49,9 +49,16 @@ function foldedLine(plans: readonly SpacePlan[]): ReportLine {
 
 function totalLine(plans: readonly SpacePlan[]): ReportLine {
   const counts = summarizePlans(plans);
-  const noun = counts.create === 1 ? 'space' : 'spaces';
+  const parts = [
+    [counts.create, 'to create'],
+    [counts.change, 'to change'],
+    [counts.none, 'with nothing to do'],
+  ] as const;
+  const spaces = parts
+    .filter(([count]) => count > 0)
+    .map(([count, what], index) => `${count} ${index > 0 ? '' : count === 1 ? 'space ' : 'spaces '}${what}`)
+    .join(', ');
   const leftovers = leftoversText(counts);
-  const spaces = `${counts.create} ${noun} to create, ${counts.change} to change, ${counts.none} with nothing to do`;
   return { indent: 0, tone: 'heading', text: `Plan: ${spaces}${leftovers === '' ? '' : `; ${leftovers}`}.` };
 }
 

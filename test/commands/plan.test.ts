@@ -138,9 +138,7 @@ describe('a plan', () => {
       summary: { ...SUMMARY, none: 1 },
     });
     const shown = await show(it, path, 80);
-    expect(shown.stdout).toBe(
-      '= 1 space unchanged: acme\nPlan: 0 spaces to create, 0 to change, 1 with nothing to do.\n',
-    );
+    expect(shown.stdout).toBe('= 1 space unchanged: acme\nPlan: 1 space with nothing to do.\n');
   });
 
   test('keeps the order of the input, and has one object a line in ndjson', async () => {
