@@ -39,7 +39,7 @@ const BASE = /\/src\/(errors|clock|cli\/(io|signals)|output\/stream-sink)\.ts$/;
 /** The modules that nearly every command needs, and the two that scripts call most: spaces list and agents list. */
 const CORE = [
   /\/src\/main\.ts$/,
-  /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|registry|run-command|service|state-access|trace)\.ts$/,
+  /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
   /\/src\/api\/(?!call-errors|chat|check-contract|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|list-reader|map-concurrent|page-requests|provisioning|refusal-hints|uploads)/,
   /\/src\/contract\/(?!chat-source|check-|cron|history-|learn|message|next-page|openapi|page-progress|provisioning|resource|uploads)/,
   /\/src\/config\/(?!contract-changes|find-leaf|read-token|update-)/,
@@ -52,7 +52,7 @@ const CORE = [
 const GUARDED = [
   /\/src\/(cron|state|yaml)\//,
   /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|resource)|config\/make-directories)\.ts$/,
-  /\/src\/(cli\/shell-command|output\/(batch-failure|batch-result|quote))\.ts$/,
+  /\/src\/output\/(batch-failure|batch-result|quote)\.ts$/,
 ];
 
 const program = {

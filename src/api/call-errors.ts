@@ -25,7 +25,7 @@ import { type HttpResponse, TimeLimitReached, type TransportFailure } from './tr
 
 /** Where the token comes from, for messages. */
 export interface TokenOrigin {
-  /** `PARTNER_TOKEN`, `--token-file`, `profile acme`. */
+  /** `PARTNER_TOKEN`, `--token-file token.txt`, `profile "acme"`. */
   readonly from: string;
   /** How to provide a valid one. */
   readonly fixHint: string;
@@ -75,7 +75,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     case 402:
       return balanceError(info, call);
     case 403:
-      return new CredentialsError('The token is not allowed to do this (403).', {
+      return new CredentialsError(`The ${nameToken(call)} is not allowed to do this (403).`, {
         ...info,
         hint: "Check the token's scopes, and that allowed_ip_cidrs includes this machine's public address.",
       });
@@ -129,11 +129,14 @@ function responseInfo(response: HttpResponse, call: CallContext): ErrorInfo {
   };
 }
 
-function tokenError(info: ErrorInfo, { tokenOrigin, baseUrl }: CallContext): PartnerctlError {
-  const token = tokenOrigin ? `the token from ${tokenOrigin.from}` : 'the token';
-  return new CredentialsError(`The service rejected ${token} (401).`, {
+function nameToken({ tokenOrigin }: CallContext): string {
+  return tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';
+}
+
+function tokenError(info: ErrorInfo, call: CallContext): PartnerctlError {
+  return new CredentialsError(`The service rejected the ${nameToken(call)} (401).`, {
     ...info,
-    hint: tokenOrigin?.fixHint ?? `Use a token that is valid for ${baseUrl}.`,
+    hint: call.tokenOrigin?.fixHint ?? `Use a token that is valid for ${call.baseUrl}.`,
   });
 }
 

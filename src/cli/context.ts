@@ -1,3 +1,4 @@
+import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { ContractKey } from '../config/contract-file.ts';
@@ -45,6 +46,11 @@ export interface Context {
   redact(text: string): string;
   /** Asks for a secret and hides the input. Requires `isInteractive`. */
   askSecret(question: string): Promise<string>;
+  /**
+   * Asks for a line of text. Requires `isInteractive`.
+   * @param check returns true, or what is wrong with the text
+   */
+  askText(question: string, check: (text: string) => string | true): Promise<string>;
   /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
   confirm(question: string): Promise<boolean>;
   /** Opens an input line that allows output above it. Requires `isInteractive`. */
@@ -64,8 +70,8 @@ export interface Context {
   contractKey(): Promise<ContractKey>;
   /** Creates a client for the configured service. @throws UsageError, CredentialsError */
   http(): Promise<Http>;
-  /** Creates a client for a service and token that are not configured yet. */
-  httpTo(baseUrl: string, token: string): Promise<Http>;
+  /** Creates a client for a service and token that are not configured yet. @param origin where the token comes from */
+  httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
   /** Downloads a public document without sending a token. @throws as `fetchDocument` */
   fetchDocument(url: URL): Promise<string>;
   /** The directory for private data. The state file must not hold it, because people share that file. */

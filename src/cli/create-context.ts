@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import { type ContractKey, readContractLayers, saveObserved } from '../config/contract-file.ts';
@@ -68,7 +69,7 @@ function createPrompts(
   { io, terminal }: RuntimeDeps,
   { progress, redact }: ContextParts,
   signal: AbortSignal,
-): Pick<Context, 'askSecret' | 'confirm' | 'openPrompt'> {
+): Pick<Context, 'askSecret' | 'askText' | 'confirm' | 'openPrompt'> {
   // A function, because reading io.stdin opens it.
   const streams = () => ({ input: io.stdin, output: terminal, signal });
   async function ask<Value>(question: () => Promise<Value>): Promise<Value> {
@@ -83,6 +84,10 @@ function createPrompts(
     async askSecret(message) {
       const { default: password } = await import('@inquirer/password');
       return ask(() => password({ message, mask: true }, streams()));
+    },
+    async askText(question, validate) {
+      const { default: input } = await import('@inquirer/input');
+      return ask(() => input({ message: sanitizeLine(question), validate }, streams()));
     },
     async confirm(question) {
       const { default: confirm } = await import('@inquirer/confirm');
@@ -153,14 +158,16 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
     return http;
   }
   return {
-    async httpTo(baseUrl: string, token: string) {
+    async httpTo(baseUrl: string, token: string, tokenOrigin: TokenOrigin) {
       const profile = contractProfile(flags, env, await config.read());
-      return open({ baseUrl, token, contract: await parts.readContract({ profile, baseUrl }) });
+      return open({ baseUrl, token, tokenOrigin, contract: await parts.readContract({ profile, baseUrl }) });
     },
     async http() {
       // -v also lists the profile settings that flags and the environment override.
       const needsProfiles = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
-      return open(await findService(needsProfiles ? await config.read() : NO_PROFILES, parts));
+      // Otherwise only a hint may name a profile: nothing that is wrong with the file matters.
+      const read = needsProfiles ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES);
+      return open(await findService(await read, parts));
     },
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     async contractKey() {

@@ -17,6 +17,7 @@ import type { LeafName } from '../contract/leaves.ts';
 import { CredentialsError } from '../errors.ts';
 import type { DebugFile } from './debug-file.ts';
 import type { Environment, Io } from './io.ts';
+import { shellCommand } from './shell-command.ts';
 import { createTracer, type TraceOutput } from './trace.ts';
 
 /** The parts of the context that a connection needs. */
@@ -108,9 +109,12 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
   }
   await guardStoredToken(settings, profiles, parts);
   const key = { profile: contractProfile(flags, env, profiles), baseUrl: baseUrl.value };
-  const login = profile.from === 'the current profile' ? undefined : profile.value;
+  const login = shellCommand(['login'], {
+    ...(profile.from !== 'the current profile' && { profile: profile.value }),
+    ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
+  });
   const [token, contract] = await Promise.all([fetchToken(source, io.stdin, ended, login), parts.readContract(key)]);
-  return { baseUrl: baseUrl.value, token, tokenOrigin: describeTokenOrigin(settings, profiles), contract };
+  return { baseUrl: baseUrl.value, token, tokenOrigin: source, contract };
 }
 
 /** Prevents sending a profile's token to a service other than the profile's own. @throws CredentialsError */
@@ -126,23 +130,4 @@ async function guardStoredToken(settings: ServiceSettings, profiles: Profiles, p
     });
   }
   if (!parts.flags.quiet) await parts.say(`note: ${why}`);
-}
-
-/** Describes where the token comes from and how to replace it. */
-function describeTokenOrigin({ token, profile }: ServiceSettings, profiles: Profiles): TokenOrigin | undefined {
-  if (!token) return undefined;
-  const { from } = token;
-  const name = JSON.stringify(profile.value);
-  if (token.kind === 'file') {
-    const place = token.path === '-' ? 'to standard input' : `into ${token.path}`;
-    return { from, fixHint: `Put a valid token ${place}.` };
-  }
-  if (token.kind === 'command')
-    return { from, fixHint: `Make the token_command of profile ${name} print a valid token.` };
-  if (from !== 'PARTNER_TOKEN') {
-    return { from, fixHint: `Store a valid token with: partnerctl login --profile ${profile.value}` };
-  }
-  const stored = profiles.profiles[profile.value];
-  const hasStoredToken = stored?.token !== undefined || stored?.token_command !== undefined;
-  return { from, fixHint: `Set a valid one${hasStoredToken ? `, or unset it to use profile ${name}` : ''}.` };
 }

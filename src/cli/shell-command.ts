@@ -12,7 +12,7 @@ function quote(argument: string): string {
  */
 export function shellCommand(
   args: readonly string[],
-  { profile, baseUrl, tokenFile, state }: GlobalFlags,
+  { profile, baseUrl, tokenFile, state }: Pick<GlobalFlags, 'profile' | 'baseUrl' | 'tokenFile' | 'state'>,
   operands: readonly string[] = [],
 ): string {
   const flags = { '--profile': profile, '--base-url': baseUrl, '--token-file': tokenFile, '--state': state };

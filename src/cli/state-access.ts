@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { Profile } from '../config/profiles.ts';
 import { resolveProfileName, type Sourced } from '../config/settings.ts';
+import { nameProfile } from '../config/token-sources.ts';
 import { CredentialsError } from '../errors.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { OtherMachine, StateStore } from '../state/store.ts';
@@ -18,17 +19,17 @@ export function createState(
   async function readProfile(): Promise<Sourced<Profile | undefined>> {
     const profiles = await parts.config.read();
     const name = resolveProfileName(parts.flags, env, profiles).value;
-    return { value: profiles.profiles[name], from: `profile ${name}` };
+    return { value: profiles.profiles[name], from: nameProfile(name) };
   }
   /** The output of the profile's command, which is for the profile's own state alone. */
   async function readPassword(): Promise<string | undefined> {
     const { value: profile, from } = await readProfile();
     if (profile?.state_password_command === undefined) return undefined;
     const { runSecretCommand } = await import('../config/read-token.ts');
-    const what = `state_password_command of ${from}`;
+    const what = `${from}'s state_password_command`;
     const password = await runSecretCommand(profile.state_password_command, what, parts.abortSignal);
     if (password.trim() !== '') return password.trimEnd();
-    throw new CredentialsError(`The ${what} printed nothing.`, {
+    throw new CredentialsError(`${what.charAt(0).toUpperCase()}${what.slice(1)} printed nothing.`, {
       hint: 'Its first line of output must be the password.',
     });
   }

@@ -1,10 +1,13 @@
 import { tryToken } from '../api/spaces.ts';
 import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
+import { shellCommand } from '../cli/shell-command.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
-import { DEFAULT_PROFILE, type Profile, withProfile } from '../config/profiles.ts';
-import type { TokenSource } from '../config/settings.ts';
+import { type Profile, withProfile } from '../config/profiles.ts';
+import { resolveProfileName } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
+import { fixTokenFile, nameTokenFile, type TokenSource } from '../config/token-sources.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
 import { objectResult } from '../output/command-result.ts';
 
@@ -14,36 +17,102 @@ interface Input {
   readonly verify: boolean;
 }
 
-/** The first that is available: a flag, PARTNER_TOKEN, a prompt, standard input. */
+function fileSource(path: string): TokenSource {
+  return { kind: 'file', path, from: nameTokenFile(path), fixHint: `${fixTokenFile(path)}.` };
+}
+
+/** How long standard input may be silent before a notice says what is awaited. */
+const SILENCE_MS = 1000;
+
+/**
+ * Refuses a token on standard input other than the one from PARTNER_TOKEN: it would not be stored.
+ * @throws UsageError
+ */
+async function refuseSecondToken(context: Context, fromEnvironment: string): Promise<void> {
+  const { io, abortSignal, clock } = context;
+  if (io.stdin.isTTY) return;
+  const ended = new AbortController();
+  const silence = clock.sleep(SILENCE_MS, AbortSignal.any([ended.signal, abortSignal])).then(
+    () =>
+      context.notice(
+        'Reading standard input, which may have a token besides PARTNER_TOKEN. (Skip it with < /dev/null)',
+      ),
+    () => undefined,
+  );
+  const { readTokenFromStdin } = await import('../config/read-token.ts');
+  const piped = (await readTokenFromStdin(io.stdin, abortSignal).finally(() => ended.abort())).trim();
+  await silence;
+  if (piped === '' || piped === fromEnvironment.trim()) return;
+  context.addSecret(piped);
+  throw new UsageError('Standard input has a token, and PARTNER_TOKEN has another one.', {
+    hint: 'To store the one on standard input, unset PARTNER_TOKEN or add --token-file -. To store that from PARTNER_TOKEN, add < /dev/null.',
+  });
+}
+
+/** The first that is available: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError */
 async function tokenSource(context: Context, tokenCommand: string | undefined): Promise<TokenSource> {
   const { flags, env, io } = context;
-  if (tokenCommand !== undefined) return { kind: 'command', command: tokenCommand, from: '--token-command' };
-  if (flags.tokenFile !== undefined) return { kind: 'file', path: flags.tokenFile, from: '--token-file' };
+  if (tokenCommand !== undefined) {
+    const fixHint = 'Give a command whose first line of output is a valid token.';
+    return { kind: 'command', command: tokenCommand, from: '--token-command', fixHint };
+  }
+  if (flags.tokenFile !== undefined) return fileSource(flags.tokenFile);
   if (env.PARTNER_TOKEN) {
+    await refuseSecondToken(context, env.PARTNER_TOKEN);
     await context.notice('Storing the token from PARTNER_TOKEN.');
-    return { kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN' };
+    const fixHint = 'Set a valid one, or unset it to store another token.';
+    return { kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint };
   }
   if (context.isInteractive) {
-    return { kind: 'text', token: await context.askSecret('Partner token'), from: 'the prompt' };
+    const token = await context.askSecret('Partner token');
+    return { kind: 'text', token, from: 'the prompt', fixHint: 'Run the command again, and enter a valid one.' };
   }
-  if (!io.stdin.isTTY) return { kind: 'file', path: '-', from: 'standard input' };
+  if (!io.stdin.isTTY) return fileSource('-');
   throw new UsageError('There is no token, and --no-input or CI forbids asking for it.', {
     hint: 'Give --token-file <path>, or --token-file - to read it from standard input.',
   });
 }
 
-/** Makes a call with the token. One that cannot list spaces (403) is still valid. */
-async function verifyToken(context: Context, baseUrl: string, token: string): Promise<void> {
-  const http = await context.httpTo(baseUrl, token);
-  context.progress.start('Verifying the token');
+/** Why a text is no base URL, for a person who just typed it. */
+function complaintAbout(text: string): string | true {
+  try {
+    parseBaseUrl(text.trim(), 'the prompt');
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return [error.message, error.info.hint].filter(Boolean).join(' ');
+    throw error;
+  }
+}
+
+/** The base URL of a flag, the environment, the profile, or a prompt. @throws UsageError */
+async function findBaseUrl(context: Context, stored: Profile | undefined): Promise<string> {
+  const { flags, env } = context;
+  if (flags.baseUrl !== undefined) return parseBaseUrl(flags.baseUrl, '--base-url');
+  if (env.PARTNER_BASE_URL) return parseBaseUrl(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
+  if (stored?.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
+  if (!context.isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
+  const typed = await context.askText('Address of the service (https://…/v1)', complaintAbout);
+  return parseBaseUrl(typed.trim(), 'the prompt');
+}
+
+/**
+ * Makes a call with the token. One that cannot list spaces (403) is still valid.
+ * @returns the call: `GET https://api.example.com/v1/automation/spaces/`
+ */
+async function verifyToken(context: Context, baseUrl: string, token: string, source: TokenSource): Promise<string> {
+  const http = await context.httpTo(baseUrl, token, source);
+  const [method, path] = http.contract.leaf(OPERATIONS.listSpaces.leaf).value.split(' ');
+  const call = `${method} ${baseUrl}${path}`;
+  context.progress.start(`Verifying the token: ${call}`);
   try {
     await tryToken(http);
   } catch (error) {
     if (!(error instanceof CredentialsError) || error.info.status !== 403) throw error;
-    await context.warn('The service accepts the token, but the token cannot list spaces (403).');
+    await context.warn(`The service accepts the token, but the token cannot list spaces (403): ${call}`);
   } finally {
     context.progress.stop();
   }
+  return call;
 }
 
 type StateSettings = Pick<Profile, 'state' | 'state_password_command'>;
@@ -96,21 +165,17 @@ export default command<Input>({
     verify: args.isSet('verify'),
   }),
   async run(context, { tokenCommand, passwordCommand, verify }) {
-    const { flags, env, config, io } = context;
+    const { flags, config } = context;
     if (tokenCommand !== undefined && flags.tokenFile !== undefined) {
       throw new UsageError('--token-command and --token-file cannot be combined.');
     }
     const stored = await config.read();
-    const name = flags.profile ?? (env.PARTNER_PROFILE || stored.current || DEFAULT_PROFILE);
-    const typedUrl = flags.baseUrl ?? (env.PARTNER_BASE_URL || stored.profiles[name]?.base_url);
-    if (typedUrl === undefined) {
-      throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
-    }
-    const from = flags.baseUrl === undefined ? 'PARTNER_BASE_URL or the profile' : '--base-url';
-    const base_url = parseBaseUrl(typedUrl, from);
-    const token = await fetchToken(await tokenSource(context, tokenCommand), io.stdin, context.abortSignal);
+    const name = resolveProfileName(flags, context.env, stored).value;
+    const base_url = await findBaseUrl(context, stored.profiles[name]);
+    const source = await tokenSource(context, tokenCommand);
+    const token = await fetchToken(source, context.io.stdin, context.abortSignal);
     context.addSecret(token);
-    if (verify) await verifyToken(context, base_url, token);
+    const verified_by = verify ? await verifyToken(context, base_url, token, source) : null;
     const state = await stateSettings(context, stored.profiles[name], passwordCommand);
     const profile: Profile = {
       base_url,
@@ -122,11 +187,19 @@ export default command<Input>({
       const changed = withProfile(latest, name, profile);
       return isFirst ? { ...changed, current: name } : changed;
     });
+    const { current } = await config.read();
+    if (current !== name) {
+      await context.notice(
+        `${current} stays the current profile. To make this the current one: ${shellCommand(['profile', 'use', name], {})}`,
+      );
+    }
     const kind = tokenCommand === undefined ? 'stored' : 'command';
-    return objectResult({ profile: name, base_url, token: kind, verified: verify }, [
+    return objectResult({ profile: name, base_url, token: kind, verified: verify, verified_by, current }, [
       { header: 'PROFILE', value: (result) => result.profile },
       { header: 'BASE URL', value: (result) => result.base_url },
       { header: 'TOKEN', value: (result) => result.token },
+      { header: 'VERIFIED BY', value: (result) => result.verified_by },
+      { header: 'CURRENT PROFILE', value: (result) => result.current },
     ]);
   },
 });

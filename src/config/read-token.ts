@@ -31,16 +31,20 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: strin
 
 /**
  * Reads the first line of a token file.
+ * @param fixHint what to do if it cannot be read
  * @throws CredentialsError if it cannot be read; the signal's reason
  */
-export async function readTokenFile(path: string, signal: AbortSignal): Promise<string> {
+export async function readTokenFile(
+  { path, fixHint }: { readonly path: string; readonly fixHint: string },
+  signal: AbortSignal,
+): Promise<string> {
   try {
     return await readFirstLine(readFileChunks(path, signal), path);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof CredentialsError) throw error;
     const why = describeFileError(error);
-    throw new CredentialsError(`The token file ${path} cannot be read.`, { why, cause: error });
+    throw new CredentialsError(`The token file ${path} cannot be read.`, { why, hint: fixHint, cause: error });
   }
 }
 
@@ -62,7 +66,7 @@ async function hasTerminal(): Promise<boolean> {
 /** Resolves when the command has exited with 0. @throws CredentialsError if it failed; AbortError */
 async function waitForSuccess(child: ChildProcess, what: string, signal: AbortSignal): Promise<void> {
   const failed = (why: string): CredentialsError =>
-    new CredentialsError(`The ${what} failed.`, {
+    new CredentialsError(`${what.charAt(0).toUpperCase()}${what.slice(1)} failed.`, {
       why,
       hint: 'Run the command in a shell. Its first line of output must be the token or the password.',
     });
@@ -87,7 +91,7 @@ function endCommand(child: ChildProcess, hasGroup: boolean): void {
 
 /**
  * Runs a shell command and returns the first line of its output.
- * @param what names the command in messages: `token_command of profile acme`
+ * @param what names the command in messages: `profile "acme"'s token_command`
  * @throws CredentialsError if it fails; the signal's reason
  */
 export async function runSecretCommand(command: string, what: string, signal: AbortSignal): Promise<string> {
@@ -98,9 +102,7 @@ export async function runSecretCommand(command: string, what: string, signal: Ab
   const { stdout } = child;
   try {
     // Closing the pipe after the first line would make the command fail.
-    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), `the ${what}`).finally(() =>
-      stdout.resume(),
-    );
+    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), what).finally(() => stdout.resume());
     // Does not wait for the end of the output: a process in the background can keep the pipe open.
     const [token] = await Promise.all([line, waitForSuccess(child, what, signal)]);
     return token;

@@ -3,17 +3,13 @@ import { UsageError } from '../errors.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { GlobalFlags } from './flags.ts';
 import { DEFAULT_PROFILE, type Profile, type Profiles } from './profiles.ts';
+import { findTokenSources, isSameService, nameProfile, type TokenSource } from './token-sources.ts';
 
-/** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile acme`. */
+/** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile "acme"`. */
 export interface Sourced<Value> {
   readonly value: Value;
   readonly from: string;
 }
-
-export type TokenSource =
-  | { readonly kind: 'file'; readonly path: string; readonly from: string }
-  | { readonly kind: 'text'; readonly token: string; readonly from: string }
-  | { readonly kind: 'command'; readonly command: string; readonly from: string };
 
 export interface ServiceSettings {
   readonly profile: Sourced<string>;
@@ -57,18 +53,8 @@ function baseUrlCandidates(flags: GlobalFlags, env: Environment, profile: Profil
   return [
     { value: flags.baseUrl, from: '--base-url' },
     { value: env.PARTNER_BASE_URL || undefined, from: 'PARTNER_BASE_URL' },
-    { value: profile.base_url, from: `profile ${name}` },
+    { value: profile.base_url, from: nameProfile(name) },
   ].flatMap(({ value, from }) => (value === undefined ? [] : [{ value, from }]));
-}
-
-function tokenCandidates(flags: GlobalFlags, env: Environment, profile: Profile, name: string): TokenSource[] {
-  const from = `profile ${name}`;
-  const candidates: TokenSource[] = [];
-  if (flags.tokenFile !== undefined) candidates.push({ kind: 'file', path: flags.tokenFile, from: '--token-file' });
-  if (env.PARTNER_TOKEN) candidates.push({ kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN' });
-  if (profile.token_command) candidates.push({ kind: 'command', command: profile.token_command, from });
-  if (profile.token) candidates.push({ kind: 'text', token: profile.token, from });
-  return candidates;
 }
 
 function describeShadowed(what: string, candidates: readonly { readonly from: string }[]): string[] {
@@ -120,12 +106,13 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
   const profile = resolveProfileName(flags, env, profiles);
   const stored = selectProfile(profile, profiles);
   const baseUrls = baseUrlCandidates(flags, env, stored, profile.value);
-  const tokens = tokenCandidates(flags, env, stored, profile.value);
   const [first] = baseUrls;
   if (!first) throw noBaseUrl(profiles);
+  const baseUrl = parseBaseUrl(first.value, first.from);
+  const tokens = findTokenSources(flags, env.PARTNER_TOKEN, { profile: stored, name: profile.value, baseUrl });
   return {
     profile,
-    baseUrl: { value: parseBaseUrl(first.value, first.from), from: first.from },
+    baseUrl: { value: baseUrl, from: first.from },
     token: tokens[0],
     shadowed: [...describeShadowed('base URL', baseUrls), ...describeShadowed('token', tokens)],
   };
@@ -138,6 +125,6 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
 export function crossServiceToken(settings: ServiceSettings, profiles: Profiles): string | undefined {
   const { profile, baseUrl, token } = settings;
   const own = profiles.profiles[profile.value]?.base_url;
-  if (!token || token.from !== `profile ${profile.value}` || own === undefined || !URL.canParse(own)) return undefined;
-  return new URL(own).origin === new URL(baseUrl.value).origin ? undefined : own;
+  if (token?.profile === undefined || own === undefined || !URL.canParse(own)) return undefined;
+  return isSameService(own, baseUrl.value) ? undefined : own;
 }

@@ -1,18 +1,19 @@
 import type { Readable } from 'node:stream';
 import { CredentialsError } from '../errors.ts';
-import type { TokenSource } from './settings.ts';
+import type { TokenSource } from './token-sources.ts';
 
 /**
  * Checks that a token is a valid header value: printable ASCII without spaces.
  * @returns the token without surrounding whitespace
  * @throws CredentialsError; its message does not contain the token
  */
-export function checkToken(text: string, from: string): string {
+export function checkToken(text: string, { from, fixHint }: Pick<TokenSource, 'from' | 'fixHint'>): string {
   const token = text.trim();
-  if (token === '') throw new CredentialsError(`The token from ${from} is empty.`);
+  if (token === '') throw new CredentialsError(`The token from ${from} is empty.`, { hint: fixHint });
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new CredentialsError(`The token from ${from} contains characters that no token has.`, {
-      hint: 'A token is one line of printable ASCII without spaces.',
+      why: 'A token is one line of printable ASCII without spaces.',
+      hint: fixHint,
     });
   }
   return token;
@@ -21,7 +22,7 @@ export function checkToken(text: string, from: string): string {
 /**
  * Reads the token from its configured source.
  * @param signal cancels reading
- * @param profile the profile to log in to if there is no source; the current one if undefined
+ * @param login the command that stores a token, for the hint if there is no source
  * @throws CredentialsError if the token is missing or invalid (the message never contains it); the signal's reason if
  * the signal aborts
  */
@@ -29,24 +30,23 @@ export async function fetchToken(
   source: TokenSource | undefined,
   stdin: Readable,
   signal: AbortSignal,
-  profile?: string,
+  login = 'partnerctl login',
 ): Promise<string> {
   switch (source?.kind) {
     case 'text':
-      return checkToken(source.token, source.from);
+      return checkToken(source.token, source);
     case 'file': {
       const { readTokenFile, readTokenFromStdin } = await import('./read-token.ts');
-      if (source.path !== '-') return checkToken(await readTokenFile(source.path, signal), source.path);
-      return checkToken(await readTokenFromStdin(stdin, signal), 'standard input');
+      const isStdin = source.path === '-';
+      return checkToken(await (isStdin ? readTokenFromStdin(stdin, signal) : readTokenFile(source, signal)), source);
     }
     case 'command': {
       const { runSecretCommand } = await import('./read-token.ts');
-      const token = await runSecretCommand(source.command, `token_command of ${source.from}`, signal);
-      return checkToken(token, `the token_command of ${source.from}`);
+      return checkToken(await runSecretCommand(source.command, source.from, signal), source);
     }
     default:
       throw new CredentialsError('No token is configured.', {
-        hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`partnerctl login${profile === undefined ? '' : ` --profile ${profile}`}\`.`,
+        hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${login}\`.`,
       });
   }
 }

@@ -20,14 +20,14 @@ describe('settings', () => {
     const env = { ...home.env, PARTNER_BASE_URL: environment.sandbox.baseUrl, PARTNER_TOKEN: environment.token };
     const second = await run(['spaces', 'list', '-v'], { env });
     expect(second.code).toBe(0);
-    expect(second.stderr).toContain('the token from PARTNER_TOKEN overrides profile acme');
+    expect(second.stderr).toContain('the token from PARTNER_TOKEN overrides profile "acme"');
     expect(await counts()).toEqual([0, 1, 1]);
 
     const args = ['--base-url', flag.sandbox.baseUrl, '--token-file', write('token', flag.token)];
     const third = await run([...args, 'spaces', 'list', '-v'], { env });
     expect(third.code).toBe(0);
     expect(third.stderr).toContain('the base URL from --base-url overrides PARTNER_BASE_URL');
-    expect(third.stderr).toContain('the token from --token-file overrides PARTNER_TOKEN');
+    expect(third.stderr).toMatch(/the token from --token-file \S+ overrides PARTNER_TOKEN/);
     expect(await counts()).toEqual([1, 1, 1]);
   });
 
@@ -100,7 +100,7 @@ describe('settings', () => {
     writeFileSync(home.path, JSON.stringify({ current: 'a', profiles }), { mode: 0o600 });
     const ran = await run(['spaces', 'list', '-o', 'json'], { env: home.env });
     expect(ran.code).toBe(3);
-    expect(ran.error().message).toContain('token_command');
+    expect(ran.error().message).toBe(`Profile "a"'s token_command failed.`);
     expect(await received()).toEqual([]);
   });
 });

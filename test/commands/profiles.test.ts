@@ -14,7 +14,14 @@ describe('login', () => {
       stdin: `${token}\n`,
     });
     expect(ran.code).toBe(0);
-    expect(ran.json()).toEqual({ profile: 'default', base_url: sandbox.baseUrl, token: 'stored', verified: true });
+    expect(ran.json()).toEqual({
+      profile: 'default',
+      base_url: sandbox.baseUrl,
+      token: 'stored',
+      verified: true,
+      verified_by: `GET ${sandbox.baseUrl}/automation/spaces/`,
+      current: 'default',
+    });
     expect(await received()).toHaveLength(1);
     expect(home.read()).toEqual({
       current: 'default',
@@ -50,7 +57,7 @@ describe('login', () => {
     ['standard input', () => ({ stdin: `\n ${TOKEN} \nsecond line\n` })],
     ['--token-file -', () => ({ args: ['--token-file', '-'], stdin: TOKEN })],
     ['--token-file', () => ({ args: ['--token-file', write('token', `${TOKEN}\n`)] })],
-    ['PARTNER_TOKEN', () => ({ env: { PARTNER_TOKEN: TOKEN }, stdin: 'another' })],
+    ['PARTNER_TOKEN', () => ({ env: { PARTNER_TOKEN: TOKEN } })],
   ])('reads the token from %s', async (_, given) => {
     const home = createProfileHome();
     const { args = [], stdin, env = {} }: { args?: string[]; stdin?: string; env?: Record<string, string> } = given();
@@ -61,6 +68,44 @@ describe('login', () => {
     expect(ran.code).toBe(0);
     expect(home.read().profiles.default).toEqual({ base_url: BASE, token: TOKEN });
     expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
+  });
+
+  test('refuses a token on standard input while PARTNER_TOKEN has another one, and each way of the hint works', async () => {
+    const home = createProfileHome();
+    const env = { ...home.env, PARTNER_TOKEN: TOKEN };
+    const login = ['login', '--base-url', BASE, '--no-verify'];
+    const ran = await run(login, { env, stdin: 'pat_another' });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toBe(
+      'error: Standard input has a token, and PARTNER_TOKEN has another one.\nhint: To store the one on standard input, unset PARTNER_TOKEN or add --token-file -. To store that from PARTNER_TOKEN, add < /dev/null.\n',
+    );
+    expect(() => home.read()).toThrow();
+    const ways: [string[], Record<string, string>, string, string][] = [
+      [[], home.env, 'pat_another', 'pat_another'],
+      [['--token-file', '-'], env, 'pat_another', 'pat_another'],
+      [[], env, '', TOKEN],
+      [[], env, ` ${TOKEN}\n`, TOKEN],
+    ];
+    for (const [args, way, stdin, stored] of ways) {
+      expect((await run([...login, ...args], { env: way, stdin })).code).toBe(0);
+      expect(home.read().profiles.default.token).toBe(stored);
+    }
+  });
+
+  test('says what it verified, and which profile is the current one', async () => {
+    const { sandbox, token } = await service();
+    const home = createProfileHome();
+    await storeProfile(home, 'acme');
+    const ran = await run(['login', '--profile', 'other one', '--base-url', sandbox.baseUrl], {
+      env: home.env,
+      stdin: token,
+    });
+    const call = `GET ${sandbox.baseUrl}/automation/spaces/`;
+    expect(ran.stdout).toBe(`other one\t${sandbox.baseUrl}\tstored\t${call}\tacme\n`);
+    expect(ran.stderr).toBe(
+      "acme stays the current profile. To make this the current one: partnerctl profile use 'other one'\n",
+    );
+    expect((await run(['profile', 'use', 'other one'], { env: home.env })).code).toBe(0);
   });
 
   test('stores the command of --token-command, not its output', async () => {

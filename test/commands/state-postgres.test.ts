@@ -102,7 +102,7 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
       await run(login, { env: home.env, stdin: TOKEN });
       const ran = await run(['state', 'verify'], { env: home.env });
       expect(ran.code).toBe(3);
-      expect(ran.stderr).toMatch(/state_password_command of profile default/);
+      expect(ran.stderr).toMatch(/rofile "default"'s state_password_command/);
       expect(ran.stderr).toContain(said);
     }
   });

@@ -110,11 +110,15 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(plain(ran.stdout)).toBe('The token can access no spaces.\n');
   });
 
-  test('login asks for the token without showing it', async () => {
+  test('login asks for the address, and for the token without showing it', async () => {
     const it = await service();
     const home = tempDirectory();
     const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };
-    const child = inTerminal(['login', '--base-url', it.sandbox.baseUrl], { env });
+    const child = inTerminal(['login'], { env });
+    await until(child.stdout, /Address of the service/);
+    child.stdin?.write(`${it.sandbox.baseUrl.replace('/v1', '')}\r`);
+    await until(child.stdout, /does not end in/);
+    child.stdin?.write('/v1\r');
     await until(child.stdout, /Partner token/);
     child.stdin?.write(`${it.token}\r`);
     const ran = await child;

@@ -45,8 +45,8 @@ describe('resolveService', () => {
         const winner = (sources: typeof address, names: readonly string[]): string | undefined =>
           [sources.flag && names[0], sources.env && names[1], sources.profile && names[2]].find((name) => name) ||
           undefined;
-        expect(settings.baseUrl.from).toBe(winner(address, ['--base-url', 'PARTNER_BASE_URL', 'profile p']));
-        expect(settings.token?.from).toBe(winner(token, ['--token-file', 'PARTNER_TOKEN', 'profile p']));
+        expect(settings.baseUrl.from).toBe(winner(address, ['--base-url', 'PARTNER_BASE_URL', 'profile "p"']));
+        expect(settings.token?.from).toBe(winner(token, ['standard input', 'PARTNER_TOKEN', 'profile "p"']));
         const count = (sources: typeof address): number => Object.values(sources).filter(Boolean).length;
         expect(settings.shadowed.length).toBe(Math.max(0, count(address) - 1) + Math.max(0, count(token) - 1));
         expect(settings.shadowed.join()).not.toContain('token-of');

@@ -3,24 +3,25 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TokenSource } from '../../../src/config/settings.ts';
 import { checkToken, fetchToken } from '../../../src/config/token.ts';
+import type { TokenSource } from '../../../src/config/token-sources.ts';
 import { CredentialsError } from '../../../src/errors.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
 const NEVER = new AbortController().signal;
+const COMMAND = `profile "p"'s token_command`;
 const nothing = () => Readable.from([]);
 
 describe('checkToken', () => {
   it.each(['pat_0123', ' pat_0123\n', 'a.b-c_d~e+f/g=', '\ufeffpat_0123'])('accepts %j', (text) => {
-    expect(checkToken(text, 'here')).toBe(text.trim());
+    expect(checkToken(text, { from: 'here', fixHint: 'Mend it.' })).toBe(text.trim());
   });
 
   it.each(['', ' \n', 'two words', 'two\nlines', 'pat_\u0000x', 'pat_é', 'pat_\u200b0123', 'pat_\r\nx-evil: 1'])(
     'rejects %j',
     (text) => {
-      expect(() => checkToken(text, 'here')).toThrow(CredentialsError);
+      expect(() => checkToken(text, { from: 'here', fixHint: 'Mend it.' })).toThrow(CredentialsError);
     },
   );
 
@@ -28,7 +29,7 @@ describe('checkToken', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, minLength: 12 }), (text) => {
         try {
-          expect(checkToken(text, 'here')).toMatch(/^[!-~]+$/);
+          expect(checkToken(text, { from: 'here', fixHint: 'Mend it.' })).toMatch(/^[!-~]+$/);
         } catch (error) {
           expect(error).toBeInstanceOf(CredentialsError);
           expect(String(error)).not.toContain(text);
@@ -42,29 +43,40 @@ describe('fetchToken', () => {
   it('reads the first non-empty line of a file', async () => {
     const path = join(tempDirectory(), 'token');
     writeFileSync(path, '\n\r\n  pat_file \r\nsecond line\n');
-    expect(await fetchToken({ kind: 'file', path, from: '--token-file' }, nothing(), NEVER)).toBe('pat_file');
+    expect(await fetchToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, nothing(), NEVER)).toBe(
+      'pat_file',
+    );
   });
 
   it('names a file that does not exist', async () => {
     const path = join(tempDirectory(), 'none');
-    await expect(fetchToken({ kind: 'file', path, from: '--token-file' }, nothing(), NEVER)).rejects.toThrow(path);
+    await expect(
+      fetchToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, nothing(), NEVER),
+    ).rejects.toThrow(path);
   });
 
   it('reads standard input in chunks', async () => {
     const stdin = Readable.from([Buffer.from('pat_'), Buffer.from('stdin'), Buffer.from('\nrest')]);
-    expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER)).toBe('pat_stdin');
+    expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, stdin, NEVER)).toBe(
+      'pat_stdin',
+    );
   });
 
   it('does not wait for the end of standard input', async () => {
     const stdin = new PassThrough();
     stdin.write('\npat_stdin\n');
-    expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER)).toBe('pat_stdin');
+    expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, stdin, NEVER)).toBe(
+      'pat_stdin',
+    );
   });
 
   it.each<[string, (path: string) => TokenSource]>([
-    ['a file', (path) => ({ kind: 'file', path, from: '--token-file' })],
-    ['a command', (path) => ({ kind: 'command', command: `cat ${path}`, from: 'profile p' })],
-    ['an endless command', () => ({ kind: 'command', command: "yes x | tr -d '\\n'", from: 'profile p' })],
+    ['a file', (path) => ({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' })],
+    ['a command', (path) => ({ kind: 'command', command: `cat ${path}`, from: COMMAND, fixHint: 'Mend it.' })],
+    [
+      'an endless command',
+      () => ({ kind: 'command', command: "yes x | tr -d '\\n'", from: COMMAND, fixHint: 'Mend it.' }),
+    ],
   ])('refuses a first line of %s that is longer than a token', async (_, source) => {
     const path = join(tempDirectory(), 'token');
     writeFileSync(path, `${'x'.repeat(20_000)}\nsecond line\n`);
@@ -76,7 +88,9 @@ describe('fetchToken', () => {
 
   it('stops reading standard input that has no line feed', async () => {
     const stdin = new Readable({ read: (size) => void stdin.push('x'.repeat(Math.min(size, 4096))) });
-    await expect(fetchToken({ kind: 'file', path: '-', from: '--token-file' }, stdin, NEVER)).rejects.toThrow('longer');
+    await expect(
+      fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, stdin, NEVER),
+    ).rejects.toThrow('longer');
   });
 
   it.each([
@@ -84,22 +98,32 @@ describe('fetchToken', () => {
     ['a background process that keeps the pipe open', 'echo pat_command; sleep 600 & echo $! > PID'],
   ])('takes the first line of a command with %s', async (_, command) => {
     const pidFile = join(tempDirectory(), 'pid');
-    const source = { kind: 'command', command: command.replace('PID', pidFile), from: 'profile p' } as const;
+    const source = {
+      kind: 'command',
+      command: command.replace('PID', pidFile),
+      from: COMMAND,
+      fixHint: 'Mend it.',
+    } as const;
     expect(await fetchToken(source, nothing(), NEVER)).toBe('pat_command');
     if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
   it('fails as soon as the command has failed, even if a background process keeps the pipe open', async () => {
     const pidFile = join(tempDirectory(), 'pid');
-    const source = { kind: 'command', command: `sleep 600 & echo $! > ${pidFile}; exit 7`, from: 'profile p' } as const;
-    await expect(fetchToken(source, nothing(), NEVER)).rejects.toThrow('The token_command of profile p failed.');
+    const source = {
+      kind: 'command',
+      command: `sleep 600 & echo $! > ${pidFile}; exit 7`,
+      from: COMMAND,
+      fixHint: 'Mend it.',
+    } as const;
+    await expect(fetchToken(source, nothing(), NEVER)).rejects.toThrow('Profile "p"\'s token_command failed.');
     process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
   it('stops a command that hangs on Ctrl-C', async () => {
     const control = new AbortController();
     const fetching = fetchToken(
-      { kind: 'command', command: 'exec sleep 60', from: 'profile p' },
+      { kind: 'command', command: 'exec sleep 60', from: COMMAND, fixHint: 'Mend it.' },
       nothing(),
       control.signal,
     );

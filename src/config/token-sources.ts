@@ -1,0 +1,88 @@
+import { shellCommand } from '../cli/shell-command.ts';
+import type { GlobalFlags } from './flags.ts';
+import type { Profile } from './profiles.ts';
+
+/** Where a token comes from, and how to provide a valid one from there. */
+interface TokenPlace {
+  /** `PARTNER_TOKEN`, `--token-file token.txt`, `standard input`, `profile "acme"`, `profile "acme"'s token_command`. */
+  readonly from: string;
+  /** One sentence. */
+  readonly fixHint: string;
+  /** The profile that the token belongs to; undefined for one from a flag or the environment. */
+  readonly profile?: string | undefined;
+}
+
+export type TokenSource = TokenPlace &
+  (
+    | { readonly kind: 'file'; readonly path: string }
+    | { readonly kind: 'text'; readonly token: string }
+    | { readonly kind: 'command'; readonly command: string }
+  );
+
+/** The active profile, and the service that a token is for. */
+export interface TokenContext {
+  readonly profile: Profile;
+  readonly name: string;
+  readonly baseUrl: string;
+}
+
+/** How messages name a profile. */
+export function nameProfile(name: string): string {
+  return `profile ${JSON.stringify(name)}`;
+}
+
+/** How messages name the source of a token file. @param path `-` for standard input */
+export function nameTokenFile(path: string): string {
+  return path === '-' ? 'standard input' : `--token-file ${path}`;
+}
+
+/** How to provide a valid token in a token file. @param path `-` for standard input */
+export function fixTokenFile(path: string): string {
+  return path === '-' ? 'Pipe a valid one to standard input' : `Put a valid one into ${path}`;
+}
+
+/** Whether two addresses are of the same origin, so that the token for one goes to the other. */
+export function isSameService(one: string, other: string): boolean {
+  return URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin;
+}
+
+function profileSource({ profile, name, baseUrl }: TokenContext): TokenSource | undefined {
+  const { base_url: own, token, token_command: command } = profile;
+  const isForeign = own !== undefined && !isSameService(own, baseUrl);
+  const foreign = `It is for ${own}. Set PARTNER_TOKEN to a token for ${baseUrl}.`;
+  const login = shellCommand(['login'], { profile: name, ...(own === undefined && { baseUrl }) });
+  if (command) {
+    const fixHint = isForeign ? foreign : `Make it print a valid one (${command}), or store a token with: ${login}`;
+    return { kind: 'command', command, from: `${nameProfile(name)}'s token_command`, fixHint, profile: name };
+  }
+  if (!token) return undefined;
+  const fixHint = isForeign ? foreign : `Store a valid one with: ${login}`;
+  return { kind: 'text', token, from: nameProfile(name), fixHint, profile: name };
+}
+
+/**
+ * Returns the sources that have a token, the one that is used first. The way out of a source names the next one where that
+ * works for the same service.
+ */
+export function findTokenSources(
+  { tokenFile }: Pick<GlobalFlags, 'tokenFile'>,
+  fromEnvironment: string | undefined,
+  context: TokenContext,
+): readonly TokenSource[] {
+  const stored = profileSource(context);
+  const own = context.profile.base_url;
+  const isUsable = own === undefined || isSameService(own, context.baseUrl);
+  const storedName = stored && isUsable ? nameProfile(context.name) : undefined;
+  const sources: TokenSource[] = [];
+  if (tokenFile !== undefined) {
+    const next = fromEnvironment ? 'PARTNER_TOKEN' : storedName;
+    const way = next === undefined ? '' : `, or leave out --token-file to use ${next}`;
+    const fixHint = `${fixTokenFile(tokenFile)}${way}.`;
+    sources.push({ kind: 'file', path: tokenFile, from: nameTokenFile(tokenFile), fixHint });
+  }
+  if (fromEnvironment) {
+    const way = storedName === undefined ? '' : `, or unset it to use ${storedName}`;
+    sources.push({ kind: 'text', token: fromEnvironment, from: 'PARTNER_TOKEN', fixHint: `Set a valid one${way}.` });
+  }
+  return stored ? [...sources, stored] : sources;
+}

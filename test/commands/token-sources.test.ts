@@ -1,0 +1,164 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Ran, run } from '../helpers/run.ts';
+import { service } from '../helpers/service.ts';
+import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
+
+/** A service, a profile `acme` with its token, and a file with a token that no service knows. */
+async function scene() {
+  const { sandbox, token } = await service();
+  const home = createProfileHome();
+  await storeProfile(home, 'acme', sandbox.baseUrl, token);
+  const file = join(home.env.HOME, 'token.txt');
+  writeFileSync(file, `${TOKEN}\n`);
+  return { sandbox, token, home, file, env: { ...home.env } };
+}
+
+function hintOf({ stderr }: Ran): string {
+  return /^hint: (.*)$/m.exec(stderr)?.[1] ?? '';
+}
+
+/** The arguments of the partnerctl command that ends a hint. */
+function commandIn(hint: string): string[] {
+  return (/partnerctl (.*?)\.?$/.exec(hint)?.[1] ?? '').split(' ');
+}
+
+const LIST = ['spaces', 'list', '-o', 'json'];
+const AS_TEXT = ['spaces', 'list'];
+
+test('PARTNER_TOKEN: a valid one works, and so does the profile without it', async () => {
+  const { home, token } = await scene();
+  const ran = await run(AS_TEXT, { env: { ...home.env, PARTNER_TOKEN: TOKEN } });
+  expect(ran).toMatchObject({ code: 3 });
+  expect(ran.stderr).toContain('error: The service rejected the token from PARTNER_TOKEN (401).\n');
+  expect(hintOf(ran)).toBe('Set a valid one, or unset it to use profile "acme".');
+  expect((await run(LIST, { env: { ...home.env, PARTNER_TOKEN: token } })).code).toBe(0);
+  expect((await run(LIST, { env: home.env })).code).toBe(0);
+});
+
+test('PARTNER_TOKEN with PARTNER_BASE_URL: the profile is a way out only where it is for the same service', async () => {
+  const { home, sandbox } = await scene();
+  const env = { ...home.env, PARTNER_BASE_URL: sandbox.baseUrl };
+  expect(hintOf(await run(AS_TEXT, { env: { ...env, PARTNER_TOKEN: TOKEN } }))).toContain('to use profile "acme".');
+  expect((await run(LIST, { env })).code).toBe(0);
+  const other = await service();
+  const elsewhere = { ...home.env, PARTNER_BASE_URL: other.sandbox.baseUrl, PARTNER_TOKEN: TOKEN };
+  expect(hintOf(await run(AS_TEXT, { env: elsewhere }))).toBe('Set a valid one.');
+});
+
+test('--token-file: a valid token in that file works, and so does leaving it out', async () => {
+  const { env, file, token } = await scene();
+  const args = [...AS_TEXT, '--token-file', file];
+  const ran = await run(args, { env });
+  expect(ran.stderr).toContain(`error: The service rejected the token from --token-file ${file} (401).\n`);
+  expect(hintOf(ran)).toBe(`Put a valid one into ${file}, or leave out --token-file to use profile "acme".`);
+  expect((await run(LIST, { env })).code).toBe(0);
+  writeFileSync(file, token);
+  expect((await run(args, { env })).code).toBe(0);
+});
+
+test('standard input: a valid token there works', async () => {
+  const { env, token } = await scene();
+  const args = [...AS_TEXT, '--token-file', '-'];
+  const ran = await run(args, { env, stdin: TOKEN });
+  expect(ran.stderr).toContain('error: The service rejected the token from standard input (401).\n');
+  expect(hintOf(ran)).toBe('Pipe a valid one to standard input, or leave out --token-file to use profile "acme".');
+  expect((await run(args, { env, stdin: token })).code).toBe(0);
+});
+
+test.each(['acme', 'customers of acme'])(
+  'a stored token of the profile %j: the login of the hint works',
+  async (name) => {
+    const { env, home, sandbox, token } = await scene();
+    await storeProfile(home, name, sandbox.baseUrl, TOKEN);
+    const ran = await run([...AS_TEXT, '--profile', name], { env });
+    expect(ran.stderr).toContain(`error: The service rejected the token from profile "${name}" (401).\n`);
+    expect(hintOf(ran)).toMatch(/^Store a valid one with: partnerctl login --profile /);
+    const words =
+      hintOf(ran)
+        .replace(/^.*partnerctl /, '')
+        .match(/'[^']*'|\S+/g) ?? [];
+    const login = await run(
+      words.map((word) => word.replaceAll("'", '')),
+      { env, stdin: token },
+    );
+    expect(login.code).toBe(0);
+    expect((await run([...LIST, '--profile', name], { env })).code).toBe(0);
+  },
+);
+
+test('a token_command: a command that prints a valid token works, and so does a stored token', async () => {
+  const { env, home, file, sandbox, token } = await scene();
+  const login = ['login', '--profile', 'vault', '--base-url', sandbox.baseUrl, '--token-command', `cat ${file}`];
+  expect((await run([...login, '--no-verify'], { env })).code).toBe(0);
+  const args = [...AS_TEXT, '--profile', 'vault'];
+  const ran = await run(args, { env });
+  expect(ran.stderr).toContain(`error: The service rejected the token from profile "vault"'s token_command (401).\n`);
+  expect(hintOf(ran)).toBe(
+    `Make it print a valid one (cat ${file}), or store a token with: partnerctl login --profile vault`,
+  );
+  writeFileSync(file, token);
+  expect((await run(args, { env })).code).toBe(0);
+  expect((await run(commandIn(hintOf(ran)), { env, stdin: token })).code).toBe(0);
+  expect(home.read().profiles.vault).toEqual({ base_url: sandbox.baseUrl, token });
+});
+
+test('a token of another service: a token for this one works', async () => {
+  const { env, sandbox } = await scene();
+  const other = await service();
+  const args = [...AS_TEXT, '--base-url', other.sandbox.baseUrl];
+  const ran = await run(args, { env });
+  expect(hintOf(ran)).toBe(`It is for ${sandbox.baseUrl}. Set PARTNER_TOKEN to a token for ${other.sandbox.baseUrl}.`);
+  expect((await run(args, { env: { ...env, PARTNER_TOKEN: other.token } })).code).toBe(0);
+});
+
+test.each([
+  ['empty', '  '],
+  ['several words', 'two words'],
+])('%s: a token that cannot be one is refused with the way out of its source', async (_, text) => {
+  const { env, file } = await scene();
+  const fromEnvironment = await run(AS_TEXT, { env: { ...env, PARTNER_TOKEN: text } });
+  expect(fromEnvironment).toMatchObject({ code: 3, stderr: expect.stringContaining('The token from PARTNER_TOKEN') });
+  expect(hintOf(fromEnvironment)).toBe('Set a valid one, or unset it to use profile "acme".');
+  writeFileSync(file, text);
+  const fromFile = await run([...AS_TEXT, '--token-file', file], { env });
+  expect(fromFile).toMatchObject({ code: 3, stderr: expect.stringContaining(`The token from --token-file ${file}`) });
+  expect(hintOf(fromFile)).toContain(`Put a valid one into ${file}`);
+});
+
+test('a token file that does not exist is named with the way out', async () => {
+  const { env, file } = await scene();
+  const ran = await run([...AS_TEXT, '--token-file', `${file}.missing`], { env });
+  expect(ran).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining(`The token file ${file}.missing cannot be read.`),
+  });
+  expect(hintOf(ran)).toContain(`Put a valid one into ${file}.missing, or leave out --token-file`);
+});
+
+test('a 403 names the source of the token', async () => {
+  const { sandbox } = await service();
+  const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: await sandbox.createToken({ scopes: [] }) };
+  const ran = await run(AS_TEXT, { env });
+  expect(ran).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('error: The token from PARTNER_TOKEN is not allowed to do this (403).\n'),
+  });
+});
+
+test.each([
+  ['PARTNER_TOKEN', [], { PARTNER_TOKEN: TOKEN }, undefined],
+  ['standard input', [], {}, TOKEN],
+  ['--token-command', ['--token-command', `echo ${TOKEN}`], {}, undefined],
+])('login with a bad token from %s says so', async (source, args, more, stdin) => {
+  const { env, sandbox, home } = await scene();
+  const before = readFileSync(home.path, 'utf8');
+  const login = ['login', '--profile', 'acme', '--base-url', sandbox.baseUrl, ...args];
+  const ran = await run(login, { env: { ...env, ...more }, ...(stdin !== undefined && { stdin }) });
+  expect(ran).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining(`error: The service rejected the token from ${source} (401).\n`),
+  });
+  expect(readFileSync(home.path, 'utf8')).toBe(before);
+});
