@@ -546,6 +546,32 @@ describe('reads', () => {
   });
 });
 
+describe('text of the service and of manifests', () => {
+  test('is escaped where people read it, and exact in JSON', async () => {
+    const name = 'red\u001b[31m\u202e\r\u009b2Jname';
+    const agents = [...AGENTS, { agent_id: 'a2\u001b[0m', name, template_id: 't' }];
+    const it = await fake({
+      'GET /automation/spaces/': json([{ ...SPACES[0], name }]),
+      'GET /automation/spaces/{id}/agents/': json(agents),
+      'GET /automation/partner-cron-jobs/': json([{ cron_job_id: 'c1', agent_id: 'a1', name }]),
+    });
+    const env = envOf(it);
+    const path = write('acme.yaml', manifest('acme').replace('Space acme', 'red\\e[31m'));
+    const ran = await planWith(env, path);
+    expect(ran.json<PlanAnswer>().spaces[0]).toMatchObject({
+      differences: [{ service: name, manifest: 'red\u001b[31m' }],
+      unmanaged: [{ name }, { resource: 'job', name }],
+    });
+    const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/u;
+    for (const format of ['table', 'tsv', 'json', 'yaml']) {
+      for (const columns of [30, 200]) {
+        const { stdout } = await run(['plan', path, '-o', format, '--color', 'never'], { env, columns });
+        expect(stdout).not.toMatch(controls);
+      }
+    }
+  });
+});
+
 describe('arguments', () => {
   test.each([
     [['plan'], "Missing required argument 'file'."],
