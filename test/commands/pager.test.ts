@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { createSignals } from '../../src/cli/signals.ts';
 import { type RunOptions, run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 
@@ -82,6 +83,20 @@ describe('a table that is longer than the terminal', () => {
     const ran = await list([], `head -n 1 > ${file}; sleep 0.2; echo done >> ${file}`);
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(paged()).toMatch(/^SPACE.*\ndone\n$/);
+  });
+
+  test('a signal ends the pager, and then the program', async () => {
+    const listeners = new Map<string, () => void>();
+    const exit = (code: number): never => {
+      throw new Error(`exit ${code}`);
+    };
+    const signals = createSignals({ on: (signal, listener) => listeners.set(signal, listener), exit });
+    const ran = list([], `echo $$ > ${file}; exec sleep 100`, { signals });
+    await expect.poll(paged).toMatch(/\n/);
+    listeners.get('SIGINT')?.();
+    listeners.get('SIGTERM')?.();
+    expect((await ran).code).toBe(143);
+    expect(() => process.kill(Number(paged()), 0)).toThrow('ESRCH');
   });
 
   test('a short table does not start the pager', async () => {

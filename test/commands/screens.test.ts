@@ -103,17 +103,17 @@ async function createAgent({ partner }: Service): Promise<string> {
 }
 
 describe('terminals of 80 and 120 columns show', () => {
-  test('what provisioning thirty files did', async () => {
-    await atEachWidth('provision-columns', async (columns) => {
-      const scene = await openScene();
-      await scene.partner('POST', PROVISION, {
-        body: provisionBody('customer-007', { space: { name: 'Wayne Enterprises' } }),
-      });
-      await scene.faults({ kind: 'status', status: 422, on: `POST ${PROVISION}`, skip: 11, times: 1 });
-      const shown = ['--columns', 'source,external-id,space,status,agents,note'];
-      writeCustomers(join(scene.directory, 'production', 'emea'));
-      return scene.screen(['provision', 'production/emea/customers', '--concurrency', '1', ...shown], columns);
-    });
+  test('thirty manifests that were checked', async () => {
+    const scene = await openScene();
+    writeCustomers(join(scene.directory, 'production', 'emea'));
+    const source = join('production', 'emea', 'customers', 'customers-of-the-berlin-office.yaml');
+    writeFileSync(
+      join(scene.directory, source),
+      'external_space_id: customers-of-the-berlin-office-2026\nspace: { name: Berlin }\nagents: [{ template_id: tmpl_support, name: Support }]\n',
+    );
+    await atEachWidth('provision-check', (columns) =>
+      scene.screen(['provision', 'production/emea/customers', '--check'], columns),
+    );
   });
 
   test('spaces', async () => {
@@ -147,17 +147,15 @@ describe('terminals of 80 and 120 columns show', () => {
     await atEachWidth('cron-list', (columns) => scene.screen(['cron', 'list', '--sort', 'name'], columns));
   });
 
-  test('an upload of fourteen files', async () => {
-    await atEachWidth('upload', async (columns) => {
-      const scene = await openScene();
-      const folder = join(scene.directory, 'uploads');
-      mkdirSync(join(folder, 'contracts', 'signed'), { recursive: true });
-      for (let number = 1; number <= 14; number += 1) {
-        const place = number % 3 === 0 ? 'contracts/signed' : number % 3 === 1 ? 'contracts' : '.';
-        writeFileSync(join(folder, place, `Agreement ${number} with Acme.pdf`), 'x'.repeat(10 ** (number % 7)));
-      }
-      return scene.screen(['upload', 'uploads', '--recursive', '--concurrency', '1'], columns);
-    });
+  test('an upload of fourteen files, and its repeat', async () => {
+    const scene = await openScene();
+    const folder = join(scene.directory, 'uploads');
+    mkdirSync(join(folder, 'contracts', 'signed'), { recursive: true });
+    for (let number = 1; number <= 14; number += 1) {
+      const place = number % 3 === 0 ? 'contracts/signed' : number % 3 === 1 ? 'contracts' : '.';
+      writeFileSync(join(folder, place, `Agreement ${number} with Acme.pdf`), 'x'.repeat(number ** 5));
+    }
+    await atEachWidth('upload', (columns) => scene.screen(['upload', 'uploads', '--recursive'], columns));
   });
 
   test('the contract', async () => {
