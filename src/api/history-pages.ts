@@ -13,6 +13,7 @@ import {
   withType,
 } from '../contract/next-page.ts';
 import { type Outlook, PageProgress } from '../contract/page-progress.ts';
+import { directionOfFlag } from '../contract/sign-roles.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions, Http } from './http.ts';
@@ -122,10 +123,11 @@ class HistoryPages {
     });
   }
 
-  /** What the page says of more. After a message, a size may be that of the whole history. */
+  /** What the page says of more. After a message, a size may be that of the whole history, and older ones were read. */
   private outlook(page: FetchedPage): Outlook {
     const isWhole = this.options().query?.after_message_id === undefined;
-    const signs = isWhole ? page.signs : { ...page.signs, totals: [] };
+    const flags = page.signs.flags.filter(({ words }) => directionOfFlag(words) !== 'older');
+    const signs = isWhole ? page.signs : { ...page.signs, totals: [], flags };
     return this.progress.outlook(signs, page.items.length);
   }
 

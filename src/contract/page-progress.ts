@@ -1,5 +1,6 @@
 import type { PageSigns, Sign } from './announcements.ts';
 import type { JsonObject } from './json.ts';
+import { directionOfFlag } from './sign-roles.ts';
 
 /** What a response says about what follows. */
 export interface Outlook {
@@ -60,6 +61,8 @@ export class PageProgress {
   emptyPages = 0;
   private first: ReadonlySet<string> = new Set();
   private last: readonly string[] = [];
+  /** Where the first page said that there is more. Later pages also speak of what was read before them. */
+  private direction: 'older' | 'newer' | undefined;
   private readonly pages = new Set<number>();
   private readonly totals = new Map<string, Range>();
   /** Paths of numbers that were those of the items on one page. */
@@ -83,7 +86,12 @@ export class PageProgress {
    * @param repeated how many items at its start were read before
    */
   add(ids: readonly string[], repeated: number, signs: PageSigns): void {
-    if (this.pagesRead === 0) this.first = new Set(ids);
+    if (this.pagesRead === 0) {
+      this.first = new Set(ids);
+      this.direction = signs.flags
+        .map(({ words, value }) => (value ? directionOfFlag(words) : undefined))
+        .find(Boolean);
+    }
     this.read += ids.length - repeated;
     this.pagesRead += 1;
     this.emptyPages = ids.length === 0 ? this.emptyPages + 1 : 0;
@@ -101,7 +109,11 @@ export class PageProgress {
 
   /** Returns what the last page says about what follows. */
   outlook(signs: PageSigns, itemCount: number): Outlook {
-    const { flags, tokens, pageTotals } = signs;
+    const { tokens, pageTotals } = signs;
+    const flags = signs.flags.filter(({ words, value }) => {
+      const direction = directionOfFlag(words);
+      return direction === undefined || direction === this.direction || (this.direction === undefined && !value);
+    });
     const totals = this.realTotals(signs);
     const saysMore = flags.filter(({ value }) => value);
     const saysEnd = saysMore.length === 0 && (signs.ends.length > 0 || flags.length > 0);

@@ -10,7 +10,7 @@ const PAGING_WORDS: ReadonlySet<string> = new Set(
     'href path key id ids after since end final first index idx complete completed finished exhausted truncated',
     'incomplete partial remaining left of in max current cur exists available found returned value values response resume',
     'resumption scroll bookmark evaluated exclusive query rel at from top take to seek position pos full overall all pager',
-    'prev previous before self self info meta starting ending wp ms transfer exceeded',
+    'prev previous before self self info meta starting ending wp ms transfer exceeded older newer',
     'space spaces workspace workspaces agent agents cron job jobs partner message messages history',
   ].flatMap((line) => line.split(' ')),
 );

@@ -11,7 +11,7 @@ const ENVELOPE =
 const TIME = /^(at|end|date|time|run|runs|reset|poll|refresh|interval|ms|seconds|secs|minutes|billing|check)$/;
 const LEADS_ON = /^(next|more|continue|continuation|continues)$/;
 const NAMES_NEXT = /^(next|more|continue|continuation|continues|cursors?|token|marker|bookmark|scroll|resumption)$/;
-const SAYS_MORE = /^(next|more|continue|continuation|continues|truncated|incomplete|partial|exceeded)$/;
+const SAYS_MORE = /^(next|more|continue|continuation|continues|truncated|incomplete|partial|exceeded|older|newer)$/;
 const SAYS_END = /^(last|done|complete|completed|finished|exhausted|end|final)$/;
 const LINK = /^(https?:\/\/|\/|\?|\.{1,2}\/|[\w$.~%/-]*\?[\w$.~%[\]-]+=)/i;
 const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
@@ -50,6 +50,12 @@ export function isDate(text: string): boolean {
 export function roleOfFlag(words: Words): boolean | undefined {
   if (some(words, SAYS_MORE)) return true;
   return some(words, SAYS_END) ? false : undefined;
+}
+
+/** Returns the direction that a flag such as `has_older` or `has_newer` is about, if it is about one. */
+export function directionOfFlag(words: Words): 'older' | 'newer' | undefined {
+  if (words.includes('older')) return 'older';
+  return words.includes('newer') ? 'newer' : undefined;
 }
 
 /** Returns what a text that is no link means: the token of the next page, or nothing. */

@@ -337,6 +337,13 @@ const KINDS: Readonly<Record<string, readonly [string, PagedService]>> = {
       }),
     },
   ],
+  'has_older on the way back, where has_newer is about what was read before': [
+    'after:starting_after',
+    {
+      start: byLast('starting_after'),
+      serve: ({ items, hasMore, start }) => ({ body: { data: items, has_older: hasMore, has_newer: start > 0 } }),
+    },
+  ],
   'has_more with page numbers': [
     'page:page',
     {
@@ -409,6 +416,7 @@ describe('a list in pages that cannot be followed', () => {
 
   it.each([
     ['has_more', { has_more: true }],
+    ['paging.has_older', { paging: { has_older: true } }],
     ['next_cursor', { next_cursor: 'abc' }],
     ['meta.total', { meta: { total: 5 } }],
     ['total_pages', { total_pages: 3 }],
