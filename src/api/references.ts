@@ -48,7 +48,7 @@ export async function resolveSpaceId(http: Http, { by, value }: Reference): Prom
   if (by === 'id') return value;
   const { contract } = http;
   const wanted = { resource: 'space', field: by, value, listCommand: 'partnerctl spaces list', contract } as const;
-  return findUniqueId(listSpaces(http), wanted);
+  return (await findUnique(listSpaces(http), wanted)).id;
 }
 
 /**
@@ -56,15 +56,37 @@ export async function resolveSpaceId(http: Http, { by, value }: Reference): Prom
  * @throws as `resolveSpaceId`, and NotFoundError if the space does not exist
  */
 export async function resolveAgentId(http: Http, spaceId: string, { by, value }: AgentReference): Promise<string> {
-  if (by === 'id') return value;
+  return by === 'id' ? value : (await resolveAgent(http, spaceId, { by, value })).id;
+}
+
+/** An agent, and its API chat source as the list shows it: null if it has none, undefined if the list does not say. */
+export type ResolvedAgent = Pick<Candidate, 'id' | 'source_id'>;
+
+/** Looks up an agent in the list of the space's agents. @throws as `resolveAgentId`, also for an unknown agent_id */
+export async function resolveAgent(http: Http, spaceId: string, { by, value }: AgentReference): Promise<ResolvedAgent> {
   const listCommand = `partnerctl agents list ${spaceId}`;
-  const wanted = { resource: 'agent', field: by, value, listCommand, contract: http.contract } as const;
-  return findUniqueId(listAgents(http, spaceId), wanted);
+  const field = by === 'id' ? 'agent_id' : by;
+  const wanted = { resource: 'agent', field, value, listCommand, contract: http.contract } as const;
+  return await findUnique(listAgents(http, spaceId), wanted);
+}
+
+/** Looks for an agent in every space that the token can access. @throws NotFoundError if none has it */
+export async function findAgentAnywhere(http: Http, agentId: string): Promise<ResolvedAgent> {
+  for await (const space of listSpaces(http)) {
+    const { space_id } = readItem(OPERATIONS.listSpaces, () => readSpace(space, http.contract));
+    for await (const item of listAgents(http, space_id)) {
+      const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+      if (agent.agent_id === agentId) return { id: agentId, source_id: agent.source_id };
+    }
+  }
+  throw new NotFoundError(`No space that the token can access has the agent ${JSON.stringify(agentId)}.`, {
+    hint: `To give a name, write name:${agentId}, with --space. List the agents with: partnerctl agents list <space>`,
+  });
 }
 
 interface Wanted {
   readonly resource: 'space' | 'agent';
-  readonly field: 'external_space_id' | 'name';
+  readonly field: 'external_space_id' | 'name' | 'agent_id';
   readonly value: string;
   /** The command that shows the whole list. */
   readonly listCommand: string;
@@ -77,6 +99,7 @@ interface Candidate {
   readonly name: string | undefined;
   readonly external_space_id?: string | null | undefined;
   readonly template_id?: string | undefined;
+  readonly source_id?: string | null | undefined;
 }
 
 const LISTS = { space: OPERATIONS.listSpaces, agent: OPERATIONS.listAgents } as const;
@@ -84,8 +107,8 @@ const LISTS = { space: OPERATIONS.listSpaces, agent: OPERATIONS.listAgents } as 
 function readCandidate(item: JsonObject, { resource, contract }: Wanted): Candidate {
   return readItem(LISTS[resource], () => {
     if (resource === 'agent') {
-      const { agent_id: id, name, template_id } = readAgent(item, contract);
-      return { id, name, template_id };
+      const { agent_id: id, name, template_id, source_id } = readAgent(item, contract);
+      return { id, name, template_id, source_id };
     }
     const { space_id: id, name, external_space_id } = readSpace(item, contract);
     return { id, name, external_space_id };
@@ -105,7 +128,7 @@ function describeAll(shown: readonly Candidate[]): string {
 }
 
 /** Reads the whole list, because a second match makes the reference ambiguous. */
-async function findUniqueId(items: AsyncIterable<JsonObject>, wanted: Wanted): Promise<string> {
+async function findUnique(items: AsyncIterable<JsonObject>, wanted: Wanted): Promise<Candidate> {
   const { resource, field, value, listCommand } = wanted;
   const { matches, candidates, unreadable } = await matchItems(items, wanted);
   const details = (shown: readonly Candidate[]) => ({ candidates: shown.map(({ id }) => id) });
@@ -125,13 +148,13 @@ async function findUniqueId(items: AsyncIterable<JsonObject>, wanted: Wanted): P
       details: details(matches),
     });
   }
-  return match.id;
+  return match;
 }
 
 /** The error for a list without the field, which cannot prove that nothing matches. */
 function unlistedField(item: JsonObject, wanted: Wanted, details: Readonly<Record<string, unknown>>): unknown {
   const { resource, field, listCommand, contract } = wanted;
-  const leaf = field === 'name' ? (`${resource}.name` as const) : 'space.external_space_id';
+  const leaf = field !== 'external_space_id' ? (`${resource}.name` as const) : 'space.external_space_id';
   const message = `The service lists ${resource}s without their ${field}, so they cannot be matched by it.`;
   try {
     return readItem(LISTS[resource], () => {
@@ -156,7 +179,7 @@ async function matchItems(items: AsyncIterable<JsonObject>, wanted: Wanted) {
   let hasField = false;
   for await (const item of items) {
     const candidate = readCandidate(item, wanted);
-    const found = candidate[field];
+    const found = field === 'agent_id' ? candidate.id : candidate[field];
     if (found === undefined) unreadable = item;
     else hasField = true;
     // Pages shift while a list grows, so an item may appear twice.

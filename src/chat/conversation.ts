@@ -1,10 +1,10 @@
-import { type NewMessage, postMessage } from '../api/chat.ts';
+import { type NewMessage, postMessage, type SentMessage } from '../api/chat.ts';
 import type { Message } from '../contract/messages.ts';
-import { EXIT, InterruptedError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
+import { EXIT, InterruptedError, NotFoundError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 import { wrapText } from '../output/wrap.ts';
-import { follow } from './follow.ts';
+import { followSource } from './follow-source.ts';
 import { formatNotice } from './format-message.ts';
 import type { SessionRef } from './session.ts';
 import type { FollowDeps, FollowEvent, Follower } from './types.ts';
@@ -50,6 +50,8 @@ export interface ConversationDeps extends FollowDeps {
   /** The command that sends a message again under its external_message_id. */
   readonly resendCommand: (message: NewMessage) => string;
   readonly formatMessage: (message: Message) => Promise<string>;
+  /** See `FoundSource`. */
+  readonly renewSource: () => Promise<string | undefined>;
   /** Text wraps at its width. */
   readonly terminal: { readonly columns: number };
 }
@@ -205,7 +207,7 @@ export class Conversation {
 
   private async sendNow(message: NewMessage): Promise<void> {
     try {
-      const { message_id, created, wasRetried } = await postMessage(this.deps.http, message);
+      const { message_id, created, wasRetried } = await this.post(message);
       this.unsent.delete(message);
       if (message_id !== null) this.ownIds.add(message_id);
       if (created === false && !wasRetried) this.print('The message was registered before; it exists once.');
@@ -213,6 +215,19 @@ export class Conversation {
     } catch (error) {
       if (this.isCurrent(message)) this.setAwaitingReply(false);
       this.handleSendError(message, error);
+    }
+  }
+
+  /** Posts a message; if the service does not know a remembered source, to the one that the agent has now. */
+  private async post(message: NewMessage): Promise<SentMessage> {
+    const { http, renewSource } = this.deps;
+    try {
+      return await postMessage(http, message);
+    } catch (error) {
+      const source_id = error instanceof NotFoundError ? await renewSource() : undefined;
+      if (source_id === undefined || source_id === message.source_id) throw error;
+      this.session = { ...this.session, source_id };
+      return await postMessage(http, { ...message, source_id });
     }
   }
 
@@ -236,13 +251,10 @@ export class Conversation {
     const { source_id, session_id } = this.session;
     this.leavingSession = new AbortController();
     this.setAwaitingReply(false);
-    this.follower = follow(
+    this.follower = followSource(
       { ...this.deps, interrupt: this.leavingSession.signal },
-      {
-        source_id,
-        sessions: [{ session_id, start: { from: 'last', count: EARLIER_MESSAGES } }],
-        follow: true,
-      },
+      { source_id, renew: this.deps.renewSource },
+      { sessions: [{ session_id, start: { from: 'last', count: EARLIER_MESSAGES } }], follow: true },
     );
     try {
       for await (const event of this.follower.events) await this.handleEvent(event);
@@ -254,6 +266,10 @@ export class Conversation {
 
   private async handleEvent(event: FollowEvent): Promise<void> {
     if (event.kind === 'end' || event.kind === 'caught-up') return;
+    if (event.kind === 'source-changed') {
+      this.session = { ...this.session, source_id: event.source_id };
+      return;
+    }
     if (event.kind !== 'message') {
       if (event.kind === 'outage-started') this.isConnected = false;
       if (event.kind === 'outage-ended') this.isConnected = true;

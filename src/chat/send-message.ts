@@ -37,7 +37,7 @@ export function resendCommand(
 }
 
 /** Whether the failure of a send proves that the service registered nothing, which an earlier attempt could have changed. */
-function isRefused({ info }: PartnerctlError): boolean {
+export function isRefused({ info }: PartnerctlError): boolean {
   const { attempts, left } = isJsonObject(info.details) ? info.details : {};
   if (attempts !== 1 || info.fromGateway) return false;
   return left === false || (info.status !== undefined && info.status >= 400 && info.status < 500);

@@ -1,4 +1,6 @@
+import { type AgentReference, parseAgentReference } from '../api/references.ts';
 import type { Args, FlagSpec } from '../cli/command.ts';
+import { UsageError } from '../errors.ts';
 
 /** A session of a source. */
 export interface SessionRef {
@@ -6,22 +8,73 @@ export interface SessionRef {
   readonly session_id: string;
 }
 
-export const SOURCE_FLAG: FlagSpec = {
-  usage: '--source <source_id>',
-  description: "the agent's API chat source; get it with `chat setup`",
-};
+/** How the command line names a source: by its id, or by the agent whose source it is. */
+export type SourceInput =
+  | { readonly source_id: string }
+  | {
+      readonly agent: AgentReference;
+      /** As typed; set if the agent is given by name. */
+      readonly space: string | undefined;
+    };
+
+/** A session as typed. */
+export interface SessionInput {
+  readonly source: SourceInput;
+  readonly session_id: string;
+}
+
+export const SOURCE_FLAGS: readonly FlagSpec[] = [
+  { usage: '--source <source_id>', description: "the agent's API chat source; get it with `chat setup`" },
+  { usage: '--agent <agent>', description: 'in place of --source: an agent_id, or name:<name> with --space' },
+  { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
+];
 
 export const SESSION_FLAG: FlagSpec = {
   usage: '--session <session_id>',
   description: 'the conversation: an id of your choice',
 };
 
-/** Parses --source. @throws UsageError if it is missing */
-export function parseSource(args: Args): string {
-  return args.required('source', 'Get one with: partnerctl chat setup <space> <agent> --query source_id');
+const SOURCE_HINT = [
+  'Get one with: partnerctl chat setup <space> <agent> --query source_id',
+  'Or name the agent: --agent name:<name> --space <space>',
+].join('\n');
+
+function parseAgent(args: Args): SourceInput {
+  const agent = parseAgentReference(args.required('agent'));
+  const space = args.value('space');
+  if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
+  if (space?.trim() === '') throw new UsageError('--space is empty.');
+  if (agent.by === 'id' || space !== undefined) return { agent, space };
+  throw new UsageError('--agent name:<name> needs --space.', {
+    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
+  });
 }
 
-/** Parses --source and --session. @throws UsageError if one is missing */
-export function parseSession(args: Args): SessionRef {
-  return { source_id: parseSource(args), session_id: args.required('session') };
+/** Parses --source, or --agent with --space. @throws UsageError if neither or both are given */
+export function parseSource(args: Args): SourceInput {
+  const hasAgent = args.value('agent') !== undefined;
+  if (args.value('source') !== undefined && hasAgent) {
+    throw new UsageError('--source and --agent cannot be combined.', {
+      hint: 'Give the source_id, or the agent that it belongs to.',
+    });
+  }
+  if (hasAgent) return parseAgent(args);
+  if (args.value('space') !== undefined) throw new UsageError('--space can only be used with --agent.');
+  return { source_id: args.required('source', SOURCE_HINT) };
+}
+
+/** Parses the source and --session. @throws UsageError if one is missing */
+export function parseSession(args: Args): SessionInput {
+  return { source: parseSource(args), session_id: args.required('session') };
+}
+
+/** The flags that name a source, as `parseSource` reads them. */
+export function sourceArgs(source: SourceInput): readonly string[] {
+  if ('source_id' in source) return ['--source', source.source_id];
+  return ['--agent', typedAgent(source), ...(source.space === undefined ? [] : ['--space', source.space])];
+}
+
+/** An agent as the command line names it. */
+export function typedAgent({ agent }: { readonly agent: AgentReference }): string {
+  return agent.by === 'name' ? `name:${agent.value}` : agent.value;
 }

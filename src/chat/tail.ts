@@ -14,13 +14,15 @@ import {
 import type { StreamEvent } from '../output/command-result.ts';
 import { readCheckpoints, type SessionCheckpoint, TailCheckpoint } from '../state/checkpoint.ts';
 import { randomRecordId } from '../state/record.ts';
-import { follow } from './follow.ts';
+import { type FoundSource, knownSource } from './find-source.ts';
+import { followSource } from './follow-source.ts';
 import { toStreamEvent, writeNotice } from './format-message.ts';
+import type { SourceInput } from './session.ts';
 import type { FollowEvent, FollowStart } from './types.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 export interface TailOptions {
-  readonly source_id: string;
+  readonly source: FoundSource;
   readonly sessions: readonly string[];
   readonly start: FollowStart | { readonly from: 'checkpoint' };
   readonly follow: boolean;
@@ -28,6 +30,11 @@ export interface TailOptions {
   readonly showTimestamps: boolean;
   readonly intervalMs: number | undefined;
   readonly maxOutageMs: number | undefined;
+}
+
+/** A tail as typed. */
+export interface TailInput extends Omit<TailOptions, 'source'> {
+  readonly source: SourceInput;
 }
 
 type Checkpoints = ReadonlyMap<string, SessionCheckpoint>;
@@ -38,7 +45,8 @@ const MORE_TIME = 'Allow more time with --timeout.';
 
 async function loadCheckpoints(context: Context, http: Http, options: TailOptions): Promise<Checkpoints> {
   if (options.start.from !== 'checkpoint') return new Map();
-  const { source_id, sessions } = options;
+  const { sessions } = options;
+  const { source_id } = options.source;
   const checkpoints = await readCheckpoints(await context.statePath(), { origin: http.baseUrl, source_id }, sessions);
   const missing = sessions.filter((session) => !checkpoints.has(session));
   if (missing.length > 0) {
@@ -58,7 +66,7 @@ function findStart(session: string, { start }: TailOptions, checkpoints: Checkpo
 async function openCheckpoint(
   context: Context,
   http: Http,
-  { source_id }: TailOptions,
+  { source: { source_id } }: TailOptions,
   checkpoints: Checkpoints,
 ): Promise<TailCheckpoint> {
   const onError = (error: unknown): void => {
@@ -71,7 +79,7 @@ async function openCheckpoint(
 }
 
 function createNoReplyError(
-  { source_id, sessions }: TailOptions,
+  { source: { source_id }, sessions }: TailOptions,
   error: PartnerctlError | undefined,
   lastIds: ReadonlyMap<string, string>,
   context: Context,
@@ -129,17 +137,23 @@ class AuthorWarnings {
   }
 }
 
-/**
- * Follows sessions and records where the tail is, so that --resume can continue without gaps or repeats. Messages are
- * recorded after they were written: the next event is pulled only then.
- * @throws PartnerctlError as `follow` does, or if the tail did not end as it should
- */
-export async function* tailSessions(
+/** The ids to record once all that exists was read: even if nothing was shown, the next tail starts after it. */
+function unrecordedIds(
+  latest: readonly string[],
+  wasWritten: boolean,
+  checkpoint: SessionCheckpoint | undefined,
+): readonly string[] {
+  return wasWritten || latest.at(-1) === checkpoint?.message_id ? [] : latest;
+}
+
+/** Follows the sessions of one source. @returns the source to follow instead, if the service does not know this one */
+async function* tailSource(
   context: Context,
   http: Http,
   options: TailOptions,
-): AsyncGenerator<StreamEvent, void, void> {
-  const { source_id, intervalMs, maxOutageMs } = options;
+): AsyncGenerator<StreamEvent, string | undefined, void> {
+  const { source, intervalMs, maxOutageMs } = options;
+  const { source_id } = source;
   const { clock, random, signals } = context;
   const checkpoints = await loadCheckpoints(context, http, options);
   const sessions = options.sessions.map((session_id) => ({
@@ -147,10 +161,13 @@ export async function* tailSessions(
     start: findStart(session_id, options, checkpoints),
   }));
   const until = options.untilReply ? { replies: 1 } : undefined;
-  const { events } = follow(
-    { http, clock, random, interrupt: signals.interrupt },
-    { source_id, sessions, follow: options.follow, intervalMs, maxOutageMs, until },
-  );
+  const { events } = followSource({ http, clock, random, interrupt: signals.interrupt }, source, {
+    sessions,
+    follow: options.follow,
+    intervalMs,
+    maxOutageMs,
+    until,
+  });
   const lineOptions = { showSession: options.sessions.length > 1, showTimestamp: options.showTimestamps };
   const lastIds = new Map(
     sessions.flatMap(({ session_id, start }) => (start.from === 'after' ? [[session_id, start.message_id]] : [])),
@@ -169,15 +186,15 @@ export async function* tailSessions(
         await authors.add(message);
       } else if (event.kind === 'caught-up') {
         const { session_id, latest } = event;
-        const newest = latest.at(-1);
-        // Even if nothing was shown, the next tail starts after what existed.
-        if (newest === undefined || written.has(session_id) || newest === checkpoints.get(session_id)?.message_id)
-          continue;
-        lastIds.set(session_id, newest);
-        for (const id of latest) await checkpoint.record(session_id, id);
+        for (const id of unrecordedIds(latest, written.has(session_id), checkpoints.get(session_id))) {
+          lastIds.set(session_id, id);
+          await checkpoint.record(session_id, id);
+        }
       } else if (event.kind === 'end') {
         const failure = findFailure(event, options, lastIds, context);
         if (failure) throw failure;
+      } else if (event.kind === 'source-changed') {
+        return event.source_id;
       } else {
         await writeNotice(context, event);
       }
@@ -185,4 +202,19 @@ export async function* tailSessions(
   } finally {
     await checkpoint.close();
   }
+  return undefined;
+}
+
+/**
+ * Follows sessions and records where the tail is, so that --resume can continue without gaps or repeats. Messages are
+ * recorded after they were written: the next event is pulled only then.
+ * @throws PartnerctlError as `follow` does, or if the tail did not end as it should
+ */
+export async function* tailSessions(
+  context: Context,
+  http: Http,
+  options: TailOptions,
+): AsyncGenerator<StreamEvent, void, void> {
+  const source_id = yield* tailSource(context, http, options);
+  if (source_id !== undefined) yield* tailSource(context, http, { ...options, source: knownSource(source_id) });
 }

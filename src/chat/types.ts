@@ -56,6 +56,8 @@ export type FollowEvent =
   | { readonly kind: 'outage-ended'; readonly outageMs: number; readonly missed: number }
   /** The service answered 404 for the session, which is treated as empty. Once per session. */
   | { readonly kind: 'unknown-session'; readonly session_id: string; readonly error: PartnerctlError }
+  /** The service does not know the remembered source of the agent; this one is followed from now on. */
+  | { readonly kind: 'source-changed'; readonly source_id: string }
   /** Messages are or may be missing; `evidence` says why. */
   | { readonly kind: 'gap'; readonly session_id: string; readonly evidence: string }
   /** Everything that existed at the start has been read. `latest`: the last ids seen, oldest first. */

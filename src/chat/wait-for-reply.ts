@@ -5,8 +5,8 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
+import type { FoundSource } from './find-source.ts';
 import { writeNotice } from './format-message.ts';
-import type { SessionRef } from './session.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 const DEFAULT_WAIT_MS = 120_000;
@@ -42,7 +42,9 @@ export function parseReplyCriteria(args: Args): ReplyCriteria {
 }
 
 /** What to wait for replies to. */
-export interface ReplyTarget extends SessionRef {
+export interface ReplyTarget {
+  readonly source: FoundSource;
+  readonly session_id: string;
   /** The message after which replies count. */
   readonly after: string;
   /** Whether that message was just registered. */
@@ -58,6 +60,8 @@ interface ReceivedMessages {
 }
 
 interface WaitOutcome extends ReceivedMessages {
+  /** The source that was followed in the end. */
+  readonly source_id: string;
   /** `replied`: all replies came; otherwise what ended the wait. */
   readonly end: 'replied' | 'timeout' | 'interrupted' | PartnerctlError;
   /** The last failure, if the history could not be read at the end. */
@@ -66,8 +70,8 @@ interface WaitOutcome extends ReceivedMessages {
 
 /** The command that waits for the missing replies. */
 function waitCommand(
-  { source_id, session_id }: SessionRef,
-  after: string,
+  source_id: string,
+  { session_id, after }: Pick<ReplyTarget, 'session_id' | 'after'>,
   missing: number,
   { settle }: ReplyCriteria,
 ): string[] {
@@ -88,7 +92,7 @@ function describeShortfall(received: number, { count, settle }: ReplyCriteria): 
 
 /** The error to report if not all replies came: it names the command that waits for the rest. */
 function createFailure(
-  { replies, end, lastError, unrecognized }: WaitOutcome,
+  { source_id, replies, end, lastError, unrecognized }: WaitOutcome,
   { target, criteria, contract }: { target: ReplyTarget; criteria: ReplyCriteria; contract: Contract },
   context: Context,
 ): PartnerctlError | undefined {
@@ -98,9 +102,10 @@ function createFailure(
   const missing = criteria.count - received;
   const last = replies.at(-1)?.message_id ?? target.after;
   const missingOrNull = Number.isFinite(missing) ? missing : null;
-  const details = { ...target.details, replies: received, missing: missingOrNull, last_message_id: last };
+  const details = { source_id, ...target.details, replies: received, missing: missingOrNull, last_message_id: last };
   const preface = target.isJustRegistered ? 'The message is registered. ' : '';
-  const command = shellCommand(waitCommand(target, last, missing, criteria), context.flags);
+  const resumed = { session_id: target.session_id, after: last };
+  const command = shellCommand(waitCommand(source_id, resumed, missing, criteria), context.flags);
   const hint = `${preface}To keep waiting: ${command}`;
   if (end === 'timeout') {
     const doubt = received === 0 ? explainUnrecognized(unrecognized, contract, context.flags) : undefined;
@@ -131,19 +136,16 @@ async function collectReplies(
   { count, settle }: ReplyCriteria,
 ): Promise<WaitOutcome> {
   const { clock, random, signals, flags } = context;
-  const { follow } = await import('./follow.ts');
-  const { events } = follow(
-    { http, clock, random, interrupt: signals.interrupt },
-    {
-      source_id: target.source_id,
-      sessions: [{ session_id: target.session_id, start: { from: 'after', message_id: target.after } }],
-      follow: true,
-      timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined,
-      until: { replies: count, settleMs: settle?.ms },
-      expectsReply: true,
-      isJustRegistered: target.isJustRegistered,
-    },
-  );
+  const { followSource } = await import('./follow-source.ts');
+  const { events } = followSource({ http, clock, random, interrupt: signals.interrupt }, target.source, {
+    sessions: [{ session_id: target.session_id, start: { from: 'after', message_id: target.after } }],
+    follow: true,
+    timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined,
+    until: { replies: count, settleMs: settle?.ms },
+    expectsReply: true,
+    isJustRegistered: target.isJustRegistered,
+  });
+  let { source_id } = target.source;
   const received: ReceivedMessages = { replies: [], unrecognized: [] };
   let unknownSession: PartnerctlError | undefined;
   try {
@@ -153,7 +155,9 @@ async function collectReplies(
         addMessage(received, event.message);
       } else if (event.kind === 'end') {
         const end = event.reason === 'caught-up' ? 'replied' : event.reason;
-        return { ...received, end, lastError: event.error ?? unknownSession };
+        return { ...received, source_id, end, lastError: event.error ?? unknownSession };
+      } else if (event.kind === 'source-changed') {
+        ({ source_id } = event);
       } else if (event.kind !== 'caught-up') {
         if (event.kind === 'unknown-session') unknownSession = event.error;
         await writeNotice(context, event);
@@ -161,7 +165,7 @@ async function collectReplies(
     }
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
-    return { ...received, end: error, lastError: error };
+    return { ...received, source_id, end: error, lastError: error };
   }
   throw new Error('follow() ended without an end event');
 }
@@ -175,10 +179,11 @@ export async function waitForReplies(
   http: Http,
   target: ReplyTarget,
   criteria: ReplyCriteria,
-): Promise<{ readonly replies: readonly Message[]; readonly failure: PartnerctlError | undefined }> {
+): Promise<Pick<WaitOutcome, 'source_id' | 'replies'> & { readonly failure: PartnerctlError | undefined }> {
   context.progress.start('Waiting for the reply');
   const outcome = await collectReplies(context, http, target, criteria);
   return {
+    source_id: outcome.source_id,
     replies: outcome.replies,
     failure: createFailure(outcome, { target, criteria, contract: http.contract }, context),
   };

@@ -56,6 +56,7 @@ async function conversation(
     random: Math.random,
     interrupt,
     newId: () => 'id-1',
+    renewSource: async () => undefined,
     resendCommand: () => '',
     formatMessage: await createMessageFormatter(false, TERMINAL),
     terminal: TERMINAL,

@@ -2,36 +2,43 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { NewMessage } from '../../api/chat.ts';
 import { resendCommand } from '../../chat/send-message.ts';
-import { parseSession, SESSION_FLAG, type SessionRef, SOURCE_FLAG } from '../../chat/session.ts';
+import { parseSession, SESSION_FLAG, type SessionInput, SOURCE_FLAGS, sourceArgs } from '../../chat/session.ts';
 import { command } from '../../cli/command.ts';
+import { shellCommand } from '../../cli/shell-command.ts';
 import { UsageError } from '../../errors.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 
-export default command<SessionRef>({
+export default command<SessionInput>({
   description:
     'Opens a conversation with an agent: type messages at a prompt, and see new ones above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
-  flags: [SOURCE_FLAG, SESSION_FLAG],
+  flags: [...SOURCE_FLAGS, SESSION_FLAG],
   examples: [
     {
       line: 'partnerctl chat open --source src_123 --session ticket-42',
       does: 'continue a conversation, or start one',
     },
+    {
+      line: 'partnerctl chat open --agent name:Support --space ext:acme-001 --session ticket-42',
+      does: 'the same, by agent and space',
+    },
   ],
   parse: parseSession,
-  async run(context, session) {
-    const { source_id, session_id } = session;
+  async run(context, { source: input, session_id }) {
+    const { clock, random, signals, flags } = context;
     if (!context.isInteractive) {
+      const send = ['chat', 'send', ...sourceArgs(input), '--session', session_id, '--wait'];
       throw new UsageError('`chat open` needs a terminal.', {
-        hint: `In a script: partnerctl chat send --source ${source_id} --session ${session_id} --wait 'text'`,
+        hint: `In a script: ${shellCommand(send, flags)} 'text'`,
       });
     }
-    const [{ Conversation, READY_LABEL }, { openInputHistory }, { createMessageFormatter }] = await Promise.all([
+    const [{ findSource }, conversation, { openInputHistory }, { createMessageFormatter }] = await Promise.all([
+      import('../../chat/find-source.ts'),
       import('../../chat/conversation.ts'),
       import('../../chat/input-history.ts'),
       import('../../chat/format-message.ts'),
     ]);
     const http = await context.http();
-    const { clock, random, signals, flags } = context;
+    const { source_id, renew } = await findSource(context, http, input);
     const { stderr: terminal } = context.io;
     const path = join(await context.privateDirectory(), 'chat-history.json');
     const hasSecret = (entry: string): boolean => context.redact(entry) !== entry;
@@ -40,7 +47,7 @@ export default command<SessionRef>({
     });
     const formatMessage = await createMessageFormatter(context.hasColor, terminal);
     const prompt = await context.openPrompt({
-      label: READY_LABEL,
+      label: conversation.READY_LABEL,
       history: history.entries,
       onHistory: history.save,
     });
@@ -57,8 +64,9 @@ export default command<SessionRef>({
       formatMessage,
       terminal,
       resendCommand: (message: NewMessage) => resendCommand(message, flags),
+      renewSource: renew,
     };
-    await new Conversation(deps, session).run();
+    await new conversation.Conversation(deps, { source_id, session_id }).run();
     return { kind: 'none' };
   },
 });

@@ -1,18 +1,20 @@
+import type { SentMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
+import { findSource, knownSource } from '../../chat/find-source.ts';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
-import { recordSend } from '../../chat/recorded-send.ts';
-import { resendCommand, sendMessage } from '../../chat/send-message.ts';
-import { parseSession, SESSION_FLAG, type SessionRef, SOURCE_FLAG } from '../../chat/session.ts';
+import { type RecordedSend, recordSend } from '../../chat/recorded-send.ts';
+import { isRefused, resendCommand, sendMessage } from '../../chat/send-message.ts';
+import { parseSession, SESSION_FLAG, type SessionInput, type SessionRef, SOURCE_FLAGS } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { describeFix } from '../../contract/assumptions.ts';
-import { ShapeError, UsageError } from '../../errors.ts';
+import { PartnerctlError, ShapeError, UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
-interface Input extends SessionRef {
+interface Input extends SessionInput {
   readonly external_message_id: string | undefined;
   /** Whether to send another message, even if an earlier one with this text was not acknowledged. */
   readonly isAnother: boolean;
@@ -59,6 +61,40 @@ function typedWaitFlags(args: Args): string[] {
 
 const NO_WAIT = { replies: [], failure: undefined };
 
+interface Registered extends SentMessage {
+  readonly source_id: string;
+  readonly send: RecordedSend;
+}
+
+/** Sends the message to a source. @throws PartnerctlError as `sendMessage` does */
+async function sendTo(
+  context: Context,
+  http: Http,
+  { source_id, text }: { readonly source_id: string; readonly text: string },
+  input: Input,
+): Promise<Registered> {
+  const message = { source_id, session_id: input.session_id, text };
+  const { external_message_id, isAnother } = input;
+  const send = await recordSend(context, http, { ...message, external_message_id, isAnother });
+  const named = { ...message, external_message_id: send.external_message_id };
+  const resend = resendCommand(named, context.flags, { source: input.text, moreFlags: input.waitFlags });
+  return { ...(await sendMessage(context, http, { ...message, send }, resend)), source_id, send };
+}
+
+/** Sends the message. If the service does not know the remembered source of an agent, looks the source up, once. */
+async function send(context: Context, http: Http, text: string, input: Input): Promise<Registered> {
+  const source = await findSource(context, http, input.source);
+  context.progress.start('Sending the message');
+  try {
+    return await sendTo(context, http, { source_id: source.source_id, text }, input);
+  } catch (error) {
+    const isUnknown = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
+    const source_id = isUnknown ? await source.renew() : undefined;
+    if (source_id === undefined) throw error;
+    return await sendTo(context, http, { source_id, text }, input);
+  }
+}
+
 /** Waits for the replies to a message that was just registered. Without its id, they cannot be told from earlier ones. */
 async function wait(
   context: Context,
@@ -68,7 +104,8 @@ async function wait(
 ): ReturnType<typeof waitForReplies> {
   const { source_id, session_id, message_id } = ids;
   if (message_id !== null) {
-    const target = { source_id, session_id, after: message_id, isJustRegistered: true, details: { ...ids } };
+    const source = knownSource(source_id);
+    const target = { source, session_id, after: message_id, isJustRegistered: true, details: { ...ids } };
     return await waitForReplies(context, http, target, criteria);
   }
   const tail = ['chat', 'tail', '--source', source_id, '--session', session_id, '--from-start', '--no-follow'];
@@ -80,7 +117,7 @@ async function wait(
       details: { ...ids },
     },
   );
-  return { replies: [], failure };
+  return { source_id, replies: [], failure };
 }
 
 export default command<Input>({
@@ -94,7 +131,7 @@ export default command<Input>({
     },
   ],
   flags: [
-    SOURCE_FLAG,
+    ...SOURCE_FLAGS,
     SESSION_FLAG,
     { usage: '--file <path>', description: 'read the message from a file' },
     {
@@ -111,7 +148,10 @@ export default command<Input>({
   columns: COLUMNS,
   examples: [
     { line: "partnerctl chat send --source src_1 --session anna 'Hello!'", does: 'send without waiting' },
-    { line: "partnerctl chat send --source src_1 --session anna 'Hello!' --wait", does: 'print the reply' },
+    {
+      line: "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait",
+      does: 'the source by agent and space; print the reply',
+    },
     {
       line: 'partnerctl chat send --source src_1 --session anna --file mail.txt --external-id mail-17 -o json',
       does: 'from a file, safe to repeat',
@@ -139,26 +179,15 @@ export default command<Input>({
     };
   },
   async run(context, input): Promise<CommandResult> {
-    const { source_id, session_id, isAnother, criteria, waitFlags } = input;
+    const { session_id, criteria } = input;
     if (input.text.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
     const text = await readText(input.text, 'The message', context.io.stdin, context.abortSignal);
-    const message = { source_id, session_id, text };
     const http = await context.http();
-    context.progress.start('Sending the message');
-    const send = await recordSend(context, http, {
-      ...message,
-      external_message_id: input.external_message_id,
-      isAnother,
-    });
-    const { external_message_id } = send;
-    const resend = resendCommand({ ...message, external_message_id }, context.flags, {
-      source: input.text,
-      moreFlags: waitFlags,
-    });
-    const { message_id, created } = await sendMessage(context, http, { ...message, send }, resend);
+    const { message_id, created, source_id, send: recorded } = await send(context, http, text, input);
+    const { external_message_id } = recorded;
     const ids = { source_id, session_id, external_message_id, message_id };
     const { replies, failure } = criteria ? await wait(context, http, ids, criteria) : NO_WAIT;
-    const replyJson = replies.map((reply) => toMessageJson(input, reply));
+    const replyJson = replies.map((reply) => toMessageJson(ids, reply));
     return {
       ...objectResult({ message_id, external_message_id, created }, COLUMNS),
       json: {
@@ -169,7 +198,7 @@ export default command<Input>({
       },
       ...(criteria && { text: joinTexts(replies) }),
       // Not earlier: if the run is killed before, nobody has seen that the message is registered.
-      onWritten: () => send.acknowledge(message_id),
+      onWritten: () => recorded.acknowledge(message_id),
       ...(failure && { failure }),
     };
   },

@@ -1,5 +1,5 @@
-import { parseSource, SOURCE_FLAG } from '../../chat/session.ts';
-import type { TailOptions } from '../../chat/tail.ts';
+import { parseSource, SOURCE_FLAGS } from '../../chat/session.ts';
+import type { TailInput } from '../../chat/tail.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 
@@ -7,7 +7,7 @@ const DEFAULT_TAIL = 10;
 const MAX_TAIL = 100_000;
 const MIN_INTERVAL_MS = 100;
 
-function parseStart(args: Args, sessions: readonly string[]): TailOptions['start'] {
+function parseStart(args: Args, sessions: readonly string[]): TailInput['start'] {
   const after = args.value('after');
   const starts = ['after', 'tail', 'from-start', 'resume'].filter(
     (flag) => args.value(flag) !== undefined || args.isSet(flag),
@@ -37,18 +37,18 @@ function parseInterval(args: Args): number | undefined {
 }
 
 /** What to say if a tail that does not follow has nothing to show. */
-function describeEmpty({ follow, sessions, start }: TailOptions): string | undefined {
+function describeEmpty({ follow, sessions, start }: TailInput): string | undefined {
   if (follow || (start.from === 'last' && start.count === 0)) return undefined;
   const where = `${sessions.length === 1 ? 'session' : 'sessions'} ${sessions.join(', ')}`;
   if (start.from === 'after') return `No messages after ${start.message_id} in ${where} yet.`;
   return start.from === 'checkpoint' ? `No new messages in ${where}.` : `No messages in ${where} yet.`;
 }
 
-export default command<TailOptions>({
+export default command<TailInput>({
   description:
     'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It survives failures of the service and the network.',
   flags: [
-    SOURCE_FLAG,
+    ...SOURCE_FLAGS,
     { usage: '--session <session_id>', description: 'the conversation; repeatable', repeatable: true },
     {
       usage: '--after <message_id>',
@@ -69,14 +69,17 @@ export default command<TailOptions>({
       line: 'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json',
       does: 'two sessions, each message once over any number of runs',
     },
-    { line: 'partnerctl chat tail --source src_1 --session anna --from-start --no-follow', does: 'the whole session' },
+    {
+      line: 'partnerctl chat tail --agent name:Support --space ext:acme-001 --session anna --from-start --no-follow',
+      does: 'the whole session; the source by agent and space',
+    },
   ],
   parse(args) {
     const sessions = parseSessions(args);
     const untilReply = args.isSet('until-reply');
     if (untilReply && !args.isSet('follow')) throw new UsageError('--until-reply and --no-follow cannot be combined.');
     return {
-      source_id: parseSource(args),
+      source: parseSource(args),
       sessions,
       start: parseStart(args, sessions),
       follow: args.isSet('follow'),
@@ -87,10 +90,15 @@ export default command<TailOptions>({
     };
   },
   async run(context, options) {
-    const { tailSessions } = await import('../../chat/tail.ts');
+    const [{ tailSessions }, { findSource }] = await Promise.all([
+      import('../../chat/tail.ts'),
+      import('../../chat/find-source.ts'),
+    ]);
+    const http = await context.http();
+    const source = await findSource(context, http, options.source);
     return {
       kind: 'stream',
-      events: tailSessions(context, await context.http(), options),
+      events: tailSessions(context, http, { ...options, source }),
       empty: describeEmpty(options),
     };
   },

@@ -1,10 +1,10 @@
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
-import { parseSession, SESSION_FLAG, type SessionRef, SOURCE_FLAG } from '../../chat/session.ts';
+import { parseSession, SESSION_FLAG, type SessionInput, SOURCE_FLAGS } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { command } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
 
-interface Input extends SessionRef {
+interface Input extends SessionInput {
   readonly after_message_id: string;
   readonly criteria: ReplyCriteria;
 }
@@ -16,7 +16,7 @@ export default command<Input>({
   description:
     'Waits for the reply to a message sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
   flags: [
-    SOURCE_FLAG,
+    ...SOURCE_FLAGS,
     SESSION_FLAG,
     {
       usage: '--after <message_id>',
@@ -30,8 +30,8 @@ export default command<Input>({
       does: 'the first reply after a message, for up to 2m or --timeout',
     },
     {
-      line: 'partnerctl chat wait --source src_1 --session anna --after msg_7 --settle 5s -o json',
-      does: 'all replies until it is quiet for 5s',
+      line: 'partnerctl chat wait --agent name:Support --space ext:acme-001 --session anna --after msg_7 --settle 5s -o json',
+      does: 'the source by agent and space; all replies until it is quiet for 5s',
     },
   ],
   parse: (args) => ({
@@ -39,11 +39,15 @@ export default command<Input>({
     after_message_id: args.required('after', AFTER_HINT),
     criteria: parseReplyCriteria(args),
   }),
-  async run(context, { criteria, ...ids }) {
-    const { source_id, session_id, after_message_id: after } = ids;
-    const target = { source_id, session_id, after, isJustRegistered: false, details: ids };
-    const { replies, failure } = await waitForReplies(context, await context.http(), target, criteria);
-    const json = replies.map((reply) => toMessageJson(target, reply));
+  async run(context, { criteria, source: input, session_id, after_message_id: after }) {
+    const { findSource } = await import('../../chat/find-source.ts');
+    const http = await context.http();
+    const source = await findSource(context, http, input);
+    const details = { session_id, after_message_id: after };
+    const target = { source, session_id, after, isJustRegistered: false, details };
+    const { source_id, replies, failure } = await waitForReplies(context, http, target, criteria);
+    const json = replies.map((reply) => toMessageJson({ source_id, session_id }, reply));
+    const ids = { source_id, ...details };
     return {
       ...objectResult({ ...ids, reply: json[0] ?? null, ...(criteria.isExplicit && { replies: json }) }, []),
       text: joinTexts(replies),
