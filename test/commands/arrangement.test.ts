@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { COMMANDS, GLOBAL_FLAGS } from '../../src/cli/registry.ts';
+import provision from '../../src/commands/provision.ts';
+import { COLUMNS } from '../../src/provision/provision-report.ts';
 import { type RunOptions, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 
@@ -65,6 +67,11 @@ describe('--columns and --sort', () => {
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain('`chat tail` prints no table: omit --columns.');
   });
+});
+
+test('provision names the columns that it shows', () => {
+  const headers = (columns: readonly { readonly header: string }[]) => columns.map(({ header }) => header);
+  expect(headers(provision.columns)).toEqual(headers(COLUMNS));
 });
 
 describe('a flag with one value', () => {
