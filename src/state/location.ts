@@ -56,8 +56,13 @@ function stateDirectory({ env, platform, home }: Platform): {
 
 function storeKind(address: string): StoreKind {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
+  // Such file names would be slips: blanks or quotes before an address, or a login without the scheme.
+  if (scheme === undefined && (address.includes('://') || /^\/{0,2}[^/\\\s]*:[^/\\\s]*@/.test(address))) {
+    throw new UsageError('The address of the state does not begin with a scheme such as postgres://.', {
+      hint: 'Remove blanks and quotes around it. For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
+    });
+  }
   if (scheme === undefined && /^(postgres(ql)?|git\+\w+):/i.test(address)) {
-    // Such a file name would be a slip, and may hold a password.
     throw new UsageError('The address of the state needs two slashes after its first colon.', {
       hint: 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
     });
@@ -83,13 +88,45 @@ function refusePasswordInFlag(): never {
   });
 }
 
+/** Whether each % of a text encodes a character. */
+function canDecode(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The tokens of git hosts, which also work as a user without a password. */
+const TOKEN_AS_USER = /^(gh[a-z]_|github_pat_|gl[a-z]+-|[^.@]{30,}$)/;
+
+/** Messages do not repeat the address: it may hold a password. */
 function parseAddress(address: string, from: StateLocation['from']): URL {
   if (!URL.canParse(address)) {
     throw new UsageError(`The address of the state (${from}) is not a valid URL.`, {
       hint: 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
     });
   }
-  return new URL(address);
+  if (!canDecode(address)) {
+    throw new UsageError(`The address of the state (${from}) has a percent sign that encodes nothing.`, {
+      hint: 'Write a percent sign as %25, also in a password.',
+    });
+  }
+  const url = new URL(address);
+  const isGit = url.protocol.startsWith('git+');
+  // A password with a slash, a question mark, or a number sign ends the part before the @ early.
+  if (!isGit && `${url.pathname}${url.search}${url.hash}`.includes('@')) {
+    throw new UsageError(`The address of the state (${from}) has an @ after the host.`, {
+      hint: 'Write @ as %40, / as %2F, ? as %3F, and # as %23, also in a password.',
+    });
+  }
+  if (/^git\+https?:$/.test(url.protocol) && TOKEN_AS_USER.test(url.username)) {
+    throw new UsageError('The address of the state must not hold a password for git, or a token as the user.', {
+      hint: 'git keeps them in its credential helper: git help credentials',
+    });
+  }
+  return url;
 }
 
 /**

@@ -420,7 +420,7 @@ describe('a state at an address', () => {
 
   test('on a branch that does not exist is said to be missing', async () => {
     const env = { HOME: tempDirectory(), PARTNER_STATE: `${repository()}-mistyped` };
-    const shown = await run(['state', 'show'], { env, columns: 80 });
+    const shown = await run(['state', 'show'], { env, columns: 200 });
     expect(shown.stderr).toBe(`There is no state yet: ${env.PARTNER_STATE}\n`);
     const path = await run(['state', 'path', '-o', 'json'], { env });
     expect(path.json()).toMatchObject({ exists: false, writable: true, problem: null, hint: null });
@@ -458,6 +458,25 @@ describe('a state at an address', () => {
     const ran = await run(['state', 'verify', '--state', address], { env: { HOME: tempDirectory() } });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
     expect(ran.stderr).not.toContain('secret');
+  });
+
+  test.each([
+    // A secret with a blank before it, or with the quotes of an .env file.
+    [' postgres://ops:secret@db/main', 'Remove blanks and quotes around it'],
+    ['"postgres://ops:secret@db/main"', 'Remove blanks and quotes around it'],
+    ['ops:secret@db.example.com/main', 'does not begin with a scheme'],
+    ['postgres://ops:secret%zz@db/main', 'Write a percent sign as %25'],
+    ['git+ssh://git@example.com/ops.git#a%zz', 'Write a percent sign as %25'],
+    ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
+    ['postgres://ops:?secret@db/main', 'Write @ as %40'],
+    ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],
+  ])('%s in PARTNER_STATE is refused without repeating it: %s', async (address, message) => {
+    const env = { HOME: tempDirectory(), PARTNER_STATE: address };
+    for (const name of ['path', 'verify']) {
+      const ran = await run(['state', name], { env });
+      expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+      expect(ran.stderr).not.toContain('secret');
+    }
   });
 
   test('comes from the profile where nothing else names one', async () => {
