@@ -72,9 +72,10 @@ async function createDeps(
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
   { agents, ...ledgerOptions }: JobLedgerOptions & Pick<JobCreatorOptions, 'agents'>,
-): Promise<{ readonly deps: CronDeps } & Pick<JobCreator, 'second' | 'jobsOf'>> {
+): Promise<{ readonly deps: CronDeps; readonly isShared: boolean } & Pick<JobCreator, 'second' | 'jobsOf'>> {
   const { clock, abortSignal } = context;
   const { path: statePath, kind } = await context.stateLocation();
+  const isShared = kind !== 'file';
   const opened = await openJobLedger(context, ledgerOptions);
   const ledger = agents ? { ...opened, ...(await readOnce(opened)) } : opened;
   const list: JobListOptions = {
@@ -94,7 +95,7 @@ async function createDeps(
   const lookUp: LookUpDeps = { origin: http.baseUrl, ledger, clock, abortSignal, newFinder };
   const lists = createFreshJobLists(list);
   const survey = createJobSurvey(list);
-  const second = createSecondJobCheck(lists, () => kind === 'file' && !abortSignal.aborted);
+  const second = createSecondJobCheck(lists, () => !isShared && !abortSignal.aborted);
   const deps = {
     origin: http.baseUrl,
     ledger,
@@ -114,7 +115,7 @@ async function createDeps(
     remainingMs: () => http.remainingMs(),
     abortSignal,
   } satisfies CronDeps;
-  return { deps, second, jobsOf: survey.jobsOf };
+  return { deps, isShared, second, jobsOf: survey.jobsOf };
 }
 
 /** Whether all further jobs would fail the same way. */
@@ -146,7 +147,7 @@ export async function openJobCreator(
   wanted: readonly Pick<CronJob, 'name'>[],
   { warned, keys, agents, ...options }: JobCreatorOptions,
 ): Promise<JobCreator> {
-  const { deps, second, jobsOf } = await createDeps(context, http, wanted, { warned, keys, agents });
+  const { deps, isShared, second, jobsOf } = await createDeps(context, http, wanted, { warned, keys, agents });
   const startResult = createResults(http, context);
   const create: CreateJob = async (each) => {
     const { job } = each;
@@ -160,7 +161,7 @@ export async function openJobCreator(
         cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
         differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
         why: outcome.status === 'blocked' ? outcome.why : undefined,
-        error: outcomeError(outcome, { job, flags: context.flags }),
+        error: outcomeError(outcome, { job, flags: context.flags, isShared }),
       };
     } catch (error) {
       return { ...initial, status: error instanceof OutcomeUnknownError ? 'unknown' : 'failed', error };

@@ -24,6 +24,8 @@ function describeDifference({ field, before, after }: CronDifference): string {
 interface ErrorContext {
   readonly job: Pick<CronJob, 'agent_id' | 'name'>;
   readonly flags: GlobalFlags;
+  /** Whether other machines use the state. */
+  readonly isShared: boolean;
 }
 
 function describeJob({ name, agent_id }: ErrorContext['job']): string {
@@ -109,7 +111,8 @@ function unknownError(outcome: Extract<CreateOutcome, { status: 'unknown' }>, { 
   });
 }
 
-function unrecordedJobError(outcome: Extract<CreateOutcome, { status: 'created' }>, { job, flags }: ErrorContext) {
+function unrecordedJobError(outcome: Extract<CreateOutcome, { status: 'created' }>, context: ErrorContext) {
+  const { job, flags, isShared } = context;
   const { unrecorded, cron_job_id, key } = outcome;
   if (!unrecorded) return undefined;
   const { error, recoveryPath } = unrecorded;
@@ -126,6 +129,7 @@ function unrecordedJobError(outcome: Extract<CreateOutcome, { status: 'created' 
     created: `The job was created as ${cron_job_id}`,
     error,
     recoveryPath,
+    isShared,
     hint: `When the state can be written again, record the job: ${adopt}${replay}`,
     details: { cron_job_id, key },
   });

@@ -63,7 +63,7 @@ export function outOfTime(externalId: string, lostPost: OutcomeUnknownError | un
 /** The error for a space that was provisioned without a record of it. */
 export function unrecordedSpaceError(
   spaceId: string,
-  unrecorded: Pick<Unrecorded, 'error' | 'recoveryPath'>,
+  unrecorded: Pick<Unrecorded, 'error' | 'recoveryPath' | 'isShared'>,
 ): PartnerctlError {
   return unrecordedError({
     created: `The space was provisioned as ${spaceId}`,

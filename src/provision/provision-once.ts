@@ -221,7 +221,7 @@ class DocumentRun {
       const error =
         unrecorded === undefined
           ? missingIdsError(result, applied.failure)
-          : unrecordedSpaceError(applied.spaceId, unrecorded);
+          : unrecordedSpaceError(applied.spaceId, { ...unrecorded, isShared: deps.once.writeRecovery !== undefined });
       return { kind: 'done', result: error ? { ...result, status: 'failed', error } : result };
     } catch (error) {
       return { kind: 'failed', step: 'post', error };

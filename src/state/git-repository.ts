@@ -279,7 +279,8 @@ export class GitRepository {
     const state = tip === undefined ? 'is gone' : 'no longer contains it';
     throw new LocalError(`The history of the state was rewritten: ${target.label}`, {
       why: `This machine has seen commit ${last}, but branch ${target.branch} ${state}. Records may be missing.`,
-      hint: `Restore the branch: git --git-dir=${target.cache} push --force ${target.url} ${last}:${this.ref}. If the rewrite was meant, remove ${target.cache}.`,
+      // The server takes a push from this shallow clone only where it still has what lies before the clone's first commit.
+      hint: `Restore the branch: git --git-dir=${target.cache} push --force ${target.url} ${last}:${this.ref}. If that is not allowed, on the server: git update-ref ${this.ref} ${last}. If the rewrite was meant, remove ${target.cache}.`,
     });
   }
 }

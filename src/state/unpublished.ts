@@ -1,4 +1,4 @@
-import { LocalError, OutcomeUnknownError, PartnerctlError, StateUnavailableError } from '../errors.ts';
+import { LocalError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import { type RecordFormat, toLogRecord } from './ledger.ts';
 import type { StateLocation } from './location.ts';
 import type { OnceDeps } from './once.ts';
@@ -20,16 +20,25 @@ export interface Unrecorded {
   readonly error: unknown;
   /** Where the record is kept instead. */
   readonly recoveryPath: string | undefined;
+  /** Whether other machines use the state. */
+  readonly isShared: boolean;
   /** What to do if the record is kept nowhere. */
   readonly hint: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 /** The error for an object whose record could not be written: its outcome is unknown to machines that share the state. */
-export function unrecordedError({ created, error, recoveryPath, hint, details }: Unrecorded): PartnerctlError {
+export function unrecordedError({
+  created,
+  error,
+  recoveryPath,
+  isShared,
+  hint,
+  details,
+}: Unrecorded): PartnerctlError {
   const why = error instanceof PartnerctlError ? `${error.message}\n${error.info.why ?? ''}`.trim() : String(error);
   const info = { why, details: { ...details, recovery_file: recoveryPath ?? null }, cause: error };
-  if (!(error instanceof StateUnavailableError)) {
+  if (!isShared) {
     return new LocalError(`${created}, but this could not be recorded.`, { ...info, hint });
   }
   return new OutcomeUnknownError(`${created}, but the state could not record it.`, {

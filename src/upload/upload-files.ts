@@ -146,7 +146,7 @@ export async function* uploadFiles(
       isSent = status === 'uploaded';
       const notStarted = outcome.status === 'failed' && outcome.error instanceof RunStopped ? stopReason() : undefined;
       if (notStarted) return { ...initial, status: 'failed', error: notStarted, wasNotStarted: true };
-      const error = outcomeError(file, outcome);
+      const error = outcomeError(file, outcome, deps.isShared);
       if (stopsRun(error)) stopped = error;
       return { ...initial, id: 'id' in outcome ? outcome.id : null, sha256, status, error };
     } catch (error) {

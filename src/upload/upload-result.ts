@@ -57,7 +57,7 @@ function unknownFailure(file: string, { since, error }: { since: string; error?:
 }
 
 /** The error to report for an outcome; undefined when there is none. */
-export function outcomeError(file: string, outcome: UploadOutcome): unknown {
+export function outcomeError(file: string, outcome: UploadOutcome, isShared: boolean): unknown {
   if (outcome.status === 'unknown') return unknownFailure(file, outcome);
   if (outcome.status === 'failed') {
     const { error } = outcome;
@@ -70,6 +70,7 @@ export function outcomeError(file: string, outcome: UploadOutcome): unknown {
     created: `${file} was uploaded as ${id}`,
     error: unrecorded,
     recoveryPath,
+    isShared,
     hint: 'Keep the id: the next run may upload the file again.',
     details: { id },
   });

@@ -21,6 +21,10 @@ interface Shared {
   readonly home: string;
   away(): void;
   back(): void;
+  /** Takes all records off the branch. @returns its tip before */
+  rewrite(): string;
+  /** Runs git in the repository, as its server does. */
+  git(...args: readonly string[]): string;
   /** The types of the records on the branch. */
   records(): readonly string[];
   /** The recovery files of the machine. */
@@ -36,7 +40,16 @@ async function shared(): Promise<Shared> {
     await run(['state', 'init', `git+file://${path}#state`], { env: { HOME: home, PATH: process.env.PATH } }),
   ).toMatchObject({ code: 0 });
   const address = `git+file://${path}#state`;
+  const git = (...args: readonly string[]): string =>
+    execFileSync('git', ['-C', path, ...args], { encoding: 'utf8' }).trim();
+  const empty = git('rev-parse', 'state');
   return {
+    git,
+    rewrite() {
+      const tip = git('rev-parse', 'state');
+      git('update-ref', 'refs/heads/state', empty);
+      return tip;
+    },
     address,
     home,
     away: () => renameSync(path, `${path}.away`),
@@ -160,6 +173,30 @@ describe.each(CASES)('$command with a shared state', (each) => {
     const again = await state.run(service, [...words, ...(each.command === 'cron create' ? ['--ensure'] : [])]);
     expect(again).toMatchObject({ code: 0 });
     expect(again.stdout).toContain(each.id);
+    expect(posts(service)).toBe(1);
+    expect(state.records()).toContain(each.created);
+    expect(state.waiting()).toEqual([]);
+  });
+
+  test('prints and keeps the id if the branch is rewritten before it is recorded, and publishes it once that is undone', async () => {
+    const state = await shared();
+    let tip = '';
+    const service = await startFakeService(
+      script(each, () => {
+        tip = state.rewrite();
+      }),
+    );
+    const words = each.words();
+    const ran = await state.run(service, words);
+    expect(ran).toMatchObject({ code: 9 });
+    expect(ran.stdout).toContain(each.id);
+    expect(ran.stderr).toMatch(/"recovery_file": ?"[^"]*\.recovery-/);
+    expect(ran.stderr).toContain('publishes it');
+    const again = [...words, ...(each.command === 'cron create' ? ['--ensure'] : [])];
+    const refused = await state.run(service, again);
+    expect(refused.error()).toMatchObject({ hint: expect.stringContaining(`git update-ref refs/heads/state ${tip}`) });
+    state.git('update-ref', 'refs/heads/state', tip);
+    expect(await state.run(service, again)).toMatchObject({ code: 0, stdout: expect.stringContaining(each.id) });
     expect(posts(service)).toBe(1);
     expect(state.records()).toContain(each.created);
     expect(state.waiting()).toEqual([]);
