@@ -53,6 +53,8 @@ export interface CommandSpec<Input>
     Partial<Pick<CommandHelp, 'args' | 'flags' | 'columns'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
+  /** Whether the command writes to the service. A command that may do so gets --confirm, for protected profiles. */
+  writes?(input: Input): boolean;
   run(context: Context, input: Input): Promise<CommandResult>;
 }
 
@@ -62,18 +64,28 @@ export interface Command extends CommandHelp {
   prepare(args: Args): (context: Context) => Promise<CommandResult>;
 }
 
+const CONFIRM_FLAG: FlagSpec = {
+  usage: '--confirm <profile>',
+  description: 'the name of the profile, if it is protected, in place of a question',
+};
+
 /** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
   const { description, args = [], flags = [], columns = [], examples } = spec;
   return {
     description,
     args,
-    flags,
+    flags: spec.writes ? [...flags, CONFIRM_FLAG] : flags,
     columns,
     examples,
     prepare(typed) {
       const input = spec.parse(typed);
-      return (context) => spec.run(context, input);
+      if (!spec.writes?.(input)) return (context) => spec.run(context, input);
+      return async (context) => {
+        const { confirmWrite } = await import('./confirm-write.ts');
+        await confirmWrite(context, typed.value('confirm'));
+        return spec.run(context, input);
+      };
     },
   };
 }

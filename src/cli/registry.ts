@@ -20,6 +20,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry('profile list', 'List the profiles', () => import('../commands/profile/list.ts')),
   entry('profile use', 'Make a profile the default', () => import('../commands/profile/use.ts')),
   entry('profile show', 'Show a profile, without its token', () => import('../commands/profile/show.ts')),
+  entry(
+    'profile protect',
+    'Ask for the name of a profile before each write',
+    () => import('../commands/profile/protect.ts'),
+  ),
+  entry('profile unprotect', 'End the protection of a profile', () => import('../commands/profile/unprotect.ts')),
   entry('profile remove', 'Remove a profile', () => import('../commands/profile/remove.ts')),
   entry('spaces list', 'List the spaces that the token can access', () => import('../commands/spaces/list.ts')),
   entry('agents list', 'List the agents of a space', () => import('../commands/agents/list.ts')),

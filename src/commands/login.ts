@@ -3,7 +3,7 @@ import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
-import { type Profile, withProfile } from '../config/profiles.ts';
+import { type Profile, withProtection } from '../config/profiles.ts';
 import { resolveProfileName } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
 import { fixTokenFile, nameTokenFile, type TokenSource } from '../config/token-sources.ts';
@@ -15,6 +15,7 @@ interface Input {
   readonly tokenCommand: string | undefined;
   readonly passwordCommand: string | undefined;
   readonly verify: boolean;
+  readonly protect: boolean;
 }
 
 function fileSource(path: string): TokenSource {
@@ -146,6 +147,7 @@ export default command<Input>({
       usage: '--state-password-command <command>',
       description: "store this command, too; its first line of output is the password of the state's database",
     },
+    { usage: '--protect', description: 'ask for the name of the profile before each write; see profile protect' },
     { usage: '--no-verify', description: 'store without calling the service' },
   ],
   examples: [
@@ -163,8 +165,9 @@ export default command<Input>({
     tokenCommand: args.value('token-command'),
     passwordCommand: args.value('state-password-command'),
     verify: args.isSet('verify'),
+    protect: args.isSet('protect'),
   }),
-  async run(context, { tokenCommand, passwordCommand, verify }) {
+  async run(context, { tokenCommand, passwordCommand, verify, protect }) {
     const { flags, config } = context;
     if (tokenCommand !== undefined && flags.tokenFile !== undefined) {
       throw new UsageError('--token-command and --token-file cannot be combined.');
@@ -184,7 +187,7 @@ export default command<Input>({
     };
     await config.update((latest) => {
       const isFirst = Object.keys(latest.profiles).length === 0;
-      const changed = withProfile(latest, name, profile);
+      const changed = withProtection(latest, name, profile, protect || latest.profiles[name]?.protected === true);
       return isFirst ? { ...changed, current: name } : changed;
     });
     const { current } = await config.read();

@@ -83,6 +83,7 @@ export default command<Input>({
       retryUnknown: args.isSet('retry-unknown'),
     };
   },
+  writes: ({ mode }) => mode === 'apply',
   async run(context, input) {
     if (input.mode === 'schema') return printSchema();
     if (input.files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');

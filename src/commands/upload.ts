@@ -218,6 +218,7 @@ export default command<Input>({
       does: 'a document from a text',
     },
   ],
+  writes: ({ options }) => !options.dryRun,
   parse(args) {
     const as = KINDS.find((kind) => kind === args.value('as')) ?? 'attachment';
     return {

@@ -15,6 +15,8 @@ export interface Profile {
   readonly state?: string;
   /** A shell command whose first line of output is the password of that database. */
   readonly state_password_command?: string;
+  /** Whether a write to the service needs the name of the profile. */
+  readonly protected?: boolean;
 }
 
 export interface Profiles {
@@ -50,7 +52,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function parseProfile(value: unknown): Profile | undefined {
   if (!isRecord(value)) return undefined;
   const keys = ['base_url', 'token', 'token_command', 'state', 'state_password_command'] as const;
-  return Object.fromEntries(keys.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
+  const texts = Object.fromEntries(keys.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
+  // A damaged value still protects.
+  return { ...texts, ...(value.protected !== undefined && value.protected !== false && { protected: true }) };
 }
 
 function parseProfiles(text: string): Profiles | undefined {
@@ -124,6 +128,12 @@ export function withProfile(profiles: Profiles, name: string, profile: Profile |
   const others = Object.entries(profiles.profiles).filter(([other]) => other !== name);
   const entries = profile === undefined ? others : [...others, [name, profile] as const];
   return { current: profiles.current, profiles: Object.fromEntries(entries) };
+}
+
+/** Returns the profiles with the protection of one turned on or off. Pure. */
+export function withProtection(profiles: Profiles, name: string, profile: Profile, isProtected: boolean): Profiles {
+  const { protected: _, ...rest } = profile;
+  return withProfile(profiles, name, isProtected ? { ...rest, protected: true } : rest);
 }
 
 /** Finds a profile. @throws NotFoundError that lists the existing names */

@@ -187,12 +187,12 @@ describe('profiles', () => {
     await storeProfile(home, 'globex');
     const ran = await run(['profile', 'list', '-o', 'json'], { env: home.env });
     expect(ran.json()).toEqual([
-      { name: 'acme', base_url: BASE, token: 'stored', current: true },
-      { name: 'globex', base_url: BASE, token: 'stored', current: false },
+      { name: 'acme', base_url: BASE, token: 'stored', current: true, protected: false },
+      { name: 'globex', base_url: BASE, token: 'stored', current: false, protected: false },
     ]);
     expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
     expect((await run(['profile', 'list'], { env: home.env })).stdout).toBe(
-      `*\tacme\t${BASE}\tstored\n\tglobex\t${BASE}\tstored\n`,
+      `*\tacme\t${BASE}\tstored\t\n\tglobex\t${BASE}\tstored\t\n`,
     );
   });
 
@@ -213,6 +213,7 @@ describe('profiles', () => {
       state: null,
       state_password_command: null,
       current: true,
+      protected: false,
       file: home.path,
     });
     expect(shown.stdout).not.toContain(TOKEN);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { createReadStream, readdirSync, readFileSync } from 'node:fs';
+import { createReadStream, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -125,6 +125,23 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.exitCode).toBe(0);
     for (let at = 0; at + 8 <= it.token.length; at += 1) expect(ran.stdout).not.toContain(it.token.slice(at, at + 8));
     expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(it.token);
+  });
+
+  test('a write through a protected profile asks for its name, and sends nothing before', async () => {
+    const it = await service();
+    const home = tempDirectory();
+    const profiles = { live: { base_url: it.sandbox.baseUrl, token: it.token, protected: true } };
+    mkdirSync(join(home, '.config', 'partnerctl'), { recursive: true });
+    const file = join(home, '.config', 'partnerctl', 'config.json');
+    writeFileSync(file, JSON.stringify({ current: 'live', profiles }), { mode: 0o600 });
+    const child = inTerminal(['upload', file], { env: { HOME: home } });
+    await until(child.stdout, /Profile "live" is protected/);
+    child.stdin?.write('test\r');
+    await until(child.stdout, /That is not live/);
+    expect(await it.received()).toEqual([]);
+    child.stdin?.write('\u007f\u007f\u007f\u007flive\r');
+    expect((await child).exitCode).toBe(0);
+    expect(await it.posts()).toHaveLength(1);
   });
 
   test('Ctrl-C at the prompt exits with 130 and stores nothing', async () => {

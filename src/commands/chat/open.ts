@@ -23,6 +23,7 @@ export default command<SessionInput>({
     },
   ],
   parse: parseSession,
+  writes: () => true,
   async run(context, { source: input, session_id }) {
     const { clock, random, signals, flags } = context;
     if (!context.isInteractive) {

@@ -178,6 +178,7 @@ export default command<Input>({
       waitFlags: typedWaitFlags(args),
     };
   },
+  writes: () => true,
   async run(context, input): Promise<CommandResult> {
     const { session_id, criteria } = input;
     if (input.text.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');

@@ -97,6 +97,7 @@ export default command<Input>({
       },
     };
   },
+  writes: () => true,
   async run(context, { space, agent, asked }) {
     const http = await context.http();
     context.progress.start('Setting up the chat');

@@ -8,6 +8,7 @@ interface ProfileRow {
   readonly base_url: string | null;
   readonly token: ReturnType<typeof tokenKind>;
   readonly current: boolean;
+  readonly protected: boolean;
 }
 
 const COLUMNS: readonly Column<ProfileRow>[] = [
@@ -15,6 +16,7 @@ const COLUMNS: readonly Column<ProfileRow>[] = [
   { header: 'PROFILE', value: ({ name }) => name },
   { header: 'BASE URL', value: ({ base_url }) => base_url },
   { header: 'TOKEN', value: ({ token }) => token },
+  { header: 'PROTECTED', value: (profile) => (profile.protected ? 'protected' : '') },
 ];
 
 export default command({
@@ -30,6 +32,7 @@ export default command({
       base_url: profile.base_url ?? null,
       token: tokenKind(profile),
       current: name === current,
+      protected: profile.protected ?? false,
     }));
     return listResult(items, COLUMNS, { empty: 'There are no profiles. Create one with `partnerctl login`.' });
   },

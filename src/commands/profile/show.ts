@@ -20,6 +20,7 @@ export default command({
       state: profile.state ?? null,
       state_password_command: profile.state_password_command ?? null,
       current: name === stored.current,
+      protected: profile.protected ?? false,
       file: profilesPath(config.directory),
     };
     return objectResult(data, [
@@ -30,6 +31,7 @@ export default command({
       { header: 'STATE', value: (result) => result.state },
       { header: 'STATE PASSWORD COMMAND', value: (result) => result.state_password_command },
       { header: 'CURRENT', value: (result) => (result.current ? 'yes' : 'no') },
+      { header: 'PROTECTED', value: (result) => (result.protected ? 'yes' : 'no') },
       { header: 'FILE', value: (result) => result.file },
     ]);
   },

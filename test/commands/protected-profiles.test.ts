@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../src/cli/registry.ts';
+import { run } from '../helpers/run.ts';
+import { manifest, service, write } from '../helpers/service.ts';
+import { createProfileHome, storeProfile } from './profile-home.ts';
+
+/** A service with a space and an agent, and a protected profile `live` for it, which is the current one. */
+async function scene() {
+  const it = await service();
+  const home = createProfileHome();
+  await storeProfile(home, 'live', it.sandbox.baseUrl, it.token);
+  expect((await run(['profile', 'protect', 'live'], { env: home.env })).code).toBe(0);
+  const manifests = write('acme.yaml', manifest('acme-001'));
+  expect((await run(['provision', manifests], { env: it.env })).code).toBe(0);
+  const setup = await run(['chat', 'setup', 'ext:acme-001', 'name:Support', '--query', 'source_id'], { env: it.env });
+  await it.forget();
+  return { ...it, home, env: home.env, source: setup.stdout.trim() };
+}
+
+const ADDRESS = ['--space', 'ext:acme-001', '--agent', 'name:Support'];
+const JOB = [...ADDRESS, '--name', 'daily', '--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1'];
+
+/** Every command that writes, as it is typed. */
+const WRITES: Readonly<Record<string, (source: string) => string[]>> = {
+  provision: () => ['provision', write('new.yaml', manifest('acme-002'))],
+  'chat setup': () => ['chat', 'setup', 'ext:acme-001', 'name:Support', '--name', 'Another'],
+  'chat send': (source) => ['chat', 'send', '--source', source, '--session', 'one', 'hello'],
+  'chat open': (source) => ['chat', 'open', '--source', source, '--session', 'one'],
+  upload: () => ['upload', write('notes.txt', 'some notes')],
+  'cron create': () => ['cron', 'create', ...JOB],
+};
+
+test('the commands with --confirm are those that write', async () => {
+  const loaded = await Promise.all(
+    COMMANDS.map(async ({ commandPath, load }) => ({ commandPath, command: (await load()).default })),
+  );
+  const asking = loaded.filter(({ command }) => command.flags.some(({ usage }) => usage.startsWith('--confirm ')));
+  expect(asking.map(({ commandPath }) => commandPath).toSorted()).toEqual(Object.keys(WRITES).toSorted());
+});
+
+describe.each(Object.entries(WRITES))('%s with a protected profile', (_, argsOf) => {
+  test('sends nothing without --confirm, or with the name of another profile', async () => {
+    const { env, source, sandbox, received } = await scene();
+    const args = argsOf(source);
+    const ran = await run(args, { env });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toBe(
+      `error: Profile "live" is protected, and this command writes to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: If that is meant, add --confirm live\n`,
+    );
+    const other = await run([...args, '--confirm', 'test'], { env });
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('but the command uses profile "live"') });
+    expect(await received()).toEqual([]);
+  });
+
+  test('writes with the flag of the hint', async () => {
+    const { env, source, posts } = await scene();
+    const ran = await run([...argsOf(source), '--confirm', 'live'], { env, stdin: 'hello\n' });
+    expect(ran.stderr).not.toContain('protected');
+    // chat open needs a terminal.
+    if (argsOf(source)[1] === 'open') return expect(ran.stderr).toContain('terminal');
+    expect(ran.code).toBe(0);
+    expect((await posts()).length).toBeGreaterThan(0);
+  });
+});
+
+test('reads and dry runs never ask', async () => {
+  const { env, source, posts } = await scene();
+  const file = write('new.yaml', manifest('acme-002'));
+  const reads = [
+    ['spaces', 'list'],
+    ['agents', 'list', 'ext:acme-001'],
+    ['plan', file],
+    ['provision', file, '--dry-run'],
+    ['provision', file, '--check'],
+    ['provision', '--schema'],
+    ['upload', file, '--dry-run'],
+    ['cron', 'create', ...JOB, '--dry-run'],
+    ['cron', 'create', '--schema'],
+    ['cron', 'list', ...ADDRESS],
+    ['chat', 'tail', '--source', source, '--session', 'one', '--no-follow'],
+    ['contract', 'check'],
+  ];
+  for (const args of reads) {
+    const ran = await run(args, { env });
+    expect([args.join(' '), ran.stderr]).toEqual([args.join(' '), expect.not.stringContaining('protected')]);
+  }
+  expect(await posts()).toEqual([]);
+});
+
+test('a service and a token from the environment belong to no profile', async () => {
+  const it = await scene();
+  const env = { ...it.env, PARTNER_BASE_URL: it.sandbox.baseUrl, PARTNER_TOKEN: it.token };
+  expect((await run(['upload', write('notes.txt', 'some notes')], { env })).code).toBe(0);
+  const named = await run(['upload', write('more.txt', 'more notes'), '--profile', 'live'], { env });
+  expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining('--confirm live') });
+});
+
+test('login --protect protects, a later login and a logout keep the protection, unprotect ends it', async () => {
+  const { sandbox, token, home, env } = await scene();
+  const login = ['login', '--profile', 'other', '--base-url', sandbox.baseUrl];
+  await run([...login, '--protect'], { env, stdin: token });
+  expect(home.read().profiles.other).toEqual({ base_url: sandbox.baseUrl, token, protected: true });
+  await run(login, { env, stdin: token });
+  expect(home.read().profiles.other).toMatchObject({ protected: true });
+  const listed = await run(['profile', 'list', '-o', 'json'], { env });
+  expect(listed.json()).toMatchObject([{ protected: true }, { name: 'other', protected: true }]);
+  await run(['logout', '--profile', 'other'], { env });
+  expect(home.read().profiles.other).toEqual({ base_url: sandbox.baseUrl, protected: true });
+  expect((await run(['profile', 'unprotect', 'other'], { env })).code).toBe(0);
+  expect(home.read().profiles.other).toEqual({ base_url: sandbox.baseUrl });
+});
