@@ -10,6 +10,7 @@ import type { Service } from './service.ts';
 
 /** How much faster the clock of the commands is. */
 const CLOCK_SPEED = 20;
+export const SLOW_CLOCK_SPEED = 4;
 /** The time limit of commands that wait for a reply, and of the others, on that clock. */
 const WAIT_TIMEOUT = '2m';
 const TIMEOUT = '10m';
@@ -26,12 +27,16 @@ export interface CommandEnd {
 /** A service as a cell finds it, and the machines on which its commands run. */
 export class Scene {
   readonly server: ServiceServer;
+  readonly service: Service;
+  private readonly clockSpeed: number;
   private readonly homes = new Map<string, string>();
   private readonly settings: readonly (readonly string[])[];
 
   /** @param settings command lines that run on every machine before anything else */
-  constructor(service: Service, settings: readonly (readonly string[])[] = []) {
+  constructor(service: Service, settings: readonly (readonly string[])[], clockSpeed = CLOCK_SPEED) {
     this.server = new ServiceServer(service);
+    this.service = service;
+    this.clockSpeed = clockSpeed;
     this.settings = settings;
   }
 
@@ -57,7 +62,7 @@ export class Scene {
     const code = await main([...argv, '--timeout', isWait ? WAIT_TIMEOUT : TIMEOUT], {
       io: { stdin: Readable.from([]), stdout, stderr },
       env: { HOME: home, PARTNER_BASE_URL: this.server.baseUrl, PARTNER_TOKEN: 'matrix-token' },
-      clock: fasterClock(CLOCK_SPEED),
+      clock: fasterClock(this.clockSpeed),
       random: hasty,
       signals: handSignals(),
       platform: process.platform,

@@ -7,7 +7,7 @@ export default defineConfig({
     reporters: [new MatrixTable()],
     maxConcurrency: 8,
     maxWorkers: 2,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
   },
 });
