@@ -52,10 +52,13 @@ class Session {
       idle_timeout: 0,
       max_lifetime: 0,
       onnotice: () => undefined,
+      ssl: false,
       connection: { application_name: 'partnerctl' },
       // The driver's own one connects again and again without telling, and takes the colons of an IPv6 address for a port's.
       socket: open,
     };
+    // The driver has no option against this variable, and refuses some of the values that other programs take.
+    delete process.env.PGTARGETSESSIONATTRS;
     this.sql = postgres(options);
   }
 

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
 import { LocalError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import { type RecordFormat, toLogRecord } from './ledger.ts';
 import type { StateLocation } from './location.ts';
@@ -41,11 +43,12 @@ export function unrecordedError({
   if (!isShared) {
     return new LocalError(`${created}, but this could not be recorded.`, { ...info, hint });
   }
+  // Anybody may put files into the directory for temporary ones, so that no command publishes them from there.
+  const isPublishedLater = recoveryPath !== undefined && dirname(recoveryPath) !== tmpdir();
   return new OutcomeUnknownError(`${created}, but the state could not record it.`, {
     ...info,
-    hint:
-      recoveryPath === undefined
-        ? hint
-        : `The record is kept in ${recoveryPath}. The next command on this machine that uses this state publishes it. Until then, other machines do not know the outcome.`,
+    hint: !isPublishedLater
+      ? hint
+      : `The record is kept in ${recoveryPath}. The next command on this machine that uses this state publishes it. Until then, other machines do not know the outcome.`,
   });
 }

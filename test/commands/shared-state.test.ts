@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import {
@@ -200,6 +201,18 @@ describe.each(CASES)('$command with a shared state', (each) => {
     expect(posts(service)).toBe(1);
     expect(state.records()).toContain(each.created);
     expect(state.waiting()).toEqual([]);
+  });
+
+  test('promises no publication of a record that could only be kept in the directory for temporary files', async () => {
+    const state = await shared();
+    const service = await startFakeService(script(each, state.away));
+    const ran = await state.run(service, each.words(), { env: { XDG_STATE_HOME: '/dev/null/state' } });
+    expect(ran).toMatchObject({ code: 9 });
+    expect(ran.stdout).toContain(each.id);
+    const [, kept = ''] = /"recovery_file": ?"([^"]*)"/.exec(ran.stderr) ?? [];
+    expect(dirname(kept)).toBe(tmpdir());
+    rmSync(kept);
+    expect(ran.stderr).not.toContain('publishes it');
   });
 
   test('records the id although the run is interrupted while the service answers', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../helpers/postgres.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
@@ -24,6 +24,7 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     address = server.overTcp(socket);
   });
   afterAll(() => server?.stop());
+  afterEach(() => vi.unstubAllEnvs());
 
   const withPassword = (): string => address.replace('ops@', `ops:${encodeURIComponent(PASSWORD)}@`);
   const SOURCES: readonly (readonly [string, () => Record<string, string>])[] = [
@@ -53,6 +54,16 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     expect(ran.code, ran.stderr).toBe(8);
     expect(ran.stderr).toContain('password authentication failed');
     expect(ran.stdout + ran.stderr).not.toMatch(/pa:ss|pa%3Ass/);
+  });
+
+  test.each([
+    ['PGTARGETSESSIONATTRS', 'any'],
+    ['PGTARGETSESSIONATTRS', 'standby'],
+    ['PGSSL', 'require'],
+  ])('is all that the driver takes from the environment: not %s=%s', async (name, value) => {
+    vi.stubEnv(name, value);
+    const env = { HOME: tempDirectory(), PARTNER_STATE: withPassword() };
+    expect(await run(['state', 'init'], { env })).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('a file of passwords that others can read, and one that is missing, are refused', async () => {
