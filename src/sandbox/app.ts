@@ -6,9 +6,11 @@ import { addChatAdmin } from './admin/chat.ts';
 import { addClockAdmin } from './admin/clock.ts';
 import { addFaultAdmin, addSettingsAdmin, addTokenAdmin } from './admin/control.ts';
 import { addCronAdmin, addDataAdmin, addUploadAdmin } from './admin/data.ts';
+import { addAdminIndex } from './admin/index.ts';
 import { requireAdminKey, requireToken } from './auth.ts';
-import { addDocumentRoutes } from './contract/routes.ts';
+import { addDocumentRoutes, isDocumentPath } from './contract/routes.ts';
 import { injectFaults, isAlreadySent } from './fault-middleware.ts';
+import type { Route } from './faults.ts';
 import { Problem, problemBody } from './problem.ts';
 import { addChatRoutes } from './routes/chat.ts';
 import { addCronJobRoutes } from './routes/cron-jobs.ts';
@@ -119,6 +121,18 @@ export function answerUnroutable(error: unknown): Response {
   });
 }
 
+/** The routes below a path, without those of middleware and of refusals. */
+function routesBelow(app: ServiceApp, base: string): readonly Route[] {
+  const routes = app.routes.filter(({ path, method }) => method !== 'ALL' && path.startsWith(`${base}/`));
+  const unique = new Map(routes.map(({ method, path }) => [`${method} ${path}`, { method, path }]));
+  return [...unique.values()];
+}
+
+/** The routes of the partner API, on which faults are injected. */
+export function partnerRoutes(app: ServiceApp): readonly Route[] {
+  return routesBelow(app, '/v1').filter(({ path }) => !isDocumentPath(path));
+}
+
 /** The partner API (spec §4) and the admin API as one app. Paths are exact: `/spaces` is not `/spaces/`. */
 export function createApp(service: Service): ServiceApp {
   const app = new Hono<ServiceEnv>();
@@ -129,9 +143,11 @@ export function createApp(service: Service): ServiceApp {
   app.use('/_sandbox/*', requireAdminKey(service), waitForDisk(service));
   const partnerApi = [addSpaceRoutes, addProvisioningRoutes, addChatRoutes, addCronJobRoutes, addUploadRoutes];
   for (const addRoutes of partnerApi) addRoutes(app.basePath('/v1'), service);
-  const accessAdmin = [addTokenAdmin, addSettingsAdmin, addFaultAdmin];
+  addFaultAdmin(app.basePath('/_sandbox'), service, () => partnerRoutes(app));
+  const accessAdmin = [addTokenAdmin, addSettingsAdmin];
   const contentAdmin = [addDataAdmin, addChatAdmin, addCronAdmin, addUploadAdmin, addClockAdmin];
   for (const addRoutes of [...accessAdmin, ...contentAdmin]) addRoutes(app.basePath('/_sandbox'), service);
+  addAdminIndex(app, (base) => routesBelow(app, base));
   refuseOtherMethods(app);
   app.notFound((c) => {
     throw new Problem(404, 'not_found', `There is nothing at ${c.req.path}.`);

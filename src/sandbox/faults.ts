@@ -155,6 +155,37 @@ function createFaultMatcher(fault: Fault): RequestMatcher {
     method === 'GET' && (!isHistoryQuirk(fault) || path === `/v1${HISTORY_PATH}`) && matches(method, path);
 }
 
+/** A request that the service carries out: `{ method: 'GET', path: '/v1/automation/spaces/:space_id/agents/' }`. */
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The path of a route with its parameters as a rule has them at the same place. */
+function samplePath(path: string, on: string | undefined): string {
+  const [, rulePath = ''] = /(\/.*?)\$?$/.exec(on ?? '') ?? [];
+  const wanted = (rulePath.startsWith('/v1') ? rulePath : `/v1${rulePath}`).split('/');
+  const segments = path.split('/').map((segment, index) => {
+    if (!segment.startsWith(':')) return segment;
+    const typed = wanted[index] ?? '';
+    return typed === '' || /^[*:]/.test(typed) ? 'x' : typed;
+  });
+  return segments.join('/');
+}
+
+/**
+ * Returns one sentence for each rule that matches no request: its fault never happens.
+ * @param routes of the service
+ */
+export function describeUnmatched(rules: readonly Fault[], routes: readonly Route[]): string[] {
+  return rules.flatMap((rule, index) => {
+    const matches = createFaultMatcher(rule);
+    if (routes.some(({ method, path }) => matches(method, samplePath(path, rule.on)))) return [];
+    const on = rule.on === undefined ? '' : `, on ${JSON.stringify(rule.on)},`;
+    return [`Fault rule ${index + 1} (${rule.kind})${on} matches no request of the service, so it never happens.`];
+  });
+}
+
 /** Chooses the fault of each request. The same plan and the same requests give the same faults. */
 export class FaultInjector {
   /** The plan with its seed, so that a run can be repeated. */

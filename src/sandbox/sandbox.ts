@@ -4,8 +4,8 @@ import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono
 import { AgentRunner } from './agents/agent-runner.ts';
 import { CronRunner } from './agents/cron-runner.ts';
 import { type Script, scriptSchema } from './agents/reply-script.ts';
-import { answerUnroutable, createApp } from './app.ts';
-import { FaultInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
+import { answerUnroutable, createApp, partnerRoutes } from './app.ts';
+import { describeUnmatched, FaultInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
 import { type ObservedExchange, observe } from './observe.ts';
 import { RateLimiter } from './rate-limit.ts';
 import { RequestLog } from './request-log.ts';
@@ -15,7 +15,7 @@ import { createEdge, type Fetch } from './shapes/edge.ts';
 import { PLAIN } from './shapes/plain.ts';
 import type { Shape } from './shapes/shape.ts';
 import { findShape } from './shapes/shapes.ts';
-import { createAdminKey, loadAdminKey } from './store/data-directory.ts';
+import { createAdminKey, loadAdminKey, loadToken, saveToken } from './store/data-directory.ts';
 import { createMemoryStore, openStore, type Store } from './store/store.ts';
 import { hashSecret, issueToken, newTokenSchema } from './tokens.ts';
 import { parseOrThrow } from './validation.ts';
@@ -65,6 +65,13 @@ export interface Sandbox {
    * @throws Error for an unknown scope or an invalid address range
    */
   createToken(options?: { scopes?: string[]; allowed_ip_cidrs?: string[] }): Promise<string>;
+  /**
+   * Returns the secret of a token with every scope. A data directory keeps it, and the next start returns the same one unless
+   * it was deleted meanwhile.
+   */
+  defaultToken(): Promise<string>;
+  /** One sentence for each fault rule that no request of the service can match. */
+  readonly unmatchedFaults: readonly string[];
   /** Ends every connection, writes pending changes to disk, and releases the data directory. */
   close(): Promise<void>;
 }
@@ -120,6 +127,27 @@ function requireShape(name: string): Shape {
   const shape = findShape(name);
   if (!shape) throw new Error(`There is no shape ${JSON.stringify(name)}.`);
   return shape;
+}
+
+/** Creates the functions that issue tokens. @param dataDir the directory that keeps the default token */
+function createTokens(service: Service, dataDir: string | undefined): Pick<Sandbox, 'createToken' | 'defaultToken'> {
+  const { store } = service;
+  const createToken: Sandbox['createToken'] = async (wanted = {}) => {
+    const { secret } = issueToken(service, parseOrThrow('token', newTokenSchema, wanted));
+    await store.durable();
+    return secret;
+  };
+  return {
+    createToken,
+    async defaultToken() {
+      if (dataDir === undefined) return createToken();
+      const kept = await loadToken(dataDir);
+      if (kept !== undefined && store.world.findToken(hashSecret(kept))) return kept;
+      const created = await createToken();
+      await saveToken(dataDir, created);
+      return created;
+    },
+  };
 }
 
 /** Ends every request in progress without a response. */
@@ -193,11 +221,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       baseUrl: `${origin}/v1`,
       adminUrl: `${origin}/_sandbox`,
       adminKey,
-      createToken: async (wanted = {}) => {
-        const { secret } = issueToken(service, parseOrThrow('token', newTokenSchema, wanted));
-        await store.durable();
-        return secret;
-      },
+      ...createTokens(service, dataDir),
+      unmatchedFaults: describeUnmatched(faults.plan.rules, partnerRoutes(app)),
       close: () => {
         closed ??= shutDown(server, closing, store);
         return closed;

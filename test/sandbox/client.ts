@@ -72,7 +72,10 @@ export function connectTo(sandbox: Sandbox, token: string, shape?: string): Test
 /** A client for a sandbox in a process of its own. */
 export function connectToChild(child: ChildSandbox): TestSandbox {
   const refuse = (): Promise<never> => Promise.reject(new Error('Not available for a sandbox in another process.'));
-  return connectTo({ ...child, createToken: refuse, close: refuse }, child.token);
+  return connectTo(
+    { ...child, createToken: refuse, defaultToken: refuse, unmatchedFaults: [], close: refuse },
+    child.token,
+  );
 }
 
 /**

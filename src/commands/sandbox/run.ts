@@ -45,12 +45,13 @@ export default command<Input>({
     try {
       const sandbox = await startFromOptions(input, context.abortSignal);
       try {
+        for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
         const path = [await createLauncher(directory, context.selfCommand), context.env.PATH];
         const env = {
           PARTNER_STATE: join(directory, 'state.jsonl'),
           ...context.env,
           PARTNER_BASE_URL: sandbox.baseUrl,
-          PARTNER_TOKEN: await sandbox.createToken(),
+          PARTNER_TOKEN: await sandbox.defaultToken(),
           PARTNER_SANDBOX_URL: sandbox.adminUrl,
           PARTNER_SANDBOX_KEY: sandbox.adminKey,
           // An empty entry would mean the current directory.

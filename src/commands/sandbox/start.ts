@@ -19,7 +19,8 @@ export default command<SandboxInput>({
   parse: parseSandboxOptions,
   async run(context, input) {
     const sandbox = await startFromOptions(input, context.abortSignal);
-    const token = await sandbox.createToken();
+    const token = await sandbox.defaultToken();
+    for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
     async function* events(): AsyncGenerator<StreamEvent> {
       try {
         const { baseUrl, adminUrl, adminKey } = sandbox;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { FaultInjector, faultPlanSchema } from '../faults.ts';
+import { describeUnmatched, FaultInjector, faultPlanSchema, type Route } from '../faults.ts';
 import { Problem } from '../problem.ts';
 import { readBody } from '../request-body.ts';
 import { requireSource } from '../routes/lookup.ts';
@@ -44,12 +44,16 @@ export function addSettingsAdmin(app: ServiceApp, { store, limiter }: Service): 
   });
 }
 
-/** The fault plan and the request log, which are kept only in memory. */
-export function addFaultAdmin(app: ServiceApp, service: Service): void {
+/**
+ * The fault plan and the request log, which are kept only in memory.
+ * @param routes the routes of the partner API
+ */
+export function addFaultAdmin(app: ServiceApp, service: Service, routes: () => readonly Route[]): void {
   app.get('/faults', (c) => c.json(service.faults.plan));
   app.put('/faults', async (c) => {
     service.faults = new FaultInjector(await readBody(c, faultPlanSchema), service.random);
-    return c.json(service.faults.plan);
+    const warnings = describeUnmatched(service.faults.plan.rules, routes());
+    return c.json({ ...service.faults.plan, ...(warnings.length > 0 && { warnings }) });
   });
   app.get('/requests', (c) => c.json({ counts: service.log.counts(), requests: service.log.entries() }));
   app.delete('/requests', (c) => {

@@ -5,9 +5,10 @@ import { dirname, join } from 'node:path';
 export const JOURNAL_FILE = 'journal.jsonl';
 export const UPLOADS_DIRECTORY = 'sandbox-uploads';
 const KEY_FILE = 'admin-key';
+const TOKEN_FILE = 'partner-token';
 const OWNER_FILE = 'sandbox.pid';
 
-const OWN_NAMES = [JOURNAL_FILE, UPLOADS_DIRECTORY, KEY_FILE, OWNER_FILE];
+const OWN_NAMES = [JOURNAL_FILE, UPLOADS_DIRECTORY, KEY_FILE, TOKEN_FILE, OWNER_FILE];
 
 export function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
@@ -102,14 +103,36 @@ export function createAdminKey(): string {
   return `sbadm_${randomBytes(24).toString('base64url')}`;
 }
 
+async function readSecret(path: string): Promise<string | undefined> {
+  const stored = await readFile(path, 'utf8').catch(() => '');
+  return stored.trim() || undefined;
+}
+
+/** Writes a file that only its owner can read. */
+async function writeSecret(path: string, secret: string): Promise<void> {
+  const draft = `${path}.new`;
+  // The mode is only for a file that is created: a draft that a crash left keeps its own.
+  await rm(draft, { force: true });
+  await writeFile(draft, `${secret}\n`, { mode: 0o600, flush: true });
+  await rename(draft, path);
+}
+
 /** The admin key of a data directory, created on first use. */
 export async function loadAdminKey(directory: string): Promise<string> {
   const path = join(directory, KEY_FILE);
-  const stored = await readFile(path, 'utf8').catch(() => '');
-  if (stored.trim() !== '') return stored.trim();
+  const stored = await readSecret(path);
+  if (stored !== undefined) return stored;
   const key = createAdminKey();
-  const draft = `${path}.new`;
-  await writeFile(draft, `${key}\n`, { mode: 0o600, flush: true });
-  await rename(draft, path);
+  await writeSecret(path, key);
   return key;
+}
+
+/** The partner token of a data directory, or undefined if it has none. */
+export function loadToken(directory: string): Promise<string | undefined> {
+  return readSecret(join(directory, TOKEN_FILE));
+}
+
+/** Keeps the partner token of a data directory. */
+export function saveToken(directory: string, token: string): Promise<void> {
+  return writeSecret(join(directory, TOKEN_FILE), token);
 }

@@ -1,0 +1,41 @@
+import type { Route } from '../faults.ts';
+import type { ServiceApp } from '../service.ts';
+
+const BASE = '/_sandbox';
+
+/** What each route of the admin API is for. */
+export const ADMIN_ROUTES: Readonly<Record<string, string>> = {
+  'GET /settings': 'The settings',
+  'PATCH /settings': 'Changes the settings that the body has',
+  'GET /tokens': 'The tokens, without their secrets',
+  'POST /tokens': 'Makes a token with `scopes` and `allowed_ip_cidrs`',
+  'DELETE /tokens/:token_id': 'Ends a token',
+  'POST /chat-tokens': 'Makes a token for one API chat source, `source_id`',
+  'GET /requests': 'The requests received, and how many of each',
+  'DELETE /requests': 'Forgets the requests received',
+  'GET /faults': 'The fault rules',
+  'PUT /faults': 'Replaces the fault rules',
+  'GET /templates': 'The templates',
+  'POST /templates': 'Adds a template',
+  'POST /spaces': 'Makes many spaces at once: `count`, `prefix`',
+  'GET /script': 'The rules of scripted agents',
+  'PUT /script': 'Replaces the rules of scripted agents',
+  'POST /messages': 'Puts messages into a session',
+  'GET /cron-jobs': 'The scheduled jobs',
+  'DELETE /cron-jobs/:cron_job_id': 'Ends a job',
+  'GET /uploads': 'The documents and attachments',
+  'GET /uploads/:upload_id/content': 'The bytes of one',
+  'GET /clock': 'The clock',
+  'PATCH /clock': 'Freezes, advances, or sets the clock',
+  'POST /reset': 'Back to an empty service',
+};
+
+/** Lists the routes at the address of the admin API itself. @param routesBelow the routes of the app below a path */
+export function addAdminIndex(app: ServiceApp, routesBelow: (base: string) => readonly Route[]): void {
+  const list = () =>
+    routesBelow(BASE).flatMap(({ method, path }) => {
+      const own = path.slice(BASE.length);
+      return own === '/' ? [] : [{ method, path: own, use: ADMIN_ROUTES[`${method} ${own}`] ?? '' }];
+    });
+  for (const path of [BASE, `${BASE}/`]) app.get(path, (c) => c.json({ routes: list() }));
+}
