@@ -68,7 +68,7 @@ describe('contract check', () => {
     expect([...new Set(results)]).toEqual(['contradicted', 'confirmed', 'unobservable']);
     const count = (wanted: string) => results.filter((result) => result === wanted).length;
     expect(stderr).toContain(`${count('confirmed')} confirmed, ${count('contradicted')} contradicted, `);
-    expect(stderr).toContain('--source and --session also check the history of a session.');
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('--source and --session also check the history of a session.');
   });
 
   test('names what is contradicted with the keys and types that came, never the values, and exits with 8', async () => {

@@ -47,7 +47,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     expect(ended).not.toMatch(/ of 16 MB/);
     const all = await terminal.everything();
     expect(all).not.toMatch(/ of \d+ files|░/);
-    expect(all.replaceAll(/\n */g, '')).toContain('c\\x1b[2J\\x1b]0;stolen\\x07.bin');
+    expect(all.replaceAll(/\n */g, '')).toContain('1b[2J\\x1b]0;stolen\\x07.bin');
     expect(all).toContain('4 uploaded.');
     expect(await terminal.title()).not.toContain('stolen');
   });
