@@ -29,6 +29,6 @@ test('help sandbox has every route of the admin API and every setting', () => {
   }
   for (const [name, value] of Object.entries(DEFAULT_SETTINGS)) {
     const shown = value === 10 * 1024 ** 3 ? '10 GiB' : `${value}`;
-    expect(HELP).toMatch(new RegExp(`^\\| \`${name}\` \\| .* \\| \`?${shown}\`? \\|$`, 'm'));
+    expect(HELP).toMatch(new RegExp(`^\\| \`${name}\` \\| .* Default: \`?${shown}\`?\\. \\|$`, 'm'));
   }
 });
