@@ -240,8 +240,9 @@ export function createContext(
       redact,
       debugFile: createDebugFile(flags.debugFile, clock, redact, (reason) => void warn(reason)),
       say,
-      show({ lines, progress: detail }) {
+      show({ lines, progress: detail, wait }) {
         if (detail !== undefined) progress.detail(detail);
+        if (wait) progress.countdown(wait.ms, (left) => `waiting ${left} ${wait.why}`);
         for (const line of lines) void say(line);
       },
     },

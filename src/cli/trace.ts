@@ -7,6 +7,8 @@ export interface TraceOutput {
   readonly lines: readonly string[];
   /** The detail to show next to the spinner; '' removes the current one. */
   readonly progress?: string;
+  /** A wait that begins, to count down next to the spinner. */
+  readonly wait?: { readonly ms: number; readonly why: string };
 }
 
 const MAX_BODY_LENGTH = 20_000;
@@ -39,8 +41,8 @@ function outcome(event: Extract<TraceEvent, { kind: 'result' }>): string {
 export function createTracer(level: TraceLevel, redact: (text: string) => string): (event: TraceEvent) => TraceOutput {
   return (event) => {
     if (event.kind === 'wait') {
-      const text = `waiting ${seconds(event.ms)} ${event.why}`;
-      return { lines: level === 'silent' ? [] : [`* ${text}`], progress: text };
+      const { ms, why } = event;
+      return { lines: level === 'silent' ? [] : [`* waiting ${seconds(ms)} ${why}`], wait: { ms, why } };
     }
     if (event.kind === 'request') {
       // An empty detail removes the one that a wait has set.

@@ -185,8 +185,10 @@ async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
     hasEnded,
     async waitUntil(monotonic) {
       const { clock, abortSignal, progress } = context;
-      if (clock.monotonic() < monotonic)
+      if (clock.monotonic() < monotonic) {
         progress.start('Waiting, because another machine may still be creating the job');
+        progress.countdown(monotonic - clock.monotonic(), (left) => `${left} left`);
+      }
       while (clock.monotonic() < monotonic) await clock.sleep(monotonic - clock.monotonic(), abortSignal);
     },
     async confirm(question) {

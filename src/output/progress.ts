@@ -14,6 +14,8 @@ export interface Progress {
   update(text: string | readonly string[]): void;
   /** Replaces the detail that follows the text. '' removes it. */
   detail(text: string): void;
+  /** Shows a detail that counts down. @param format gets the time that is left: `12 s` */
+  countdown(ms: number, format: (left: string) => string): void;
   /** Removes the text. */
   stop(): void;
   /** Hides the text while `act` uses the terminal. */
@@ -42,7 +44,14 @@ function spinnerText({ text, detail }: Activity): string {
   return text.includes('\n') ? `${text}\n  (${detail})` : `${text} (${detail})`;
 }
 
-const SILENT: Progress = { start() {}, update() {}, detail() {}, stop() {}, pauseDuring: (act) => act() };
+const SILENT: Progress = {
+  start() {},
+  update() {},
+  detail() {},
+  countdown() {},
+  stop() {},
+  pauseDuring: (act) => act(),
+};
 
 /**
  * Creates a spinner that appears after one second. Loads the spinner library only then.
@@ -54,6 +63,7 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 
   let current: Activity | undefined;
   let pauses = 0;
+  let counting: AbortController | undefined;
 
   const clean = (text: string): string => sanitizeLine(redact(text));
 
@@ -61,6 +71,13 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
     if (!current) return;
     Object.assign(current, { text, detail });
     if (current.spinner) current.spinner.text = spinnerText(current);
+  };
+
+  const count = async (started: Activity, seconds: number, format: (left: string) => string, signal: AbortSignal) => {
+    for (let left = seconds; left > 0 && current === started; left -= 1) {
+      show(started.text, clean(format(`${left} s`)));
+      await clock.sleep(1000, signal);
+    }
   };
 
   const appear = async (started: Activity): Promise<void> => {
@@ -81,6 +98,7 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 
   return {
     start(text) {
+      counting?.abort();
       if (current) return show(clean(text), '');
       current = { delay: new AbortController(), text: clean(text), detail: '' };
       appear(current).catch(() => {
@@ -92,9 +110,19 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
       show(cleanText, current?.detail ?? '');
     },
     detail(text) {
+      counting?.abort();
       if (current) show(current.text, clean(text));
     },
+    countdown(ms, format) {
+      counting?.abort();
+      if (!current) return;
+      counting = new AbortController();
+      count(current, Math.ceil(ms / 1000), format, counting.signal).catch(() => {
+        // Something else is shown by now.
+      });
+    },
     stop() {
+      counting?.abort();
       current?.delay.abort();
       current?.spinner?.stop();
       current = undefined;

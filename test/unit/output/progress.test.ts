@@ -214,3 +214,24 @@ describe('progress', () => {
     progress.stop();
   });
 });
+
+describe('a countdown', () => {
+  it('counts down once a second, until another detail takes its place', async () => {
+    const screen = new Screen();
+    const { clock, pass } = manualClock();
+    const progress = createProgress(screen, { enabled: true, clock });
+    progress.start('Listing spaces');
+    progress.countdown(2_500, (left) => `waiting ${left} for the rate limit`);
+    pass();
+    await screen.until('waiting 2 s for the rate limit');
+    pass();
+    await screen.until('waiting 1 s for the rate limit');
+    expect(screen.output).not.toContain('waiting 0 s');
+    progress.detail('');
+    const { length } = screen.output;
+    pass();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(screen.output.slice(length)).not.toContain('waiting');
+    progress.stop();
+  });
+});

@@ -20,6 +20,7 @@ function watched() {
     start: () => undefined,
     update: (lines: string | readonly string[]) => drawn(lines[0] ?? ''),
     detail: () => undefined,
+    countdown: () => undefined,
     stop: () => {
       stops += 1;
     },

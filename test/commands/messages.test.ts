@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { run } from '../helpers/run.ts';
+import { service, write } from '../helpers/service.ts';
+
+test('a service that does not answer within --timeout is reported with the limit', async () => {
+  const it = await service();
+  await it.faults({ kind: 'stall' });
+  const ran = await run(['spaces', 'list', '--timeout', '1s'], { env: it.env });
+  expect(ran).toMatchObject({ code: 8, stdout: '' });
+  expect(ran.stderr).toContain('error: No response within 1s (--timeout).\n');
+  expect(ran.stderr).toContain('hint: Allow more time with --timeout.\n');
+});
+
+test('a value of another type is shown with what it must be', async () => {
+  const it = await service();
+  const file = write('acme.yaml', 'external_space_id: acme\nspace: { name: Acme }\nagents: hi\n');
+  const ran = await run(['provision', file], { env: it.env });
+  expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('"agents" must be a list, not "hi"') });
+  expect(await it.received()).toEqual([]);
+});
+
+test('a message without quotes is shown with quotes, after the flags that the shell split off', async () => {
+  const ran = await run(['chat', 'send', 'hi', 'there']);
+  expect(ran).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Quote the message: partnerctl chat send … 'hi there'"),
+  });
+});
