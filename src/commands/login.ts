@@ -22,7 +22,7 @@ function fileSource(path: string): TokenSource {
   return { kind: 'file', path, from: nameTokenFile(path), fixHint: `${fixTokenFile(path)}.` };
 }
 
-/** How long standard input may be silent before a notice says what is awaited. */
+/** How long to wait for a token on standard input. Programs that start this one often leave it open without writing. */
 const SILENCE_MS = 1000;
 
 /**
@@ -32,17 +32,23 @@ const SILENCE_MS = 1000;
 async function refuseSecondToken(context: Context, fromEnvironment: string): Promise<void> {
   const { io, abortSignal, clock } = context;
   if (io.stdin.isTTY) return;
+  const silent = new AbortController();
   const ended = new AbortController();
-  const silence = clock.sleep(SILENCE_MS, AbortSignal.any([ended.signal, abortSignal])).then(
-    () =>
-      context.notice(
-        'Reading standard input, which may have a token besides PARTNER_TOKEN. (Skip it with < /dev/null)',
-      ),
+  const timer = clock.sleep(SILENCE_MS, ended.signal).then(
+    () => silent.abort(),
     () => undefined,
   );
   const { readTokenFromStdin } = await import('../config/read-token.ts');
-  const piped = (await readTokenFromStdin(io.stdin, abortSignal).finally(() => ended.abort())).trim();
-  await silence;
+  const readFirst = readTokenFromStdin(io.stdin, AbortSignal.any([silent.signal, abortSignal]));
+  const piped = await readFirst.then(
+    (token) => token.trim(),
+    (error) => {
+      if (!silent.signal.aborted) throw error;
+      return '';
+    },
+  );
+  ended.abort();
+  await timer;
   if (piped === '' || piped === fromEnvironment.trim()) return;
   context.addSecret(piped);
   throw new UsageError('Standard input has a token, and PARTNER_TOKEN has another one.', {

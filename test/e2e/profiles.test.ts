@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { raceLogins, raceLogout } from '../helpers/profile-races.ts';
+import { tempDirectory } from '../helpers/run.ts';
+import { start } from './program.ts';
 
 test('four logins at once store four profiles, and leave no other file', async () => {
   for (let round = 0; round < 2; round += 1) expect(await raceLogins(4)).toEqual({ lost: [], leftovers: [] });
@@ -7,4 +9,12 @@ test('four logins at once store four profiles, and leave no other file', async (
 
 test('no file holds the token once logout has returned, whatever runs beside it', async () => {
   for (let round = 0; round < 2; round += 1) expect(await raceLogout(3)).toEqual([]);
+});
+
+test('login stores PARTNER_TOKEN where standard input stays open and silent', async () => {
+  const env = { HOME: tempDirectory(), PARTNER_TOKEN: 'a-token-of-a-test' };
+  const login = ['login', '--base-url', 'http://127.0.0.1:9/v1', '--no-verify', '-o', 'json'];
+  const { exitCode, stdout } = await start(login, { env, stdin: 'pipe' });
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ token: 'stored' });
 });
