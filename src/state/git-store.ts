@@ -1,8 +1,9 @@
 import pLimit from 'p-limit';
 import { StateUnavailableError } from '../errors.ts';
 import { encodeLine, extendLog, type Redact } from './append.ts';
+import { isLocked } from './git-errors.ts';
 import { FILE_NAME, type GitDeps, GitRepository, type Snapshot } from './git-repository.ts';
-import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
+import { contentSource, type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
 import { MAX_LINE_BYTES, type NewRecord } from './record.ts';
 import { removeRecovery, writeRecovery } from './recovery.ts';
 import { entryOf, type ReadOptions, type RecordRole, type StateStore, type StoreEntry } from './store.ts';
@@ -38,6 +39,8 @@ const [COLLECT_MS, LONGEST_COLLECT_MS] = [30, 2000];
 const LONGEST_WAIT_MS = 10_000;
 /** How long to settle a push. */
 const PERSISTENCE_MS = 60_000;
+/** How long a server may say that the branch is locked, while nobody pushes to it. */
+const LOCKED_MS = 15_000;
 /** How often others may be first. */
 const MAX_ATTEMPTS = 1000;
 
@@ -211,6 +214,7 @@ class GitLog {
    */
   private async settle(commit: string, base: Snapshot, until: number): Promise<boolean> {
     const { clock, abortSignal, target } = this.deps;
+    const lockedUntil = clock.monotonic() + LOCKED_MS;
     for (let delayMs = 50; ; delayMs = Math.min(2 * delayMs, 2000)) {
       const pushed = await this.repository.push(commit, base);
       if (pushed.kind === 'landed') return true;
@@ -226,19 +230,11 @@ class GitLog {
           hint: 'Nothing more is sent to the service. Allow this user to push to the branch: it must not be protected, and only moves forward.',
         });
       }
-      if (clock.monotonic() >= until) throw this.repository.unavailable(pushed.why);
+      const end = isLocked(pushed.why) ? lockedUntil : until;
+      if (clock.monotonic() >= end) throw this.repository.unavailable(pushed.why);
       await clock.sleep(delayMs, abortSignal);
     }
   }
-}
-
-/** Reads the log in memory as if it were a file. */
-function contentSource(content: Buffer) {
-  return {
-    async read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }> {
-      return { bytesRead: content.copy(buffer, offset, position, Math.min(content.length, position + length)) };
-    },
-  };
 }
 
 async function* entriesFrom(

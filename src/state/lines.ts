@@ -150,3 +150,12 @@ export function* splitLines(
     start = next;
   }
 }
+
+/** Lets a log in memory be read as if it were a file. */
+export function contentSource(content: Buffer) {
+  return {
+    async read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }> {
+      return { bytesRead: content.copy(buffer, offset, position, Math.min(content.length, position + length)) };
+    },
+  };
+}
