@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { uploads } from '../commands/uploads.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { bareRepository } from '../helpers/stores.ts';
-import { uploads } from './uploads.ts';
 
 /** A state on a branch, and how many pushes it has seen. */
 async function branch() {
