@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { HistoryReader } from '../../src/api/history.ts';
+import { client } from '../faults/client.ts';
 import { type FakeRequest, type Handler, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
-import { client } from './client.ts';
 
 const TOKEN = 'secret-token-1';
 const SESSION = ['--source', 'src', '--session', 's'];
