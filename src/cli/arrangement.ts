@@ -30,14 +30,23 @@ async function findHeader(typed: string, flag: string, columns: ReadonlyMap<stri
   });
 }
 
+interface TableUse {
+  /** The flag because of which the command prints no table. */
+  readonly noTableFlag: string | undefined;
+  readonly format: OutputFormat;
+}
+
 function refuseWhereUseless(
   flag: string,
   { command, commandPath }: ParsedCommand,
-  format: OutputFormat,
-  query: boolean,
+  { noTableFlag, format }: TableUse,
+  hasQuery: boolean,
 ) {
-  if (command.columns.length === 0) throw new UsageError(`\`${commandPath}\` prints no table: omit --${flag}.`);
-  if (query) {
+  if (command.columns.length === 0 || noTableFlag !== undefined) {
+    const typed = noTableFlag === undefined ? commandPath : `${commandPath} ${noTableFlag}`;
+    throw new UsageError(`\`${typed}\` prints no table: omit --${flag}.`);
+  }
+  if (hasQuery) {
     throw new UsageError(`--${flag} and --query cannot be combined.`, {
       hint: 'The query can select and sort fields.',
     });
@@ -56,12 +65,12 @@ function refuseWhereUseless(
 export async function parseArrangement(
   parsed: ParsedCommand,
   { columns: columnsText, sort: sortText, query }: GlobalFlags,
-  format: OutputFormat,
+  use: TableUse,
 ): Promise<Arrangement> {
   const columns = namedColumns(parsed.command);
   const flags = { columns: columnsText, sort: sortText };
   for (const [flag, text] of Object.entries(flags)) {
-    if (text !== undefined) refuseWhereUseless(flag, parsed, format, query !== undefined);
+    if (text !== undefined) refuseWhereUseless(flag, parsed, use, query !== undefined);
   }
   const typed = columnsText?.split(',');
   return {

@@ -53,15 +53,24 @@ export interface CommandSpec<Input>
     Partial<Pick<CommandHelp, 'args' | 'flags' | 'columns'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
+  /** The flag with which a command that has columns prints no table, if it is set. */
+  noTableFlag?(input: Input): string | undefined;
   /** Whether the command writes to the service. A command that may do so gets --confirm, for protected profiles. */
   writes?(input: Input): boolean;
   run(context: Context, input: Input): Promise<CommandResult>;
 }
 
-/** A runnable command: `prepare` validates the arguments and returns the function that runs the command. */
+/** A command with validated arguments. */
+interface PreparedCommand {
+  readonly run: (context: Context) => Promise<CommandResult>;
+  /** The flag because of which the command prints no table. */
+  readonly noTableFlag: string | undefined;
+}
+
+/** A runnable command. */
 export interface Command extends CommandHelp {
-  /** @throws UsageError */
-  prepare(args: Args): (context: Context) => Promise<CommandResult>;
+  /** Validates the arguments. @throws UsageError */
+  prepare(args: Args): PreparedCommand;
 }
 
 const CONFIRM_FLAG: FlagSpec = {
@@ -80,11 +89,16 @@ export function command<Input>(spec: CommandSpec<Input>): Command {
     examples,
     prepare(typed) {
       const input = spec.parse(typed);
-      if (!spec.writes?.(input)) return (context) => spec.run(context, input);
-      return async (context) => {
-        const { confirmWrite } = await import('./confirm-write.ts');
-        await confirmWrite(context, typed.value('confirm'));
-        return spec.run(context, input);
+      const isWrite = spec.writes?.(input) ?? false;
+      return {
+        noTableFlag: spec.noTableFlag?.(input),
+        async run(context) {
+          if (isWrite) {
+            const { confirmWrite } = await import('./confirm-write.ts');
+            await confirmWrite(context, typed.value('confirm'));
+          }
+          return spec.run(context, input);
+        },
       };
     },
   };

@@ -111,13 +111,13 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
   run.abortSignal = context.abortSignal;
   try {
     const format = outputFormat(flags, deps);
-    const execute = parsed.command.prepare(parsed.args);
+    const prepared = parsed.command.prepare(parsed.args);
     const arrangement =
       flags.columns === undefined && flags.sort === undefined
         ? undefined
-        : await (await import('./arrangement.ts')).parseArrangement(parsed, flags, format);
+        : await (await import('./arrangement.ts')).parseArrangement(parsed, flags, { ...prepared, format });
     if (flags.query !== undefined) await (await import('../output/query.ts')).checkQuery(flags.query);
-    const result = await execute(context);
+    const result = await prepared.run(context);
     const color = shouldUseColor(flags.color, env, io.stdout);
     try {
       const { query, quiet, wide } = flags;

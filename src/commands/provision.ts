@@ -83,6 +83,7 @@ export default command<Input>({
       retryUnknown: args.isSet('retry-unknown'),
     };
   },
+  noTableFlag: ({ mode }) => (mode === 'dry-run' || mode === 'schema' ? `--${mode}` : undefined),
   writes: ({ mode }) => mode === 'apply',
   async run(context, input) {
     if (input.mode === 'schema') return printSchema();

@@ -67,6 +67,20 @@ describe('--columns and --sort', () => {
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain('`chat tail` prints no table: omit --columns.');
   });
+
+  test.each([
+    ['plan acme.yaml', 'plan'],
+    ['provision acme.yaml --dry-run', 'provision --dry-run'],
+    ['provision --schema', 'provision --schema'],
+    ['cron create --schema', 'cron create --schema'],
+  ])('are refused by `%s`, which prints no table: nothing is sent', async (typed, name) => {
+    for (const flag of ['columns', 'sort']) {
+      const ran = await run([...typed.split(' '), `--${flag}`, 'name'], { env: it.env });
+      expect(ran).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toContain(`error: \`${name}\` prints no table: omit --${flag}.\n`);
+    }
+    expect(await it.received()).toEqual([]);
+  });
 });
 
 test('provision names the columns that it shows', () => {
