@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { LocalError } from '../errors.ts';
+
+/** A POST request to the receiver's path. */
+export interface ReceivedRequest {
+  /** The path and the query, as sent. */
+  readonly target: string;
+  /** Names as sent, in the order of arrival. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+}
+
+export interface ReceiverAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+export interface ReceiverOptions {
+  /** 0 for a free one. */
+  readonly port: number;
+  /** Begins with a slash. By default a random one that nobody can guess. */
+  readonly path?: string | undefined;
+  /** Returns the answer. The sender gets a 500 if it throws. */
+  onDelivery(request: ReceivedRequest): Promise<ReceiverAnswer>;
+  /** Called for each request that is no delivery, with the status of its answer. */
+  onRefused?(status: number): void;
+}
+
+export interface Receiver {
+  /** The address to configure where deliveries come from. */
+  readonly url: string;
+  /** Stops listening, lets deliveries that have arrived be answered, and cuts all other connections. */
+  close(): Promise<void>;
+}
+
+/** The longest body of a delivery, in bytes. Payloads are small by convention (20 KiB). */
+export const MAX_BODY_BYTES = 1024 * 1024;
+
+const MAX_CONNECTIONS = 100;
+
+/** Connections that send nothing, or send slowly, end after these times. In milliseconds. */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 2_000,
+  maxHeaderSize: 32 * 1024,
+};
+
+/** Reads a body. @returns undefined if it is too long */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) return undefined;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Destroying the request would cut the connection before the answer.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function headerPairs({ rawHeaders }: IncomingMessage): (readonly [string, string])[] {
+  return rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : []));
+}
+
+function respond(response: ServerResponse, { status, headers = {}, body = '' }: ReceiverAnswer): void {
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+async function listenOn(server: Server, port: number): Promise<number> {
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  } catch (error) {
+    const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    throw new LocalError(`Cannot listen on port ${port} of this machine.`, {
+      why: isInUse ? 'Another program uses it.' : error instanceof Error ? error.message : String(error),
+      hint: 'Give another port, or 0 for a free one.',
+      cause: error,
+    });
+  }
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+/**
+ * Receives webhooks on a loopback address: POST requests to one path, with bodies of up to 1 MiB. Everything else is
+ * answered with 404, 405, or 413.
+ * @throws LocalError if the port cannot be used
+ */
+export async function startReceiver({ port, onDelivery, onRefused, ...options }: ReceiverOptions): Promise<Receiver> {
+  const { createServer } = await import('node:http');
+  const path = options.path ?? `/${randomBytes(16).toString('hex')}`;
+  const answering = new Set<Promise<unknown>>();
+
+  function refuse(response: ServerResponse, answer: ReceiverAnswer): void {
+    onRefused?.(answer.status);
+    respond(response, answer);
+  }
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url: target = '', method } = request;
+    if (target.split('?')[0] !== path) return refuse(response, { status: 404 });
+    if (method !== 'POST') return refuse(response, { status: 405, headers: { allow: 'POST' } });
+    const body = await readBody(request);
+    if (!body) return refuse(response, { status: 413 });
+    const answer = onDelivery({ target, headers: headerPairs(request), body });
+    answering.add(answer);
+    try {
+      respond(response, await answer);
+    } catch {
+      respond(response, { status: 500 });
+    } finally {
+      answering.delete(answer);
+    }
+  }
+  const server = createServer(LIMITS, (request, response) => {
+    // A sender that is gone needs no answer.
+    handle(request, response).catch(() => response.destroy());
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  const taken = await listenOn(server, port);
+  async function close(): Promise<void> {
+    const closed = once(server, 'close');
+    server.close();
+    while (answering.size > 0) await Promise.allSettled(answering);
+    // Lets the answers leave, which are written in the same turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+  let closing: Promise<void> | undefined;
+  return {
+    url: `http://127.0.0.1:${taken}${path}`,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}

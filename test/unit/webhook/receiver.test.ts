@@ -1,0 +1,120 @@
+import { EventEmitter, once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  MAX_BODY_BYTES,
+  type ReceivedRequest,
+  type Receiver,
+  type ReceiverOptions,
+  startReceiver,
+} from '../../../src/webhook/receiver.ts';
+
+async function start(options: Partial<ReceiverOptions> = {}): Promise<Receiver> {
+  const receiver = await startReceiver({ port: 0, onDelivery: async () => ({ status: 204 }), ...options });
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+/** Sends bytes on a connection of its own. @returns everything that comes back */
+async function exchange(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.end(bytes);
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += String(chunk);
+  });
+  await once(socket, 'close');
+  return received;
+}
+
+test('a POST to the path is passed on with the exact bytes and header names, and answered as the caller says', async () => {
+  const requests: ReceivedRequest[] = [];
+  const { url } = await start({
+    path: '/hooks',
+    async onDelivery(request) {
+      requests.push(request);
+      return { status: 202, headers: { 'x-seen': 'yes' }, body: 'thanks' };
+    },
+  });
+  const body = Buffer.from([0, 255, 10, 13]);
+  const response = await fetch(`${url}?a=1`, { method: 'POST', body, headers: { 'X-Custom': 'kept' } });
+  expect([response.status, response.headers.get('x-seen'), await response.text()]).toEqual([202, 'yes', 'thanks']);
+  expect(requests).toHaveLength(1);
+  expect(requests[0]).toMatchObject({ target: '/hooks?a=1', body });
+  expect(requests[0]?.headers.find(([name]) => name.toLowerCase() === 'x-custom')?.[1]).toBe('kept');
+});
+
+test('the path is random unless given, and the address is loopback', async () => {
+  const [one, other] = [await start(), await start()];
+  expect(one.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}$/);
+  expect(new URL(one.url).pathname).not.toBe(new URL(other.url).pathname);
+});
+
+test('other paths, other methods, and long bodies are refused, and never reach the caller', async () => {
+  const refused: number[] = [];
+  const { url } = await start({
+    onDelivery: () => Promise.reject(new Error('called')),
+    onRefused: (status) => refused.push(status),
+  });
+  const long = Buffer.alloc(MAX_BODY_BYTES + 1);
+  const stream = new ReadableStream({
+    start(controller) {
+      controller.enqueue(long);
+      controller.close();
+    },
+  });
+  const statuses = [
+    (await fetch(new URL('/', url), { method: 'POST', body: 'x' })).status,
+    (await fetch(`${url}/more`, { method: 'POST', body: 'x' })).status,
+    (await fetch(url)).status,
+    (await fetch(url, { method: 'PUT', body: 'x' })).status,
+    (await fetch(url, { method: 'POST', body: long })).status,
+    (await fetch(url, { method: 'POST', body: stream, duplex: 'half' } as RequestInit)).status,
+  ];
+  expect(statuses).toEqual([404, 404, 405, 405, 413, 413]);
+  expect(refused).toEqual(statuses);
+});
+
+test('what is not HTTP is answered with 400, and the receiver stays up', async () => {
+  const { url } = await start();
+  expect(await exchange(url, '\x16\x03\x01\x00 not http\r\n\r\n')).toContain('400 Bad Request');
+  expect(
+    await exchange(url, `POST ${new URL(url).pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf`),
+  ).not.toContain('204');
+  expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(204);
+});
+
+test('a caller that fails answers with 500', async () => {
+  const { url } = await start({ onDelivery: () => Promise.reject(new Error('the disk is full')) });
+  expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(500);
+});
+
+test('closing lets a delivery that has arrived be answered, and does not wait for connections that send nothing', async () => {
+  const arrivals = new EventEmitter();
+  const arrived = once(arrivals, 'arrived');
+  const answer = once(arrivals, 'answer').then(() => ({ status: 200 }));
+  const receiver = await start({
+    onDelivery: () => {
+      arrivals.emit('arrived');
+      return answer;
+    },
+  });
+  const silent = connect(Number(new URL(receiver.url).port), '127.0.0.1');
+  await once(silent, 'connect');
+  const sent = fetch(receiver.url, { method: 'POST', body: 'x' });
+  await arrived;
+  const closed = receiver.close();
+  arrivals.emit('answer');
+  expect((await sent).status).toBe(200);
+  await closed;
+  await expect(fetch(receiver.url, { method: 'POST', body: 'x' })).rejects.toThrow();
+});
+
+test('a port that is in use is named', async () => {
+  const { url } = await start();
+  const port = Number(new URL(url).port);
+  await expect(startReceiver({ port, onDelivery: async () => ({ status: 204 }) })).rejects.toMatchObject({
+    message: `Cannot listen on port ${port} of this machine.`,
+    info: { why: 'Another program uses it.' },
+  });
+});
