@@ -20,7 +20,7 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   {
     name: 'profiles',
     summary: 'Services, tokens, and where tokens come from',
-    commands: ['login', 'logout', 'profile'],
+    commands: ['login', 'logout', 'whoami', 'profile'],
   },
   { name: 'environment', summary: 'Environment variables, and which setting wins', commands: [] },
   { name: 'output', summary: 'Output formats, queries, and JSON shapes', commands: [] },

@@ -17,6 +17,11 @@ function entry(commandPath: string, summary: string, load: CommandEntry['load'])
 export const COMMANDS: readonly CommandEntry[] = [
   entry('login', 'Store a service and its token in a profile', () => import('../commands/login.ts')),
   entry('logout', 'Remove the token from a profile', () => import('../commands/logout.ts')),
+  entry(
+    'whoami',
+    'Show the service and the token in use, and whether the service accepts it',
+    () => import('../commands/whoami.ts'),
+  ),
   entry('profile list', 'List the profiles', () => import('../commands/profile/list.ts')),
   entry('profile use', 'Make a profile the default', () => import('../commands/profile/use.ts')),
   entry('profile show', 'Show a profile, without its token', () => import('../commands/profile/show.ts')),

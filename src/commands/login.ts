@@ -1,3 +1,4 @@
+import { describeCall } from '../api/check-token.ts';
 import { tryToken } from '../api/spaces.ts';
 import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
@@ -108,8 +109,7 @@ async function findBaseUrl(context: Context, stored: Profile | undefined): Promi
  */
 async function verifyToken(context: Context, baseUrl: string, token: string, source: TokenSource): Promise<string> {
   const http = await context.httpTo(baseUrl, token, source);
-  const [method, path] = http.contract.leaf(OPERATIONS.listSpaces.leaf).value.split(' ');
-  const call = `${method} ${baseUrl}${path}`;
+  const call = describeCall(http, OPERATIONS.listSpaces);
   context.progress.start(`Verifying the token: ${call}`);
   try {
     await tryToken(http);

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { run } from '../helpers/run.ts';
+import { service, write } from '../helpers/service.ts';
+import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
+
+describe('whoami', () => {
+  test('shows a profile, where each setting comes from, and that the service accepts the token', async () => {
+    const { sandbox, token, received } = await service();
+    const home = createProfileHome();
+    await storeProfile(home, 'acme', sandbox.baseUrl, token);
+    await run(['profile', 'protect', 'acme'], { env: home.env });
+    const ran = await run(['whoami', '-o', 'json'], { env: home.env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual({
+      profile: 'acme',
+      profile_from: 'the current profile',
+      protected: true,
+      base_url: sandbox.baseUrl,
+      base_url_from: 'profile "acme"',
+      token_from: 'profile "acme"',
+      token_status: 'accepted',
+      verified_by: `GET ${sandbox.baseUrl}/automation/spaces/`,
+      overridden: [],
+    });
+    expect((await received()).map(({ method }) => method)).toEqual(['GET']);
+    expect(ran.stdout).not.toContain(token);
+  });
+
+  test('a flag wins over the environment, which wins over the profile, and the losers are named', async () => {
+    const { sandbox, token } = await service();
+    const home = createProfileHome();
+    await storeProfile(home, 'acme', sandbox.baseUrl, token);
+    const env = { ...home.env, PARTNER_BASE_URL: 'https://elsewhere.example/v1', PARTNER_TOKEN: TOKEN };
+    const flags = ['--profile', 'acme', '--base-url', sandbox.baseUrl, '--token-file', write('token', token)];
+    const ran = await run(['whoami', '-o', 'json', ...flags], { env });
+    expect(ran.json()).toMatchObject({
+      profile_from: '--profile',
+      base_url_from: '--base-url',
+      token_from: expect.stringContaining('--token-file'),
+      token_status: 'accepted',
+      overridden: [
+        'the base URL from --base-url overrides PARTNER_BASE_URL',
+        'the base URL from --base-url overrides profile "acme"',
+        expect.stringMatching(/^the token from --token-file .* overrides PARTNER_TOKEN$/),
+        expect.stringMatching(/^the token from --token-file .* overrides profile "acme"$/),
+      ],
+    });
+  });
+
+  test('a service and a token from the environment belong to no profile', async () => {
+    const { env } = await service();
+    const ran = await run(['whoami', '-o', 'json'], { env });
+    expect(ran.json()).toMatchObject({ profile: null, protected: false, base_url_from: 'PARTNER_BASE_URL' });
+  });
+
+  test('a table shows each value with its source', async () => {
+    const { env, sandbox } = await service();
+    const { stdout } = await run(['whoami', '--color', 'never'], { env, columns: 120 });
+    expect(stdout).toContain(`${sandbox.baseUrl} (PARTNER_BASE_URL)`);
+    expect(stdout).toMatch(/TOKEN: +accepted/);
+  });
+
+  test('shows the settings and exits with 3 where the service rejects the token', async () => {
+    const { env } = await service();
+    const ran = await run(['whoami', '-o', 'json'], { env: { ...env, PARTNER_TOKEN: TOKEN } });
+    expect(ran.code).toBe(3);
+    expect(ran.json()).toMatchObject({ token_from: 'PARTNER_TOKEN', token_status: 'rejected' });
+    expect(ran.error()).toMatchObject({ type: 'credentials', status: 401 });
+    expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
+  });
+
+  test('a token that may not list spaces is tried with the scheduled jobs', async () => {
+    const { envFor, sandbox } = await service();
+    const env = await envFor(['cron_jobs.read']);
+    const ran = await run(['whoami', '-o', 'json'], { env });
+    expect(ran.code).toBe(0);
+    expect(ran.json()).toMatchObject({
+      token_status: 'accepted',
+      verified_by: `GET ${sandbox.baseUrl}/automation/partner-cron-jobs/`,
+    });
+  });
+
+  test('exits with 3 where the token may read nothing', async () => {
+    const { envFor } = await service();
+    const ran = await run(['whoami', '-o', 'json'], { env: await envFor(['agents.read']) });
+    expect(ran.code).toBe(3);
+    expect(ran.json()).toMatchObject({ token_status: 'forbidden' });
+    expect(ran.error()).toMatchObject({ status: 403 });
+  });
+
+  test('shows the settings and exits with 3 where there is no token', async () => {
+    const ran = await run(['whoami', '-o', 'json'], { env: { PARTNER_BASE_URL: 'http://127.0.0.1:9/v1' } });
+    expect(ran.code).toBe(3);
+    expect(ran.json()).toMatchObject({ token_from: null, token_status: 'none', verified_by: null });
+  });
+
+  test('a failure of the service says nothing of the token', async () => {
+    const failing = await startFakeService((_, response) => sendJson(response, { message: 'down' }, 503));
+    const env = { PARTNER_BASE_URL: failing.baseUrl, PARTNER_TOKEN: TOKEN };
+    const ran = await run(['whoami', '-o', 'json', '--retries', '0'], { env });
+    expect(ran.code).toBe(8);
+    expect(ran.json()).toMatchObject({ token_status: 'unknown' });
+    expect(failing.requests.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  test('exits with 2 where no service is configured', async () => {
+    expect(await run(['whoami'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
