@@ -9,9 +9,9 @@ import { type Forgotten, keyHistories, liveRecordIds } from '../state/once-recor
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import type { UnreadableLine } from '../state/unreadable.ts';
+import { findListedJob } from './find-listed-job.ts';
 import { type CronJob, cronKey, identifyJob, type JobIdentity } from './job.ts';
 import { AgentFinder } from './job-input.ts';
-import { findListedJob } from './job-list.ts';
 import { adoptedSnapshot, type JobSnapshot, type RecordedJob } from './job-records.ts';
 import { type SelectedJob, type Selection, selectByKey, unknownKeyError } from './job-selection.ts';
 import { openJobLedger } from './ledger.ts';

@@ -16,6 +16,7 @@ import {
   createFreshJobLists,
   createJobFinder,
   createJobSurvey,
+  type FreshJobLists,
   type JobListOptions,
   type JobSurvey,
 } from './job-list.ts';
@@ -45,7 +46,17 @@ export interface JobCreator {
   readonly second: SecondJobCheck;
   /** The listed jobs of a surveyed agent; undefined if they cannot be listed. */
   readonly jobsOf: JobSurvey['jobsOf'];
+  /** What identifies the jobs of some agents in the last list that was read, if identities are kept. */
+  readonly identitiesInLast: FreshJobLists['identitiesInLast'];
 }
+
+/** What to keep of the service's list, besides the jobs that are looked up. */
+interface KeptJobs extends Pick<JobListOptions, 'keepsIdentities'> {
+  /** For a dry run: the agents whose jobs are surveyed. The list is read once then. */
+  readonly agents?: ReadonlySet<string> | undefined;
+}
+
+type ListedJobs = Pick<JobCreator, 'second' | 'jobsOf' | 'identitiesInLast'>;
 
 /** How many jobs are sent at once. */
 const CONCURRENCY = 4;
@@ -71,8 +82,8 @@ async function createDeps(
   context: Context,
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
-  { agents, ...ledgerOptions }: JobLedgerOptions & Pick<JobCreatorOptions, 'agents'>,
-): Promise<{ readonly deps: CronDeps; readonly isShared: boolean } & Pick<JobCreator, 'second' | 'jobsOf'>> {
+  { agents, keepsIdentities, ...ledgerOptions }: JobLedgerOptions & KeptJobs,
+): Promise<{ readonly deps: CronDeps; readonly isShared: boolean; readonly listed: ListedJobs }> {
   const { clock, abortSignal } = context;
   const { path: statePath, kind } = await context.stateLocation();
   const isShared = kind !== 'file';
@@ -82,7 +93,8 @@ async function createDeps(
     list: () => listCronJobs(http),
     contract: http.contract,
     wanted,
-    ...(agents && { agents }),
+    agents,
+    keepsIdentities,
     clock,
     wasReadBefore: async () => provesListRead(await ledger.readAll(), http.baseUrl),
     failureHint: agents
@@ -115,7 +127,7 @@ async function createDeps(
     remainingMs: () => http.remainingMs(),
     abortSignal,
   } satisfies CronDeps;
-  return { deps, isShared, second, jobsOf: survey.jobsOf };
+  return { deps, isShared, listed: { second, jobsOf: survey.jobsOf, identitiesInLast: lists.identitiesInLast } };
 }
 
 /** Whether all further jobs would fail the same way. */
@@ -132,10 +144,7 @@ function createResults(http: Http, { clock }: Context): CreateJob {
   };
 }
 
-export interface JobCreatorOptions extends CreateOnceOptions, JobLedgerOptions {
-  /** For a dry run: the agents whose jobs are surveyed. The list is read once then. */
-  readonly agents?: ReadonlySet<string> | undefined;
-}
+export type JobCreatorOptions = CreateOnceOptions & JobLedgerOptions & KeptJobs;
 
 /**
  * Prepares the creation of all jobs of a command. Reads the service's list at most once.
@@ -145,9 +154,10 @@ export async function openJobCreator(
   context: Context,
   http: Http,
   wanted: readonly Pick<CronJob, 'name'>[],
-  { warned, keys, agents, ...options }: JobCreatorOptions,
+  { warned, keys, agents, keepsIdentities, ...options }: JobCreatorOptions,
 ): Promise<JobCreator> {
-  const { deps, isShared, second, jobsOf } = await createDeps(context, http, wanted, { warned, keys, agents });
+  const kept = { warned, keys, agents, keepsIdentities };
+  const { deps, isShared, listed } = await createDeps(context, http, wanted, kept);
   const startResult = createResults(http, context);
   const create: CreateJob = async (each) => {
     const { job } = each;
@@ -167,7 +177,7 @@ export async function openJobCreator(
       return { ...initial, status: error instanceof OutcomeUnknownError ? 'unknown' : 'failed', error };
     }
   };
-  return { create, store: await context.stateStore(), second, jobsOf };
+  return { create, store: await context.stateStore(), ...listed };
 }
 
 /** More keys than this take longer to compare with each line than decoding them all. */

@@ -1,7 +1,5 @@
 import { readItem } from '../api/api-response.ts';
-import { listCronJobs } from '../api/cron-jobs.ts';
 import { createFreshList } from '../api/fresh-list.ts';
-import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
 import type { Contract } from '../contract/contract.ts';
@@ -9,9 +7,9 @@ import { readCronJob, type WireSchedule } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { ErrorInSuccessBody, isTokenRejected, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
+import type { PartnerctlError } from '../errors.ts';
 import { type CronJob, normalizeName } from './job.ts';
-import { type ListedJob, matchIdentity } from './listed-job.ts';
+import { type ListedJob, type ListedJobIdentity, matchIdentity } from './listed-job.ts';
 import { type CronSchedule, parseFields } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
@@ -61,38 +59,6 @@ function refuseNameless(nameless: readonly JsonObject[], isAnyNamed: boolean, co
 /** The list of jobs in messages. */
 export const JOB_LIST = 'the list of jobs';
 
-/** Whether a list will not be read later either: a person has to say what exists. */
-function isUnreadable(error: unknown, failure: unknown): error is PartnerctlError {
-  if (failure instanceof ListUnavailable) return !isTokenRejected(error);
-  return error instanceof ShapeError && !(error instanceof NotJsonError || error instanceof ErrorInSuccessBody);
-}
-
-/**
- * Looks up a job by its id. The list is `unreadable` if neither this nor a later attempt can read it.
- * @throws PartnerctlError if a later attempt may read it
- */
-export async function findListedJob(
-  http: Http,
-  cronJobId: string,
-): Promise<
-  | { readonly kind: 'listed'; readonly job: ListedJob }
-  | { readonly kind: 'unlisted' }
-  | { readonly kind: 'unreadable'; readonly reason: PartnerctlError }
-> {
-  try {
-    for await (const item of listCronJobs(http)) {
-      const job = toListedJob(item, http.contract);
-      if (job.cron_job_id === cronJobId) return { kind: 'listed', job };
-    }
-    return { kind: 'unlisted' };
-  } catch (error) {
-    const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: false });
-    if (isUnreadable(error, failure)) return { kind: 'unreadable', reason: error };
-    const reason = failure instanceof ListUnavailable ? failure.reason : failure;
-    throw nameListFailure(reason, JOB_LIST, 'Nothing was changed.');
-  }
-}
-
 /** The entries of the service's list that match one job; `closed` if the list is unavailable. */
 export type FoundJobs =
   | {
@@ -118,7 +84,9 @@ export interface JobListOptions {
   /** The jobs to look up; for all others only the ids are kept. */
   readonly wanted: readonly Pick<Wanted, 'name'>[];
   /** Keeps the jobs of these agents, whatever their names, and of others only where the service does not return agents. */
-  readonly agents?: ReadonlySet<string>;
+  readonly agents?: ReadonlySet<string> | undefined;
+  /** Whether to keep what identifies each job, whatever its name and agent. */
+  readonly keepsIdentities?: boolean | undefined;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Whether the state file proves that the service has this list. */
   readonly wasReadBefore: () => Promise<boolean>;
@@ -137,9 +105,11 @@ interface JobList {
   readonly nameless: readonly ListedJob[];
   /** The jobs of the chosen agents, by agent. */
   readonly byAgent: ReadonlyMap<string, readonly ListedJob[]>;
+  /** Empty unless asked for. */
+  readonly identities: readonly ListedJobIdentity[];
 }
 
-function agentOf({ agent_id, agent_text }: ListedJob): string | undefined {
+function agentOf({ agent_id, agent_text }: ListedJobIdentity): string | undefined {
   return agent_id ?? agent_text;
 }
 
@@ -164,7 +134,10 @@ function groupBy(
   return groups;
 }
 
-function groupJobs(jobs: readonly ListedJob[], agents: ReadonlySet<string>): Omit<JobList, 'at' | 'ids'> {
+function groupJobs(
+  jobs: readonly ListedJob[],
+  agents: ReadonlySet<string>,
+): Omit<JobList, 'at' | 'ids' | 'identities'> {
   return {
     byIdentity: groupBy(jobs, ({ name, agent_id }) => (name === undefined ? undefined : identityKey(name, agent_id))),
     nameless: jobs.filter(({ name }) => name === undefined),
@@ -189,19 +162,23 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
   };
   const at = options.clock.monotonic();
   const ids = new Set<string>();
+  const identities: ListedJobIdentity[] = [];
   // A map, because a job may be listed twice: pages shift while the list grows.
   const jobs = new Map<string, ListedJob>();
   const nameless: JsonObject[] = [];
   try {
     for await (const item of options.list()) {
       const listed = toListedJob(item, options.contract);
-      ids.add(listed.cron_job_id);
-      if (listed.name === undefined) nameless.push(item);
-      if (isKept(listed)) jobs.set(listed.cron_job_id, listed);
+      const { cron_job_id, agent_id, agent_text, name } = listed;
+      if (name === undefined) nameless.push(item);
+      if (options.keepsIdentities && !ids.has(cron_job_id))
+        identities.push({ cron_job_id, agent_id, agent_text, name });
+      ids.add(cron_job_id);
+      if (isKept(listed)) jobs.set(cron_job_id, listed);
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
     const kept = [...jobs.values()];
-    return { at, ids, ...groupJobs(kept, agents ?? new Set()) };
+    return { at, ids, identities, ...groupJobs(kept, agents ?? new Set()) };
   } catch (error) {
     const fail = (known: boolean) =>
       toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
@@ -261,6 +238,8 @@ export interface FreshJobLists {
   readonly readAt: () => number;
   /** Looks in the last complete read. */
   readonly findInLast: FindJob;
+  /** What identifies the jobs of some agents in the last complete read, if identities are kept. */
+  readonly identitiesInLast: (agentIds: ReadonlySet<string>) => readonly ListedJobIdentity[];
   /** Returns a function that looks in a read that begins now. */
   readonly readAgain: () => FindJob;
 }
@@ -280,6 +259,7 @@ export function createFreshJobLists(options: JobListOptions): FreshJobLists {
     find: async (job) => findIn(await list.recent(), job),
     readAt: () => last?.at ?? Number.NEGATIVE_INFINITY,
     findInLast: async (job) => findIn(last, job),
+    identitiesInLast: (agentIds) => (last?.identities ?? []).filter((each) => agentIds.has(agentOf(each) ?? '')),
     readAgain() {
       const reading = list.anew();
       return async (job) => findIn(await reading, job);

@@ -13,6 +13,9 @@ export interface ListedJob {
   readonly schedule: CronSchedule | undefined;
 }
 
+/** What identifies a listed job. */
+export type ListedJobIdentity = Pick<ListedJob, 'cron_job_id' | 'agent_id' | 'agent_text' | 'name'>;
+
 /** Whether a listed job has this agent and name; `maybe` if the service leaves one of them out. */
 export function matchIdentity(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
   const known = listed.agent_id ?? (listed.agent_text === agentId ? agentId : undefined);

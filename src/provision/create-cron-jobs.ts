@@ -6,6 +6,7 @@ import { OutcomeUnknownError } from '../errors.ts';
 import { type Action, createJob } from './actions.ts';
 import { inStep, jobsFailure, missingAgentId, stopsRun } from './failure.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
+import { findUnmanagedJobs } from './plan.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
 
 export interface CronDeps {
@@ -97,6 +98,18 @@ export async function checkCronJobs(
     const isWorse = cron.some(({ error }, index) => error !== result.cron[index]?.error);
     return isWorse ? { ...result, cron, status: 'failed', error: result.error ?? failureOf(cron) } : result;
   });
+}
+
+/** Adds the jobs of a space that the manifest does not have, as far as a list that was read anyway shows them. */
+export function withUnmanagedJobs({ jobs }: Pick<CronDeps, 'jobs'>, result: DocumentResult): DocumentResult {
+  const { agents, cron, unmanaged } = result;
+  const present = [
+    ...agents.map(({ agent_id, name }) => ({ id: agent_id, name })),
+    ...unmanaged.filter(({ resource }) => resource === 'agent'),
+  ];
+  const listed = jobs?.identitiesInLast(new Set(present.flatMap(({ id }) => id ?? []))) ?? [];
+  const wanted = cron.map(({ cron_job_id, job: { agent_id, name } }) => ({ cron_job_id, agent_id, name }));
+  return { ...result, unmanaged: [...unmanaged, ...findUnmanagedJobs(present, wanted, listed)] };
 }
 
 /**

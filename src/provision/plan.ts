@@ -1,6 +1,7 @@
 import { type ChatSetup, chatDifferences } from '../chat/source.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import { normalizeName } from '../cron/job.ts';
+import type { ListedJobIdentity } from '../cron/listed-job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 
 /** An agent that exists; its id is undefined if the service installed it without returning the id. */
@@ -189,4 +190,36 @@ export function planProvision(manifest: Manifest, present: PresentSpace | undefi
     ],
     unmanaged: free.map(toUnmanaged),
   };
+}
+
+/** A job of a manifest. */
+interface ManifestJob {
+  readonly name: string;
+  /** Undefined or null if the agent, or the job, does not exist. */
+  readonly agent_id: string | null | undefined;
+  readonly cron_job_id: string | null;
+}
+
+/**
+ * Finds the jobs of a space that the manifest does not have.
+ * @param agents the agents of the space
+ * @param listed the listed jobs of these agents
+ */
+export function findUnmanagedJobs(
+  agents: readonly Pick<Unmanaged, 'id' | 'name'>[],
+  wanted: readonly ManifestJob[],
+  listed: readonly ListedJobIdentity[],
+): Unmanaged[] {
+  const names = new Map(agents.map(({ id, name }) => [id, name]));
+  const isWanted = (job: ListedJobIdentity) =>
+    wanted.some(
+      ({ cron_job_id, agent_id, name }) =>
+        cron_job_id === job.cron_job_id || (agent_id === (job.agent_id ?? job.agent_text) && hasName(job, name)),
+    );
+  return listed
+    .filter((job) => !isWanted(job))
+    .map(({ cron_job_id, agent_id, agent_text, name }) => {
+      const agent = names.get(agent_id ?? agent_text ?? null);
+      return { resource: 'job', id: cron_job_id, name: name ?? null, ...(typeof agent === 'string' && { agent }) };
+    });
 }

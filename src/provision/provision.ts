@@ -6,12 +6,12 @@ import type { Context } from '../cli/context.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
 import { holdForCheck } from '../cron/second-job.ts';
 import { batchResult, formatCounts } from '../output/batch-result.ts';
-import type { CommandResult } from '../output/command-result.ts';
+import type { CommandResult, ReportLine } from '../output/command-result.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { keepUnpublished } from '../state/unpublished.ts';
 import { warnIfUnshared } from '../state/warn-unshared.ts';
-import { addCronJobs, checkCronJobs, createCronJobs, hasNewJobs } from './create-cron-jobs.ts';
+import { addCronJobs, checkCronJobs, createCronJobs, hasNewJobs, withUnmanagedJobs } from './create-cron-jobs.ts';
 import { runFailure, stopsRun } from './failure.ts';
 import { openHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
@@ -33,7 +33,7 @@ function toCommandResult(
   context: Context,
   results: AsyncIterable<DocumentResult>,
   total: number,
-  report?: typeof provisionReport,
+  report?: (results: readonly DocumentResult[]) => readonly ReportLine[],
 ): CommandResult {
   async function* counted(): AsyncGenerator<DocumentResult> {
     let count = 0;
@@ -71,7 +71,7 @@ async function openRun(context: Context, documents: readonly ManifestDocument[])
   const reportedLines = new Set<number>();
   context.progress.start('Reading the spaces');
   const history = await openHistory(context, http.baseUrl, documents, reportedLines);
-  const options = { ensure: true, dryRun: false, warned: reportedLines };
+  const options = { ensure: true, dryRun: false, warned: reportedLines, keepsIdentities: true };
   const creator = jobs.length === 0 ? undefined : await openJobCreator(context, http, jobs, options);
   const { clock, signals } = context;
   return { http, history, jobs: creator, clock, interrupt: signals.interrupt };
@@ -177,5 +177,7 @@ export async function applyManifests(
     onUnavailable,
     onWait: (why) => progress.detail(why),
   };
-  return toCommandResult(context, applyAll(deps, documents, options), documents.length, provisionReport);
+  const report = (results: readonly DocumentResult[]) =>
+    provisionReport(results.map((result) => withUnmanagedJobs(deps, result)));
+  return toCommandResult(context, applyAll(deps, documents, options), documents.length, report);
 }

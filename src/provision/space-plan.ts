@@ -7,6 +7,7 @@ import { missingAgentId } from './failure.ts';
 import type { ManifestDocument } from './manifest.ts';
 import {
   type Difference,
+  findUnmanagedJobs,
   hasName,
   type PlannedAgent,
   type ProvisionPlan,
@@ -93,22 +94,14 @@ function jobDifferences({ result, listed }: JobLook): Difference[] {
 }
 
 function unmanagedJobs({ jobs, listedJobs = [], known }: DocumentLook, plan: ProvisionPlan): Unmanaged[] {
-  const names = new Map(known.present?.agents.map(({ agent_id, name }) => [agent_id, name]));
-  const wanted = jobs.map(({ agent, result }) => ({
-    id: result.cron_job_id,
-    agentId: plan.agents[agent]?.present?.agent_id,
-    name: result.job.name,
+  const agents =
+    known.present?.agents.map(({ agent_id, name }) => ({ id: agent_id ?? null, name: name ?? null })) ?? [];
+  const wanted = jobs.map(({ agent, result: { cron_job_id, job } }) => ({
+    cron_job_id,
+    agent_id: plan.agents[agent]?.present?.agent_id,
+    name: job.name,
   }));
-  const others = listedJobs.filter((listed) => {
-    const agentId = listed.agent_id ?? listed.agent_text;
-    return !wanted.some(
-      ({ id, agentId: ofAgent, name }) => id === listed.cron_job_id || (ofAgent === agentId && hasName(listed, name)),
-    );
-  });
-  return others.map(({ cron_job_id, agent_id, agent_text, name }) => {
-    const agent = names.get(agent_id ?? agent_text);
-    return { resource: 'job', id: cron_job_id, name: name ?? null, ...(agent !== undefined && { agent }) };
-  });
+  return findUnmanagedJobs(agents, wanted, listedJobs);
 }
 
 const LATE = 'provision looks for it (--settle, 10s by default) before it sends anything';

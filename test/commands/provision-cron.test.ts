@@ -119,6 +119,28 @@ describe('agents[].cron', () => {
     expect(paths(await it.received()).some((path) => path.includes(CRON_JOBS))).toBe(false);
   });
 
+  test('is read with the jobs that no manifest has, which the report shows without another request', async () => {
+    const it = await service();
+    const directory = tempDirectory();
+    await provision([write('a.yaml', scheduling('acme', { Support: [DAILY, HOURLY], Old: [DAILY] }), directory)], it);
+    await provision([write('b.yaml', scheduling('other', { Support: [HOURLY] }), directory)], it);
+    const show = async (id: string, agents: Parameters<typeof scheduling>[1]) => {
+      await it.forget();
+      const options = { env: it.env, clock: fastClock(), random: hasty, columns: 200 };
+      const ran = await run(['provision', write(`${id}.yaml`, scheduling(id, agents)), '--color', 'never'], options);
+      return { ...ran, lists: paths(await it.received()).filter((path) => path === LIST_JOBS).length };
+    };
+    const ran = await show('acme', { Support: [DAILY], New: [DAILY] });
+    expect(ran.lists).toBe(2);
+    expect(ran.stdout).toMatch(/^ {4}\? agent "Old" \(agt_\w+, tmpl_support\): not in the manifest$/m);
+    expect(ran.stdout).toMatch(/^ {4}\? job "hourly" \(of "Support", cron_\w+\): not in the manifest$/m);
+    expect(ran.stdout).toMatch(/^ {4}\? job "daily" \(of "Old", cron_\w+\): not in the manifest$/m);
+    expect(ran.stdout.match(/\?/g)).toHaveLength(3);
+    expect(ran.stdout).toContain('; 1 difference that no call can change, 3 not in the manifest.');
+    const plain = await show('acme', { Support: [], New: [] });
+    expect(plain).toMatchObject({ lists: 0, stdout: expect.stringContaining('; 1 not in the manifest.') });
+  });
+
   test('is valid for --check, and planned by --dry-run, which write nothing', async () => {
     const it = await service();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [HOURLY] }));
