@@ -1,5 +1,6 @@
 import { describeFix } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
+import { normalizeName } from '../contract/field-names.ts';
 import type { Operation } from '../contract/operations.ts';
 import { isRefusedAddress, slashOfRedirect } from '../contract/slash-redirect.ts';
 import {
@@ -53,6 +54,27 @@ export interface CallContext {
 
 const QUOTED_CHARACTERS = 200;
 
+const RESOURCES = new Set(['space', 'agent', 'source', 'session', 'message', 'template']);
+
+/** What a code such as `source_not_found` or `NoSuchAgent` says is unknown; the path of the request was right then. */
+function unknownResource(code: string): string | undefined {
+  const name = normalizeName(code);
+  const resource = name.replace(/^nosuch|^unknown|notfound$|doesnotexist$/, '');
+  return resource !== name && RESOURCES.has(resource) ? resource : undefined;
+}
+
+function notFoundError(info: ErrorInfo, call: CallContext): NotFoundError {
+  const resource = unknownResource(info.code ?? '');
+  if (resource !== undefined) {
+    const hint = `Check the id, and that it belongs to this service: ${call.baseUrl}.`;
+    return new NotFoundError(`The service does not know this ${resource} (404).`, { ...info, hint });
+  }
+  return new NotFoundError('The service does not know this resource (404).', {
+    ...info,
+    hint: `Check the id and the base URL ${call.baseUrl}. ${addressHint(call.request, undefined)}`,
+  });
+}
+
 /**
  * Returns the error for an unsuccessful response (spec §7), with the service's own message, status, code, and request
  * id. A 4xx proves that nothing was done. This includes 408, which means that the service never received the whole
@@ -80,10 +102,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
         hint: "Check the token's scopes, and that allowed_ip_cidrs includes this machine's public address.",
       });
     case 404:
-      return new NotFoundError('The service does not know this resource (404).', {
-        ...info,
-        hint: `Check the id and the base URL ${call.baseUrl}. ${addressHint(call.request, undefined)}`,
-      });
+      return notFoundError(info, call);
     case 405:
       return new RefusedError('The service does not take this method here (405).', {
         ...info,

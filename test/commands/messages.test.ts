@@ -26,3 +26,14 @@ test('a message without quotes is shown with quotes, after the flags that the sh
     stderr: expect.stringContaining("Quote the message: partnerctl chat send … 'hi there'"),
   });
 });
+
+test('an id that the service names as unknown is what is to be checked, not the path', async () => {
+  const it = await service();
+  const ran = await run(['chat', 'tail', '--source', 'src_1', '--session', 's', '--no-follow'], { env: it.env });
+  expect(ran.code).toBe(4);
+  expect(ran.stderr).toContain('error: The service does not know this source (404).\n');
+  expect(ran.stderr).toContain(
+    `hint: Check the id, and that it belongs to this service: ${it.env.PARTNER_BASE_URL}.\n`,
+  );
+  expect(ran.stderr).not.toContain('contract set');
+});
