@@ -1,0 +1,65 @@
+import type { Readable } from 'node:stream';
+import { decodeText, describeFileError, readFileChunks, readStdin } from '../cli/input.ts';
+import type { Environment } from '../cli/io.ts';
+import { UsageError } from '../errors.ts';
+
+export interface SecretSources {
+  /** The value of `--secret-file`; `-` for standard input. */
+  readonly secretFile: string | undefined;
+  readonly env: Environment;
+  /** A function, because reading `io.stdin` opens it. */
+  readonly stdin: () => Readable;
+  readonly signal: AbortSignal;
+}
+
+/** The secrets of webhooks, at least one. */
+export interface WebhookSecrets {
+  readonly secrets: readonly string[];
+  /** `PARTNER_WEBHOOK_SECRET`, `--secret-file hook.key`, `standard input`. */
+  readonly from: string;
+}
+
+const VARIABLE = 'PARTNER_WEBHOOK_SECRET';
+
+const MAX_MIB = 1;
+
+/** @throws UsageError if there is no secret in the text */
+function splitSecrets(text: string, from: string): WebhookSecrets {
+  const secrets = text.split('\n').flatMap((line) => line.trim() || []);
+  if (secrets.length > 0) return { secrets, from };
+  throw new UsageError(`The webhook secret from ${from} is empty.`, {
+    hint: 'Put the secret there that the sender signs with, one per line.',
+  });
+}
+
+/**
+ * Reads the secrets of webhooks from `--secret-file`, or else from PARTNER_WEBHOOK_SECRET: one per line, so that the old
+ * and the new one are valid while a secret is replaced.
+ * @returns undefined if neither is given
+ * @throws UsageError if there is no secret in it, or the file cannot be read; the signal's reason
+ */
+export async function readWebhookSecrets({
+  secretFile,
+  env,
+  stdin,
+  signal,
+}: SecretSources): Promise<WebhookSecrets | undefined> {
+  if (secretFile === undefined) {
+    const value = env[VARIABLE];
+    return value === undefined ? undefined : splitSecrets(value, VARIABLE);
+  }
+  const from = secretFile === '-' ? 'standard input' : `--secret-file ${secretFile}`;
+  const chunks = secretFile === '-' ? readStdin(stdin(), signal) : readFileChunks(secretFile, signal);
+  let text: string;
+  try {
+    text = await decodeText(chunks, MAX_MIB);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`The webhook secret cannot be read from ${from}.`, {
+      why: describeFileError(error),
+      hint: 'Name a file with the secret, or set PARTNER_WEBHOOK_SECRET.',
+      cause: error,
+    });
+  }
+  return splitSecrets(text, from);
+}

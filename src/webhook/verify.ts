@@ -1,0 +1,178 @@
+import { isUtf8 } from 'node:buffer';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import ms from 'ms';
+import { UsageError } from '../errors.ts';
+import { type HeaderList, headerValue, headerValues } from './headers.ts';
+import type { HmacScheme, Scheme } from './scheme.ts';
+
+/** `not-checked`: the user chose no scheme. `unsigned`: there is no signature. */
+export type Verification = 'verified' | 'failed' | 'unsigned' | 'not-checked';
+
+export interface Verdict {
+  readonly verification: Verification;
+  /** Why it is not verified, as a clause without a period; null if it is, or was not checked. */
+  readonly reason: string | null;
+}
+
+/** The part of a delivery that is signed. */
+export interface SignedDelivery {
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+}
+
+/** Judges a delivery. @param now milliseconds since the epoch */
+export type Verifier = (delivery: SignedDelivery, now: number) => Verdict;
+
+/** How far the timestamp of a delivery may be from the clock of this machine. */
+const TOLERANCE_MS = 5 * 60 * 1000;
+
+const VERIFIED: Verdict = { verification: 'verified', reason: null };
+const MISMATCH = 'the signature does not match: the secret differs, or the delivery was changed';
+
+function failed(reason: string): Verdict {
+  return { verification: 'failed', reason };
+}
+
+function unsigned(header: string): Verdict {
+  return { verification: 'unsigned', reason: `it has no ${header} header` };
+}
+
+/** Compares in a time that does not depend on where the texts differ. */
+function isEqual(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** Returns what is wrong with the time of a delivery, as a clause. @param time in milliseconds; NaN if it cannot be read */
+function findTimeProblem(time: number, now: number): string | undefined {
+  if (Number.isNaN(time)) return 'its timestamp is not a time';
+  const age = now - time;
+  if (Math.abs(age) <= TOLERANCE_MS) return undefined;
+  const distance = `${ms(Math.abs(age), { long: true })} ${age > 0 ? 'old' : 'ahead'}`;
+  return `its timestamp is ${distance}, by the clock of this machine; ${ms(TOLERANCE_MS, { long: true })} are allowed`;
+}
+
+/**
+ * Creates a verifier for Standard Webhooks. The package signs, and this compares: its own `verify` judges the timestamp by
+ * the system's clock alone.
+ * @throws UsageError if a secret is not one of this scheme
+ */
+async function createStandardVerifier(secrets: readonly string[]): Promise<Verifier> {
+  const { Webhook } = await import('standardwebhooks');
+  const signers = secrets.map((secret) => {
+    try {
+      return new Webhook(secret);
+    } catch (error) {
+      throw new UsageError('The webhook secret is not one of Standard Webhooks.', {
+        why: 'It is not base64, with or without whsec_ before it.',
+        hint: 'Copy it from the sender. For a sender with a signature of its own, use --verify hmac.',
+        cause: error,
+      });
+    }
+  });
+  return ({ headers, body }, now) => {
+    const signatures = headerValues(headers, 'webhook-signature').flatMap((value) => value.split(' '));
+    if (!signatures.some((signature) => signature !== '')) return unsigned('webhook-signature');
+    const id = headerValue(headers, 'webhook-id');
+    const timestamp = headerValue(headers, 'webhook-timestamp');
+    if (id === undefined || timestamp === undefined) {
+      return failed(`it has no ${id === undefined ? 'webhook-id' : 'webhook-timestamp'} header`);
+    }
+    const time = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1000 : Number.NaN;
+    const problem = findTimeProblem(time, now);
+    if (problem !== undefined) return failed(problem);
+    // The package signs text: different bytes that are not UTF-8 would have the same signature.
+    if (!isUtf8(body)) return failed('its body is not UTF-8 text');
+    const expected = signers.map((signer) => signer.sign(id, new Date(time), body));
+    const matches = expected.some((one) => signatures.some((signature) => isEqual(one, signature)));
+    return matches ? VERIFIED : failed(MISMATCH);
+  };
+}
+
+/** `t=1767225600` in the header of the signature. */
+const TIME_BESIDE_SIGNATURE = /(?:^|[\s,;])t=([^\s,;]+)/;
+
+function timeBesideSignature(headers: HeaderList, kind: 'timestamp' | 'id', scheme: HmacScheme): string | undefined {
+  return kind === 'id' ? undefined : TIME_BESIDE_SIGNATURE.exec(headerValue(headers, scheme.header) ?? '')?.[1];
+}
+
+/** Reads seconds or milliseconds since the epoch, or a date. NaN for anything else. */
+function readTime(text: string): number {
+  if (/^\d{1,11}$/.test(text)) return Number(text) * 1000;
+  return /^\d{12,14}$/.test(text) ? Number(text) : Date.parse(text);
+}
+
+/** The signatures in a header, without their prefix: one, or several that blanks or commas separate. */
+function findSignatures(value: string, prefix: string): readonly string[] {
+  const candidates = [value, ...value.split(/\s+/), ...value.split(/[\s,]+/)];
+  return [...new Set(candidates)].flatMap((candidate) =>
+    candidate.startsWith(prefix) ? [candidate.slice(prefix.length)] : [],
+  );
+}
+
+/** Returns what a scheme signs, or what is missing from the delivery or wrong with its time, as a clause. */
+function signedContentOf(scheme: HmacScheme, { headers, body }: SignedDelivery, now: number): Buffer[] | string {
+  const content: Buffer[] = [];
+  for (const part of scheme.signedContent) {
+    if (part.kind === 'body') {
+      content.push(body);
+      continue;
+    }
+    if (part.kind === 'literal') {
+      content.push(Buffer.from(part.text));
+      continue;
+    }
+    const { kind, header = `webhook-${kind}` } = part;
+    const found =
+      headerValue(headers, header) ?? (part.header ? undefined : timeBesideSignature(headers, kind, scheme));
+    if (found === undefined) return `it has no ${header} header`;
+    const problem = kind === 'timestamp' ? findTimeProblem(readTime(found), now) : undefined;
+    if (problem !== undefined) return problem;
+    content.push(Buffer.from(found, 'latin1'));
+  }
+  return content;
+}
+
+/** Creates a verifier for an HMAC over the parts of the scheme. */
+function createHmacVerifier(scheme: HmacScheme, secrets: readonly string[]): Verifier {
+  const { header, prefix, encoding, algorithm } = scheme;
+  const isSignature = (content: readonly Buffer[], given: readonly string[], secret: string): boolean => {
+    const hmac = createHmac(algorithm, secret);
+    for (const part of content) hmac.update(part);
+    const expected = hmac.digest(encoding);
+    return given.some((signature) => isEqual(expected, signature));
+  };
+  return (delivery, now) => {
+    const value = headerValue(delivery.headers, header);
+    if (value === undefined) return unsigned(header);
+    const content = signedContentOf(scheme, delivery, now);
+    if (typeof content === 'string') return failed(content);
+    const signatures = findSignatures(value, prefix);
+    if (signatures.length === 0) return failed(`its ${header} header has no signature that begins with ${prefix}`);
+    const given = encoding === 'hex' ? signatures.map((signature) => signature.toLowerCase()) : signatures;
+    return secrets.some((secret) => isSignature(content, given, secret)) ? VERIFIED : failed(MISMATCH);
+  };
+}
+
+/**
+ * Creates the function that judges deliveries.
+ * @param secrets any of them may have signed
+ * @throws UsageError if a secret does not fit the scheme
+ */
+export async function createVerifier(scheme: Scheme, secrets: readonly string[]): Promise<Verifier> {
+  switch (scheme.kind) {
+    case 'none':
+      return () => ({ verification: 'not-checked', reason: null });
+    case 'standard-webhooks':
+      return createStandardVerifier(secrets);
+    case 'hmac':
+      return createHmacVerifier(scheme, secrets);
+  }
+}
+
+/** Returns the header by which the signed content of a scheme names the delivery, if any. */
+export function idHeaderOf(scheme: Scheme): string | undefined {
+  if (scheme.kind !== 'hmac') return undefined;
+  const part = scheme.signedContent.find(({ kind }) => kind === 'id');
+  return part?.kind === 'id' ? part.header : undefined;
+}

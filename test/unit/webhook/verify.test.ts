@@ -1,0 +1,240 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import type { HeaderList } from '../../../src/webhook/headers.ts';
+import type { HmacScheme } from '../../../src/webhook/scheme.ts';
+import { createVerifier, type SignedDelivery } from '../../../src/webhook/verify.ts';
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const MINUTE = 60_000;
+const SECRET = `whsec_${Buffer.from('a secret of 24 bytes....').toString('base64')}`;
+const OTHER_SECRET = `whsec_${randomBytes(32).toString('base64')}`;
+
+interface Signing {
+  readonly secret?: string;
+  readonly id?: string;
+  readonly at?: number;
+}
+
+/** What the reference package signs. */
+function signed(body: string, { secret = SECRET, id = 'msg_1', at = NOW }: Signing = {}): SignedDelivery {
+  const headers: HeaderList = [
+    ['Webhook-Id', id],
+    ['Webhook-Timestamp', String(Math.floor(at / 1000))],
+    ['Webhook-Signature', new Webhook(secret).sign(id, new Date(at), body)],
+  ];
+  return { headers, body: Buffer.from(body) };
+}
+
+function withHeader({ headers, body }: SignedDelivery, name: string, value: string | undefined): SignedDelivery {
+  const others = headers.filter(([key]) => key.toLowerCase() !== name);
+  return { headers: value === undefined ? others : [...others, [name, value]], body };
+}
+
+function signatureOf({ headers }: SignedDelivery): string {
+  return headers.find(([name]) => name === 'Webhook-Signature')?.[1] ?? '';
+}
+
+async function judge(delivery: SignedDelivery, secrets: readonly string[] = [SECRET], now = NOW) {
+  return (await createVerifier({ kind: 'standard-webhooks' }, secrets))(delivery, now).verification;
+}
+
+describe('Standard Webhooks', () => {
+  test('what the reference package signs is verified, whatever the body and the id', async () => {
+    const verify = await createVerifier({ kind: 'standard-webhooks' }, [SECRET]);
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[\w.-]{1,40}$/), async (body, id) => {
+        expect(verify(signed(body, { id }), NOW)).toEqual({ verification: 'verified', reason: null });
+      }),
+    );
+  });
+
+  test('one changed byte of the body, the id, or the time fails', async () => {
+    const verify = await createVerifier({ kind: 'standard-webhooks' }, [SECRET]);
+    const good = signed('{"text":"Hello"}');
+    for (let index = 0; index < good.body.length; index += 1) {
+      const body = Buffer.from(good.body);
+      body[index] = (body[index] ?? 0) ^ 1;
+      expect(verify({ ...good, body }, NOW).verification).toBe('failed');
+    }
+    expect(verify(withHeader(good, 'webhook-id', 'msg_2'), NOW).verification).toBe('failed');
+    expect(verify(withHeader(good, 'webhook-timestamp', String(NOW / 1000 + 1)), NOW).verification).toBe('failed');
+  });
+
+  test('bytes that are not text fail, although the package signs them as the text that they decode to', async () => {
+    const good = signed('\ufffd');
+    expect(await judge({ ...good, body: Buffer.from([0xff]) })).toBe('failed');
+    expect(await judge(good)).toBe('verified');
+  });
+
+  test('a timestamp is allowed to be five minutes off, by the clock that is given', async () => {
+    const at = (ms: number) => judge(signed('x', { at: NOW + ms }));
+    expect(await at(-5 * MINUTE)).toBe('verified');
+    expect(await at(5 * MINUTE)).toBe('verified');
+    expect(await at(-5 * MINUTE - 1000)).toBe('failed');
+    expect(await at(5 * MINUTE + 1000)).toBe('failed');
+    const { reason } = (await createVerifier({ kind: 'standard-webhooks' }, [SECRET]))(signed('x', { at: 0 }), NOW);
+    expect(reason).toContain('its timestamp is');
+  });
+
+  test.each(['', 'soon', '1e9', '-1', '12 ', '99999999999999999999'])('the timestamp %j fails', async (timestamp) => {
+    expect(await judge(withHeader(signed('x'), 'webhook-timestamp', timestamp))).toBe('failed');
+  });
+
+  test('a delivery without a signature is unsigned, one without an id or a time fails', async () => {
+    const good = signed('x');
+    expect(await judge(withHeader(good, 'webhook-signature', undefined))).toBe('unsigned');
+    expect(await judge(withHeader(good, 'webhook-signature', ' '))).toBe('unsigned');
+    expect(await judge(withHeader(good, 'webhook-id', undefined))).toBe('failed');
+    expect(await judge(withHeader(good, 'webhook-timestamp', undefined))).toBe('failed');
+  });
+
+  test('one of several signatures is enough, in one header or in two, wherever it stands', async () => {
+    const good = signed('x');
+    const right = signatureOf(good);
+    const wrong = signatureOf(signed('x', { secret: OTHER_SECRET }));
+    for (const value of [`${wrong} ${right}`, `${right} ${wrong}`, `v1a,other ${right}`, `v2,x  ${right}`]) {
+      expect(await judge(withHeader(good, 'webhook-signature', value))).toBe('verified');
+    }
+    const two: HeaderList = [...good.headers.slice(0, 2), ['webhook-signature', wrong], ['webhook-signature', right]];
+    expect(await judge({ ...good, headers: two })).toBe('verified');
+    for (const value of [wrong, `${wrong} ${wrong}`, right.replace('v1,', 'v2,'), right.slice(3), `${right}x`, 'v1,']) {
+      expect(await judge(withHeader(good, 'webhook-signature', value))).toBe('failed');
+    }
+  });
+
+  test('while a secret is replaced, the old and the new one are valid; afterwards, the old one is not', async () => {
+    const old = signed('x', { secret: OTHER_SECRET });
+    expect(await judge(old, [SECRET, OTHER_SECRET])).toBe('verified');
+    expect(await judge(signed('x'), [SECRET, OTHER_SECRET])).toBe('verified');
+    expect(await judge(old, [SECRET])).toBe('failed');
+  });
+
+  test('a secret may lack its whsec_, and must be base64', async () => {
+    expect(await judge(signed('x'), [SECRET.slice('whsec_'.length)])).toBe('verified');
+    for (const secret of ['whsec_', 'not base64!', 'whpk_abc']) {
+      await expect(createVerifier({ kind: 'standard-webhooks' }, [secret])).rejects.toMatchObject({ exitCode: 2 });
+    }
+  });
+});
+
+const GITHUB: HmacScheme = {
+  kind: 'hmac',
+  header: 'X-Hub-Signature-256',
+  prefix: 'sha256=',
+  encoding: 'hex',
+  algorithm: 'sha256',
+  signedContent: [{ kind: 'body' }],
+};
+
+async function judgeHmac(scheme: HmacScheme, headers: HeaderList, body: string, now = NOW) {
+  const verify = await createVerifier(scheme, ["It's a Secret to Everybody"]);
+  return verify({ headers, body: Buffer.from(body) }, now);
+}
+
+function hmac(text: string, algorithm = 'sha256', encoding: 'hex' | 'base64' = 'hex'): string {
+  return createHmac(algorithm, "It's a Secret to Everybody").update(text).digest(encoding);
+}
+
+describe('the generic HMAC', () => {
+  test('verifies the example of GitHub', async () => {
+    const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
+    const judged = (value: string, body = 'Hello, World!') =>
+      judgeHmac(GITHUB, [['x-hub-signature-256', value]], body).then(({ verification }) => verification);
+    expect(await judged(signature)).toBe('verified');
+    expect(await judged(signature.toUpperCase().replace('SHA256', 'sha256'))).toBe('verified');
+    expect(await judged(signature, 'Hello, World?')).toBe('failed');
+    expect(await judged(signature.slice(7))).toBe('failed');
+    expect(await judged(signature.slice(0, -2))).toBe('failed');
+    expect(await judged('')).toBe('unsigned');
+    expect((await judgeHmac(GITHUB, [], 'x')).reason).toBe('it has no X-Hub-Signature-256 header');
+  });
+
+  test('signs the time of another header, and judges it', async () => {
+    const scheme: HmacScheme = {
+      ...GITHUB,
+      header: 'x-slack-signature',
+      prefix: 'v0=',
+      signedContent: [
+        { kind: 'literal', text: 'v0:' },
+        { kind: 'timestamp', header: 'X-Slack-Request-Timestamp' },
+        { kind: 'literal', text: ':' },
+        { kind: 'body' },
+      ],
+    };
+    const at = (time: string) =>
+      judgeHmac(
+        scheme,
+        [
+          ['X-Slack-Signature', `v0=${hmac(`v0:${time}:x`)}`],
+          ['x-slack-request-timestamp', time],
+        ],
+        'x',
+      );
+    expect((await at(String(NOW / 1000))).verification).toBe('verified');
+    expect((await at(String(NOW))).verification).toBe('verified');
+    expect((await at(new Date(NOW).toISOString())).verification).toBe('verified');
+    expect((await at(String(NOW / 1000 - 301))).verification).toBe('failed');
+    expect((await at('today')).reason).toBe('its timestamp is not a time');
+    expect((await judgeHmac(scheme, [['x-slack-signature', 'v0=00']], 'x')).reason).toBe(
+      'it has no X-Slack-Request-Timestamp header',
+    );
+  });
+
+  test('finds the time and several signatures in one header', async () => {
+    const scheme: HmacScheme = {
+      ...GITHUB,
+      header: 'Stripe-Signature',
+      prefix: 'v1=',
+      signedContent: [{ kind: 'timestamp', header: undefined }, { kind: 'literal', text: '.' }, { kind: 'body' }],
+    };
+    const time = NOW / 1000;
+    const judged = (value: string) => judgeHmac(scheme, [['stripe-signature', value]], '{}');
+    expect((await judged(`t=${time},v1=${'0'.repeat(64)},v1=${hmac(`${time}.{}`)},v0=1`)).verification).toBe(
+      'verified',
+    );
+    expect((await judged(`t=${time + 1},v1=${hmac(`${time}.{}`)}`)).verification).toBe('failed');
+    expect((await judged(`v1=${hmac(`${time}.{}`)}`)).reason).toBe('it has no webhook-timestamp header');
+  });
+
+  test.each(['sha1', 'sha256', 'sha512'] as const)('works with %s in base64, and with an id', async (algorithm) => {
+    const scheme: HmacScheme = {
+      ...GITHUB,
+      header: 'x-signature',
+      prefix: '',
+      encoding: 'base64',
+      algorithm,
+      signedContent: [{ kind: 'id', header: undefined }, { kind: 'literal', text: '.' }, { kind: 'body' }],
+    };
+    const headers: HeaderList = [
+      ['x-signature', hmac('msg_1.x', algorithm, 'base64')],
+      ['webhook-id', 'msg_1'],
+    ];
+    expect((await judgeHmac(scheme, headers, 'x')).verification).toBe('verified');
+    expect((await judgeHmac(scheme, headers, 'y')).verification).toBe('failed');
+  });
+
+  test('verifies Standard Webhooks, too, when described that way', async () => {
+    const scheme: HmacScheme = {
+      ...GITHUB,
+      header: 'webhook-signature',
+      prefix: 'v1,',
+      encoding: 'base64',
+      signedContent: [
+        { kind: 'id', header: undefined },
+        { kind: 'literal', text: '.' },
+        { kind: 'timestamp', header: undefined },
+        { kind: 'literal', text: '.' },
+        { kind: 'body' },
+      ],
+    };
+    const verify = await createVerifier(scheme, ['a secret of 24 bytes....']);
+    expect(verify(signed('Hello'), NOW).verification).toBe('verified');
+  });
+});
+
+test('without a scheme, nothing is called verified', async () => {
+  const verify = await createVerifier({ kind: 'none' }, [SECRET]);
+  expect(verify(signed('x'), NOW)).toEqual({ verification: 'not-checked', reason: null });
+});
