@@ -4,9 +4,9 @@ import { EXIT, InterruptedError, NotFoundError, PartnerctlError, toErrorObject, 
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 import { wrapText } from '../output/wrap.ts';
+import type { SessionRef } from '../state/session-ref.ts';
 import { followSource } from './follow-source.ts';
-import { formatNotice } from './format-message.ts';
-import type { SessionRef } from './session.ts';
+import { formatNotice, isNotice } from './format-message.ts';
 import type { FollowDeps, FollowEvent, Follower } from './types.ts';
 
 /** What a person enters at the prompt: a message, or a command that starts with a slash. */
@@ -211,7 +211,7 @@ export class Conversation {
       this.unsent.delete(message);
       if (message_id !== null) this.ownIds.add(message_id);
       if (created === false && !wasRetried) this.print('The message was registered before; it exists once.');
-      if (this.isCurrent(message)) this.follower?.expectReply(message.session_id);
+      if (this.isCurrent(message)) this.follower?.expectReply(message);
     } catch (error) {
       if (this.isCurrent(message)) this.setAwaitingReply(false);
       this.handleSendError(message, error);
@@ -253,8 +253,11 @@ export class Conversation {
     this.setAwaitingReply(false);
     this.follower = followSource(
       { ...this.deps, interrupt: this.leavingSession.signal },
-      { source_id, renew: this.deps.renewSource },
-      { sessions: [{ session_id, start: { from: 'last', count: EARLIER_MESSAGES } }], follow: true },
+      {
+        sessions: [{ source_id, session_id, start: { from: 'last', count: EARLIER_MESSAGES } }],
+        follow: true,
+        renew: this.deps.renewSource,
+      },
     );
     try {
       for await (const event of this.follower.events) await this.handleEvent(event);
@@ -265,7 +268,6 @@ export class Conversation {
   }
 
   private async handleEvent(event: FollowEvent): Promise<void> {
-    if (event.kind === 'end' || event.kind === 'caught-up') return;
     if (event.kind === 'source-changed') {
       this.session = { ...this.session, source_id: event.source_id };
       return;
@@ -273,7 +275,7 @@ export class Conversation {
     if (event.kind !== 'message') {
       if (event.kind === 'outage-started') this.isConnected = false;
       if (event.kind === 'outage-ended') this.isConnected = true;
-      this.print(formatNotice(event));
+      if (isNotice(event)) this.print(formatNotice(event));
       return;
     }
     const { message, isBacklog } = event;

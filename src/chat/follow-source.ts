@@ -1,32 +1,39 @@
 import { NotFoundError } from '../errors.ts';
+import type { SessionRef } from '../state/session-ref.ts';
 import type { FoundSource } from './find-source.ts';
 import { follow } from './follow.ts';
 import type { FollowDeps, FollowEvent, Follower, FollowOptions } from './types.ts';
 
-type SourceFollowOptions = Omit<FollowOptions, 'source_id'>;
+/** Sessions to follow, all of one source if it may have to be looked up again. */
+type SourceFollowOptions = FollowOptions & Pick<FoundSource, 'renew'>;
 
 /**
  * Follows sessions like `follow`. If the service does not know a remembered source, the source is looked up again, and the
  * sessions of the one that is found are followed.
  * @throws PartnerctlError as `follow` and `renew` do
  */
-export function followSource(
-  deps: FollowDeps,
-  { source_id, renew }: FoundSource,
-  options: SourceFollowOptions,
-): Follower {
-  let follower = follow(deps, { ...options, source_id });
+export function followSource(deps: FollowDeps, { renew, ...options }: SourceFollowOptions): Follower {
+  let follower = follow(deps, options);
+  const [first, ...others] = new Set(options.sessions.map(({ source_id }) => source_id));
+  let onlySource = others.length === 0 ? first : undefined;
   async function* events(): AsyncGenerator<FollowEvent, void, void> {
-    const renewed = yield* untilUnknown(follower, async () => {
+    const source_id = yield* untilUnknown(follower, async () => {
       const found = await renew();
-      return found === source_id ? undefined : found;
+      return found === onlySource ? undefined : found;
     });
-    if (renewed === undefined) return;
-    yield { kind: 'source-changed', source_id: renewed };
-    follower = follow(deps, { ...options, source_id: renewed });
+    if (source_id === undefined) return;
+    yield { kind: 'source-changed', source_id };
+    onlySource = source_id;
+    follower = follow(deps, { ...options, sessions: options.sessions.map((session) => ({ ...session, source_id })) });
     yield* follower.events;
   }
-  return { events: events(), expectReply: (sessionId) => follower.expectReply(sessionId) };
+  // The caller may know the other source earlier or later.
+  const current = ({ source_id, session_id }: SessionRef) => ({ session_id, source_id: onlySource ?? source_id });
+  return {
+    events: events(),
+    expectReply: (session) => follower.expectReply(current(session)),
+    pollBy: (time, session) => follower.pollBy(time, session && current(session)),
+  };
 }
 
 /** Yields events until the service turns out not to know the source. @returns the source to follow instead, if any */

@@ -1,8 +1,15 @@
 import { type HistoryPage, HistoryReader } from '../api/history.ts';
 import { EMPTY_PAGE } from '../api/history-order.ts';
 import { isBare404 } from '../api/history-ways.ts';
-import type { Clock } from '../clock.ts';
-import { NotFoundError, PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
+import {
+  BalanceError,
+  CredentialsError,
+  NotFoundError,
+  PartnerctlError,
+  RateLimitError,
+  ShapeError,
+} from '../errors.ts';
+import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import { EndCondition } from './end-condition.ts';
 import { FollowedSession } from './followed-session.ts';
 import type { HistoryGap } from './history.ts';
@@ -11,10 +18,12 @@ import {
   createIncompleteError,
   createNoHistoryError,
   createOutageError,
+  nameSession,
   OutageTracker,
   retryTime,
 } from './outage.ts';
 import { PollScheduler } from './poll-scheduler.ts';
+import { isClockJump, sleepUntil } from './sleep-until.ts';
 import type { EndReason, FollowDeps, FollowEvent, Follower, FollowOptions } from './types.ts';
 
 /** Time limit of a poll. It doubles with every poll that reaches it, up to the maximum. */
@@ -24,32 +33,6 @@ const MAX_CONCURRENT_POLLS = 6;
 const DEFAULT_READ_OUTAGE_MS = 30_000;
 /** How long the history may lack a message that was just registered. */
 const REGISTRATION_LAG_MS = 10_000;
-/** Waiting is sliced, so that a machine that slept is noticed when it wakes. */
-const SLICE_MS = 1_000;
-const SLEPT_MS = 5_000;
-
-/** Whether the clock jumped: the machine slept, or its clock was set. */
-function isClockJump(passedMs: number, expectedMs: number): boolean {
-  return passedMs > expectedMs + SLEPT_MS || passedMs < -SLICE_MS;
-}
-
-/** Waits until a time (milliseconds since the epoch) or until aborted. @returns whether a clock jump ended it early */
-async function sleepUntil(clock: Clock, until: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    for (let now = clock.now(); ; ) {
-      const slice = Math.max(0, Math.min(SLICE_MS, until - now));
-      await clock.sleep(slice, signal);
-      const passed = clock.now() - now;
-      now += passed;
-      if (isClockJump(passed, slice)) return true;
-      if (now >= until) return false;
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return false;
-  }
-}
-
 interface PollResult {
   readonly session: FollowedSession;
   readonly startedAt: number;
@@ -60,7 +43,7 @@ class FollowLoop implements Follower {
   readonly events: AsyncGenerator<FollowEvent, void, void>;
   private readonly deps: FollowDeps;
   private readonly options: FollowOptions;
-  private readonly sessions: readonly FollowedSession[];
+  private readonly sessions: Map<string, FollowedSession>;
   private readonly scheduler: PollScheduler;
   private readonly reader: HistoryReader;
   private readonly outages = new OutageTracker();
@@ -82,20 +65,25 @@ class FollowLoop implements Follower {
     this.deps = deps;
     this.options = options;
     this.reader = new HistoryReader(deps.http);
-    this.sessions = options.sessions.map(
-      ({ session_id, start }) => new FollowedSession(session_id, start, now, follow),
-    );
-    const ids = this.sessions.map(({ id }) => id);
-    this.scheduler = new PollScheduler(ids, now, deps.random, { fixedMs: intervalMs });
-    if (expectsReply) for (const id of ids) this.scheduler.expectReply(id, now);
+    const sessions = options.sessions.map((session) => new FollowedSession(session, now, follow));
+    this.sessions = new Map(sessions.map((session) => [session.key, session]));
+    const keys = [...this.sessions.keys()];
+    this.scheduler = new PollScheduler(keys, now, deps.random, { fixedMs: intervalMs });
+    if (expectsReply) for (const key of keys) this.scheduler.expectReply(key, now);
     this.endCondition = new EndCondition(options, now);
     this.lagsUntil = isJustRegistered ? now + REGISTRATION_LAG_MS : now;
     this.maxOutageMs = maxOutageMs ?? (follow ? Number.POSITIVE_INFINITY : DEFAULT_READ_OUTAGE_MS);
     this.events = this.run();
   }
 
-  expectReply(sessionId: string): void {
-    this.scheduler.expectReply(sessionId, this.deps.clock.now());
+  expectReply(session: SessionRef): void {
+    this.scheduler.expectReply(sessionKey(session), this.deps.clock.now());
+    this.wake();
+  }
+
+  pollBy(time: number, session?: SessionRef): void {
+    const keys = session ? [sessionKey(session)] : this.sessions.keys();
+    for (const key of keys) this.scheduler.pollBy(key, time);
     this.wake();
   }
 
@@ -133,7 +121,7 @@ class FollowLoop implements Follower {
     const { clock, http } = this.deps;
     return this.endCondition.findReason({
       isInterrupted: this.closing.signal.aborted,
-      isCaughtUp: this.sessions.every(({ isCaughtUp }) => isCaughtUp),
+      isCaughtUp: [...this.sessions.values()].every(({ isCaughtUp }) => isCaughtUp),
       remainingMs: http.remainingMs(),
       now: clock.now(),
     });
@@ -145,7 +133,7 @@ class FollowLoop implements Follower {
       kind: 'end',
       reason,
       error,
-      wasRead: this.sessions.some((session) => session.wasRead || session.isReportedUnknown),
+      wasRead: [...this.sessions.values()].some((session) => session.wasRead || session.isReportedUnknown),
     };
   }
 
@@ -181,11 +169,11 @@ class FollowLoop implements Follower {
     await sleeping;
   }
 
-  private async poll(id: string, startedAt: number): Promise<void> {
-    const session = this.sessions.find((each) => each.id === id);
+  private async poll(key: string, startedAt: number): Promise<void> {
+    const session = this.sessions.get(key);
     if (!session) return;
     const { clock } = this.deps;
-    this.scheduler.pollStarted(id, startedAt);
+    this.scheduler.pollStarted(key, startedAt);
     this.runningPolls += 1;
     const pollTimeoutMs = Math.min(MAX_POLL_TIMEOUT_MS, POLL_TIMEOUT_MS * 2 ** session.stalls);
     const limits = () => ({
@@ -196,7 +184,7 @@ class FollowLoop implements Follower {
     });
     let outcome: PollResult['outcome'];
     try {
-      outcome = { page: await session.poll(this.reader, this.options.source_id, { now: () => clock.now(), limits }) };
+      outcome = { page: await session.poll(this.reader, { now: () => clock.now(), limits }) };
     } catch (error) {
       outcome = { error };
     }
@@ -215,7 +203,7 @@ class FollowLoop implements Follower {
   private resetClock(now: number): void {
     this.scheduler.resetClock(now);
     this.outages.resetClock(now);
-    for (const session of this.sessions) session.needsFreshConnection = true;
+    for (const session of this.sessions.values()) session.needsFreshConnection = true;
   }
 
   private *handleResult({ session, startedAt, outcome }: PollResult): Generator<FollowEvent, void, void> {
@@ -228,7 +216,7 @@ class FollowLoop implements Follower {
     const { messages, more, isUrgent, hasCaughtUp, gap } = session.accept(page, now);
     const newest = messages.at(-1);
     this.scheduler.pollSucceeded(
-      session.id,
+      session.key,
       {
         hasNewMessages: newest?.isBacklog === false,
         expectsReply: newest?.message.role === 'user',
@@ -241,21 +229,22 @@ class FollowLoop implements Follower {
     if (isClockJump(now - startedAt, MAX_POLL_TIMEOUT_MS)) this.resetClock(now);
     this.endCondition.addPoll(messages.length > 0 || more, startedAt, now);
     for (const { message, isBacklog } of messages) {
-      yield { kind: 'message', session_id: session.id, message, isBacklog };
+      yield { kind: 'message', ...session.ref, message, isBacklog };
       if (message.isReply && (!isBacklog || session.countsBacklog)) this.endCondition.addReply();
       if (this.endCondition.hasReplies) return;
     }
-    if (hasCaughtUp) yield { kind: 'caught-up', session_id: session.id, latest: session.latest };
-    if (gap) yield* this.handleGap(session.id, gap);
-    const ended = this.outages.addSuccess(session.id, { count: messages.length, isComplete: !more }, now);
+    if (hasCaughtUp) yield { kind: 'caught-up', ...session.ref, latest: session.latest };
+    if (gap) yield* this.handleGap(session.ref, gap);
+    if (this.options.reportsPolls && !more) yield { kind: 'polled', ...session.ref, at: startedAt };
+    const ended = this.outages.addSuccess(session.key, { count: messages.length, isComplete: !more }, now);
     if (ended) yield { kind: 'outage-ended', ...ended };
   }
 
   /** With --no-follow, a normal end would claim that the messages are complete. */
-  private *handleGap(session_id: string, gap: HistoryGap): Generator<FollowEvent> {
+  private *handleGap(ref: SessionRef, gap: HistoryGap): Generator<FollowEvent> {
     const { evidence, isCertain } = gap;
-    if (this.options.follow || !isCertain) yield { kind: 'gap', session_id, evidence };
-    else this.incomplete ??= createIncompleteError(session_id, gap);
+    if (this.options.follow || !isCertain) yield { kind: 'gap', ...ref, evidence };
+    else this.incomplete ??= createIncompleteError(ref.session_id, gap);
   }
 
   private *handleFailure(session: FollowedSession, startedAt: number, error: unknown): Generator<FollowEvent> {
@@ -265,29 +254,42 @@ class FollowLoop implements Follower {
     const kind = classifyFailure(error, session);
     if (kind === 'unknown-session') {
       if (!this.options.follow && isBare404(error)) throw createNoHistoryError(error);
-      if (!session.isReportedUnknown) yield { kind, session_id: session.id, error };
+      if (!session.isReportedUnknown) yield { kind, ...session.ref, error };
       session.isReportedUnknown = true;
       yield* this.handlePage(session, startedAt, EMPTY_PAGE);
       return;
     }
     if (kind === 'refused' && session.refuse()) {
-      this.scheduler.retryNow(session.id, now);
+      this.scheduler.retryNow(session.key, now);
       return;
     }
     const mayLag = error instanceof NotFoundError && now < this.lagsUntil;
     if (kind === 'permanent' || (kind === 'refused' && !session.wasRead && !mayLag)) {
-      throw isBare404(error) ? createNoHistoryError(error) : error;
+      yield this.skip(session, isBare404(error) ? createNoHistoryError(error) : error);
+      return;
     }
     session.fail(now - startedAt >= POLL_TIMEOUT_MS);
     this.lastError = error;
     const isRateLimited = error instanceof RateLimitError;
-    this.scheduler.pollFailed(session.id, { isRateLimited, retryAt: retryTime(error) }, now);
-    if (this.outages.addFailure(session.id, startedAt, now)) yield { kind: 'outage-started', error };
+    this.scheduler.pollFailed(session.key, { isRateLimited, retryAt: retryTime(error) }, now);
+    if (this.outages.addFailure(session.key, startedAt, now)) yield { kind: 'outage-started', error };
+  }
+
+  /** Follows a session no more. @throws the error if the options ask for that, or if no session is left */
+  private skip(session: FollowedSession, error: PartnerctlError): FollowEvent {
+    const { ref, key } = session;
+    const isFatal = error instanceof CredentialsError || error instanceof BalanceError;
+    if (isFatal || !this.options.skipsUnreadable || this.sessions.size === 1)
+      throw nameSession(error, ref, this.options.sessions);
+    this.sessions.delete(key);
+    this.scheduler.remove(key);
+    this.outages.remove(key);
+    return { kind: 'skipped', ...ref, error };
   }
 }
 
 /**
- * Follows one or more sessions of a source and yields every message once, in order, for as long as the caller reads the
+ * Follows one or more sessions and yields every message once, in order, for as long as the caller reads the
  * events. It survives resets, timeouts, 5xx, 429, and a machine that sleeps. It ends when interrupted, when the options
  * say so, or with a permanent error.
  * @throws CredentialsError (401, 403) and BalanceError (402) at once; for a session that was never read also

@@ -1,6 +1,7 @@
 import type { HistoryLimits, HistoryPage, HistoryPosition, HistoryReader } from '../api/history.ts';
 import { EMPTY_PAGE } from '../api/history-order.ts';
 import type { Message } from '../contract/messages.ts';
+import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import { GapDetector, type HistoryGap, isNewestFirst } from './history.ts';
 import { createNewIdsError } from './outage.ts';
 import {
@@ -15,7 +16,7 @@ import {
   startTail,
   type TailState,
 } from './tail-state.ts';
-import type { FollowStart } from './types.ts';
+import type { SessionStart } from './types.ts';
 
 interface Arrival {
   readonly message: Message;
@@ -40,7 +41,8 @@ const MAX_REPEATED_PAGES = 20;
 
 /** One followed session: its tail state, and the response that is being read page by page. */
 export class FollowedSession {
-  readonly id: string;
+  readonly ref: SessionRef;
+  readonly key: string;
   /** Polls that reached their time limit since the last response. */
   stalls = 0;
   /** Unreadable responses in a row. */
@@ -80,8 +82,9 @@ export class FollowedSession {
   /** Pages in a row that repeated authors and texts under new ids. */
   private repeatedPages = 0;
 
-  constructor(id: string, start: FollowStart, now: number, isFollowing: boolean) {
-    this.id = id;
+  constructor({ source_id, session_id, start }: SessionStart, now: number, isFollowing: boolean) {
+    this.ref = { source_id, session_id };
+    this.key = sessionKey(this.ref);
     this.isFollowing = isFollowing;
     this.countsBacklog = start.from === 'after';
     this.backlogLimit = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
@@ -105,13 +108,12 @@ export class FollowedSession {
   }
 
   /** Reads the next page. @throws PartnerctlError */
-  async poll(reader: HistoryReader, sourceId: string, options: HistoryLimits): Promise<HistoryPage> {
+  async poll(reader: HistoryReader, options: HistoryLimits): Promise<HistoryPage> {
     if (!this.pages) {
       if (!this.repeatsCursor) this.cursor = chooseCursor(this.tail, options.now());
       this.hasFirstPage = false;
       const position: HistoryPosition = {
-        source_id: sourceId,
-        session_id: this.id,
+        ...this.ref,
         after_message_id: this.cursor,
         newest: this.backlogLimit,
       };
@@ -151,7 +153,7 @@ export class FollowedSession {
     const contents = JSON.stringify(page.messages.map(({ role, text }) => [role, text]));
     this.repeatedPages = more && fresh.length > 0 && contents === this.contents ? this.repeatedPages + 1 : 0;
     this.contents = contents;
-    if (this.repeatedPages >= MAX_REPEATED_PAGES) throw createNewIdsError(this.id);
+    if (this.repeatedPages >= MAX_REPEATED_PAGES) throw createNewIdsError(this.ref.session_id);
     this.emptyResponses = more && fresh.length === 0 ? this.emptyResponses + 1 : 0;
     this.gaps.addPage(page, { isInitial: wasCatchingUp && this.cursor === undefined, fresh: fresh.length });
     return {

@@ -7,8 +7,8 @@ import type { StreamEvent, TonedText } from '../output/command-result.ts';
 import { stringifyJson } from '../output/formats/stringify-json.ts';
 import type { MarkdownStyle } from '../output/markdown.ts';
 import { sanitizeLine, sanitizeText } from '../output/sanitize.ts';
-import type { SessionRef } from './session.ts';
-import type { FollowNotice } from './types.ts';
+import type { SessionRef } from '../state/session-ref.ts';
+import type { FollowEvent, FollowNotice } from './types.ts';
 
 /** A message as JSON output shows it. */
 export function toMessageJson({ source_id, session_id }: SessionRef, message: Message) {
@@ -32,14 +32,15 @@ export function joinTexts(messages: readonly Message[]): string {
 }
 
 interface LineOptions {
-  readonly showSession: boolean;
+  /** Names the session among several; sanitized. */
+  readonly label: string | undefined;
   readonly showTimestamp: boolean;
 }
 
 /** Indents continuation lines, so that none looks like another message. */
-function formatLines(session: string, message: Message, { showSession, showTimestamp }: LineOptions): TonedText {
+function formatLines(message: Message, { label: name, showTimestamp }: LineOptions): TonedText {
   const timestamp = showTimestamp ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
-  const label = showSession ? `[${sanitizeLine(session)}] ` : '';
+  const label = name === undefined ? '' : `[${name}] `;
   const text = readableText(message).replace(/\n+$/, '').replaceAll('\n', '\n  ');
   const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
   return [
@@ -55,7 +56,7 @@ export function toStreamEvent(session: SessionRef, message: Message, options: Li
   return {
     json: toMessageJson(session, message),
     cells: [created_at, session.session_id, message_id, role, text ?? stringifyJson(raw)],
-    text: formatLines(session.session_id, message, options),
+    text: formatLines(message, options),
   };
 }
 
@@ -97,6 +98,13 @@ function formatReason({ info }: PartnerctlError): string {
   return info.why === undefined ? '' : ` (${info.why.split('\n')[0]})`;
 }
 
+const NOTICES: readonly string[] = ['outage-started', 'outage-ended', 'unknown-session', 'gap', 'skipped'];
+
+/** Whether an event is a notice for the user. */
+export function isNotice(event: FollowEvent): event is FollowNotice {
+  return NOTICES.includes(event.kind);
+}
+
 /** A notice as text for stderr or above a prompt; not sanitized. */
 export function formatNotice(notice: FollowNotice): string {
   switch (notice.kind) {
@@ -108,6 +116,8 @@ export function formatNotice(notice: FollowNotice): string {
     }
     case 'unknown-session':
       return `the service does not know session ${notice.session_id} yet${formatReason(notice.error)}; treating it as empty. If that is wrong, check the base URL, --source, and --session.`;
+    case 'skipped':
+      return `session ${notice.session_id} of source ${notice.source_id} is left out: ${notice.error.message}${formatReason(notice.error)}`;
     case 'gap':
       return `the history of ${notice.session_id} may be incomplete: ${notice.evidence}. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`;
   }

@@ -8,7 +8,9 @@ import {
   RefusedError,
   ServiceError,
   ShapeError,
+  withHint,
 } from '../errors.ts';
+import type { SessionRef } from '../state/session-ref.ts';
 import type { HistoryGap } from './history.ts';
 
 /** This many unreadable responses in a row at the start mean an unknown shape rather than a broken connection. */
@@ -119,6 +121,17 @@ export function createNewIdsError(sessionId: string): ShapeError {
   });
 }
 
+/** Adds to an error which session it is about, if sessions of several sources are followed. */
+export function nameSession(
+  error: PartnerctlError,
+  { source_id, session_id }: SessionRef,
+  followed: readonly SessionRef[],
+): PartnerctlError {
+  if (followed.every((other) => other.source_id === source_id)) return error;
+  const hint = `It is about session ${session_id} of source ${source_id}.`;
+  return withHint(error, { hint, details: { source_id, session_id } });
+}
+
 /** A session whose polls fail, or that is catching up afterwards. */
 interface SessionOutage {
   /** When the first poll that failed began. */
@@ -177,6 +190,11 @@ export class OutageTracker {
     this.reportedSince = undefined;
     this.missed = 0;
     return reportedSince === undefined ? undefined : { outageMs: now - reportedSince, missed };
+  }
+
+  /** Forgets a session, which is not polled anymore. */
+  remove(session: string): void {
+    this.sessions.delete(session);
   }
 
   /** When the session that has been failing longest began to fail; undefined if none is failing. */

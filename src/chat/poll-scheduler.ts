@@ -43,6 +43,8 @@ interface SessionSchedule {
   dueAt: number | undefined;
   /** The service asked for no poll before this time. */
   notBefore: number;
+  /** When a poll was asked for (`pollBy`). */
+  requestedAt: number | undefined;
 }
 
 function delayAfter(silenceMs: number): number {
@@ -59,7 +61,7 @@ function retryDelay(failures: number): number {
  * clock: every method is given the time, in milliseconds since the epoch.
  */
 export class PollScheduler {
-  private readonly sessions: ReadonlyMap<string, SessionSchedule>;
+  private readonly sessions: Map<string, SessionSchedule>;
   private readonly fixedMs: number | undefined;
   private readonly random: () => number;
   private startedAt: number;
@@ -83,7 +85,8 @@ export class PollScheduler {
     this.startedAt = now;
     this.sharedDueAt = now;
     const schedule = { polledAt: undefined, isPolling: false, activeAt: now, replyExpectedUntil: 0, failures: 0 };
-    this.sessions = new Map(sessions.map((id) => [id, { id, ...schedule, dueAt: now, notBefore: 0 }]));
+    const times = { dueAt: now, notBefore: 0, requestedAt: undefined };
+    this.sessions = new Map(sessions.map((id) => [id, { id, ...schedule, ...times }]));
   }
 
   /** The session to poll. Call `pollStarted` before asking again. */
@@ -91,8 +94,11 @@ export class PollScheduler {
     const ready = [...this.sessions.values()].filter(({ isPolling }) => !isPolling);
     if (this.isProbing() && ready.length < this.sessions.size) return { at: Number.POSITIVE_INFINITY };
     let first: { readonly session: string; readonly at: number } | undefined;
-    for (const session of [...ready.filter(({ dueAt }) => dueAt !== undefined), ...this.nextIdle()]) {
-      const at = Math.max(session.dueAt ?? this.sharedDueAt, session.notBefore, this.probeAt, this.pausedUntil);
+    const [turn] = this.nextIdle();
+    for (const session of ready) {
+      const due = session.dueAt ?? (session === turn ? this.sharedDueAt : Number.POSITIVE_INFINITY);
+      const wanted = Math.min(due, session.requestedAt ?? Number.POSITIVE_INFINITY);
+      const at = Math.max(wanted, session.notBefore, this.probeAt, this.pausedUntil);
       if (!first || at < first.at) first = { session: session.id, at };
     }
     if (!first) return { at: Number.POSITIVE_INFINITY };
@@ -103,6 +109,7 @@ export class PollScheduler {
     const session = this.find(id);
     session.isPolling = true;
     session.polledAt = now;
+    if (session.requestedAt !== undefined && session.requestedAt <= now) session.requestedAt = undefined;
   }
 
   pollSucceeded(id: string, { hasNewMessages, expectsReply, more, waitMs }: PollOutcome, now: number): void {
@@ -118,7 +125,7 @@ export class PollScheduler {
       session.replyExpectedUntil = expectsReply ? now + REPLY_EXPECTED_MS : 0;
     }
     session.dueAt = more ? now : this.ownDueAt(session, now);
-    if (session.dueAt === undefined) this.sharedDueAt = now + this.withJitter(delayAfter(this.idleFor(now)));
+    if (session.dueAt === undefined) this.sharedDueAt = this.nextSharedDueAt(now);
   }
 
   /**
@@ -154,6 +161,17 @@ export class PollScheduler {
     session.replyExpectedUntil = now + REPLY_EXPECTED_MS;
     if (this.fixedMs !== undefined) return;
     session.dueAt = Math.min(session.dueAt ?? Number.POSITIVE_INFINITY, now + ACTIVE_MS / 2);
+  }
+
+  /** Polls the session, if it is followed, no later than a time. A poll that is running by then does not count. */
+  pollBy(id: string, time: number): void {
+    const session = this.sessions.get(id);
+    if (session) session.requestedAt = Math.min(session.requestedAt ?? Number.POSITIVE_INFINITY, time);
+  }
+
+  /** Polls the session no more. */
+  remove(id: string): void {
+    this.sessions.delete(id);
   }
 
   /** Makes every session due now, because the machine slept or its clock was set. */
@@ -195,6 +213,12 @@ export class PollScheduler {
     if (now < session.replyExpectedUntil) return now + this.withJitter(ACTIVE_MS);
     const isActive = session.activeAt > this.startedAt && now - session.activeAt < ACTIVE_FOR_MS;
     return isActive ? now + this.withJitter(delayAfter(now - session.activeAt)) : undefined;
+  }
+
+  /** A poll that was asked for must not put off the turn of another session. */
+  private nextSharedDueAt(now: number): number {
+    const next = now + this.withJitter(delayAfter(this.idleFor(now)));
+    return this.sharedDueAt <= now ? next : Math.min(this.sharedDueAt, next);
   }
 
   private idleFor(now: number): number {

@@ -2,12 +2,6 @@ import { type AgentReference, parseAgentReference } from '../api/references.ts';
 import type { Args, FlagSpec } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 
-/** A session of a source. */
-export interface SessionRef {
-  readonly source_id: string;
-  readonly session_id: string;
-}
-
 /** How the command line names a source: by its id, or by the agent whose source it is. */
 export type SourceInput =
   | { readonly source_id: string }
@@ -53,14 +47,16 @@ function parseAgent(args: Args): SourceInput {
 /** Parses --source, or --agent with --space. @throws UsageError if neither or both are given */
 export function parseSource(args: Args): SourceInput {
   const hasAgent = args.value('agent') !== undefined;
-  if (args.value('source') !== undefined && hasAgent) {
+  // Where --source is repeatable, its values are a list.
+  const source = args.value('source') ?? args.values('source')[0];
+  if (source !== undefined && hasAgent) {
     throw new UsageError('--source and --agent cannot be combined.', {
       hint: 'Give the source_id, or the agent that it belongs to.',
     });
   }
   if (hasAgent) return parseAgent(args);
   if (args.value('space') !== undefined) throw new UsageError('--space can only be used with --agent.');
-  return { source_id: args.required('source', SOURCE_HINT) };
+  return { source_id: source || args.required('source', SOURCE_HINT) };
 }
 
 /** Parses the source and --session. @throws UsageError if one is missing */

@@ -14,16 +14,16 @@ import {
 import type { StreamEvent } from '../output/command-result.ts';
 import { readCheckpoints, type SessionCheckpoint, TailCheckpoint } from '../state/checkpoint.ts';
 import { randomRecordId } from '../state/record.ts';
-import { type FoundSource, knownSource } from './find-source.ts';
+import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import type { SelectedSessions } from './find-sessions.ts';
 import { followSource } from './follow-source.ts';
-import { toStreamEvent, writeNotice } from './format-message.ts';
-import type { SourceInput } from './session.ts';
+import { isNotice, toStreamEvent, writeNotice } from './format-message.ts';
+import { labelSessions } from './session-labels.ts';
+import type { SessionSelection } from './session-selection.ts';
 import type { FollowEvent, FollowStart } from './types.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
-export interface TailOptions {
-  readonly source: FoundSource;
-  readonly sessions: readonly string[];
+export interface TailOptions extends SelectedSessions {
   readonly start: FollowStart | { readonly from: 'checkpoint' };
   readonly follow: boolean;
   readonly untilReply: boolean;
@@ -33,10 +33,11 @@ export interface TailOptions {
 }
 
 /** A tail as typed. */
-export interface TailInput extends Omit<TailOptions, 'source'> {
-  readonly source: SourceInput;
+export interface TailInput extends Omit<TailOptions, keyof SelectedSessions> {
+  readonly selection: SessionSelection;
 }
 
+/** By key (see `sessionKey`). */
 type Checkpoints = ReadonlyMap<string, SessionCheckpoint>;
 
 /** A history that names each person needs no warning for each. */
@@ -46,9 +47,9 @@ const MORE_TIME = 'Allow more time with --timeout.';
 async function loadCheckpoints(context: Context, http: Http, options: TailOptions): Promise<Checkpoints> {
   if (options.start.from !== 'checkpoint') return new Map();
   const { sessions } = options;
-  const { source_id } = options.source;
-  const checkpoints = await readCheckpoints(await context.statePath(), { origin: http.baseUrl, source_id }, sessions);
-  const missing = sessions.filter((session) => !checkpoints.has(session));
+  const checkpoints = await readCheckpoints(await context.statePath(), http.baseUrl, sessions);
+  const labels = labelSessions(sessions);
+  const missing = [...labels].flatMap(([key, label]) => (checkpoints.has(key) ? [] : [label]));
   if (missing.length > 0) {
     await context.notice(
       `note: no earlier tail of ${missing.join(', ')} is recorded; starting with the first message.`,
@@ -57,40 +58,51 @@ async function loadCheckpoints(context: Context, http: Http, options: TailOption
   return checkpoints;
 }
 
-function findStart(session: string, { start }: TailOptions, checkpoints: Checkpoints): FollowStart {
+function findStart(session: SessionRef, { start }: TailOptions, checkpoints: Checkpoints): FollowStart {
   if (start.from !== 'checkpoint') return start;
-  const checkpoint = checkpoints.get(session);
+  const checkpoint = checkpoints.get(sessionKey(session));
   return checkpoint ? { from: 'after', ...checkpoint } : { from: 'start' };
 }
 
-async function openCheckpoint(
-  context: Context,
-  http: Http,
-  { source: { source_id } }: TailOptions,
-  checkpoints: Checkpoints,
-): Promise<TailCheckpoint> {
+async function openCheckpoint(context: Context, http: Http, checkpoints: Checkpoints): Promise<TailCheckpoint> {
   const onError = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
     void context.warn(`${reason} --resume may not find where this tail ended.`);
   };
   const path = await context.statePath();
   const deps = { path, clock: context.clock, newId: randomRecordId, redact: context.redact, onError };
-  return new TailCheckpoint(deps, { origin: http.baseUrl, source_id }, checkpoints);
+  return new TailCheckpoint(deps, http.baseUrl, checkpoints);
+}
+
+function describeSessions(sessions: readonly SessionRef[]) {
+  const [source_id, ...others] = new Set(sessions.map((session) => session.source_id));
+  return others.length > 0 ? { sessions } : { source_id, sessions: sessions.map(({ session_id }) => session_id) };
 }
 
 function createNoReplyError(
-  { source: { source_id }, sessions }: TailOptions,
+  { sessions }: TailOptions,
   error: PartnerctlError | undefined,
   lastIds: ReadonlyMap<string, string>,
   context: Context,
 ): PartnerctlError {
-  const [session = ''] = sessions;
-  const after = sessions.length === 1 ? lastIds.get(session) : undefined;
-  const args = ['chat', 'tail', '--source', source_id, '--session', session, '--after', after ?? '', '--until-reply'];
+  const [session, ...others] = sessions;
+  const after = session && others.length === 0 ? lastIds.get(sessionKey(session)) : undefined;
+  const { source_id = '', session_id = '' } = session ?? {};
+  const args = [
+    'chat',
+    'tail',
+    '--source',
+    source_id,
+    '--session',
+    session_id,
+    '--after',
+    after ?? '',
+    '--until-reply',
+  ];
   return new NoReplyError('No reply came in time.', {
     hint: after === undefined ? MORE_TIME : `To keep waiting: ${shellCommand(args, context.flags)}`,
     why: error?.message,
-    details: { source_id, sessions, ...(error && { last_error: toErrorObject(error) }) },
+    details: { ...describeSessions(sessions), ...(error && { last_error: toErrorObject(error) }) },
     cause: error,
   });
 }
@@ -146,56 +158,59 @@ function unrecordedIds(
   return wasWritten || latest.at(-1) === checkpoint?.message_id ? [] : latest;
 }
 
-/** Follows the sessions of one source. @returns the source to follow instead, if the service does not know this one */
+/** Follows the sessions. @returns the source to follow instead, if the service does not know this one */
 async function* tailSource(
   context: Context,
   http: Http,
   options: TailOptions,
 ): AsyncGenerator<StreamEvent, string | undefined, void> {
-  const { source, intervalMs, maxOutageMs } = options;
-  const { source_id } = source;
+  const { renew, intervalMs, maxOutageMs } = options;
   const { clock, random, signals } = context;
   const checkpoints = await loadCheckpoints(context, http, options);
-  const sessions = options.sessions.map((session_id) => ({
-    session_id,
-    start: findStart(session_id, options, checkpoints),
-  }));
+  const sessions = options.sessions.map((ref) => ({ ...ref, start: findStart(ref, options, checkpoints) }));
   const until = options.untilReply ? { replies: 1 } : undefined;
-  const { events } = followSource({ http, clock, random, interrupt: signals.interrupt }, source, {
-    sessions,
-    follow: options.follow,
-    intervalMs,
-    maxOutageMs,
-    until,
-  });
-  const lineOptions = { showSession: options.sessions.length > 1, showTimestamp: options.showTimestamps };
+  const { events } = followSource(
+    { http, clock, random, interrupt: signals.interrupt },
+    {
+      sessions,
+      renew,
+      follow: options.follow,
+      intervalMs,
+      maxOutageMs,
+      until,
+    },
+  );
+  const labels = sessions.length > 1 ? labelSessions(sessions) : new Map<string, string>();
   const lastIds = new Map(
-    sessions.flatMap(({ session_id, start }) => (start.from === 'after' ? [[session_id, start.message_id]] : [])),
+    sessions.flatMap(({ start, ...ref }) => (start.from === 'after' ? [[sessionKey(ref), start.message_id]] : [])),
   );
   const written = new Set<string>();
-  const checkpoint = await openCheckpoint(context, http, options, checkpoints);
+  const checkpoint = await openCheckpoint(context, http, checkpoints);
   const authors = new AuthorWarnings(context, http);
   try {
     for await (const event of events) {
       if (event.kind === 'message') {
-        const { session_id, message } = event;
-        yield toStreamEvent({ source_id, session_id }, message, lineOptions);
-        lastIds.set(session_id, message.message_id);
-        written.add(session_id);
-        await checkpoint.record(session_id, message.message_id);
+        const { source_id, session_id, message } = event;
+        const ref = { source_id, session_id };
+        const key = sessionKey(ref);
+        yield toStreamEvent(ref, message, { label: labels.get(key), showTimestamp: options.showTimestamps });
+        lastIds.set(key, message.message_id);
+        written.add(key);
+        await checkpoint.record(ref, message.message_id);
         await authors.add(message);
       } else if (event.kind === 'caught-up') {
-        const { session_id, latest } = event;
-        for (const id of unrecordedIds(latest, written.has(session_id), checkpoints.get(session_id))) {
-          lastIds.set(session_id, id);
-          await checkpoint.record(session_id, id);
+        const { source_id, session_id, latest } = event;
+        const key = sessionKey(event);
+        for (const id of unrecordedIds(latest, written.has(key), checkpoints.get(key))) {
+          lastIds.set(key, id);
+          await checkpoint.record({ source_id, session_id }, id);
         }
       } else if (event.kind === 'end') {
         const failure = findFailure(event, options, lastIds, context);
         if (failure) throw failure;
       } else if (event.kind === 'source-changed') {
         return event.source_id;
-      } else {
+      } else if (isNotice(event)) {
         await writeNotice(context, event);
       }
     }
@@ -216,5 +231,7 @@ export async function* tailSessions(
   options: TailOptions,
 ): AsyncGenerator<StreamEvent, void, void> {
   const source_id = yield* tailSource(context, http, options);
-  if (source_id !== undefined) yield* tailSource(context, http, { ...options, source: knownSource(source_id) });
+  if (source_id === undefined) return;
+  const sessions = options.sessions.map(({ session_id }) => ({ source_id, session_id }));
+  yield* tailSource(context, http, { ...options, sessions, renew: async () => undefined });
 }

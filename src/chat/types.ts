@@ -2,6 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
 import type { PartnerctlError } from '../errors.ts';
+import type { SessionRef } from '../state/session-ref.ts';
 
 export interface FollowDeps {
   readonly http: Http;
@@ -20,9 +21,14 @@ export type FollowStart =
   | { readonly from: 'after'; readonly message_id: string; readonly recent?: readonly string[] }
   | { readonly from: 'last'; readonly count: number };
 
+/** A session to follow, and where in it to begin. */
+export interface SessionStart extends SessionRef {
+  readonly start: FollowStart;
+}
+
 export interface FollowOptions {
-  readonly source_id: string;
-  readonly sessions: readonly { readonly session_id: string; readonly start: FollowStart }[];
+  /** Of any number of sources; each once. */
+  readonly sessions: readonly SessionStart[];
   /** False: end once everything that exists has been read. */
   readonly follow: boolean;
   /** Fixed delay between two polls of a session, in milliseconds; adaptive by default. */
@@ -40,28 +46,35 @@ export interface FollowOptions {
   readonly expectsReply?: boolean | undefined;
   /** Whether the message to start after was just registered, so that the history may not know it yet. */
   readonly isJustRegistered?: boolean | undefined;
+  /** Whether a session that cannot be read is left out (`skipped`). Otherwise, and if none is left, its error is thrown. */
+  readonly skipsUnreadable?: boolean | undefined;
+  /** Whether to report each poll (`polled`). */
+  readonly reportsPolls?: boolean | undefined;
 }
 
 export type FollowEvent =
-  | {
+  | ({
       readonly kind: 'message';
-      readonly session_id: string;
       readonly message: Message;
       /** Whether the message existed when following began. */
       readonly isBacklog: boolean;
-    }
+    } & SessionRef)
   /** The service cannot be reached; polling continues. Once per outage. */
   | { readonly kind: 'outage-started'; readonly error: PartnerctlError }
   /** The service can be reached again, and the `missed` messages of the meantime have been read. */
   | { readonly kind: 'outage-ended'; readonly outageMs: number; readonly missed: number }
   /** The service answered 404 for the session, which is treated as empty. Once per session. */
-  | { readonly kind: 'unknown-session'; readonly session_id: string; readonly error: PartnerctlError }
+  | ({ readonly kind: 'unknown-session'; readonly error: PartnerctlError } & SessionRef)
   /** The service does not know the remembered source of the agent; this one is followed from now on. */
   | { readonly kind: 'source-changed'; readonly source_id: string }
   /** Messages are or may be missing; `evidence` says why. */
-  | { readonly kind: 'gap'; readonly session_id: string; readonly evidence: string }
+  | ({ readonly kind: 'gap'; readonly evidence: string } & SessionRef)
   /** Everything that existed at the start has been read. `latest`: the last ids seen, oldest first. */
-  | { readonly kind: 'caught-up'; readonly session_id: string; readonly latest: readonly string[] }
+  | ({ readonly kind: 'caught-up'; readonly latest: readonly string[] } & SessionRef)
+  /** The session cannot be read and is not followed anymore. */
+  | ({ readonly kind: 'skipped'; readonly error: PartnerctlError } & SessionRef)
+  /** All messages that existed at a time (milliseconds since the epoch) have been read. */
+  | ({ readonly kind: 'polled'; readonly at: number } & SessionRef)
   /** Always the last event. */
   | {
       readonly kind: 'end';
@@ -77,12 +90,18 @@ export type EndReason = 'caught-up' | 'replied' | 'timeout' | 'interrupted';
 /** The events, besides messages, that are shown to the user. */
 export type FollowNotice = Extract<
   FollowEvent,
-  { kind: 'outage-started' | 'outage-ended' | 'unknown-session' | 'gap' }
+  { kind: 'outage-started' | 'outage-ended' | 'unknown-session' | 'gap' | 'skipped' }
 >;
 
 export interface Follower {
   /** Can be iterated once. @throws PartnerctlError as described at `follow` */
   readonly events: AsyncGenerator<FollowEvent, void, void>;
   /** Tells the follower that a message was sent, so that it polls for the reply right away. */
-  expectReply(sessionId: string): void;
+  expectReply(session: SessionRef): void;
+  /**
+   * Polls no later than a time, as long as the service accepts polls.
+   * @param time milliseconds since the epoch; in the past for right away, even if a poll is running
+   * @param session the session to poll; all of them by default
+   */
+  pollBy(time: number, session?: SessionRef): void;
 }

@@ -6,7 +6,7 @@ import type { Contract } from '../contract/contract.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
 import type { FoundSource } from './find-source.ts';
-import { writeNotice } from './format-message.ts';
+import { isNotice, writeNotice } from './format-message.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 const DEFAULT_WAIT_MS = 120_000;
@@ -137,15 +137,20 @@ async function collectReplies(
 ): Promise<WaitOutcome> {
   const { clock, random, signals, flags } = context;
   const { followSource } = await import('./follow-source.ts');
-  const { events } = followSource({ http, clock, random, interrupt: signals.interrupt }, target.source, {
-    sessions: [{ session_id: target.session_id, start: { from: 'after', message_id: target.after } }],
-    follow: true,
-    timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined,
-    until: { replies: count, settleMs: settle?.ms },
-    expectsReply: true,
-    isJustRegistered: target.isJustRegistered,
-  });
   let { source_id } = target.source;
+  const { session_id, after } = target;
+  const { events } = followSource(
+    { http, clock, random, interrupt: signals.interrupt },
+    {
+      sessions: [{ source_id, session_id, start: { from: 'after', message_id: after } }],
+      renew: target.source.renew,
+      follow: true,
+      timeoutMs: flags.timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined,
+      until: { replies: count, settleMs: settle?.ms },
+      expectsReply: true,
+      isJustRegistered: target.isJustRegistered,
+    },
+  );
   const received: ReceivedMessages = { replies: [], unrecognized: [] };
   let unknownSession: PartnerctlError | undefined;
   try {
@@ -158,7 +163,7 @@ async function collectReplies(
         return { ...received, source_id, end, lastError: event.error ?? unknownSession };
       } else if (event.kind === 'source-changed') {
         ({ source_id } = event);
-      } else if (event.kind !== 'caught-up') {
+      } else if (isNotice(event)) {
         if (event.kind === 'unknown-session') unknownSession = event.error;
         await writeNotice(context, event);
       }

@@ -1,6 +1,6 @@
 import ms, { type StringValue } from 'ms';
 import { UsageError } from '../errors.ts';
-import type { Args } from './command.ts';
+import type { Args, TypedValue } from './command.ts';
 
 /** Parsed flag values, keyed by the flag's camel-case name. */
 export type FlagValues = Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** Wraps parsed positional arguments and flags in the `Args` interface. */
-export function createArgs(positionals: readonly string[], flags: FlagValues): Args {
+export function createArgs(positionals: readonly string[], flags: FlagValues, typed: readonly TypedValue[] = []): Args {
   const value = (flag: string): string | undefined => {
     const found = flags[camelCase(flag)];
     return typeof found === 'string' ? found : undefined;
@@ -40,6 +40,7 @@ export function createArgs(positionals: readonly string[], flags: FlagValues): A
       const found = flags[camelCase(flag)];
       return Array.isArray(found) ? found.filter((item) => typeof item === 'string') : [];
     },
+    inOrder: (wanted) => typed.filter(({ flag }) => wanted.includes(flag)),
     count(flag, { min, max, fallback }) {
       const text = value(flag);
       if (text === undefined) return fallback;

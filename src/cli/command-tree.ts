@@ -1,7 +1,7 @@
 import { Argument, Command as Commander, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import type { FlagValues } from './args.ts';
-import type { Command, FlagSpec } from './command.ts';
+import type { Command, FlagSpec, TypedValue } from './command.ts';
 import { formatTopicList, formatTopicsFor } from './help-topics.ts';
 import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
@@ -11,6 +11,15 @@ export interface SelectedCommand {
   readonly command: Command;
 }
 
+/** What the command line gives a command. */
+interface GivenArgs {
+  readonly positionals: readonly string[];
+  readonly flags: FlagValues;
+  /** The values of repeatable flags, in the order typed. */
+  readonly typed: readonly TypedValue[];
+  readonly globals: FlagValues;
+}
+
 export interface TreeOptions {
   readonly version: string;
   /** The width to wrap help at, in columns. */
@@ -18,7 +27,7 @@ export interface TreeOptions {
   /** Called with the text of help and --version. */
   readonly print: (text: string) => void;
   /** Called with the arguments of the selected command once commander accepts them. */
-  readonly onCommand: (positionals: readonly string[], flags: FlagValues, globals: FlagValues) => void;
+  readonly onCommand: (given: GivenArgs) => void;
 }
 
 const GIVE_ONCE = { hint: 'Give it once.' };
@@ -67,11 +76,19 @@ function examplesText({ examples }: Command): string {
   return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n\n')}\n`;
 }
 
-function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): void {
+/** @returns receives the values of repeatable flags in the order typed */
+function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): readonly TypedValue[] {
+  const typed: TypedValue[] = [];
   leaf.description(command.description);
   for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
-  for (const flag of command.flags) leaf.addOption(toOption(flag));
+  for (const flag of command.flags) {
+    const option = toOption(flag);
+    leaf.addOption(option);
+    const name = option.name();
+    if (flag.repeatable) leaf.on(`option:${name}`, (value: string) => typed.push({ flag: name, value }));
+  }
   leaf.addHelpText('after', examplesText(command) + formatTopicsFor(entry.commandPath.split(' ')[0] ?? ''));
+  return typed;
 }
 
 /**
@@ -102,14 +119,15 @@ export function buildCommandTree(
     const leaf = parent.command(second ?? first);
     leaf.summary(entry.summary).description(entry.summary);
     if (entry !== selected?.entry) continue;
-    describeCommand(leaf, selected);
+    const typed = describeCommand(leaf, selected);
     leaf.action((...received: unknown[]) => {
       const positionals = received.slice(0, selected.command.args.length).flat();
-      options.onCommand(
-        positionals.filter((text) => typeof text === 'string'),
-        leaf.opts(),
-        program.opts(),
-      );
+      options.onCommand({
+        positionals: positionals.filter((text) => typeof text === 'string'),
+        flags: leaf.opts(),
+        typed,
+        globals: program.opts(),
+      });
     });
   }
   return program;

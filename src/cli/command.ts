@@ -20,6 +20,13 @@ export interface FlagSpec {
   readonly repeatable?: boolean;
 }
 
+/** A flag and its value, as typed. */
+export interface TypedValue {
+  /** Without the dashes. */
+  readonly flag: string;
+  readonly value: string;
+}
+
 /** The positional arguments and flag values of a command line, as text. */
 export interface Args {
   readonly positionals: readonly string[];
@@ -31,6 +38,8 @@ export interface Args {
   required(flag: string, hint?: string): string;
   /** Every value of a repeatable flag, in order. */
   values(flag: string): readonly string[];
+  /** The values of several repeatable flags, in the order typed. */
+  inOrder(flags: readonly string[]): readonly TypedValue[];
   /** The value of a flag as a whole number. @throws UsageError if it is not a number or is out of bounds */
   count(flag: string, bounds: { min: number; max: number; fallback: number }): number;
   /** The value of a duration flag in milliseconds (more than 0), or undefined if not set. @throws UsageError */

@@ -147,13 +147,13 @@ export async function parse(typed: readonly string[], { version, columns }: Pars
     version,
     columns,
     print: (text) => printed.push(text),
-    onCommand(positionals, flags, globals) {
+    onCommand({ positionals, flags, typed: inOrder, globals }) {
       if (!selected) return;
       found.push({
         kind: 'command',
         commandPath: selected.entry.commandPath,
         command: selected.command,
-        args: createArgs(positionals, flags),
+        args: createArgs(positionals, flags, inOrder),
         globals: createArgs([], globals),
       });
     },

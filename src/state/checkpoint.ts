@@ -3,6 +3,7 @@ import { appendRecord, type Redact, refuseSecret } from './append.ts';
 import { type CheckpointFile, openCheckpointFile, readCheckpointFile } from './checkpoint-file.ts';
 import { readLog } from './file-store.ts';
 import { encodeRecord, fieldText, isText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
+import { type SessionRef, sessionKey } from './session-ref.ts';
 
 /** Where the tail of a session ended. Contains only ids, no message text. */
 export interface SessionCheckpoint {
@@ -12,11 +13,10 @@ export interface SessionCheckpoint {
   readonly recent: readonly string[];
 }
 
-/** The source that a command follows. */
-export interface TailSource {
+/** A session at a service. */
+interface TailedSession extends SessionRef {
   /** The service: origin and base path. */
   readonly origin: string;
-  readonly source_id: string;
 }
 
 const TYPE = 'tail';
@@ -26,18 +26,16 @@ const LOG_INTERVAL_MS = 5_000;
 
 /** Returns the state file record of a checkpoint. */
 export function createCheckpointRecord(
-  source: TailSource,
-  session_id: string,
+  { origin, source_id, session_id }: TailedSession,
   checkpoint: SessionCheckpoint,
   stamp: Stamp,
 ): NewRecord {
-  const { origin, source_id } = source;
   const { message_id, recent } = checkpoint;
   const fields = { origin, source_id, session_id, message_id, recent };
   return { ...recordHead(TYPE, stamp), ...fields };
 }
 
-function fileKey({ origin, source_id }: TailSource, session_id: string): string {
+function fileKey({ origin, source_id, session_id }: TailedSession): string {
   return JSON.stringify([origin, source_id, session_id]);
 }
 
@@ -46,51 +44,58 @@ function decodeCheckpoint({ message_id, recent }: LogRecord): SessionCheckpoint 
   return { message_id, recent: Array.isArray(recent) && recent.every(isText) ? recent : [] };
 }
 
-function belongsTo(record: LogRecord, { origin, source_id }: TailSource): boolean {
-  return record.type === TYPE && record.origin === origin && record.source_id === source_id;
-}
-
 interface DatedCheckpoint {
   /** ISO 8601. */
   readonly at: string;
   readonly checkpoint: SessionCheckpoint;
 }
 
-async function readFromLog(path: string, source: TailSource): Promise<ReadonlyMap<string, DatedCheckpoint>> {
+function decodeRecord(record: LogRecord, origin: string): (DatedCheckpoint & { readonly key: string }) | undefined {
+  const { type, at, source_id, session_id } = record;
+  if (type !== TYPE || record.origin !== origin || !isText(source_id) || !isText(session_id)) return undefined;
+  const checkpoint = decodeCheckpoint(record);
+  return checkpoint && { at, checkpoint, key: sessionKey({ source_id, session_id }) };
+}
+
+async function readFromLog(
+  path: string,
+  origin: string,
+  sessions: readonly SessionRef[],
+): Promise<ReadonlyMap<string, DatedCheckpoint>> {
   const found = new Map<string, DatedCheckpoint>();
-  for await (const entry of readLog(path, { containing: [fieldText('source_id', source.source_id)] })) {
-    if (entry.kind !== 'record' || !belongsTo(entry.record, source)) continue;
-    const { session_id, at } = entry.record;
-    const checkpoint = decodeCheckpoint(entry.record);
-    if (checkpoint && isText(session_id)) found.set(session_id, { at, checkpoint });
+  const sources = new Set(sessions.map(({ source_id }) => fieldText('source_id', source_id)));
+  for await (const entry of readLog(path, { containing: [...sources] })) {
+    const decoded = entry.kind === 'record' ? decodeRecord(entry.record, origin) : undefined;
+    if (decoded) found.set(decoded.key, decoded);
   }
   return found;
 }
 
-async function readFromFile(path: string, source: TailSource, session: string): Promise<DatedCheckpoint | undefined> {
-  const record = await readCheckpointFile(path, fileKey(source, session));
-  if (!record || !belongsTo(record, source) || record.session_id !== session) return undefined;
-  const checkpoint = decodeCheckpoint(record);
-  return checkpoint && { at: record.at, checkpoint };
+async function readFromFile(path: string, session: TailedSession): Promise<DatedCheckpoint | undefined> {
+  const record = await readCheckpointFile(path, fileKey(session));
+  const decoded = record && decodeRecord(record, session.origin);
+  return decoded?.key === sessionKey(session) ? decoded : undefined;
 }
 
 /**
- * Returns the latest checkpoint of each session, by session id. Sessions that were never followed have no entry.
+ * Returns the latest checkpoint of each session, by its key (see `sessionKey`). Sessions that were never followed have no
+ * entry.
  * @throws LocalError if a file cannot be read
  */
 export async function readCheckpoints(
   path: string,
-  source: TailSource,
-  sessions: readonly string[],
+  origin: string,
+  sessions: readonly SessionRef[],
 ): Promise<ReadonlyMap<string, SessionCheckpoint>> {
   const checkpoints = new Map<string, SessionCheckpoint>();
-  const logged = await readFromLog(path, source);
+  const logged = await readFromLog(path, origin, sessions);
   for (const session of sessions) {
-    const log = logged.get(session);
-    const file = await readFromFile(path, source, session);
+    const key = sessionKey(session);
+    const log = logged.get(key);
+    const file = await readFromFile(path, { origin, ...session });
     // The state file may come from another machine that followed the session more recently.
     const latest = file && (!log || file.at >= log.at) ? file : log;
-    if (latest) checkpoints.set(session, latest.checkpoint);
+    if (latest) checkpoints.set(key, latest.checkpoint);
   }
   return checkpoints;
 }
@@ -112,9 +117,10 @@ export interface CheckpointDeps {
  */
 export class TailCheckpoint {
   private readonly deps: CheckpointDeps;
-  private readonly source: TailSource;
+  private readonly origin: string;
   private readonly current: Map<string, SessionCheckpoint>;
-  private readonly unlogged = new Set<string>();
+  /** By key, like the other maps. */
+  private readonly unlogged = new Map<string, SessionRef>();
   private readonly files = new Map<string, CheckpointFile>();
   private readonly closing = new AbortController();
   private loggedAt: number | undefined;
@@ -123,9 +129,10 @@ export class TailCheckpoint {
   private stampedAt = 0;
   private readonly broken = { log: false, files: false };
 
-  constructor(deps: CheckpointDeps, source: TailSource, checkpoints: ReadonlyMap<string, SessionCheckpoint>) {
+  /** @param checkpoints where the sessions are, by key */
+  constructor(deps: CheckpointDeps, origin: string, checkpoints: ReadonlyMap<string, SessionCheckpoint>) {
     this.deps = deps;
-    this.source = source;
+    this.origin = origin;
     this.current = new Map(checkpoints);
   }
 
@@ -133,12 +140,13 @@ export class TailCheckpoint {
    * Call this only after the message is written to the output. Once it resolves, the record survives `kill -9`; a power
    * failure may lose the last few seconds.
    */
-  async record(sessionId: string, messageId: string): Promise<void> {
-    const before = this.current.get(sessionId);
+  async record(session: SessionRef, messageId: string): Promise<void> {
+    const key = sessionKey(session);
+    const before = this.current.get(key);
     const recent = before ? [...before.recent, before.message_id].slice(-MAX_RECENT) : [];
-    this.current.set(sessionId, { message_id: messageId, recent });
-    this.unlogged.add(sessionId);
-    this.fileWrites = this.fileWrites.then(() => this.attempt('files', () => this.writeFile(sessionId)));
+    this.current.set(key, { message_id: messageId, recent });
+    this.unlogged.set(key, session);
+    this.fileWrites = this.fileWrites.then(() => this.attempt('files', () => this.writeFile(session)));
     this.startLogging();
     await this.fileWrites;
   }
@@ -160,15 +168,17 @@ export class TailCheckpoint {
     return this.stampedAt;
   };
 
-  private async writeFile(sessionId: string): Promise<void> {
-    const checkpoint = this.current.get(sessionId);
+  private async writeFile(ref: SessionRef): Promise<void> {
+    const key = sessionKey(ref);
+    const checkpoint = this.current.get(key);
     if (!checkpoint) return;
     const { path, newId, redact } = this.deps;
-    const file = this.files.get(sessionId) ?? (await openCheckpointFile(path, fileKey(this.source, sessionId)));
-    this.files.set(sessionId, file);
+    const session = { origin: this.origin, ...ref };
+    const file = this.files.get(key) ?? (await openCheckpointFile(path, fileKey(session)));
+    this.files.set(key, file);
     // If even the shortened record does not fit, only the state file records the checkpoint.
     for (const shortened of [checkpoint, { ...checkpoint, recent: [] }]) {
-      const record = createCheckpointRecord(this.source, sessionId, shortened, { now: this.now, newId });
+      const record = createCheckpointRecord(session, shortened, { now: this.now, newId });
       const line = encodeRecord(record);
       refuseSecret(line, redact);
       if (await file.write(line)) return;
@@ -178,11 +188,12 @@ export class TailCheckpoint {
   private async appendToLog(): Promise<void> {
     const { path, clock, newId, redact } = this.deps;
     this.loggedAt = clock.now();
-    for (const sessionId of [...this.unlogged]) {
-      const checkpoint = this.current.get(sessionId);
-      this.unlogged.delete(sessionId);
+    for (const [key, ref] of [...this.unlogged]) {
+      const checkpoint = this.current.get(key);
+      this.unlogged.delete(key);
       if (checkpoint) {
-        const record = createCheckpointRecord(this.source, sessionId, checkpoint, { now: this.now, newId });
+        const session = { origin: this.origin, ...ref };
+        const record = createCheckpointRecord(session, checkpoint, { now: this.now, newId });
         await appendRecord(path, record, redact);
       }
     }

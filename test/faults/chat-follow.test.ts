@@ -392,7 +392,11 @@ describe('following ends', () => {
       // Otherwise there is no poll in flight that could be left behind.
       if (session === 'a') void hanging.then(() => json(200, wellBehaved()));
     });
-    const sessions = ['a', 'b'].map((session_id) => ({ session_id, start: { from: 'start' } as const }));
+    const sessions = ['a', 'b'].map((session_id) => ({
+      source_id: 'src',
+      session_id,
+      start: { from: 'start' } as const,
+    }));
     const parts = followDeps(server.baseUrl, systemClock);
     for await (const event of follow(parts, { ...followOptions(), sessions }).events) {
       if (event.kind === 'message') break;
@@ -411,11 +415,25 @@ describe('the poll rate', () => {
     const shown = until(follower.events, isMessage('s-0'));
     const idleSince = now();
     await server.nextRequest(() => now() - idleSince > 600_000);
-    follower.expectReply('s');
+    follower.expectReply({ source_id: 'src', session_id: 's' });
     server.add('s', 1);
     const started = now();
     expect(summarize(await shown)).toEqual(['+s-0']);
     expect(now() - started).toBeLessThan(1500);
+    await follower.events.return();
+  });
+
+  it('lets the caller ask for a poll right away', async () => {
+    const server = await historyServer();
+    const follower = follow(
+      followDeps(server.baseUrl, systemClock),
+      followOptions({ from: 'start' }, { intervalMs: 3_600_000 }),
+    );
+    const shown = until(follower.events, isMessage('s-0'));
+    await server.nextRequest(() => true);
+    server.add('s', 1);
+    follower.pollBy(0);
+    expect(summarize(await shown)).toEqual(['+s-0']);
     await follower.events.return();
   });
 

@@ -156,7 +156,7 @@ export function followOptions(
   start: FollowStart = { from: 'start' },
   changes: Partial<FollowOptions> = {},
 ): FollowOptions {
-  return { source_id: 'src', sessions: [{ session_id: 's', start }], follow: true, ...changes };
+  return { sessions: [{ source_id: 'src', session_id: 's', start }], follow: true, ...changes };
 }
 
 export const isEnd = (event: FollowEvent): boolean => event.kind === 'end';

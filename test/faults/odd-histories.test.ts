@@ -60,7 +60,12 @@ describe('a history that comes newest first', () => {
     const server = await newestFirst(12, 5);
     const all = await readAll(server, { from: 'start' });
     expect(summarize(all)).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
-    expect(all).toContainEqual({ kind: 'gap', session_id: 's', evidence: expect.stringContaining('sent 5 messages') });
+    expect(all).toContainEqual({
+      kind: 'gap',
+      source_id: 'src',
+      session_id: 's',
+      evidence: expect.stringContaining('sent 5 messages'),
+    });
     expect(summarize(await readAll(server, { from: 'last', count: 8 }))).toEqual([
       ...ids(7, 11),
       'gap',

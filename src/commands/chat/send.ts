@@ -4,7 +4,7 @@ import { findSource, knownSource } from '../../chat/find-source.ts';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
 import { type RecordedSend, recordSend } from '../../chat/recorded-send.ts';
 import { isRefused, resendCommand, sendMessage } from '../../chat/send-message.ts';
-import { parseSession, SESSION_FLAG, type SessionInput, type SessionRef, SOURCE_FLAGS } from '../../chat/session.ts';
+import { parseSession, SESSION_FLAG, type SessionInput, SOURCE_FLAGS } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
@@ -13,6 +13,7 @@ import { shellCommand } from '../../cli/shell-command.ts';
 import { describeFix } from '../../contract/assumptions.ts';
 import { PartnerctlError, ShapeError, UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
+import type { SessionRef } from '../../state/session-ref.ts';
 
 interface Input extends SessionInput {
   readonly external_message_id: string | undefined;

@@ -1,5 +1,5 @@
-import { parseSource, SOURCE_FLAGS } from '../../chat/session.ts';
-import type { TailInput } from '../../chat/tail.ts';
+import { parseSelection, SELECTION_FLAGS, type SessionSelection } from '../../chat/session-selection.ts';
+import type { TailInput, TailOptions } from '../../chat/tail.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 
@@ -7,27 +7,20 @@ const DEFAULT_TAIL = 10;
 const MAX_TAIL = 100_000;
 const MIN_INTERVAL_MS = 100;
 
-function parseStart(args: Args, sessions: readonly string[]): TailInput['start'] {
+function parseStart(args: Args, selection: SessionSelection): TailInput['start'] {
   const after = args.value('after');
   const starts = ['after', 'tail', 'from-start', 'resume'].filter(
     (flag) => args.value(flag) !== undefined || args.isSet(flag),
   );
   if (starts.length > 1) throw new UsageError(`--${starts.join(' and --')} cannot be combined.`);
   if (after === '') throw new UsageError('--after is empty.', { hint: 'Check the shell variable it comes from.' });
-  if (after !== undefined && sessions.length > 1) {
+  if (after !== undefined && (selection.from === 'pairs' || selection.sessions.length > 1)) {
     throw new UsageError('--after names a message of one session, but several sessions are given.');
   }
   if (after !== undefined) return { from: 'after', message_id: after };
   if (args.isSet('from-start')) return { from: 'start' };
   if (args.isSet('resume')) return { from: 'checkpoint' };
   return { from: 'last', count: args.count('tail', { min: 0, max: MAX_TAIL, fallback: DEFAULT_TAIL }) };
-}
-
-function parseSessions(args: Args): string[] {
-  const sessions = [...new Set(args.values('session'))];
-  if (sessions.length === 0) throw new UsageError('--session is missing.');
-  if (sessions.includes('')) throw new UsageError('--session is empty.');
-  return sessions;
 }
 
 function parseInterval(args: Args): number | undefined {
@@ -37,9 +30,10 @@ function parseInterval(args: Args): number | undefined {
 }
 
 /** What to say if a tail that does not follow has nothing to show. */
-function describeEmpty({ follow, sessions, start }: TailInput): string | undefined {
+function describeEmpty({ follow, sessions, start }: Pick<TailOptions, 'follow' | 'sessions' | 'start'>) {
   if (follow || (start.from === 'last' && start.count === 0)) return undefined;
-  const where = `${sessions.length === 1 ? 'session' : 'sessions'} ${sessions.join(', ')}`;
+  const names = sessions.map(({ session_id }) => session_id);
+  const where = `${names.length === 1 ? 'session' : 'sessions'} ${names.join(', ')}`;
   if (start.from === 'after') return `No messages after ${start.message_id} in ${where} yet.`;
   return start.from === 'checkpoint' ? `No new messages in ${where}.` : `No messages in ${where} yet.`;
 }
@@ -48,8 +42,7 @@ export default command<TailInput>({
   description:
     'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It survives failures of the service and the network.',
   flags: [
-    ...SOURCE_FLAGS,
-    { usage: '--session <session_id>', description: 'the conversation; repeatable', repeatable: true },
+    ...SELECTION_FLAGS,
     {
       usage: '--after <message_id>',
       description: 'start after this message: an id that `chat send` or a tail printed',
@@ -70,18 +63,21 @@ export default command<TailInput>({
       does: 'two sessions, each message once over any number of runs',
     },
     {
+      line: 'partnerctl chat tail --source src_1 --session anna --source src_2 --session anna --session ben',
+      does: 'sessions of two sources',
+    },
+    {
       line: 'partnerctl chat tail --agent name:Support --space ext:acme-001 --session anna --from-start --no-follow',
       does: 'the whole session; the source by agent and space',
     },
   ],
   parse(args) {
-    const sessions = parseSessions(args);
+    const selection = parseSelection(args);
     const untilReply = args.isSet('until-reply');
     if (untilReply && !args.isSet('follow')) throw new UsageError('--until-reply and --no-follow cannot be combined.');
     return {
-      source: parseSource(args),
-      sessions,
-      start: parseStart(args, sessions),
+      selection,
+      start: parseStart(args, selection),
       follow: args.isSet('follow'),
       untilReply,
       showTimestamps: args.isSet('timestamps'),
@@ -89,17 +85,13 @@ export default command<TailInput>({
       maxOutageMs: args.duration('max-outage'),
     };
   },
-  async run(context, options) {
-    const [{ tailSessions }, { findSource }] = await Promise.all([
+  async run(context, { selection, ...options }) {
+    const [{ tailSessions }, { findSessions }] = await Promise.all([
       import('../../chat/tail.ts'),
-      import('../../chat/find-source.ts'),
+      import('../../chat/find-sessions.ts'),
     ]);
-    const http = await context.http();
-    const source = await findSource(context, http, options.source);
-    return {
-      kind: 'stream',
-      events: tailSessions(context, http, { ...options, source }),
-      empty: describeEmpty(options),
-    };
+    const { http, ...selected } = await findSessions(context, selection);
+    const tail = { ...options, ...selected };
+    return { kind: 'stream', events: tailSessions(context, http, tail), empty: describeEmpty(tail) };
   },
 });

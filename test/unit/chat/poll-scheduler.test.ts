@@ -268,3 +268,55 @@ describe('a poll', () => {
     expect(() => new PollScheduler(['s'], T0, () => 0).expectReply('other', T0)).toThrow(RangeError);
   });
 });
+
+describe('a poll that was asked for', () => {
+  it('comes at its time, or right away if that has passed', () => {
+    const scheduler = new PollScheduler(names(3), T0, () => 0);
+    simulate(scheduler, T0, T0 + HOUR, undefined, 0);
+    scheduler.pollBy('s1', T0 + HOUR + 100);
+    const next = simulate(scheduler, T0 + HOUR, T0 + HOUR + 101, undefined, 0);
+    expect(next).toContainEqual({ session: 's1', at: T0 + HOUR + 100 });
+    scheduler.pollBy('s2', 0);
+    expect(scheduler.next(T0 + HOUR + 200)).toEqual({ session: 's2' });
+  });
+
+  it('comes after the poll that is running', () => {
+    const scheduler = new PollScheduler(['s'], T0, () => 0);
+    scheduler.pollStarted('s', T0);
+    scheduler.pollBy('s', T0 + 10);
+    expect(scheduler.next(T0 + 10)).toEqual({ at: Number.POSITIVE_INFINITY });
+    scheduler.pollSucceeded('s', NOTHING, T0 + 20);
+    expect(scheduler.next(T0 + 20)).toEqual({ session: 's' });
+    scheduler.pollStarted('s', T0 + 20);
+    scheduler.pollSucceeded('s', NOTHING, T0 + 30);
+    expect(scheduler.next(T0 + 30)).toMatchObject({ at: expect.any(Number) });
+  });
+
+  it('does not come before the service accepts polls', () => {
+    const scheduler = new PollScheduler(['s'], T0, () => 0);
+    scheduler.pollStarted('s', T0);
+    scheduler.pollFailed('s', { isRateLimited: true, retryAt: T0 + 7_000 }, T0 + 10);
+    scheduler.pollBy('s', T0);
+    expect(scheduler.next(T0 + 20)).toEqual({ at: T0 + 7_000 });
+  });
+
+  it('does not put off the turns of the other sessions', () => {
+    const scheduler = new PollScheduler(names(4), T0, () => 0);
+    simulate(scheduler, T0, T0 + HOUR, undefined, 0);
+    let now = T0 + HOUR;
+    const polled = new Set<string>();
+    while (now < T0 + 2 * HOUR) {
+      scheduler.pollBy('s0', now);
+      for (const { session } of simulate(scheduler, now, now + 1_000, undefined, 0)) polled.add(session);
+      now += 1_000;
+    }
+    expect([...polled].sort()).toEqual(names(4));
+  });
+
+  it('of a session that is no longer followed never comes', () => {
+    const scheduler = new PollScheduler(names(2), T0, () => 0);
+    scheduler.remove('s0');
+    scheduler.pollBy('s0', T0);
+    expect(simulate(scheduler, T0, T0 + HOUR, undefined, 0).map(({ session }) => session)).not.toContain('s0');
+  });
+});

@@ -7,19 +7,46 @@ import { appendRecord } from '../../../src/state/append.ts';
 import {
   type CheckpointDeps,
   createCheckpointRecord,
-  readCheckpoints,
+  readCheckpoints as readByKey,
   type SessionCheckpoint,
   TailCheckpoint,
 } from '../../../src/state/checkpoint.ts';
 import { randomRecordId } from '../../../src/state/record.ts';
+import { type SessionRef, sessionKey } from '../../../src/state/session-ref.ts';
 import { entries, temporaryDirectory, text } from './files.ts';
 
 const OF = { origin: 'https://api.example.com/v1', source_id: 'src_1' };
 const stamp = { now: () => Date.UTC(2026, 0, 2), newId: randomRecordId };
 const NOTHING: ReadonlyMap<string, SessionCheckpoint> = new Map();
 
-async function appendCheckpoint(path: string, ...checkpoint: Parameters<typeof createCheckpointRecord>): Promise<void> {
-  await appendRecord(path, createCheckpointRecord(...checkpoint));
+/** A session of the source. */
+function of(session_id: string): SessionRef {
+  return { source_id: OF.source_id, session_id };
+}
+
+async function appendCheckpoint(
+  path: string,
+  source: typeof OF,
+  session_id: string,
+  ...[checkpoint, stamped]: [SessionCheckpoint, typeof stamp]
+): Promise<void> {
+  await appendRecord(path, createCheckpointRecord({ ...source, session_id }, checkpoint, stamped));
+}
+
+/** The checkpoints of sessions of one source, by session_id. */
+async function readCheckpoints(
+  path: string,
+  { origin, source_id }: typeof OF,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, SessionCheckpoint>> {
+  const sessions = ids.map((session_id) => ({ source_id, session_id }));
+  const found = await readByKey(path, origin, sessions);
+  return new Map(
+    sessions.flatMap((session) => {
+      const checkpoint = found.get(sessionKey(session));
+      return checkpoint ? [[session.session_id, checkpoint] as const] : [];
+    }),
+  );
 }
 
 async function stateFile(): Promise<string> {
@@ -79,9 +106,9 @@ describe('the recorded checkpoint', () => {
 
   it('is found by ids of any characters', async () => {
     const path = await stateFile();
-    const of = { origin: OF.origin, source_id: 's"\\\n\u0000é' };
-    await appendCheckpoint(path, of, '"\u2028', { message_id: '\ud800', recent: [] }, stamp);
-    expect(await readCheckpoints(path, of, ['"\u2028'])).toEqual(
+    const source = { origin: OF.origin, source_id: 's"\\\n\u0000é' };
+    await appendCheckpoint(path, source, '"\u2028', { message_id: '\ud800', recent: [] }, stamp);
+    expect(await readCheckpoints(path, source, ['"\u2028'])).toEqual(
       new Map([['"\u2028', { message_id: '\ud800', recent: [] }]]),
     );
   });
@@ -91,8 +118,8 @@ describe('TailCheckpoint', () => {
   it('records the first message at once and the last one on close', async () => {
     const path = await stateFile();
     const clock = heldClock();
-    const checkpoint = new TailCheckpoint(parts(path, { clock }), OF, NOTHING);
-    for (let index = 0; index < 100; index += 1) checkpoint.record('s', `m${index}`);
+    const checkpoint = new TailCheckpoint(parts(path, { clock }), OF.origin, NOTHING);
+    for (let index = 0; index < 100; index += 1) checkpoint.record(of('s'), `m${index}`);
     await checkpoint.close();
     const ids = await messageIds(path);
     expect(ids.length).toBeLessThanOrEqual(2);
@@ -105,14 +132,14 @@ describe('TailCheckpoint', () => {
   it('records the newest message of a busy session every few seconds', async () => {
     const path = await stateFile();
     const clock = heldClock();
-    const checkpoint = new TailCheckpoint(parts(path, { clock }), OF, NOTHING);
-    checkpoint.record('s', 'm0');
+    const checkpoint = new TailCheckpoint(parts(path, { clock }), OF.origin, NOTHING);
+    checkpoint.record(of('s'), 'm0');
     await expect.poll(() => messageIds(path)).toEqual(['m0']);
-    checkpoint.record('s', 'm1');
-    checkpoint.record('s', 'm2');
+    checkpoint.record(of('s'), 'm1');
+    checkpoint.record(of('s'), 'm2');
     await expect.poll(() => clock.asleep).toBe(1);
     clock.pass(4_900);
-    checkpoint.record('s', 'm3');
+    checkpoint.record(of('s'), 'm3');
     expect(await messageIds(path)).toEqual(['m0']);
     clock.pass(100);
     await expect.poll(() => messageIds(path)).toEqual(['m0', 'm3']);
@@ -123,31 +150,46 @@ describe('TailCheckpoint', () => {
 
   it('continues the recent ids of the earlier checkpoint', async () => {
     const path = await stateFile();
-    const before = new Map([['s', { message_id: 'm1', recent: ['m0'] }]]);
-    const checkpoint = new TailCheckpoint(parts(path), OF, before);
-    checkpoint.record('s', 'm2');
+    const before = new Map([[sessionKey(of('s')), { message_id: 'm1', recent: ['m0'] }]]);
+    const checkpoint = new TailCheckpoint(parts(path), OF.origin, before);
+    checkpoint.record(of('s'), 'm2');
     await checkpoint.close();
     expect((await readCheckpoints(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm2', recent: ['m0', 'm1'] });
   });
 
   it('keeps sessions separate', async () => {
     const path = await stateFile();
-    const checkpoint = new TailCheckpoint(parts(path), OF, NOTHING);
-    for (let index = 0; index < 10; index += 1) checkpoint.record(index % 2 === 0 ? 'even' : 'odd', `m${index}`);
+    const checkpoint = new TailCheckpoint(parts(path), OF.origin, NOTHING);
+    for (let index = 0; index < 10; index += 1) checkpoint.record(of(index % 2 === 0 ? 'even' : 'odd'), `m${index}`);
     await checkpoint.close();
     const places = await readCheckpoints(path, OF, ['even', 'odd']);
     expect(places.get('even')).toEqual({ message_id: 'm8', recent: ['m0', 'm2', 'm4', 'm6'] });
     expect(places.get('odd')?.message_id).toBe('m9');
   });
 
+  it('keeps sessions of the same name at several sources separate', async () => {
+    const path = await stateFile();
+    const checkpoint = new TailCheckpoint(parts(path), OF.origin, NOTHING);
+    const sessions = ['src_1', 'src_2'].map((source_id) => ({ source_id, session_id: 's' }));
+    for (const session of sessions) await checkpoint.record(session, `of-${session.source_id}`);
+    await checkpoint.close();
+    const found = await readByKey(path, OF.origin, sessions);
+    expect(sessions.map((session) => found.get(sessionKey(session))?.message_id)).toEqual(['of-src_1', 'of-src_2']);
+    expect(await readByKey(path, OF.origin, [{ source_id: 'src_3', session_id: 's' }])).toEqual(new Map());
+  });
+
   it('reports once that the file cannot be written, and continues', async () => {
     const path = await stateFile();
     await mkdir(path);
     const troubles: unknown[] = [];
-    const checkpoint = new TailCheckpoint(parts(path, { onError: (error) => troubles.push(error) }), OF, NOTHING);
-    checkpoint.record('s', 'm1');
+    const checkpoint = new TailCheckpoint(
+      parts(path, { onError: (error) => troubles.push(error) }),
+      OF.origin,
+      NOTHING,
+    );
+    checkpoint.record(of('s'), 'm1');
     await expect.poll(() => troubles.length).toBe(1);
-    checkpoint.record('s', 'm2');
+    checkpoint.record(of('s'), 'm2');
     await checkpoint.close();
     expect(troubles).toEqual([expect.any(LocalError)]);
   });
@@ -160,9 +202,9 @@ describe('TailCheckpoint', () => {
 
   it('has recorded every message once record() resolves, even without close()', async () => {
     const path = await stateFile();
-    const checkpoint = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
+    const checkpoint = new TailCheckpoint(parts(path, { clock: heldClock() }), OF.origin, NOTHING);
     for (let index = 0; index < 50; index += 1) {
-      await checkpoint.record('s', `m${index}`);
+      await checkpoint.record(of('s'), `m${index}`);
       expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe(`m${index}`);
     }
     expect((await messageIds(path)).length).toBeLessThanOrEqual(1);
@@ -174,14 +216,14 @@ describe('TailCheckpoint', () => {
 
   it('prefers the log if it is newer or the checkpoint file is damaged', async () => {
     const path = await stateFile();
-    const checkpoint = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
-    await checkpoint.record('s', 'm1');
+    const checkpoint = new TailCheckpoint(parts(path, { clock: heldClock() }), OF.origin, NOTHING);
+    await checkpoint.record(of('s'), 'm1');
     await checkpoint.close();
     const later = { ...stamp, now: () => stamp.now() + 1 };
     await appendCheckpoint(path, OF, 's', { message_id: 'm2', recent: [] }, later);
     expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe('m2');
-    const again = new TailCheckpoint(parts(path, { clock: heldClock() }), OF, NOTHING);
-    await again.record('s', 'm3');
+    const again = new TailCheckpoint(parts(path, { clock: heldClock() }), OF.origin, NOTHING);
+    await again.record(of('s'), 'm3');
     await again.close();
     const [file = ''] = await readdir(`${path}.tails`);
     await writeFile(join(`${path}.tails`, file), '{"v":1,"torn');
@@ -190,11 +232,11 @@ describe('TailCheckpoint', () => {
 
   it('records ids that are too long for a checkpoint file in the log', async () => {
     const path = await stateFile();
-    const checkpoint = new TailCheckpoint(parts(path), OF, NOTHING);
+    const checkpoint = new TailCheckpoint(parts(path), OF.origin, NOTHING);
     const long = 'm'.repeat(5_000);
-    for (const id of ['m1', long, 'm'.repeat(3_000)]) await checkpoint.record('s', id);
+    for (const id of ['m1', long, 'm'.repeat(3_000)]) await checkpoint.record(of('s'), id);
     expect((await readCheckpoints(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm'.repeat(3_000), recent: [] });
-    await checkpoint.record('s', long);
+    await checkpoint.record(of('s'), long);
     await checkpoint.close();
     expect((await readCheckpoints(path, OF, ['s'])).get('s')?.message_id).toBe(long);
   });

@@ -1,0 +1,10 @@
+/** A session of a source. */
+export interface SessionRef {
+  readonly source_id: string;
+  readonly session_id: string;
+}
+
+/** The key of a session among those of several sources. */
+export function sessionKey({ source_id, session_id }: SessionRef): string {
+  return JSON.stringify([source_id, session_id]);
+}
