@@ -51,8 +51,9 @@ const CORE = [
 /** What commands share that create something once. In files of their own, they would take 40 ms to load. */
 const GUARDED = [
   /\/src\/(cron|state|yaml)\//,
+  /\/src\/group-by\.ts$/,
   /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|resource)|config\/make-directories)\.ts$/,
-  /\/src\/output\/(batch-failure|batch-result|quote)\.ts$/,
+  /\/src\/output\/(batch-failure|batch-result)\.ts$/,
 ];
 
 const program = {

@@ -60,17 +60,8 @@ export function toStreamEvent(session: SessionRef, message: Message, options: Li
   };
 }
 
-const PLAIN: MarkdownStyle = {
-  bold: (text) => text,
-  italic: (text) => text,
-  code: (text) => text,
-  dim: (text) => text,
-  heading: (text) => text,
-  keepsBreaks: true,
-};
-
 async function createStyle(hasColor: boolean): Promise<MarkdownStyle> {
-  if (!hasColor) return PLAIN;
+  if (!hasColor) return { ...(await import('../output/markdown.ts')).PLAIN, keepsBreaks: true };
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
   const { bold, italic, cyan: code, dim } = chalk;

@@ -9,7 +9,7 @@ const MAX_KEYS = 12;
 const MAX_TEXT = 60;
 
 /** Returns a short text unchanged, and only the length of a long one: a truncated secret would escape redaction. */
-function quoted(text: string): string {
+function shorten(text: string): string {
   return text.length > MAX_TEXT ? `(${text.length} characters)` : text;
 }
 
@@ -21,10 +21,10 @@ export function describeJson(value: unknown): string {
   if (isJsonObject(value)) {
     const keys = Object.keys(value);
     if (keys.length === 0) return 'an empty object';
-    const shown = keys.slice(0, MAX_KEYS).map(quoted).join(', ');
+    const shown = keys.slice(0, MAX_KEYS).map(shorten).join(', ');
     return `an object with the keys ${shown}${keys.length > MAX_KEYS ? `, … (${keys.length} keys)` : ''}`;
   }
-  return `the ${typeof value} ${quoted(typeof value === 'bigint' ? String(value) : JSON.stringify(value))}`;
+  return `the ${typeof value} ${shorten(typeof value === 'bigint' ? String(value) : JSON.stringify(value))}`;
 }
 
 function typeOf(value: unknown): string {
@@ -39,7 +39,7 @@ const MAX_FIELD_DEPTH = 3;
 /** Returns the paths of the values in an object, as `contract set` takes them, each with its type. */
 function fieldsIn(object: JsonObject, prefix = '', depth = 1): readonly string[] {
   return Object.entries(object).flatMap(([key, value]) => {
-    const path = prefix + quoted(key);
+    const path = prefix + shorten(key);
     const isOpen = isJsonObject(value) && depth < MAX_FIELD_DEPTH && Object.keys(value).length > 0;
     return isOpen ? fieldsIn(value, `${path}.`, depth + 1) : [`${path} (${typeOf(value)})`];
   });

@@ -8,6 +8,7 @@ import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import type { PartnerctlError } from '../errors.ts';
+import { groupBy } from '../group-by.ts';
 import { type CronJob, normalizeName } from './job.ts';
 import { type ListedJob, type ListedJobIdentity, matchIdentity } from './listed-job.ts';
 import { type CronSchedule, parseFields } from './schedule.ts';
@@ -116,22 +117,6 @@ function agentOf({ agent_id, agent_text }: ListedJobIdentity): string | undefine
 /** @param agentId undefined for jobs whose agent the service does not return */
 function identityKey(name: string, agentId: string | undefined): string {
   return JSON.stringify([normalizeName(name), agentId ?? null]);
-}
-
-/** Groups jobs by a key; leaves out those without one. */
-function groupBy(
-  jobs: readonly ListedJob[],
-  keyOf: (job: ListedJob) => string | undefined,
-): ReadonlyMap<string, readonly ListedJob[]> {
-  const groups = new Map<string, ListedJob[]>();
-  for (const job of jobs) {
-    const key = keyOf(job);
-    if (key === undefined) continue;
-    const others = groups.get(key);
-    if (others) others.push(job);
-    else groups.set(key, [job]);
-  }
-  return groups;
 }
 
 function groupJobs(
@@ -265,9 +250,4 @@ export function createFreshJobLists(options: JobListOptions): FreshJobLists {
       return async (job) => findIn(await reading, job);
     },
   };
-}
-
-/** Creates a function that looks up jobs as `FreshJobLists` does. */
-export function createFreshJobFinder(options: JobListOptions): FindJob {
-  return createFreshJobLists(options).find;
 }

@@ -11,10 +11,15 @@ export function countByStatus<Status extends string>(
   return counts;
 }
 
+/** Joins counts without the zeros: `2 created, 1 failed` */
+export function joinCounts(counts: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(counts).filter(([, count]) => count > 0);
+  return parts.map(([status, count]) => `${count} ${status}`).join(', ');
+}
+
 /** Formats counts as a sentence that leaves out zeros: `2 created, 1 failed.` */
 export function formatCounts(counts: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(counts).filter(([, count]) => count > 0);
-  return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
+  return `${joinCounts(counts)}.`;
 }
 
 /** How to show the results of a batch. Functions that take all results run after the last result. */

@@ -15,7 +15,8 @@ export interface MarkdownStyle {
   readonly keepsBreaks?: boolean;
 }
 
-const PLAIN: MarkdownStyle = {
+/** Leaves all text as it is. */
+export const PLAIN: MarkdownStyle = {
   bold: (text) => text,
   italic: (text) => text,
   code: (text) => text,

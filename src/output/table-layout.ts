@@ -166,7 +166,7 @@ interface RecordOptions {
   readonly width: number;
   readonly paint: Paint;
   /** Splits a value into lines; `wrap` by default. */
-  readonly wrapText?: (text: string, width: number) => readonly string[];
+  readonly wrapValue?: (text: string, width: number) => readonly string[];
 }
 
 /**
@@ -176,7 +176,7 @@ interface RecordOptions {
 export function layOutRecord(
   labels: readonly string[],
   row: TextRow,
-  { width, paint, wrapText = wrap }: RecordOptions,
+  { width, paint, wrapValue = wrap }: RecordOptions,
 ): string[] {
   const widest = Math.max(0, ...labels.map(displayWidth));
   const labelWidth = Math.min(widest, Math.floor(width / 2) - 2);
@@ -186,7 +186,7 @@ export function layOutRecord(
     const label = truncate(labels[index] ?? '', labelWidth);
     const named = label === '' ? '' : `${label}:`;
     const lead = paint(named, 'dim') + ' '.repeat(indent - displayWidth(named));
-    return wrapText(text, width - indent).map((line, at) =>
+    return wrapValue(text, width - indent).map((line, at) =>
       `${at === 0 ? lead : ' '.repeat(indent)}${paint(at === 0 ? line.trimEnd() : line.trim(), row.tones[index])}`.trimEnd(),
     );
   });

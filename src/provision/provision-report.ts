@@ -1,5 +1,6 @@
 import { PartnerctlError } from '../errors.ts';
-import { formatCounts } from '../output/batch-result.ts';
+import { groupBy } from '../group-by.ts';
+import { joinCounts } from '../output/batch-result.ts';
 import type { Column, ReportLine } from '../output/command-result.ts';
 import type { Action } from './actions.ts';
 import {
@@ -14,9 +15,8 @@ import { countDocuments, type DocumentResult, type DocumentStatus } from './resu
 import type { UnchangedCounts } from './space-plan.ts';
 
 function countsText(things: readonly { readonly status: string }[]): string {
-  const counts = new Map<string, number>();
-  for (const { status } of things) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
+  const groups = groupBy(things, ({ status }) => status);
+  return [...groups].map(([status, { length }]) => `${length} ${status}`).join(', ');
 }
 
 /** The sources to send messages to; with the names of the agents if there are several. */
@@ -127,7 +127,6 @@ export function provisionReport(results: readonly DocumentResult[]): ReportLine[
   if (results.length === 0) return [];
   const sum = (list: 'differences' | 'unmanaged') => results.reduce((total, result) => total + result[list].length, 0);
   const leftovers = leftoversText({ differences: sum('differences'), unmanaged: sum('unmanaged') });
-  const counts = formatCounts(countDocuments(results)).replace(/\.$/, '');
-  const total = `Done: ${counts}${leftovers === '' ? '' : `; ${leftovers}`}.`;
+  const total = `Done: ${joinCounts(countDocuments(results))}${leftovers === '' ? '' : `; ${leftovers}`}.`;
   return [...results.flatMap(documentLines), { indent: 0, tone: 'heading', text: total }];
 }

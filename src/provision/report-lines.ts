@@ -6,10 +6,6 @@ import type { Block, UnchangedCounts } from './space-plan.ts';
 /** The indentation of what belongs to a space. */
 const INDENT = 4;
 
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
-
 /** `2026-11-23T18:00:00+01:00` as people read it. */
 function formatRun(iso: string): string {
   return iso.replace('T', ' ').replace(/:00([+-])/, ' $1');
@@ -17,7 +13,7 @@ function formatRun(iso: string): string {
 
 function spaceFields({ description, is_org_wide }: Extract<Action, { op: 'create_space' }>): string {
   const fields = [
-    description === undefined ? [] : [`description ${quoted(description)}`],
+    description === undefined ? [] : [`description ${JSON.stringify(description)}`],
     is_org_wide === undefined ? [] : [is_org_wide ? 'organization-wide' : 'not organization-wide'],
   ];
   return fields.flat().join(', ');
@@ -39,7 +35,7 @@ export function actionDetail(action: Action): string {
       return agentFields(action);
     case 'setup_chat': {
       const { source_name, routing_mode, reply_capable } = action;
-      return `${quoted(source_name)}, ${routing_mode}, ${reply_capable ? 'with replies' : 'without replies'}`;
+      return `${JSON.stringify(source_name)}, ${routing_mode}, ${reply_capable ? 'with replies' : 'without replies'}`;
     }
     case 'create_job': {
       const [next] = action.next_runs;
@@ -57,8 +53,8 @@ const VERBS = {
 
 /** The line of an action. @param id what the service assigned */
 export function actionLine(action: Action, tense: 'planned' | 'done', id?: string | null): ReportLine {
-  const owner = action.op === 'create_job' ? ` of ${quoted(action.agent)}` : '';
-  const subject = `${VERBS[action.op][tense]} ${quoted(action.name)}${owner}`;
+  const owner = action.op === 'create_job' ? ` of ${JSON.stringify(action.agent)}` : '';
+  const subject = `${VERBS[action.op][tense]} ${JSON.stringify(action.name)}${owner}`;
   const detail = actionDetail(action);
   const isPhrase = action.op === 'install_agent';
   const suffix = detail === '' ? '' : `${isPhrase ? ' ' : ': '}${detail}`;
@@ -72,7 +68,7 @@ export function actionLine(action: Action, tense: 'planned' | 'done', id?: strin
 
 function shown(value: unknown, resource: Difference['resource']): string {
   if (value === null) return resource === 'job' ? '(not recorded)' : '(none)';
-  return typeof value === 'string' ? quoted(value) : JSON.stringify(value);
+  return JSON.stringify(value);
 }
 
 /** A difference without its subject: `"old" → "new"`. */
@@ -85,9 +81,9 @@ export function differenceLine(difference: Difference): ReportLine {
   const { resource, name, field } = difference;
   const subject = {
     space: 'space',
-    agent: `agent ${quoted(name)}`,
-    chat: `chat of ${quoted(name)}`,
-    job: `job ${quoted(name)}`,
+    agent: `agent ${JSON.stringify(name)}`,
+    chat: `chat of ${JSON.stringify(name)}`,
+    job: `job ${JSON.stringify(name)}`,
   };
   return {
     indent: INDENT,
@@ -99,7 +95,7 @@ export function differenceLine(difference: Difference): ReportLine {
 
 /** What identifies something that the manifest does not have, besides its name. */
 export function unmanagedDetail({ id, template_id, agent }: Unmanaged): string {
-  const owner = agent === undefined ? '' : `of ${quoted(agent)}`;
+  const owner = agent === undefined ? '' : `of ${JSON.stringify(agent)}`;
   return [owner, id ?? '', template_id ?? ''].filter((part) => part !== '').join(', ');
 }
 
@@ -111,7 +107,7 @@ export function unmanagedLine(unmanaged: Unmanaged): ReportLine {
     marker: '?',
     tone: 'warn',
     text: [
-      { text: `${resource} ${quoted(name ?? '')} ` },
+      { text: `${resource} ${JSON.stringify(name ?? '')} ` },
       { text: `(${unmanagedDetail(unmanaged)}): not in the manifest`, tone: 'plain' },
     ],
   };

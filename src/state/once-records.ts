@@ -1,3 +1,5 @@
+import { groupBy } from '../group-by.ts';
+
 /**
  * The process that owns a reservation. Other processes on the same machine use it to check whether the owner still
  * runs.
@@ -106,13 +108,7 @@ export function keyHistory<Snapshot>(records: readonly OnceRecord<Snapshot>[]): 
 export function groupByKey<Snapshot>(
   records: readonly OnceRecord<Snapshot>[],
 ): ReadonlyMap<string, readonly OnceRecord<Snapshot>[]> {
-  const byKey = new Map<string, OnceRecord<Snapshot>[]>();
-  for (const record of records) {
-    const own = byKey.get(record.key);
-    if (own) own.push(record);
-    else byKey.set(record.key, [record]);
-  }
-  return byKey;
+  return groupBy(records, ({ key }) => key);
 }
 
 /** Returns the history of every key, in the order in which the keys first appear in the log. */

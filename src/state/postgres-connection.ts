@@ -57,7 +57,8 @@ class Session {
       // The driver's own one connects again and again without telling, and takes the colons of an IPv6 address for a port's.
       socket: open,
     };
-    // The driver has no option against this variable, and refuses some of the values that other programs take.
+    // The driver reads this variable whatever its options say, and refuses some of the values that other programs take. Nothing
+    // else in this process reads it.
     delete process.env.PGTARGETSESSIONATTRS;
     this.sql = postgres(options);
   }

@@ -1,3 +1,4 @@
+import { groupBy } from '../../group-by.ts';
 import type { Contract } from '../contract.ts';
 import type { JsonObject } from '../json.ts';
 import { isJsonObject } from '../json.ts';
@@ -65,15 +66,10 @@ export function groupByEndpoint(exchanges: readonly Exchange[]): readonly Traced
     collectIds(body, ids);
     collectIds(requestBody, ids);
   }
-  const groups = new Map<string, Exchange[]>();
-  for (const exchange of exchanges) {
-    const segments = withoutSlash(exchange.path).split('/');
-    const path = segments.map((segment, index) => (isId(segments, index, ids) ? '{id}' : segment)).join('/');
-    const key = `${exchange.method} ${path}`;
-    const group = groups.get(key);
-    if (group) group.push(exchange);
-    else groups.set(key, [exchange]);
-  }
+  const groups = groupBy(exchanges, ({ method, path }) => {
+    const segments = withoutSlash(path).split('/');
+    return `${method} ${segments.map((segment, index) => (isId(segments, index, ids) ? '{id}' : segment)).join('/')}`;
+  });
   return [...groups].map(([key, group]) => {
     const [method = '', path = ''] = key.split(/ (.*)/s);
     return { method, path: path + usualSlash(group), exchanges: group };

@@ -1,3 +1,4 @@
+import { groupBy } from '../../group-by.ts';
 import { readSigns } from '../announcements.ts';
 import { UnknownShape } from '../assumptions.ts';
 import type { Contract } from '../contract.ts';
@@ -9,7 +10,6 @@ import { findHistoryEntries } from '../messages.ts';
 import { identify, PageProgress } from '../page-progress.ts';
 import type { Evidence } from './evidence.ts';
 import type { Exchange } from './exchange.ts';
-import { groupBy } from './group-by.ts';
 import { type PagedRequests, proveNext, type TracedPage } from './next-page.ts';
 import type { TracedOperation } from './operations.ts';
 
@@ -116,7 +116,7 @@ export function addNext(list: TracedList, requests: PagedRequests, evidence: Evi
   const leaf = `${list.leaf}.next` as const;
   const byPath = groupBy(list.pages, ({ exchange }) => exchange.path);
   let isProved = false;
-  for (const pages of byPath) {
+  for (const pages of byPath.values()) {
     for (const { way, announced, from, to } of proveNext(pages, requests)) {
       isProved = true;
       const seen = `${list.value}: announced with ${announced}, requested in line ${to.line}, and new items came`;

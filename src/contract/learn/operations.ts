@@ -1,3 +1,4 @@
+import { groupBy } from '../../group-by.ts';
 import type { Contract } from '../contract.ts';
 import { isJsonObject } from '../json.ts';
 import type { ParameterValue } from '../leaf-value.ts';
@@ -10,7 +11,6 @@ import { matchParameters } from '../openapi/match-parameters.ts';
 import { documentOf, groupByEndpoint, isOfOperation, type TracedEndpoint } from './endpoints.ts';
 import type { Evidence } from './evidence.ts';
 import { type Exchange, isSuccess } from './exchange.ts';
-import { groupBy } from './group-by.ts';
 
 /** An operation and the exchanges in which the service carried it out. */
 export interface TracedOperation {
@@ -82,7 +82,7 @@ function formatPlace({ place, path }: ParameterValue): string {
 
 /** Adds where the requests of an operation have its parameters. */
 export function addParameters(operation: TracedOperation, contract: Contract, evidence: Evidence): void {
-  for (const exchanges of groupBy(operation.exchanges, signatureOf)) {
+  for (const exchanges of groupBy(operation.exchanges, signatureOf).values()) {
     const [exchange] = exchanges;
     if (exchange === undefined) continue;
     for (const [leaf, place] of placesIn(exchange, operation, contract)) {

@@ -51,7 +51,7 @@ export async function writeTable(
     const lines = layOutRecord(labels, toTextRow(result.cells, columns, { redact }), {
       width,
       paint,
-      wrapText: wrapLine,
+      wrapValue: wrapLine,
     });
     if (lines.length > 0) await out.write(`${lines.join('\n')}\n`);
     return lines.length > 0;

@@ -5,7 +5,7 @@ import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
 import type { CronDeps } from '../../../src/cron/create-once.ts';
 import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
-import { createFreshJobFinder, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
+import { createFreshJobLists, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
 import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
 import { withRefusals } from '../../../src/cron/ledger.ts';
 import type { ListedJob } from '../../../src/cron/listed-job.ts';
@@ -353,7 +353,7 @@ export class Process {
       owner,
       hasEnded,
       newId: () => this.world.newId(),
-      find: createFreshJobFinder(this.listOptions([job])),
+      find: createFreshJobLists(this.listOptions([job])).find,
       post: (wanted, timeoutMs) => this.post(wanted, timeoutMs),
       inTurn: (send) => send(),
       remainingMs: () => this.fate.remainingMs ?? 20_000,
