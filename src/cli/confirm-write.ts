@@ -1,6 +1,7 @@
 import { namesServiceAndToken, resolveBaseUrl, resolveProfileName } from '../config/settings.ts';
 import { nameProfile } from '../config/token-sources.ts';
 import { UsageError } from '../errors.ts';
+import { shellQuote } from '../shell-quote.ts';
 import type { Context } from './context.ts';
 import { shellCommand } from './shell-command.ts';
 
@@ -28,10 +29,9 @@ export async function confirmWrite(context: Context, confirmed: string | undefin
   if (!isProtected || confirmed !== undefined) return;
   const service = resolveBaseUrl(flags, env, profiles) ?? 'its service';
   if (!context.isInteractive) {
-    const [, flag] = shellCommand(['--confirm', name], {}).split(/partnerctl /);
     throw new UsageError(`Profile ${JSON.stringify(name)} is protected, and this command writes to ${service}.`, {
       why: 'Nothing was sent.',
-      hint: `If that is meant, add ${flag}`,
+      hint: `If that is meant, add --confirm ${shellQuote(name)}`,
     });
   }
   await context.askText(

@@ -1,9 +1,5 @@
 import type { GlobalFlags } from '../config/flags.ts';
-
-/** Quotes an argument for a POSIX shell if it needs quotes. */
-function quote(argument: string): string {
-  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
-}
+import { shellQuote } from '../shell-quote.ts';
 
 /**
  * Formats a partnerctl command line to paste into a shell. Includes the global flags that select the service and the
@@ -19,5 +15,5 @@ export function shellCommand(
   const globalArgs = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
   const needsSeparator = operands.some((operand) => /^-./.test(operand));
   const all = ['partnerctl', ...args, ...globalArgs, ...(needsSeparator ? ['--'] : []), ...operands];
-  return all.map(quote).join(' ');
+  return all.map(shellQuote).join(' ');
 }

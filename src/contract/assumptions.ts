@@ -1,3 +1,4 @@
+import { shellQuote } from '../shell-quote.ts';
 import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import type { LeafName } from './leaves.ts';
@@ -47,10 +48,8 @@ export interface ContractFix {
 
 /** Returns the command that sets leaves, as a shell takes it. */
 function setCommand(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
-  const words = settings.map(({ leaf, value }) => {
-    return `${leaf} ${/^[\w./:@%-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
-  });
-  return `partnerctl contract set ${words.join(' ')}`;
+  const args = settings.map(({ leaf, value }) => `${leaf} ${shellQuote(value)}`);
+  return `partnerctl contract set ${args.join(' ')}`;
 }
 
 /** Returns the hint for a fix: its command, or two commands, each with what makes it the right one. */

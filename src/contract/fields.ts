@@ -290,22 +290,7 @@ function resourceOf(leaf: FieldLeaf): Resource {
   }
 }
 
-/** Returns one field of an object, as `Fields.value`. */
-export function findField(object: JsonObject, contract: Contract, leaf: FieldLeaf): unknown {
-  return fieldsOf(object, resourceOf(leaf), contract).value(leaf);
-}
-
-/** Returns one field of an object, as `Fields.text`. */
-export function findText(object: JsonObject, contract: Contract, leaf: FieldLeaf): string | undefined {
-  return fieldsOf(object, resourceOf(leaf), contract).text(leaf);
-}
-
 /** Returns the id in an object, as `Fields.id`. */
 export function findId(object: JsonObject, contract: Contract, leaf: FieldLeaf): string | undefined {
   return fieldsOf(object, resourceOf(leaf), contract).id(leaf);
-}
-
-/** Returns the id in an object, as `Fields.readId`. */
-export function readId(object: JsonObject, contract: Contract, leaf: FieldLeaf): string {
-  return fieldsOf(object, resourceOf(leaf), contract).readId(leaf);
 }

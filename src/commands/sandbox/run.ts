@@ -4,6 +4,7 @@ import { command } from '../../cli/command.ts';
 import { runChild } from '../../cli/run-child.ts';
 import { parseSandboxOptions, SANDBOX_FLAGS, type SandboxInput, startFromOptions } from '../../cli/sandbox-options.ts';
 import { UsageError } from '../../errors.ts';
+import { shellQuote } from '../../shell-quote.ts';
 
 interface Input extends SandboxInput {
   readonly commandLine: readonly string[];
@@ -14,7 +15,7 @@ async function createLauncher(directory: string, self: readonly string[]): Promi
   const { mkdir, writeFile } = await import('node:fs/promises');
   const bin = join(directory, 'bin');
   await mkdir(bin);
-  const posix = self.map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(' ');
+  const posix = self.map(shellQuote).join(' ');
   await writeFile(join(bin, 'partnerctl'), `#!/bin/sh\nexec ${posix} "$@"\n`, { mode: 0o755 });
   const windows = self.map((arg) => `"${arg}"`).join(' ');
   await writeFile(join(bin, 'partnerctl.cmd'), `@${windows} %*\r\n`);

@@ -2,11 +2,24 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
 import { Contract } from '../../../src/contract/contract.ts';
-import { findField, findId, findText, readId } from '../../../src/contract/fields.ts';
+import type { Resource } from '../../../src/contract/field-names.ts';
+import { type Fields, fieldsOf, findId } from '../../../src/contract/fields.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { FieldLeaf } from '../../../src/contract/leaves.ts';
 
 const CONTRACT = new Contract();
+
+function fieldsFor(leaf: FieldLeaf, object: JsonObject, contract: Contract): Fields {
+  return fieldsOf(object, leaf.split('.')[0] as Resource, contract);
+}
+
+const findField = (object: JsonObject, contract: Contract, leaf: FieldLeaf) =>
+  fieldsFor(leaf, object, contract).value(leaf);
+const findText = (object: JsonObject, contract: Contract, leaf: FieldLeaf) =>
+  fieldsFor(leaf, object, contract).text(leaf);
+const readId = (object: JsonObject, contract: Contract, leaf: FieldLeaf) =>
+  fieldsFor(leaf, object, contract).readId(leaf);
+
 const refusalOf = (read: () => unknown): UnknownShape => {
   try {
     read();
