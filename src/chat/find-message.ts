@@ -15,7 +15,7 @@ const FIRST_WAIT_MS = 250;
  * @returns its message_id; undefined if the history cannot be read, or does not tell it within some seconds
  */
 export async function findMessageId(
-  { clock, abortSignal }: Pick<Context, 'clock' | 'abortSignal'>,
+  { clock, abortSignal, progress }: Pick<Context, 'clock' | 'abortSignal' | 'progress'>,
   http: Http,
   { source_id, session_id, external_message_id }: SessionRef & { readonly external_message_id: string },
 ): Promise<string | undefined> {
@@ -33,6 +33,7 @@ export async function findMessageId(
       // A service that lists messages without external ids never lists this one with its own.
       const isWithoutIds = ids.length > 0 && ids.every((id) => id === null);
       if (isWithoutIds || elapsed() + waitMs > LISTED_WITHIN_MS) return undefined;
+      progress.countdown(waitMs, (left) => `reading the history again in ${left}`);
       await clock.sleep(waitMs, abortSignal);
     }
   } catch (error) {

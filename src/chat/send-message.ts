@@ -9,7 +9,7 @@ import { EmptyResponseError, PartnerctlError, withHint } from '../errors.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 import type { RecordedSend } from './recorded-send.ts';
 
-type SendDeps = Pick<Context, 'notice' | 'clock' | 'abortSignal'>;
+type SendDeps = Pick<Context, 'notice' | 'clock' | 'abortSignal' | 'progress'>;
 
 /** Longer texts are not quoted in a command. */
 const MAX_QUOTED_LENGTH = 1_000;

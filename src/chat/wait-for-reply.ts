@@ -185,7 +185,8 @@ export async function waitForReplies(
   target: ReplyTarget,
   criteria: ReplyCriteria,
 ): Promise<Pick<WaitOutcome, 'source_id' | 'replies'> & { readonly failure: PartnerctlError | undefined }> {
-  context.progress.start('Waiting for the reply');
+  const isLimited = context.flags.timeoutMs !== undefined;
+  context.progress.start('Waiting for the reply', isLimited ? http.remainingMs() : DEFAULT_WAIT_MS);
   const outcome = await collectReplies(context, http, target, criteria);
   return {
     source_id: outcome.source_id,

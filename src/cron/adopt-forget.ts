@@ -186,8 +186,7 @@ async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
     async waitUntil(monotonic) {
       const { clock, abortSignal, progress } = context;
       if (clock.monotonic() < monotonic) {
-        progress.start('Waiting, because another machine may still be creating the job');
-        progress.countdown(monotonic - clock.monotonic(), (left) => `${left} left`);
+        progress.start('Waiting, because another machine may still be creating the job', monotonic - clock.monotonic());
       }
       while (clock.monotonic() < monotonic) await clock.sleep(monotonic - clock.monotonic(), abortSignal);
     },

@@ -84,7 +84,7 @@ async function createDeps(
   wanted: readonly Pick<CronJob, 'name'>[],
   { agents, keepsIdentities, ...ledgerOptions }: JobLedgerOptions & KeptJobs,
 ): Promise<{ readonly deps: CronDeps; readonly isShared: boolean; readonly listed: ListedJobs }> {
-  const { clock, abortSignal } = context;
+  const { clock, abortSignal, progress } = context;
   const { path: statePath, kind } = await context.stateLocation();
   const isShared = kind !== 'file';
   const opened = await openJobLedger(context, ledgerOptions);
@@ -104,7 +104,8 @@ async function createDeps(
       context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
   };
   const newFinder = () => createJobFinder({ ...list, onUnavailable: async () => undefined });
-  const lookUp: LookUpDeps = { origin: http.baseUrl, ledger, clock, abortSignal, newFinder };
+  const onWait = (ms: number) => progress.countdown(ms, (left) => `reading the list again in ${left}`);
+  const lookUp: LookUpDeps = { origin: http.baseUrl, ledger, clock, abortSignal, onWait, newFinder };
   const lists = createFreshJobLists(list);
   const survey = createJobSurvey(list);
   const second = createSecondJobCheck(lists, () => !isShared && !abortSignal.aborted);
@@ -125,6 +126,7 @@ async function createDeps(
       ),
     inTurn: takeTurns(CONCURRENCY, stopsRun),
     remainingMs: () => http.remainingMs(),
+    onWait,
     abortSignal,
   } satisfies CronDeps;
   return { deps, isShared, listed: { second, jobsOf: survey.jobsOf, identitiesInLast: lists.identitiesInLast } };

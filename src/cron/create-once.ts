@@ -42,6 +42,8 @@ export interface CronDeps extends OnceDeps<JobSnapshot> {
   readonly inTurn: InTurn;
   /** Milliseconds that the command may still take. */
   readonly remainingMs: () => number;
+  /** Called before the list is read again. @param ms in how many milliseconds */
+  readonly onWait?: (ms: number) => void;
   /** Aborts waiting for another process. */
   readonly abortSignal: AbortSignal;
 }
@@ -120,13 +122,14 @@ async function readState({ key, snapshot, deps }: Request): Promise<KeyState<Job
  * wrong, so the job has to be missing for a while before the eyes of this process, too. A dry run looks once.
  */
 async function isGone({ job, deps, dryRun }: Request, { remoteId, at }: RecordedJob): Promise<boolean> {
-  const { clock, find, abortSignal } = deps;
+  const { clock, find, abortSignal, onWait } = deps;
   if (clock.now() < Date.parse(at) + LISTED_WITHIN_MS) return false;
   const first = await find(job);
   // By id: the job still exists if it was renamed.
   if (first.kind === 'closed' || first.isListed(remoteId)) return false;
   if (dryRun) return true;
   const until = first.at + MISSING_FOR_MS;
+  onWait?.(until - clock.monotonic());
   while (clock.monotonic() < until) await clock.sleep(until - clock.monotonic(), abortSignal);
   const second = await find(job);
   return second.kind === 'read' && second.at >= until && !second.isListed(remoteId);

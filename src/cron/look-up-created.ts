@@ -9,14 +9,14 @@ import { findReservedJob, openJobs } from './reconcile.ts';
 const LISTED_WITHIN_MS = 10_000;
 const FIRST_WAIT_MS = 250;
 
-export interface LookUpDeps extends Pick<CronDeps, 'origin' | 'ledger' | 'clock' | 'abortSignal'> {
+export interface LookUpDeps extends Pick<CronDeps, 'origin' | 'ledger' | 'clock' | 'onWait' | 'abortSignal'> {
   /** Returns a function that looks in the list as it is from now on. */
   readonly newFinder: () => FindJob;
 }
 
 /** Looks for the job of the reservation that this process has made. @returns its id; undefined if that is not certain */
 async function lookUpCreated(job: CronJob, deps: LookUpDeps): Promise<string | undefined> {
-  const { origin, ledger, clock, abortSignal, newFinder } = deps;
+  const { origin, ledger, clock, abortSignal, onWait, newFinder } = deps;
   const key = cronKey(origin, job.agent_id, job.name);
   const elapsed = startStopwatch(clock);
   for (let waitMs = FIRST_WAIT_MS; ; waitMs *= 2) {
@@ -25,6 +25,7 @@ async function lookUpCreated(job: CronJob, deps: LookUpDeps): Promise<string | u
     const listed = reserved && findReservedJob(reserved, found);
     if (listed) return listed.cron_job_id;
     if (found.kind === 'closed' || elapsed() + waitMs > LISTED_WITHIN_MS) return undefined;
+    onWait?.(waitMs);
     await clock.sleep(waitMs, abortSignal);
   }
 }

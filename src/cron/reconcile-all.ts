@@ -20,8 +20,8 @@ export interface ReconcileAllDeps extends ReconcileDeps, OwnerLiveness {
   readonly listJobs: (wanted: readonly Pick<CronJob, 'name'>[]) => FindJob;
   /** Asks the user to confirm that an unlisted job was not created; undefined if the user cannot be asked. */
   readonly confirm: ((result: ReconcileResult) => Promise<boolean>) | undefined;
-  /** Called before waiting for the grace period. */
-  readonly onWait: () => void;
+  /** Called before waiting for the grace period. @param ms how long */
+  readonly onWait: (ms: number) => void;
   /** Aborts waiting. */
   readonly abortSignal: AbortSignal;
 }
@@ -110,7 +110,7 @@ async function waitForGrace(
   { clock, abortSignal, onWait }: ReconcileAllDeps,
 ): Promise<void> {
   const until = Math.max(...results.map(({ waitUntil }) => waitUntil ?? Number.NEGATIVE_INFINITY));
-  if (clock.monotonic() < until) onWait();
+  if (clock.monotonic() < until) onWait(until - clock.monotonic());
   // Timers may fire slightly early.
   while (clock.monotonic() < until) await clock.sleep(until - clock.monotonic(), abortSignal);
 }

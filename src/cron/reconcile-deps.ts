@@ -60,6 +60,6 @@ export function reconcileDeps(context: Context, http: Http, ledger: JobLedger): 
         },
       }),
     confirm: isInteractive ? (result) => confirmNotCreated(context, result) : undefined,
-    onWait: () => progress.update('Waiting, because the service may list new jobs late'),
+    onWait: (ms) => progress.start('Waiting, because the service may list new jobs late', ms),
   };
 }

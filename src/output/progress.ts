@@ -8,13 +8,16 @@ const DELAY_MS = 1000;
 
 /** Shows what a command is waiting for. */
 export interface Progress {
-  /** Shows `text` after one second. If another text is already active, replaces it immediately. */
-  start(text: string): void;
+  /**
+   * Shows `text` after one second. If another text is already active, replaces it immediately.
+   * @param limitMs counts down beside it, however often the detail changes
+   */
+  start(text: string, limitMs?: number): void;
   /** Replaces the text; an array sets one line per element. Does nothing before `start`. */
   update(text: string | readonly string[]): void;
   /** Replaces the detail that follows the text. '' removes it. */
   detail(text: string): void;
-  /** Shows a detail that counts down. @param format gets the time that is left: `12 s` */
+  /** Shows a detail that counts down, if it takes longer than a second. @param format gets what is left: `1 min 12 s` */
   countdown(ms: number, format: (left: string) => string): void;
   /** Removes the text. */
   stop(): void;
@@ -34,14 +37,39 @@ interface Activity {
   /** Cancels the delay before the spinner appears. */
   readonly delay: AbortController;
   text: string;
+  /** How much of its time limit is left. */
+  left: string;
   detail: string;
   spinner?: Ora;
 }
 
-function spinnerText({ text, detail }: Activity): string {
-  if (detail === '') return text;
-  // Each line of a multi-line text is shortened to the terminal's width, so the detail gets its own line.
-  return text.includes('\n') ? `${text}\n  (${detail})` : `${text} (${detail})`;
+function spinnerText({ text, left, detail }: Activity): string {
+  const details = [left, detail].filter((part) => part !== '').join('; ');
+  if (details === '') return text;
+  // Each line of a multi-line text is shortened to the terminal's width, so the details get their own line.
+  return text.includes('\n') ? `${text}\n  (${details})` : `${text} (${details})`;
+}
+
+function formatLeft(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/** Shows every second what is left, and in the end an empty text. @returns what ends it early */
+function countDown(ms: number, clock: Clock, showLeft: (left: string) => void): AbortController {
+  const ended = new AbortController();
+  const until = clock.monotonic() + ms;
+  const run = async (): Promise<void> => {
+    for (let left = ms; left > 0; left = until - clock.monotonic()) {
+      showLeft(formatLeft(left));
+      await clock.sleep(1000, ended.signal);
+    }
+    showLeft('');
+  };
+  run().catch(() => {
+    // Something else is shown by now.
+  });
+  return ended;
 }
 
 const SILENT: Progress = {
@@ -63,21 +91,15 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 
   let current: Activity | undefined;
   let pauses = 0;
+  let limit: AbortController | undefined;
   let counting: AbortController | undefined;
 
   const clean = (text: string): string => sanitizeLine(redact(text));
 
-  const show = (text: string, detail: string): void => {
+  const show = (change: Partial<Pick<Activity, 'text' | 'left' | 'detail'>>): void => {
     if (!current) return;
-    Object.assign(current, { text, detail });
+    Object.assign(current, change);
     if (current.spinner) current.spinner.text = spinnerText(current);
-  };
-
-  const count = async (started: Activity, seconds: number, format: (left: string) => string, signal: AbortSignal) => {
-    for (let left = seconds; left > 0 && current === started; left -= 1) {
-      show(started.text, clean(format(`${left} s`)));
-      await clock.sleep(1000, signal);
-    }
   };
 
   const appear = async (started: Activity): Promise<void> => {
@@ -96,33 +118,40 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
     if (pauses === 0) started.spinner.start();
   };
 
+  const endCounting = (): void => {
+    limit?.abort();
+    counting?.abort();
+  };
+
   return {
-    start(text) {
-      counting?.abort();
-      if (current) return show(clean(text), '');
-      current = { delay: new AbortController(), text: clean(text), detail: '' };
-      appear(current).catch(() => {
-        // stop() canceled the delay, or the library failed to load: continue without a spinner.
-      });
+    start(text, limitMs) {
+      endCounting();
+      const started = { text: clean(text), left: '', detail: '' };
+      if (current) {
+        show(started);
+      } else {
+        current = { delay: new AbortController(), ...started };
+        appear(current).catch(() => {
+          // stop() canceled the delay, or the library failed to load: continue without a spinner.
+        });
+      }
+      if (limitMs !== undefined) limit = countDown(limitMs, clock, (left) => show({ left: left && `${left} left` }));
     },
     update(text) {
       const cleanText = typeof text === 'string' ? clean(text) : text.map(clean).join('\n');
-      show(cleanText, current?.detail ?? '');
+      show({ text: cleanText });
     },
     detail(text) {
       counting?.abort();
-      if (current) show(current.text, clean(text));
+      show({ detail: clean(text) });
     },
     countdown(ms, format) {
       counting?.abort();
-      if (!current) return;
-      counting = new AbortController();
-      count(current, Math.ceil(ms / 1000), format, counting.signal).catch(() => {
-        // Something else is shown by now.
-      });
+      if (current && ms > 1000)
+        counting = countDown(ms, clock, (left) => show({ detail: left && clean(format(left)) }));
     },
     stop() {
-      counting?.abort();
+      endCounting();
       current?.delay.abort();
       current?.spinner?.stop();
       current = undefined;

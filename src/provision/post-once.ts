@@ -24,8 +24,8 @@ export interface PostDeps {
   readonly abortSignal: AbortSignal;
   /** Bounds how many documents send requests at once: more may be waiting for the state. */
   readonly inTurn: InTurn;
-  /** Called with what a document waits for, and with an empty text afterwards. */
-  readonly onWait: (why: string) => void;
+  /** Called with what a document waits for, and with an empty text afterwards. @param leftMs how long at most, if known */
+  readonly onWait: (why: string, leftMs?: number) => void;
 }
 
 /** The time limit of a POST, even if the command may take longer: other processes wait for its outcome. */

@@ -51,10 +51,17 @@ interface Look {
   readonly plan: ProvisionPlan;
 }
 
+/** A wait before the next attempt. */
+interface Wait {
+  readonly waitMs: number;
+  /** What is waited for, and how long that may take; nothing to say without it. */
+  readonly why?: { readonly text: string; readonly leftMs: number };
+}
+
 /** How an attempt ended. */
 type Step =
   | { readonly kind: 'done'; readonly result: DocumentResult }
-  | { readonly kind: 'wait'; readonly waitMs: number; readonly why?: string }
+  | ({ readonly kind: 'wait' } & Wait)
   | { readonly kind: 'failed'; readonly step: FailedStep; readonly error: unknown };
 
 const LOOK_AGAIN: Step = { kind: 'wait', waitMs: 0 };
@@ -96,9 +103,9 @@ class DocumentRun {
     for (;;) {
       const step = await this.attempt().catch((error: unknown): Step => ({ kind: 'failed', step: 'read', error }));
       if (step.kind === 'done') return step.result;
-      const { waitMs, why = '' } = step.kind === 'wait' ? step : { waitMs: await this.afterFailure(step) };
+      const { waitMs, why } = step.kind === 'wait' ? step : await this.afterFailure(step);
       if (waitMs > http.remainingMs()) throw outOfTime(this.document.manifest.external_space_id, this.lostPost);
-      onWait(why);
+      if (why) onWait(why.text, why.leftMs);
       if (waitMs > 0) await clock.sleep(waitMs, interrupt).catch((error) => this.fail(error));
       onWait('');
     }
@@ -111,9 +118,9 @@ class DocumentRun {
     if (present && plan.action === 'none') {
       return { kind: 'done', result: await this.finish(look, present.space_id) };
     }
-    const waitMs = await this.settle(look);
-    const why = `waiting until it is certain what an earlier request did in ${this.document.manifest.external_space_id}`;
-    if (waitMs > 0) return { kind: 'wait', waitMs, why };
+    const { waitMs, leftMs } = await this.settle(look);
+    const text = `waiting until it is certain what an earlier request did in ${this.document.manifest.external_space_id}`;
+    if (waitMs > 0) return { kind: 'wait', waitMs, why: { text, leftMs } };
     const { lostPost } = this;
     this.lostPost = undefined;
     return lostPost ? { kind: 'failed', step: 'lost post', error: lostPost } : await this.post(look);
@@ -174,10 +181,10 @@ class DocumentRun {
 
   /**
    * Waits until nothing more can be expected of earlier POSTs and late lists, now that a look did not show all agents.
-   * @returns how many milliseconds to wait before the next look; 0 once it is recorded that what is missing is not there
+   * @returns how long to wait, as `SettleWindow` says; 0 once it is recorded that what is missing is not there
    * @throws OutcomeUnknownError if only a person can tell
    */
-  private async settle({ state, quietFrom, at, plan, present }: Look): Promise<number> {
+  private async settle({ state, quietFrom, at, plan, present }: Look): Promise<ReturnType<SettleWindow['nextLook']>> {
     const { history, once, retryUnknown } = this.deps;
     const { manifest } = this.document;
     const known: SpaceKnowledge = {
@@ -197,13 +204,13 @@ class DocumentRun {
     const missing = new Map(late.reservations.map(({ reservation: { id } }) => [id, quietFrom.get(id) ?? 0]));
     for (const { digest } of late.lines) missing.set(digest, 0);
     if (late.hasRecorded) missing.set('recorded', 0);
-    const waitMs = this.window.nextLookMs(missing, at);
-    if (waitMs > 0) return waitMs;
+    const next = this.window.nextLook(missing, at);
+    if (next.waitMs > 0) return next;
     const ambiguity = findAmbiguity(known, plan);
     if (ambiguity) throw ambiguity;
     const { lines } = known;
     await releaseAll({ key: this.key, open: state.open, lines }, once, retryUnknown ? 'retry_unknown' : 'not_found');
-    return 0;
+    return next;
   }
 
   /** Sends one POST. If its outcome is unknown, another look must follow. */
@@ -232,22 +239,25 @@ class DocumentRun {
     throw withLostPost(error, this.lostPost);
   }
 
-  /** What follows a failed attempt. @returns how many milliseconds to wait before the next one @throws the final error */
-  private async afterFailure({ step, error }: Extract<Step, { kind: 'failed' }>): Promise<number> {
+  /** What follows a failed attempt. @throws the final error */
+  private async afterFailure({ step, error }: Extract<Step, { kind: 'failed' }>): Promise<Wait> {
+    const { external_space_id } = this.document.manifest;
     if (error instanceof RemoteStateUnavailable) {
       this.canRead = false;
       if (!this.lostPost) await this.deps.onUnavailable(error);
-      return 0;
+      return { waitMs: 0 };
     }
     if (error instanceof NotFoundError && step === 'read') {
       // A list may show a space before its agents can be listed.
       this.space = undefined;
-      const waitMs = this.window.nextLookMs(new Map([['agents', 0]]), this.deps.clock.monotonic());
-      if (waitMs > 0) return waitMs;
+      const { waitMs, leftMs } = this.window.nextLook(new Map([['agents', 0]]), this.deps.clock.monotonic());
+      const text = `waiting until the agents of ${external_space_id} are listed`;
+      if (waitMs > 0) return { waitMs, why: { text, leftMs } };
     }
     if (this.limits.mayRepeat(step, error)) {
       const pauseMs = this.limits.pauseMs(error);
-      if (pauseMs <= this.deps.http.remainingMs()) return pauseMs;
+      const why = { text: `trying ${external_space_id} again`, leftMs: pauseMs };
+      if (pauseMs <= this.deps.http.remainingMs()) return { waitMs: pauseMs, why };
     }
     if (step === 'lost post') throw lostPostError(error);
     return this.fail(error);

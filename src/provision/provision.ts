@@ -175,7 +175,10 @@ export async function applyManifests(
       ...unpublished,
     },
     onUnavailable,
-    onWait: (why) => progress.detail(why),
+    onWait: (why, leftMs = 0) => {
+      progress.detail(why);
+      progress.countdown(leftMs, (left) => `${why}: ${left}`);
+    },
   };
   const report = (results: readonly DocumentResult[]) =>
     provisionReport(results.map((result) => withUnmanagedJobs(deps, result)));

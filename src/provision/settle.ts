@@ -31,9 +31,12 @@ export class SettleWindow {
    * Called after a look at the service that did not show these things.
    * @param missing for the id of each, when it was certain that nothing more is sent to bring it about
    * @param lookedAt when the look began
-   * @returns how many milliseconds to sleep before the next look; 0 if none of them can still appear
+   * @returns how many milliseconds to sleep before the next look, and for how many they may appear; 0 if no longer
    */
-  nextLookMs(missing: ReadonlyMap<string, number>, lookedAt: number): number {
+  nextLook(
+    missing: ReadonlyMap<string, number>,
+    lookedAt: number,
+  ): { readonly waitMs: number; readonly leftMs: number } {
     let leftMs = 0;
     let sinceMs = MAX_LOOK_MS;
     for (const [id, quietFrom] of missing) {
@@ -42,7 +45,7 @@ export class SettleWindow {
       leftMs = Math.max(leftMs, Math.max(missedAt, quietFrom) + this.settleMs - lookedAt);
       sinceMs = Math.min(sinceMs, lookedAt - missedAt);
     }
-    return Math.min(leftMs, MAX_LOOK_MS, Math.max(MIN_LOOK_MS, sinceMs));
+    return { waitMs: Math.min(leftMs, MAX_LOOK_MS, Math.max(MIN_LOOK_MS, sinceMs)), leftMs };
   }
 }
 

@@ -28,6 +28,8 @@ export interface RunOptions {
   readonly columns?: number | undefined;
   /** The height of the terminals; unknown by default, so that nothing goes through a pager. */
   readonly rows?: number | undefined;
+  /** Where progress is shown, if `columns` is set. */
+  readonly terminal?: NodeJS.WritableStream;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly signals?: Signals;
@@ -136,7 +138,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     version: '0.0.0-test',
     nodeVersion: process.versions.node,
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
-    terminal: new PassThrough(),
+    terminal: options.terminal ?? new PassThrough(),
   });
   return {
     code,

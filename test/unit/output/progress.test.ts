@@ -1,49 +1,17 @@
-import { once } from 'node:events';
-import readline from 'node:readline';
-import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { createProgress, progressSafeSink } from '../../../src/output/progress.ts';
+import { Screen } from '../../helpers/screen.ts';
 import { memorySink } from './memory-sink.ts';
 
-/** A terminal that records its output. */
-class Screen extends PassThrough {
-  readonly isTTY = true;
-  readonly columns = 80;
-  output = '';
-
-  constructor() {
-    super();
-    this.setEncoding('utf8');
-    this.on('data', (text: string) => {
-      this.output += text;
-    });
-  }
-
-  cursorTo(x: number) {
-    return readline.cursorTo(this, x);
-  }
-
-  moveCursor(dx: number, dy: number) {
-    return readline.moveCursor(this, dx, dy);
-  }
-
-  clearLine(direction: -1 | 0 | 1) {
-    return readline.clearLine(this, direction);
-  }
-
-  async until(text: string): Promise<void> {
-    while (!this.output.includes(text)) await once(this, 'data');
-  }
-}
-
-/** A clock whose sleeps end when `pass` is called. */
+/** A clock whose sleeps end when `pass` is called, which moves it forward. */
 function manualClock() {
   const slept: number[] = [];
   let wake: (() => void)[] = [];
+  let now = 0;
   const clock: Clock = {
-    now: () => 0,
-    monotonic: () => 0,
+    now: () => now,
+    monotonic: () => now,
     sleep(ms, signal) {
       slept.push(ms);
       return new Promise((resolve, reject) => {
@@ -52,7 +20,8 @@ function manualClock() {
       });
     },
   };
-  const pass = () => {
+  const pass = (ms = 1000) => {
+    now += ms;
     for (const resolve of wake) resolve();
     wake = [];
   };
@@ -232,6 +201,25 @@ describe('a countdown', () => {
     pass();
     await new Promise((resolve) => setImmediate(resolve));
     expect(screen.output.slice(length)).not.toContain('waiting');
+    progress.stop();
+  });
+
+  it('of the whole wait goes on, whatever its detail shows', async () => {
+    const screen = new Screen();
+    const { clock, pass } = manualClock();
+    const progress = createProgress(screen, { enabled: true, clock });
+    progress.start('Waiting for the reply', 120_000);
+    pass();
+    await screen.until('Waiting for the reply (1 min 59 s left)');
+    progress.countdown(2_000, (left) => `waiting ${left} for the rate limit`);
+    await screen.until('Waiting for the reply (1 min 59 s left; waiting 2 s for the rate limit)');
+    progress.detail('');
+    pass(61_000);
+    await screen.until('Waiting for the reply (58 s left)');
+    progress.start('Reading');
+    screen.output = '';
+    await screen.until('Reading');
+    expect(screen.output).not.toContain('left');
     progress.stop();
   });
 });

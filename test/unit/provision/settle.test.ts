@@ -10,7 +10,7 @@ function sleepsFor(window: SettleWindow, missing: Record<string, number>, from =
   const sleeps: number[] = [];
   let now = from;
   for (;;) {
-    const ms = window.nextLookMs(new Map(Object.entries(missing)), now);
+    const { waitMs: ms } = window.nextLook(new Map(Object.entries(missing)), now);
     if (ms === 0) return sleeps;
     now += ms;
     sleeps.push(ms);
@@ -34,7 +34,13 @@ describe('the wait for something that may still appear', () => {
     expect(sleepsFor(new SettleWindow(3000), { a: 5000 })).toEqual([1000, 1000, 2000, 4000]);
   });
 
+  it('tells how long it may take in all', () => {
+    const window = new SettleWindow(10_000);
+    expect(window.nextLook(new Map([['a', 0]]), 500)).toEqual({ waitMs: 1000, leftMs: 10_000 });
+    expect(window.nextLook(new Map([['a', 0]]), 8_500)).toEqual({ waitMs: 2000, leftMs: 2000 });
+  });
+
   it('is none if nothing is missing', () => {
-    expect(new SettleWindow(3000).nextLookMs(new Map(), 0)).toBe(0);
+    expect(new SettleWindow(3000).nextLook(new Map(), 0)).toEqual({ waitMs: 0, leftMs: 0 });
   });
 });

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { fasterClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { schedules } from '../helpers/scheduling.ts';
+import { Screen } from '../helpers/screen.ts';
+import { manifest, service, write } from '../helpers/service.ts';
+import { createChat } from '../sandbox/chat.ts';
+import { PROVISION } from '../sandbox/client.ts';
+import { CRON_JOBS } from '../sandbox/cron.ts';
+
+/** Runs a command line in a terminal, ten times as fast. @returns the exit code, and what the terminal showed */
+async function watch(args: readonly string[], env: Record<string, string | undefined>) {
+  const terminal = new Screen();
+  const { code, stderr } = await run(args, { env, terminal, columns: 80, clock: fasterClock(), random: hasty });
+  return { code, stderr, shown: terminal.output };
+}
+
+/** The times that a text was shown with: `12 s`. */
+function timesIn(shown: string, pattern: RegExp): string[] {
+  return [...new Set([...shown.matchAll(pattern)].map(([, left]) => left ?? ''))];
+}
+
+describe('a wait counts down in a terminal', () => {
+  test.each(['wait', 'send'])('for a reply: chat %s', async (command) => {
+    const it = await service();
+    await it.admin('PUT', '/script', { rules: [{ pattern: '.', fail: 'silent' }] });
+    const { source_id } = await createChat(it);
+    const args = ['chat', command, '--source', source_id, '--session', 's1'];
+    const sent = await run(['chat', 'send', ...args.slice(2), 'Hello', '-o', 'json'], { env: it.env });
+    const { message_id } = sent.json<{ message_id: string }>();
+    const what = command === 'wait' ? ['--after', message_id] : ['--wait', 'Hello'];
+    const ran = await watch([...args, ...what, '--timeout', '9s'], it.env);
+    expect(ran.code).toBe(11);
+    expect(timesIn(ran.shown, /Waiting for the reply \((\d+ s) left/g).length).toBeGreaterThan(3);
+    expect(ran.stderr).not.toContain('left');
+  });
+
+  test('for a job that may be listed late: cron reconcile', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'reset', stage: 'before', on: `POST ${CRON_JOBS}`, times: 1 });
+    expect((await it.create([])).code).toBe(9);
+    const ran = await watch(
+      ['cron', 'reconcile', '--assume-not-created', '--grace', '9s', '--state', it.state],
+      it.env,
+    );
+    expect(ran.code).toBe(0);
+    const times = timesIn(ran.shown, /Waiting, because the service may list new jobs late \((\d+ s) left/g);
+    expect(times.length).toBeGreaterThan(3);
+  });
+
+  test('for what a lost request may still do: provision', async () => {
+    const it = await service();
+    await it.faults({ kind: 'reset', stage: 'before', on: `POST ${PROVISION}`, times: 1 });
+    const path = write('acme.yaml', manifest('acme-001'), tempDirectory());
+    const ran = await watch(['provision', path, '--settle', '9s'], it.env);
+    expect(ran.code).toBe(0);
+    const what = 'waiting until it is certain what an earlier request did in acme-001';
+    expect(timesIn(ran.shown, new RegExp(`${what}: (\\d+ s)`, 'g')).length).toBeGreaterThan(3);
+  });
+});
