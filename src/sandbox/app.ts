@@ -7,6 +7,7 @@ import { addClockAdmin } from './admin/clock.ts';
 import { addFaultAdmin, addSettingsAdmin, addTokenAdmin } from './admin/control.ts';
 import { addCronAdmin, addDataAdmin, addUploadAdmin } from './admin/data.ts';
 import { addAdminIndex } from './admin/index.ts';
+import { addDeliveryAdmin, addWebhookAdmin } from './admin/webhooks.ts';
 import { requireAdminKey, requireToken } from './auth.ts';
 import { addDocumentRoutes, isDocumentPath } from './contract/routes.ts';
 import { injectFaults, isAlreadySent } from './fault-middleware.ts';
@@ -146,7 +147,9 @@ export function createApp(service: Service): ServiceApp {
   addFaultAdmin(app.basePath('/_sandbox'), service, () => partnerRoutes(app));
   const accessAdmin = [addTokenAdmin, addSettingsAdmin];
   const contentAdmin = [addDataAdmin, addChatAdmin, addCronAdmin, addUploadAdmin, addClockAdmin];
-  for (const addRoutes of [...accessAdmin, ...contentAdmin]) addRoutes(app.basePath('/_sandbox'), service);
+  const webhookAdmin = [addWebhookAdmin, addDeliveryAdmin];
+  for (const addRoutes of [...accessAdmin, ...contentAdmin, ...webhookAdmin])
+    addRoutes(app.basePath('/_sandbox'), service);
   addAdminIndex(app, (base) => routesBelow(app, base));
   refuseOtherMethods(app);
   app.notFound((c) => {

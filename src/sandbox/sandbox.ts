@@ -19,6 +19,8 @@ import { createAdminKey, loadAdminKey, loadToken, saveToken } from './store/data
 import { createMemoryStore, openStore, type Store } from './store/store.ts';
 import { hashSecret, issueToken, newTokenSchema } from './tokens.ts';
 import { parseOrThrow } from './validation.ts';
+import { WebhookDispatcher } from './webhooks/dispatcher.ts';
+import { setGeneralWebhook } from './webhooks/webhook.ts';
 
 export type { Script } from './agents/reply-script.ts';
 export type { FaultPlan } from './faults.ts';
@@ -48,6 +50,13 @@ export interface SandboxOptions {
    * milliseconds; a minute by default.
    */
   readonly clientTimeoutMs?: number;
+  /**
+   * A webhook for every source, in place of the one that an earlier start gave; each of the secrets signs. Without any it
+   * keeps those of the data directory, or gets a new one.
+   */
+  readonly webhook?: { readonly url: string; readonly secrets?: readonly string[] };
+  /** How long a receiver of webhooks may take to answer, in milliseconds; ten seconds by default. */
+  readonly webhookTimeoutMs?: number;
   /** Wakes the service when something is due by `now`; the machine's timers by default. */
   readonly setTimer?: SetTimer;
 }
@@ -58,6 +67,8 @@ export interface Sandbox {
   /** `http://127.0.0.1:PORT/_sandbox` */
   readonly adminUrl: string;
   readonly adminKey: string;
+  /** What signs the deliveries to the webhook of the options. */
+  readonly webhookSecrets: readonly string[];
   /**
    * Issues a partner token.
    * @param options by default every scope and every caller's address
@@ -97,7 +108,9 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
 
 /** What a service is made of. */
 interface ServiceParts
-  extends Required<Pick<SandboxOptions, 'adminKey' | 'now' | 'random' | 'setTimer' | 'clientTimeoutMs'>> {
+  extends Required<
+    Pick<SandboxOptions, 'adminKey' | 'now' | 'random' | 'setTimer' | 'clientTimeoutMs' | 'webhookTimeoutMs'>
+  > {
   readonly store: Store;
   readonly faults: FaultInjector;
   readonly shape: Shape;
@@ -105,13 +118,24 @@ interface ServiceParts
   readonly closing: AbortSignal;
 }
 
-function createService({ adminKey, now, setTimer, ...parts }: ServiceParts): Service {
-  const { store, closing } = parts;
+function createService({ adminKey, now, setTimer, webhookTimeoutMs, ...parts }: ServiceParts): Service {
+  const { store, shape, random, closing } = parts;
   const scheduler = new Scheduler({ store, machineNow: now, setTimer, closing });
-  const agents = new AgentRunner({ store, scheduler });
+  const delivering = { machineNow: now, random, shape, closing, attemptTimeoutMs: webhookTimeoutMs };
+  const webhooks = new WebhookDispatcher({ store, scheduler, ...delivering });
+  const agents = new AgentRunner({ store, scheduler, commit: (...changes) => webhooks.commit(...changes) });
   const cron = new CronRunner({ store, scheduler, agents });
   const adminKeyHash = hashSecret(adminKey);
-  return { ...parts, scheduler, agents, cron, log: new RequestLog(), limiter: new RateLimiter(), adminKeyHash };
+  return {
+    ...parts,
+    scheduler,
+    agents,
+    cron,
+    webhooks,
+    log: new RequestLog(),
+    limiter: new RateLimiter(),
+    adminKeyHash,
+  };
 }
 
 /** What the adapter passes along: always HTTP/1, as the server speaks no other. */
@@ -167,7 +191,7 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = '127.0.0.1', port = 0, dataDir, now = Date.now, random = Math.random } = options;
-  const { clientTimeoutMs = 60_000, setTimer = setProcessTimer } = options;
+  const { clientTimeoutMs = 60_000, webhookTimeoutMs = 10_000, setTimer = setProcessTimer } = options;
   if (!LOOPBACK.includes(host))
     throw new Error(`The sandbox listens on ${LOOPBACK.join(' or ')} only, not on ${host}.`);
   const faults = new FaultInjector(
@@ -192,7 +216,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const adminKey = options.adminKey ?? (dataDir === undefined ? createAdminKey() : await loadAdminKey(dataDir));
     const origin = `http://${host === '::1' ? '[::1]' : host}:${await listen(server, host, port)}`;
     if (script) store.commit({ kind: 'script', script });
-    const clocks = { now, setTimer, clientTimeoutMs };
+    const clocks = { now, setTimer, clientTimeoutMs, webhookTimeoutMs };
     const service = createService({
       store,
       faults,
@@ -214,13 +238,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       'request',
       getRequestListener((request, env) => fetch(request, toBindings(env)), adapter),
     );
+    const webhookSecrets = options.webhook ? setGeneralWebhook(service, options.webhook) : [];
     service.agents.resume();
     service.cron.resume();
+    service.webhooks.resume();
     let closed: Promise<void> | undefined;
     return {
       baseUrl: `${origin}/v1`,
       adminUrl: `${origin}/_sandbox`,
       adminKey,
+      webhookSecrets,
       ...createTokens(service, dataDir),
       unmatchedFaults: describeUnmatched(faults.plan.rules, partnerRoutes(app)),
       close: () => {

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToRequests } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as yieldToRequests } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Store } from './store/store.ts';
 
@@ -16,6 +16,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** While the clock moves, this many tasks run before their changes are written and other requests are processed. */
 const TASKS_PER_STEP = 100;
+
+/** How long all waits for deliveries may make one move of the clock last, in milliseconds of the machine's clock. */
+const MAX_WAIT_MS = 2_000;
 
 interface ScheduledTask {
   readonly key: string;
@@ -90,6 +93,7 @@ export class Scheduler {
   /** Tasks are running; the timer is set when they are done. */
   #isBusy = false;
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
+  readonly #work = new Set<Promise<void>>();
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
@@ -136,6 +140,16 @@ export class Scheduler {
         this.#setTimer();
       }
     });
+  }
+
+  /**
+   * Lets a move of the clock wait for work that a task began, so that what follows from the work happens at its own time.
+   * A move waits a few seconds at most: a receiver that does not answer must not hold it up.
+   * @param work must not reject
+   */
+  waitFor(work: Promise<void>): void {
+    this.#work.add(work);
+    void work.finally(() => this.#work.delete(work));
   }
 
   /** Drops all tasks, after a reset deleted the data they refer to. */
@@ -185,12 +199,14 @@ export class Scheduler {
     const { store, closing } = this.#deps;
     const tasks = this.#tasks;
     this.#isBusy = true;
+    let patienceMs = MAX_WAIT_MS;
     try {
       this.#movingAt = this.now();
       for (let arrived = false; !arrived && this.#tasks === tasks && !closing.aborted; ) {
-        arrived = this.#step(this.#movingAt ?? target, target);
+        arrived = this.#step(this.#movingAt ?? target, target, patienceMs > 0);
         await store.durable();
         await yieldToRequests();
+        patienceMs -= await this.#waitForWork(patienceMs);
       }
     } finally {
       this.#movingAt = undefined;
@@ -201,21 +217,34 @@ export class Scheduler {
   /**
    * Moves the clock part of the way. Stores the clock together with the changes, so that nothing on disk is later than the
    * clock.
+   * @param waits whether to stop where a task has begun work
    * @returns whether it arrived
    */
-  #step(start: number, target: number): boolean {
+  #step(start: number, target: number, waits: boolean): boolean {
     let now = start;
     let taken = 0;
+    const hasWork = (): boolean => waits && this.#work.size > 0;
     for (; taken < TASKS_PER_STEP; taken += 1) {
-      const task = this.#tasks.take(target);
+      const task = this.#tasks.take(hasWork() ? now : target);
       if (!task) break;
       now = Math.max(now, task.at);
       this.#movingAt = now;
       task.run(task.at);
     }
-    const arrived = taken < TASKS_PER_STEP;
+    const arrived = taken < TASKS_PER_STEP && !hasWork();
     this.#movingAt = arrived ? Math.max(now, target) : now;
     this.#storeClock(this.#movingAt, this.isFrozen);
     return arrived;
+  }
+
+  /** Waits for the work in progress. @returns how long it waited, in milliseconds */
+  async #waitForWork(maxMs: number): Promise<number> {
+    if (this.#work.size === 0 || maxMs <= 0) return 0;
+    const began = performance.now();
+    const ended = new AbortController();
+    const timeout = sleep(maxMs, undefined, { signal: ended.signal, ref: false }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#work), timeout]);
+    ended.abort();
+    return performance.now() - began;
   }
 }

@@ -11,6 +11,7 @@ import type { Exchange } from './shapes/exchange.ts';
 import type { Shape } from './shapes/shape.ts';
 import type { Token } from './store/changes.ts';
 import type { Store } from './store/store.ts';
+import type { WebhookDispatcher } from './webhooks/dispatcher.ts';
 
 /** What the handlers of one running sandbox share. */
 export interface Service {
@@ -18,6 +19,7 @@ export interface Service {
   readonly scheduler: Scheduler;
   readonly agents: AgentRunner;
   readonly cron: CronRunner;
+  readonly webhooks: WebhookDispatcher;
   readonly log: RequestLog;
   readonly limiter: RateLimiter;
   /** Replaced along with the fault plan. */

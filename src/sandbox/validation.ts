@@ -1,3 +1,4 @@
+import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import type { FieldProblem } from './problem.ts';
 
@@ -42,6 +43,19 @@ export function sessionId() {
 /** The text of a message: any text but the empty one. */
 export function messageText() {
   return v.pipe(v.string(), v.minLength(1, 'must not be empty'));
+}
+
+function isDuration(text: string): text is StringValue {
+  return /^\d{1,15}(\.\d{1,3})?(ms|s|m|h|d|w)$/.test(text);
+}
+
+/** A duration as text, parsed to milliseconds. */
+export function durationMs() {
+  return v.pipe(
+    v.string(),
+    v.guard(isDuration, 'must be a duration such as 7d, 12h, 30m, 10s or 500ms'),
+    v.transform((text) => Math.round(ms(text))),
+  );
 }
 
 function pathOf(issue: v.BaseIssue<unknown>): string {

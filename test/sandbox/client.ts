@@ -73,7 +73,14 @@ export function connectTo(sandbox: Sandbox, token: string, shape?: string): Test
 export function connectToChild(child: ChildSandbox): TestSandbox {
   const refuse = (): Promise<never> => Promise.reject(new Error('Not available for a sandbox in another process.'));
   return connectTo(
-    { ...child, createToken: refuse, defaultToken: refuse, unmatchedFaults: [], close: refuse },
+    {
+      ...child,
+      webhookSecrets: [],
+      createToken: refuse,
+      defaultToken: refuse,
+      unmatchedFaults: [],
+      close: refuse,
+    },
     child.token,
   );
 }

@@ -1,23 +1,11 @@
-import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import { invalidInput } from '../problem.ts';
 import { readBody } from '../request-body.ts';
 import { type Service, type ServiceApp, timestamp } from '../service.ts';
-import { closedObject } from '../validation.ts';
+import { closedObject, durationMs } from '../validation.ts';
 
 /** A larger step is more likely a mistake, and every scheduled run on the way is executed. */
 const MAX_STEP_MS = 10 * 366 * 86_400_000;
-
-function isDuration(text: string): text is StringValue {
-  return /^\d{1,15}(\.\d{1,3})?(ms|s|m|h|d|w)$/.test(text);
-}
-
-/** A duration in milliseconds. */
-const durationSchema = v.pipe(
-  v.string(),
-  v.guard(isDuration, 'must be a duration such as 7d, 12h, 30m, 10s or 500ms'),
-  v.transform((text) => Math.round(ms(text))),
-);
 
 /** A timestamp in milliseconds since the epoch. */
 const timestampSchema = v.pipe(
@@ -31,7 +19,7 @@ const changeSchema = v.pipe(
   closedObject({
     frozen: v.optional(v.boolean()),
     set: v.optional(timestampSchema),
-    advance: v.optional(durationSchema),
+    advance: v.optional(durationMs()),
   }),
   v.check(({ set, advance }) => set === undefined || advance === undefined, 'must have set or advance, not both'),
 );

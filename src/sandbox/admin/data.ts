@@ -34,10 +34,11 @@ function createSpaces(service: Service, count: number, prefix: string): number {
 }
 
 async function reset(service: Service, keepTokens: boolean): Promise<void> {
-  const { store, scheduler, limiter, log, random } = service;
+  const { store, scheduler, webhooks, limiter, log, random } = service;
   const uploadIds = [...store.world.uploads.keys()];
   store.commit({ kind: 'reset', keep_tokens: keepTokens });
   scheduler.clear();
+  webhooks.clear();
   // The clock may have gone back, which would extend the windows of the rate limit.
   limiter.clear();
   log.clear();

@@ -8,6 +8,8 @@ import { planReplies } from './reply-script.ts';
 interface AgentRunnerDeps {
   readonly store: Store;
   readonly scheduler: Scheduler;
+  /** Commits changes that have messages of agents, and delivers these. */
+  readonly commit: (...changes: readonly Change[]) => void;
 }
 
 interface NewMessage {
@@ -67,12 +69,14 @@ export class AgentRunner {
   /**
    * Adds messages to a session that the agent does not react to.
    * @param textOf the text of each, by its number from 1
+   * @param commit commits the change that adds a message
    * @returns the ids of the first and the last one
    */
   inject(
     source: ChatSource,
     { session_id, role, count }: Pick<Message, 'session_id' | 'role'> & { readonly count: number },
     textOf: (number: number) => string,
+    commit = this.#deps.commit,
   ): { first_message_id: string; last_message_id: string } {
     const { store, scheduler } = this.#deps;
     const ids: string[] = [];
@@ -89,7 +93,7 @@ export class AgentRunner {
         in_reply_to: null,
         created_at: this.#nextTimestamp(store.world.session(source.source_id, session_id), start + number),
       };
-      store.commit({ kind: 'message', message, needs_reply: false });
+      commit({ kind: 'message', message, needs_reply: false });
       ids.push(message.message_id);
     }
     return { first_message_id: ids.at(0) ?? '', last_message_id: ids.at(-1) ?? '' };
@@ -136,7 +140,7 @@ export class AgentRunner {
   }
 
   #sendNextReply(session: Session): void {
-    const { store } = this.#deps;
+    const { store, commit } = this.#deps;
     const next = session.pending[0];
     if (!next) return;
     const { source_id, session_id } = session;
@@ -149,6 +153,6 @@ export class AgentRunner {
     if (source && isLast && session.unanswered.length > 0) {
       changes.push({ kind: 'agent_run', run: this.#planRun(source, session.unanswered) });
     }
-    store.commit(...changes);
+    commit(...changes);
   }
 }

@@ -170,6 +170,61 @@ const clockSchema = v.strictObject({
 
 export type ClockState = v.InferOutput<typeof clockSchema>;
 
+/** The kinds of events that webhooks deliver (spec §6). */
+export const eventTypeSchema = v.picklist(['message.completed'], 'must be message.completed');
+
+const webhookSecretSchema = v.strictObject({
+  /** `whsec_` and the key in Base64. It is stored as it is: signing needs it. */
+  secret: v.string(),
+  /** Milliseconds since the epoch; null for the secret in use. */
+  expires_at: v.nullable(v.number()),
+});
+
+const webhookSchema = v.strictObject({
+  webhook_id: v.string(),
+  /** Null for every source. */
+  source_id: v.nullable(v.string()),
+  url: v.string(),
+  events: v.array(eventTypeSchema),
+  /** The one in use, then those that a rotation replaced, the newest first. */
+  secrets: v.array(webhookSecretSchema),
+  created_at: v.string(),
+});
+
+/** An address that gets the completed messages of a source (spec §6). */
+export type Webhook = v.InferOutput<typeof webhookSchema>;
+
+const deliverySchema = v.strictObject({
+  delivery_id: v.string(),
+  /** Null for a delivery to an address of its own. */
+  webhook_id: v.nullable(v.string()),
+  url: v.string(),
+  /** Of a delivery to an address of its own: what to sign it with. Without one it is not signed. */
+  secret: v.optional(v.string()),
+  type: eventTypeSchema,
+  source_id: v.string(),
+  session_id: v.string(),
+  message_id: v.string(),
+  /** The message, if it is in no session. */
+  message: v.optional(messageSchema),
+  /** When to attempt it first, in milliseconds since the epoch. */
+  due_at: v.number(),
+});
+
+/** One event for one address. */
+export type Delivery = v.InferOutput<typeof deliverySchema>;
+
+const deliveryAttemptSchema = v.strictObject({
+  at: v.string(),
+  /** Of the answer; null for none. */
+  status: v.nullable(v.number()),
+  /** Why it failed; null if it did not. */
+  error: v.nullable(v.string()),
+  duration_ms: v.number(),
+});
+
+export type DeliveryAttempt = v.InferOutput<typeof deliveryAttemptSchema>;
+
 /** One change. The service's data is the result of all changes in order. */
 export const changeSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('token'), token: tokenSchema }),
@@ -186,6 +241,17 @@ export const changeSchema = v.variant('kind', [
   v.strictObject({ kind: v.literal('cron_job_deleted'), cron_job_id: v.string() }),
   v.strictObject({ kind: v.literal('cron_run'), cron_job_id: v.string(), scheduled_for: v.string() }),
   v.strictObject({ kind: v.literal('upload'), upload: uploadSchema }),
+  v.strictObject({ kind: v.literal('webhook'), webhook: webhookSchema }),
+  v.strictObject({ kind: v.literal('webhook_deleted'), webhook_id: v.string() }),
+  v.strictObject({ kind: v.literal('delivery'), delivery: deliverySchema }),
+  v.strictObject({
+    kind: v.literal('delivery_attempt'),
+    delivery_id: v.string(),
+    attempt: deliveryAttemptSchema,
+    /** Milliseconds since the epoch; null if this was the last one. */
+    next_attempt_at: v.nullable(v.number()),
+  }),
+  v.strictObject({ kind: v.literal('delivery_replayed'), delivery_id: v.string(), due_at: v.number() }),
   v.strictObject({ kind: v.literal('clock'), clock: clockSchema }),
   v.strictObject({ kind: v.literal('reset'), keep_tokens: v.boolean() }),
 ]);

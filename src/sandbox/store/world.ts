@@ -12,7 +12,9 @@ import type {
   Template,
   Token,
   Upload,
+  Webhook,
 } from './changes.ts';
+import { Deliveries } from './deliveries.ts';
 import { Session } from './session.ts';
 
 /** The templates that are approved from the start. */
@@ -41,6 +43,8 @@ export class World {
   /** When each job last ran, in ISO 8601, by the job's id. */
   readonly lastRuns = new Map<string, string>();
   readonly uploads = new Map<string, Upload>();
+  readonly webhooks = new Map<string, Webhook>();
+  readonly deliveries = new Deliveries();
   readonly #spaceByExternalId = new Map<string, Space>();
   readonly #agentsBySpace = new Map<string, Agent[]>();
   readonly #sourceByAgent = new Map<string, ChatSource>();
@@ -71,6 +75,11 @@ export class World {
   /** Undefined for a session without messages. */
   session(sourceId: string, sessionId: string): Session | undefined {
     return this.sessions.get(sessionKey(sourceId, sessionId));
+  }
+
+  findMessage({ source_id, session_id, message_id }: Pick<Message, 'source_id' | 'session_id' | 'message_id'>) {
+    const session = this.session(source_id, session_id);
+    return session?.messages[session.indexOf(message_id) ?? -1];
   }
 
   /** The messages of every session of a source, in the order in which they came. */
@@ -124,11 +133,39 @@ export class World {
       case 'upload':
         this.uploads.set(change.upload.upload_id, change.upload);
         return;
+      case 'webhook':
+      case 'webhook_deleted':
+      case 'delivery':
+      case 'delivery_attempt':
+      case 'delivery_replayed':
+        this.#applyToWebhooks(change);
+        return;
       case 'clock':
         this.clock = change.clock;
         return;
       case 'reset':
         this.#reset(change.keep_tokens);
+        return;
+    }
+  }
+
+  #applyToWebhooks(change: Extract<Change, { kind: `webhook${string}` | `delivery${string}` }>): void {
+    switch (change.kind) {
+      case 'webhook':
+        this.webhooks.set(change.webhook.webhook_id, change.webhook);
+        return;
+      case 'webhook_deleted':
+        this.webhooks.delete(change.webhook_id);
+        this.deliveries.cancel(change.webhook_id);
+        return;
+      case 'delivery':
+        this.deliveries.add(change.delivery);
+        return;
+      case 'delivery_attempt':
+        this.deliveries.recordAttempt(change.delivery_id, change.attempt, change.next_attempt_at);
+        return;
+      case 'delivery_replayed':
+        this.deliveries.replay(change.delivery_id, change.due_at);
         return;
     }
   }
@@ -168,6 +205,10 @@ export class World {
       // An API chat token cannot outlive its source.
       if (!keepTokens || source_id !== null) this.tokens.delete(token_id);
     }
+    for (const { webhook_id, source_id } of [...this.webhooks.values()]) {
+      if (!keepTokens || source_id !== null) this.webhooks.delete(webhook_id);
+    }
+    this.deliveries.clear();
     const { templates, spaces, agents, sources, sessions, cronJobs, lastRuns, uploads } = this;
     for (const map of [templates, spaces, agents, sources, sessions, cronJobs, lastRuns, uploads]) map.clear();
     for (const index of [this.#spaceByExternalId, this.#agentsBySpace, this.#sourceByAgent]) index.clear();
