@@ -30,7 +30,7 @@ function reportWriteErrors(sink: Sink): Sink {
     const why = error instanceof Error ? error.message : String(error);
     throw new LocalError('The output cannot be written.', { why, cause: error });
   };
-  return withWrite((text) => sink.write(text).catch(fail), sink);
+  return withWrite((text, encoding) => sink.write(text, encoding).catch(fail), sink);
 }
 
 /** Formats an error as text for people or as a JSON object for scripts. */

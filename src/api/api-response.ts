@@ -3,7 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, JsonLimitError, parseJson } from '../contract/json.ts';
 import { bodyOfLocation } from '../contract/location.ts';
-import type { Operation } from '../contract/operations.ts';
+import type { Operation, RawOperation } from '../contract/operations.ts';
 import {
   EmptyResponseError,
   type ErrorInfo,
@@ -22,7 +22,7 @@ const NO_CONTENT = 204;
  * Returns the error for a call that the service may or may not have processed: for a `once` call, an
  * OutcomeUnknownError with the failure as its cause; for any other call, the failure itself. The caller adds a hint.
  */
-export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation): PartnerctlError {
+export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation | RawOperation): PartnerctlError {
   if (safety !== 'once') return failure;
   const { message, info } = failure;
   return new OutcomeUnknownError(`The outcome of ${name} is unknown.`, {
@@ -42,7 +42,9 @@ export class ApiResponse {
   readonly path: string;
   /** The number of attempts, including this one; all earlier attempts failed. */
   readonly attempts: number;
-  private readonly operation: Operation;
+  /** The body as it came, of a call that the user typed. */
+  readonly bytes: Uint8Array | undefined;
+  private readonly operation: Operation | RawOperation;
   private readonly contract: Contract;
   private readonly body: string;
   private readonly redact: (text: string) => string;
@@ -50,9 +52,9 @@ export class ApiResponse {
 
   /** @param redact removes secrets from a text before any of it is quoted or stored */
   constructor(
-    { status, headers, body }: HttpResponse,
+    { status, headers, body, bytes }: HttpResponse,
     request: {
-      readonly operation: Operation;
+      readonly operation: Operation | RawOperation;
       readonly path: string;
       readonly url: string;
       readonly requestId: string;
@@ -69,8 +71,10 @@ export class ApiResponse {
     this.operation = request.operation;
     this.contract = request.contract;
     this.body = body;
+    this.bytes = bytes;
     const isWithoutBody = /^\s*(?:null|\{\s*\}|"")?\s*$/.test(body);
-    const value = isWithoutBody ? bodyOfLocation(headers.location, request.operation.leaf, request.url) : undefined;
+    const { leaf } = request.operation;
+    const value = isWithoutBody && leaf ? bodyOfLocation(headers.location, leaf, request.url) : undefined;
     if (value) this.parsed = { value };
     this.redact = redact;
   }
@@ -94,7 +98,7 @@ export class ApiResponse {
       if (!isEmpty) throw this.unexpected(new NotJsonError(message, info));
       const { leaf } = this.operation;
       const none = `If the service has no such list: partnerctl contract set ${leaf} none`;
-      const hint = leaf.endsWith('.list') ? none : info.hint;
+      const hint = leaf?.endsWith('.list') ? none : info.hint;
       throw this.unexpected(new EmptyResponseError(message, { ...info, hint }));
     }
   }

@@ -1,7 +1,7 @@
 import { describeFix } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
-import type { Operation } from '../contract/operations.ts';
+import type { Operation, RawOperation } from '../contract/operations.ts';
 import { isRefusedAddress, slashOfRedirect } from '../contract/slash-redirect.ts';
 import {
   BalanceError,
@@ -34,7 +34,7 @@ export interface TokenOrigin {
 
 /** The call's details for error messages. */
 export interface CallContext {
-  readonly operation: Operation;
+  readonly operation: Operation | RawOperation;
   readonly request: RefusedRequest;
   /** Path and query of the request. */
   readonly path: string;
@@ -215,9 +215,7 @@ function redirectError(response: HttpResponse, info: ErrorInfo, call: CallContex
   const { status, headers } = response;
   const slash = slashOfRedirect(response, addressOf(call));
   const never = `The tool never follows redirects, so that the token stays with ${call.baseUrl}.`;
-  const fix = slash
-    ? describeFix({ leaf: 'paths.trailing_slash', value: slash })
-    : `Check the base URL. ${describeFix({ leaf: call.operation.leaf, value: '<METHOD> <path>' })}`;
+  const fix = redirectFix(slash, call);
   return new ServiceError(`The service redirects to ${headers.location ?? 'an unnamed address'} (${status}).`, {
     ...info,
     // After a write of unknown outcome, the caller decides what to do next.
@@ -225,6 +223,17 @@ function redirectError(response: HttpResponse, info: ErrorInfo, call: CallContex
     permanent: true,
     hint: `${never} ${fix}`,
   });
+}
+
+function redirectFix(slash: 'always' | 'never' | undefined, { operation }: CallContext): string {
+  const { leaf } = operation;
+  if (leaf === undefined) {
+    return slash === undefined
+      ? 'Check the path.'
+      : `Give the path ${slash === 'always' ? 'with' : 'without'} its closing slash.`;
+  }
+  if (slash) return describeFix({ leaf: 'paths.trailing_slash', value: slash });
+  return `Check the base URL. ${describeFix({ leaf, value: '<METHOD> <path>' })}`;
 }
 
 /**

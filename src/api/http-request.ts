@@ -1,13 +1,16 @@
-import type { Operation } from '../contract/operations.ts';
+import type { Operation, RawOperation } from '../contract/operations.ts';
 import type { WireRequest } from '../contract/requests.ts';
 import { ATTEMPT_TIMEOUT_MS } from './attempt.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpRequest } from './transport.ts';
 
+/** A request of an operation, or one that a user typed. */
+export type SentRequest = (WireRequest & { readonly headers?: undefined }) | RawOperation['request'];
+
 /** What a call sends. */
 export interface RequestContent {
-  readonly operation: Operation;
-  readonly wire: WireRequest;
+  readonly operation: Operation | RawOperation;
+  readonly wire: SentRequest;
   readonly options: {
     /** A body to send instead of `wire.json`. */
     readonly body?: StreamedBody;
@@ -23,13 +26,14 @@ export function buildHttpRequest(
   { token, userAgent }: { readonly token: string; readonly userAgent: string },
   { requestId, timeLeftMs }: { readonly requestId: string; readonly timeLeftMs: number },
 ): Omit<HttpRequest, 'signal'> {
-  const body = wire.json === undefined ? undefined : JSON.stringify(wire.json);
+  const body = textOf(wire);
   const headersTimeoutMs = Math.min(ATTEMPT_TIMEOUT_MS, Math.max(0, timeLeftMs)) + 1000;
   return {
     method: wire.method,
     path: wire.path,
     requestId,
     body,
+    ...(operation.leaf === undefined && { keepBytes: true }),
     freshConnection: operation.safety === 'once' || options.freshConnection === true,
     headersTimeoutMs:
       operation.safety === 'safe' ? Math.min(READ_HEADERS_TIMEOUT_MS, headersTimeoutMs) : headersTimeoutMs,
@@ -40,6 +44,12 @@ export function buildHttpRequest(
       'x-request-id': requestId,
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(options.body && { 'content-type': options.body.contentType, 'content-length': String(options.body.bytes) }),
+      ...wire.headers,
     },
   };
+}
+
+function textOf(wire: SentRequest): string | undefined {
+  if ('text' in wire) return wire.text;
+  return 'json' in wire && wire.json !== undefined ? JSON.stringify(wire.json) : undefined;
 }

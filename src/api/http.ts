@@ -1,38 +1,18 @@
 import { setMaxListeners } from 'node:events';
 import { Contract } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
-import { OPERATIONS, type Operation } from '../contract/operations.ts';
-import { buildRequest, NoOperation, type WireRequest } from '../contract/requests.ts';
+import { OPERATIONS, type Operation, type RawOperation } from '../contract/operations.ts';
+import { buildRequest, NoOperation } from '../contract/requests.ts';
 import { isRefusedAddress, slashOfRedirect, withClosingSlash } from '../contract/slash-redirect.ts';
 import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
-import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
-import type { CallContext, TokenOrigin } from './call-errors.ts';
-import { buildHttpRequest, type RequestContent } from './http-request.ts';
+import { ATTEMPT_TIMEOUT_MS, runAttempt } from './attempt.ts';
+import type { CallContext } from './call-errors.ts';
+import type { HttpOptions } from './http-options.ts';
+import { buildHttpRequest, type RequestContent, type SentRequest } from './http-request.ts';
 import { decideRetry, RetryBudget, toOutcome } from './retry.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpResponse, TransportResult } from './transport.ts';
-
-export interface HttpOptions extends AttemptDeps {
-  /** The base URL without a trailing slash. */
-  readonly baseUrl: string;
-  readonly token: string;
-  /** Where the token comes from, for messages. */
-  readonly tokenOrigin?: TokenOrigin | undefined;
-  readonly userAgent: string;
-  readonly random: () => number;
-  readonly retries: number;
-  /** The command's deadline in milliseconds since the epoch. */
-  readonly deadline: number | undefined;
-  /** The value of --timeout in milliseconds, for messages. */
-  readonly timeoutMs?: number | undefined;
-  /** Removes secrets from a text before it is quoted. */
-  readonly redact: (text: string) => string;
-  /** What is known of the service's wire format; the defaults if undefined. */
-  readonly contract?: Contract | undefined;
-  /** Called for each proof of a value, so that it is known the next time; with undefined if a proof no longer holds. */
-  readonly onObserved?: ((leaf: LeafName, value: string | undefined) => void) | undefined;
-}
 
 export interface CallOptions {
   readonly parameters?: Readonly<Record<string, string>>;
@@ -57,6 +37,8 @@ export interface CallOptions {
   readonly contract?: Contract | undefined;
   /** Whether a redirect led to this call: a second one is an error. */
   readonly isRedirected?: boolean;
+  /** Called with the response that ends the call with an error. */
+  readonly onRefusal?: (response: HttpResponse) => void;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -111,7 +93,7 @@ export class Http {
    * interrupted. A `once` call throws OutcomeUnknownError if the service may have processed it, which includes an
    * unreadable response; every other class proves that the service did nothing
    */
-  async call(operation: Operation, options: CallOptions = {}): Promise<ApiResponse> {
+  async call(operation: Operation | RawOperation, options: CallOptions = {}): Promise<ApiResponse> {
     const wire = this.wireRequest(operation, options);
     const { path } = wire;
     const call: Call = { operation, options, wire, deadline: this.deadlineOf(options) };
@@ -141,6 +123,7 @@ export class Http {
       const redirected = result.kind === 'response' ? await this.withSlash(result, call, url) : undefined;
       if (redirected) return await this.call(operation, redirected);
       const next = this.decideNext(result, call, attempt);
+      if (!next.retry && result.kind === 'response') options.onRefusal?.(result);
       if (!next.retry) throw await this.toError(result, call, { requestId, attempts: attempt, ...next });
       await this.wait(
         next.delayMs,
@@ -166,6 +149,11 @@ export class Http {
     this.options.onObserved?.(leaf, value);
   }
 
+  /** Returns a client for the same service with another contract, of which it remembers nothing. */
+  withContract(contract: Contract): Http {
+    return new Http({ ...this.options, contract, onObserved: undefined });
+  }
+
   /** Returns how long a call that starts now may take, in milliseconds. */
   remainingMs(): number {
     const { clock, deadline } = this.options;
@@ -184,7 +172,8 @@ export class Http {
   }
 
   /** @throws UsageError for a value that cannot be in a path; NoOperationError */
-  private wireRequest(operation: Operation, options: CallOptions): WireRequest {
+  private wireRequest(operation: Operation | RawOperation, options: CallOptions): SentRequest {
+    if (operation.leaf === undefined) return operation.request;
     try {
       const wire = buildRequest(options.contract ?? this.contract, operation.leaf, options);
       return { ...wire, path: options.link ?? this.basePath + wire.path };
@@ -213,7 +202,7 @@ export class Http {
    */
   private async withSlash(response: HttpResponse, call: Call, url: string): Promise<CallOptions | undefined> {
     const { operation, options, wire, deadline } = call;
-    if (options.isRedirected) return undefined;
+    if (options.isRedirected || operation.leaf === undefined) return undefined;
     if (operation.safety !== 'safe') {
       if (!isRefusedAddress(response, url)) return undefined;
       await this.learnSlash();

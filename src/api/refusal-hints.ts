@@ -8,7 +8,8 @@ import { type ErrorInfo, RefusedError } from '../errors.ts';
 
 /** What a refused request was. */
 export interface RefusedRequest {
-  readonly operation: OperationLeaf;
+  /** Undefined for a call that the user typed. */
+  readonly operation: OperationLeaf | undefined;
   readonly method: string;
   readonly contract: Contract;
 }
@@ -54,6 +55,7 @@ interface Parameter {
 }
 
 function sentParameters({ operation, contract }: RefusedRequest): readonly Parameter[] {
+  if (operation === undefined) return [];
   return parametersOf(operation).flatMap((leaf) => {
     const parameter = contract.parameter(leaf);
     const name = parameter?.path.at(-1);
@@ -98,11 +100,13 @@ function kinOf(name: string, parameters: readonly Parameter[], operation: Operat
 export function askedParameters(request: RefusedRequest, body: ErrorBody): readonly AskedParameter[] {
   const said = saidIn(body);
   if (!UNKNOWN.test(said) && !LACKS.test(said)) return [];
+  const { operation } = request;
+  if (operation === undefined) return [];
   const parameters = sentParameters(request);
   const asked = new Map<ParameterLeaf, AskedParameter>();
   for (const name of namesIn(body)) {
     if (parameters.some((parameter) => parameter.name === name)) continue;
-    const kin = kinOf(name, parameters, request.operation);
+    const kin = kinOf(name, parameters, operation);
     if (kin && !asked.has(kin.leaf)) asked.set(kin.leaf, kin);
   }
   return [...asked.values()];
@@ -117,6 +121,7 @@ function saidIn({ message, fields }: ErrorBody): string {
  * undefined for any other refusal.
  */
 export function parameterHint(request: RefusedRequest, body: ErrorBody): string | undefined {
+  if (request.operation === undefined) return undefined;
   const said = saidIn(body);
   const isUnknown = UNKNOWN.test(said);
   if (!isUnknown && !LACKS.test(said)) return undefined;
@@ -138,6 +143,9 @@ export function parameterHint(request: RefusedRequest, body: ErrorBody): string 
  * @param allow the Allow header of the response
  */
 export function addressHint({ operation, method, contract }: RefusedRequest, allow: string | undefined): string {
+  if (operation === undefined) {
+    return allow === undefined ? 'Check the method and the path.' : `The service takes here: ${allow}`;
+  }
   const { value } = contract.leaf(operation);
   const path = value.slice(value.indexOf(' ') + 1);
   const other = (allow ?? '').split(',').map((each) => each.trim().toUpperCase());

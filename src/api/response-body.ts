@@ -13,7 +13,7 @@ export class UnreadableBody extends Error {
 }
 
 /**
- * Reads the body of a response as text.
+ * Reads the body of a response, and unpacks it.
  * @param maxBytes the limit of the body, packed and unpacked; 64 MiB by default
  * @throws UnreadableBody if the body is larger or has an unsupported encoding
  */
@@ -21,7 +21,7 @@ export async function readBody(
   body: Dispatcher.ResponseData['body'],
   encoding: string | undefined,
   maxBytes = MAX_BODY_BYTES,
-): Promise<string> {
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -30,10 +30,8 @@ export async function readBody(
     chunks.push(chunk);
   }
   const bytes = Buffer.concat(chunks, size);
-  const plain =
-    encoding === undefined || encoding === 'identity' || size === 0 ? bytes : await decode(bytes, encoding, maxBytes);
-  // Unlike `Buffer.toString`, TextDecoder strips a byte order mark.
-  return new TextDecoder().decode(plain);
+  const isPlain = encoding === undefined || encoding === 'identity' || size === 0;
+  return isPlain ? bytes : await decode(bytes, encoding, maxBytes);
 }
 
 function tooLarge(maxBytes: number): UnreadableBody {

@@ -1,12 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Dispatcher } from 'undici';
+import type { HttpMethod } from '../contract/operations.ts';
 import type { HttpsProxy } from './dispatcher.ts';
 import { readBody, UnreadableBody } from './response-body.ts';
 import { BodyInFlight } from './streamed-body.ts';
 
 /** One HTTP request, ready to send. */
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly method: HttpMethod;
   /** Path and query, on the transport's origin. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,6 +19,8 @@ export interface HttpRequest {
   readonly headersTimeoutMs: number;
   /** The limit of the response's body; as for `readBody` by default. */
   readonly maxBodyBytes?: number;
+  /** Whether the response also has the bytes of its body. */
+  readonly keepBytes?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -26,6 +29,8 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The body as it came, if the request asks for it and it could be read. */
+  readonly bytes?: Uint8Array | undefined;
   /**
    * How much of the request may have been sent when the response arrived; `content` is everything except the bytes that
    * close a form. Unless this is `all`, the service cannot have acted on the request.
@@ -137,7 +142,7 @@ export class Transport {
       isAccepted = status < 300 && sent !== 'part';
       // Ending an accepted body early would close the connection before the id in the response arrives.
       if (!isAccepted) stream?.end();
-      return { kind: 'response', status, sent, ...(await readResponse(response, request.maxBodyBytes)) };
+      return { kind: 'response', status, sent, ...(await readResponse(response, request)) };
     } catch (error) {
       if (stream?.failure !== undefined) throw stream.failure;
       const mayHaveAll = stream ? stream.sent === 'all' || isAccepted : hasLeft;
@@ -164,11 +169,17 @@ async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal
   }
 }
 
-async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData, maxBodyBytes?: number) {
+async function readResponse(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  { maxBodyBytes, keepBytes }: HttpRequest,
+) {
   const flat = flattenHeaders(headers);
   const reading = readBody(body, flat['content-encoding'], maxBodyBytes);
   // For an unsuccessful response, the status is enough if the body is truncated, stalls, or cannot be read.
-  return { headers: flat, body: await (statusCode < 300 ? reading : reading.catch(() => UNREADABLE_BODY)) };
+  const bytes = await (statusCode < 300 ? reading : reading.catch(() => undefined));
+  // Unlike `Buffer.toString`, TextDecoder strips a byte order mark.
+  const text = bytes ? new TextDecoder().decode(bytes) : UNREADABLE_BODY;
+  return { headers: flat, body: text, ...(keepBytes && { bytes }) };
 }
 
 function flattenHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {

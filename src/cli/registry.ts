@@ -74,6 +74,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     'Remove a job from the state so that it can be created again',
     () => import('../commands/cron/forget.ts'),
   ),
+  entry('api', 'Make any call of the service', () => import('../commands/api.ts')),
   entry('contract show', 'Show the wire format that the tool expects', () => import('../commands/contract/show.ts')),
   entry('contract set', 'Set a part of the wire format', () => import('../commands/contract/set.ts')),
   entry(

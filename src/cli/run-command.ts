@@ -26,7 +26,7 @@ function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): OutputForma
 }
 
 function failureOf(result: CommandResult): PartnerctlError | undefined {
-  if (result.kind === 'object') return result.failure;
+  if (result.kind === 'object' || result.kind === 'body') return result.failure;
   return result.kind === 'list' ? result.failure?.() : undefined;
 }
 
@@ -47,8 +47,8 @@ export interface CommandRun {
 /** Creates a sink that gives up when nobody reads the output of a command that is to end. @throws the signal's reason */
 function endableSink(sink: Sink, run: CommandRun): Sink {
   let isStalled = false;
-  const write = async (text: string): Promise<void> => {
-    isStalled ||= !(await waitForReader(sink.write(text), run.abortSignal));
+  const write: Sink['write'] = async (text, encoding) => {
+    isStalled ||= !(await waitForReader(sink.write(text, encoding), run.abortSignal));
     if (isStalled) throw run.abortSignal?.reason;
   };
   return withWrite(write, sink);

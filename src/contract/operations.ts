@@ -6,11 +6,32 @@ import type { OperationLeaf } from './leaves.ts';
  */
 export type Safety = 'safe' | 'idempotent' | 'once';
 
+export const HTTP_METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export type HttpMethod = (typeof HTTP_METHODS)[number];
+
 /** The description of one API call. The contract says where it goes. */
 export interface Operation {
   readonly name: string;
   readonly leaf: OperationLeaf;
   readonly safety: Safety;
+}
+
+/** A call that the contract says nothing about, as a user typed it. */
+export interface RawOperation {
+  /** The method and the path: `POST /automation/spaces/`. */
+  readonly name: string;
+  readonly leaf?: undefined;
+  readonly safety: Safety;
+  readonly request: {
+    readonly method: HttpMethod;
+    /** Path and query, starting with the base path. */
+    readonly path: string;
+    /** Replace those that every request has. The names are in lower case. */
+    readonly headers: Readonly<Record<string, string>>;
+    /** The body, sent as it is. */
+    readonly text?: string | undefined;
+  };
 }
 
 /** The operations that the tool uses. This is the only place that declares their safety (spec §4.6). */

@@ -60,6 +60,8 @@ export interface ListResult {
   readonly rows: AsyncIterable<Row>;
   /** The notice to write to stderr if there are no rows. */
   readonly empty: string;
+  /** Whether people see each item as JSON, as it arrives, instead of a table. */
+  readonly asJson?: boolean;
   /** Called after the last row. Returns what people see instead of a table. */
   readonly report?: () => readonly ReportLine[];
   /** Called after the last row. Returns the document that JSON and YAML show instead of an array. */
@@ -124,20 +126,32 @@ interface TextResult {
   readonly text: string;
 }
 
+/** The body of a response: for people as JSON or text, elsewhere byte by byte as it came. */
+export interface BodyResult {
+  readonly kind: 'body';
+  readonly bytes: Uint8Array;
+  /** The body as JSON, if it is that. */
+  readonly json: { readonly value: unknown } | undefined;
+  /** The status and the headers, if they are to be shown, without secrets. */
+  readonly head?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
+  /** The error to report and exit with after the output is written. */
+  readonly failure?: PartnerctlError | undefined;
+}
+
 /** No output. `exitCode` is the exit code of a wrapped command. */
 interface NoResult {
   readonly kind: 'none';
   readonly exitCode?: number;
 }
 
-export type CommandResult = ListResult | StreamResult | ObjectResult | TextResult | NoResult;
+export type CommandResult = ListResult | StreamResult | ObjectResult | TextResult | BodyResult | NoResult;
 
 function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell[] {
   return columns.map(({ value, tone }) => ({ value: value(item), tone: tone?.(item) }));
 }
 
 export interface ListOptions<Item>
-  extends Pick<ListResult, 'empty' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'> {
+  extends Pick<ListResult, 'empty' | 'asJson' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'> {
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;

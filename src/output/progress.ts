@@ -171,5 +171,8 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 
 /** Creates a sink that pauses the spinner while it writes to a terminal. Writes to a file or pipe need no pause. */
 export function progressSafeSink(sink: Sink, progress: Progress): Sink {
-  return withWrite((text) => (sink.isTTY ? progress.pauseDuring(() => sink.write(text)) : sink.write(text)), sink);
+  return withWrite((text, encoding) => {
+    const write = (): Promise<void> => sink.write(text, encoding);
+    return sink.isTTY ? progress.pauseDuring(write) : write();
+  }, sink);
 }

@@ -82,7 +82,7 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
 
 /** Creates a sink that redacts each write. Write complete lines, because it misses a secret split across two writes. */
 export function redactingSink(sink: Sink, redactor: Redactor): Sink {
-  return withWrite((text) => sink.write(redactor.redact(text)), sink);
+  return withWrite((text, encoding) => sink.write(redactor.redact(text), encoding), sink);
 }
 
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);

@@ -1,7 +1,15 @@
 import type { ClosableSink, Sink } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
 import type { Arrangement } from './arrange.ts';
-import type { CommandResult, ListResult, ObjectResult, OutputFormat, StreamResult } from './command-result.ts';
+import {
+  type BodyResult,
+  type CommandResult,
+  type ListResult,
+  type ObjectResult,
+  type OutputFormat,
+  objectResult,
+  type StreamResult,
+} from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
 import { writeJson, writeNdjson } from './formats/json.ts';
 import { writeTsv } from './formats/tsv.ts';
@@ -86,6 +94,10 @@ async function renderData(given: ListResult | ObjectResult, options: RenderOptio
     if (result.text !== '') await io.stdout.write(result.text);
     return;
   }
+  if (isForPeople(options) && result.kind === 'list' && result.asJson) {
+    const { writeItems } = await import('./formats/body.ts');
+    return writeItems(result, io.stdout);
+  }
   switch (options.format) {
     case 'json':
       return writeJson(result, io.stdout);
@@ -100,6 +112,18 @@ async function renderData(given: ListResult | ObjectResult, options: RenderOptio
     case 'table':
       return renderTable(result, options, io);
   }
+}
+
+/** Writes a body as JSON or YAML, if the format is one of these or there is a query. */
+async function renderBody(result: BodyResult, options: RenderOptions, io: RenderIo): Promise<void> {
+  const { writeBody, bodyToJson } = await import('./formats/body.ts');
+  if (isForPeople(options) && options.query === undefined) return writeBody(result, io.stdout, io.redact);
+  const json = bodyToJson(result);
+  // An error says in its message what a query would not find.
+  if (options.query !== undefined)
+    return result.failure ? undefined : renderQuery(options.query, objectResult(json, []), options, io);
+  const { toScriptResult } = await import('./query.ts');
+  return renderData(toScriptResult(json), options, io);
 }
 
 async function renderQuery(
@@ -154,6 +178,8 @@ export async function render(result: CommandResult, options: RenderOptions, io: 
       }
       if (result.text !== '') await io.stdout.write(result.text);
       return;
+    case 'body':
+      return renderBody(result, options, io);
     case 'stream':
       return renderStream(result, options, io);
     default:

@@ -34,11 +34,11 @@ export function streamSink(stream: OutputStream): Sink {
   };
   stream.on('error', fail);
   return {
-    write(text) {
+    write(text, encoding = 'utf8') {
       if (failure) return Promise.reject(failure);
       return new Promise((resolve, reject) => {
         // Do not use the return value: it is true even if the write fails immediately.
-        stream.write(text, (error) => (error ? reject(fail(error)) : resolve()));
+        stream.write(text, encoding, (error) => (error ? reject(fail(error)) : resolve()));
       });
     },
     get isTTY() {

@@ -122,7 +122,7 @@ export async function* readFileContent(inspected: FileFacts, signal: AbortSignal
 }
 
 /** Encodes a name as browsers do: quotes and line breaks are percent-encoded, everything else is UTF-8. */
-function encodeName(name: string): string {
+export function encodeName(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }
 

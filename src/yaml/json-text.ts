@@ -4,7 +4,10 @@ function isBeginning(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch (error) {
-    return /end of JSON|unterminated|end of data/i.test(error instanceof Error ? error.message : '');
+    const message = error instanceof Error ? error.message : '';
+    const at = /at position (\d+)/.exec(message)?.[1];
+    // A name without its colon: "Expected ':' after property name", at the end.
+    return /end of JSON|unterminated|end of data/i.test(message) || Number(at) >= text.length;
   }
 }
 

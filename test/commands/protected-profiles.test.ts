@@ -28,6 +28,10 @@ const WRITES: Readonly<Record<string, (source: string) => string[]>> = {
   'chat open': (source) => ['chat', 'open', '--source', source, '--session', 'one'],
   upload: () => ['upload', write('notes.txt', 'some notes')],
   'cron create': () => ['cron', 'create', ...JOB],
+  api: (source_id) => {
+    const body = { source_id, session_id: 'one', text: 'hi', external_message_id: 'm1', response_mode: 'accepted' };
+    return ['api', 'POST', '/integrations/api-chat/message/', '-d', JSON.stringify(body)];
+  },
 };
 
 test('the commands with --confirm are those that write', async () => {
@@ -79,6 +83,7 @@ test('reads and dry runs never ask', async () => {
     ['cron', 'list', ...ADDRESS],
     ['chat', 'tail', '--source', source, '--session', 'one', '--no-follow'],
     ['contract', 'check'],
+    ['api', 'GET', '/automation/spaces/'],
   ];
   for (const args of reads) {
     const ran = await run(args, { env });

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { TraceEvent } from '../../src/api/attempt.ts';
-import { Http, type HttpOptions } from '../../src/api/http.ts';
+import { Http } from '../../src/api/http.ts';
+import type { HttpOptions } from '../../src/api/http-options.ts';
 import { Transport } from '../../src/api/transport.ts';
 import { fastClock, type Ran, type RunOptions, run } from '../helpers/run.ts';
 

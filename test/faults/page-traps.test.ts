@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HttpOptions } from '../../src/api/http.ts';
+import type { HttpOptions } from '../../src/api/http-options.ts';
 import { fetchPage, type PagedList } from '../../src/api/list-page.ts';
 import { ListReader } from '../../src/api/list-reader.ts';
 import { Contract, type ContractLayers } from '../../src/contract/contract.ts';

@@ -1,0 +1,213 @@
+import { callRaw, listRaw } from '../api/raw-call.ts';
+import { isJobCreationPath, resolveTypedPath } from '../api/raw-path.ts';
+import { type Args, command } from '../cli/command.ts';
+import type { Context } from '../cli/context.ts';
+import { parseTextArgument, readText, refuseTokenOnStdin, type TextSource } from '../cli/input.ts';
+import { HTTP_METHODS, type HttpMethod, type RawOperation } from '../contract/operations.ts';
+import { InputError, UsageError } from '../errors.ts';
+import { type CommandResult, listResult } from '../output/command-result.ts';
+import { redactHeaders } from '../output/redact.ts';
+import type { FormField } from '../upload/multipart-body.ts';
+
+interface Input {
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly data: TextSource | undefined;
+  readonly form: readonly FormField[];
+  /** The names are in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly paginate: boolean;
+  readonly include: boolean;
+  readonly idempotent: boolean;
+  readonly unguarded: boolean;
+}
+
+/** Headers that the client sets itself. Any other value would break the request, or send the token elsewhere. */
+const OWN_HEADERS = new Set([
+  'authorization',
+  'proxy-authorization',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'expect',
+  'te',
+  'trailer',
+  'x-request-id',
+]);
+
+function isWrite(method: HttpMethod): boolean {
+  return !['GET', 'HEAD', 'OPTIONS'].includes(method);
+}
+
+function parseMethod(typed: string): HttpMethod {
+  const method = HTTP_METHODS.find((known) => known === typed.toUpperCase());
+  if (method) return method;
+  throw new UsageError(`${JSON.stringify(typed)} is not a method.`, {
+    hint: `Use one of: ${HTTP_METHODS.join(', ')}.`,
+  });
+}
+
+function parseHeaders(lines: readonly string[]): Record<string, string> {
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\t\x20-\x7e]*)$/.exec(line) ?? [];
+    const key = name.toLowerCase();
+    if (key === '') {
+      throw new UsageError('--header takes a name and a value in printable ASCII.', { hint: "-H 'Accept: text/csv'" });
+    }
+    if (OWN_HEADERS.has(key)) {
+      throw new UsageError(`--header cannot set ${name}.`, {
+        why: 'The tool sets it itself.',
+        ...(key === 'authorization' && {
+          hint: 'The token comes from PARTNER_TOKEN, --token-file, or a profile.',
+        }),
+      });
+    }
+    if (headers.has(key)) throw new UsageError(`--header gives ${name} twice.`, { hint: 'Give it once.' });
+    headers.set(key, value.trim());
+  }
+  return Object.fromEntries(headers);
+}
+
+function parseField(typed: string): FormField {
+  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(typed) ?? [];
+  if (name === '') throw new UsageError('--form takes <name>=<value> or <name>=@<file>.');
+  return value.startsWith('@') ? { name, path: value.slice(1) } : { name, text: value };
+}
+
+function refuseTogether(one: string, isOne: boolean, other: string, isOther: boolean): void {
+  if (isOne && isOther) throw new UsageError(`${one} and ${other} cannot be combined.`);
+}
+
+function parse(args: Args): Input {
+  const [typedMethod = '', path = ''] = args.positionals;
+  const method = parseMethod(typedMethod);
+  const data = args.value('data');
+  const form = args.values('form').map(parseField);
+  const headers = parseHeaders(args.values('header'));
+  const [paginate, include] = [args.isSet('paginate'), args.isSet('include')];
+  refuseTogether('--data', data !== undefined, '--form', form.length > 0);
+  refuseTogether('--paginate', paginate, '--include', include);
+  refuseTogether('--paginate', paginate, '--header', Object.keys(headers).length > 0);
+  if (paginate && method !== 'GET') throw new UsageError('--paginate reads a list: it needs the method GET.');
+  if (!isWrite(method) && (data !== undefined || form.length > 0)) {
+    throw new UsageError(`${method} has no body.`, { hint: 'Put the values into the query: /path/?name=value' });
+  }
+  if (!isWrite(method) && args.isSet('idempotent')) {
+    throw new UsageError('--idempotent is for writes.', { hint: 'A read is repeated without it.' });
+  }
+  if (form.length > 0 && 'content-type' in headers) {
+    throw new UsageError('--form sets the content type itself.', { hint: 'Leave out the header.' });
+  }
+  return {
+    method,
+    path,
+    data: data === undefined ? undefined : parseTextArgument('--data', data),
+    form,
+    headers,
+    paginate,
+    include: include || method === 'HEAD',
+    idempotent: args.isSet('idempotent'),
+    unguarded: args.isSet('unguarded'),
+  };
+}
+
+/** Reads the body, which must be JSON unless a header says otherwise. @throws InputError */
+async function readData({ data, headers }: Input, context: Context): Promise<string | undefined> {
+  if (data === undefined) return undefined;
+  if (data.from === 'stdin') refuseTokenOnStdin(context.flags, 'data');
+  const text = await readText(data, 'The data', context.io.stdin, context.abortSignal);
+  if (!/json/i.test(headers['content-type'] ?? 'json')) return text;
+  const { parseJsonText } = await import('../yaml/json-text.ts');
+  const parsed = parseJsonText(text.replace(/^\ufeff/, ''));
+  if ('value' in parsed) return text;
+  const before = text.slice(0, parsed.at).split('\n');
+  throw new InputError(
+    `The data has ${parsed.message} (line ${before.length}, column ${(before.at(-1) ?? '').length + 1}).`,
+    {
+      why: 'Nothing was sent.',
+      hint: "Mend it, or say what it is: -H 'Content-Type: text/plain'",
+    },
+  );
+}
+
+/** Keeps a job from being created outside of the guard against duplicates, unless that is meant. @throws UsageError */
+async function guardJobs({ method, unguarded }: Input, isJobPath: boolean, context: Context): Promise<void> {
+  if (!isJobPath || !isWrite(method) || method === 'DELETE') return;
+  const why = 'A call that creates a scheduled job like this is in no record: the same job can be created twice.';
+  if (unguarded) return context.warn(`${why} Record it with: partnerctl cron adopt <cron_job_id>`);
+  throw new UsageError('Scheduled jobs are created with `partnerctl cron create`.', {
+    why: `${why} Nothing was sent.`,
+    hint: 'Use `partnerctl cron create`, which never creates a job twice. To send this call all the same, add --unguarded.',
+  });
+}
+
+async function run(context: Context, input: Input): Promise<CommandResult> {
+  const { method, headers, paginate, include, idempotent, form } = input;
+  const http = await context.http();
+  const path = resolveTypedPath(input.path, http);
+  await guardJobs(input, isJobCreationPath(path, http.basePath, http.contract), context);
+  const name = `${method} ${path}`;
+  if (paginate) {
+    context.progress.start(name);
+    return listResult(listRaw(http, path), [], { empty: 'The list is empty.', asJson: true });
+  }
+  const text = await readData(input, context);
+  const body =
+    form.length === 0
+      ? undefined
+      : await (await import('../upload/multipart-body.ts')).multipartBody(form, context.abortSignal);
+  const safety = isWrite(method) ? (idempotent ? 'idempotent' : 'once') : 'safe';
+  const operation: RawOperation = { name, safety, request: { method, path, headers, text } };
+  context.progress.start(name);
+  const { status, headers: received, bytes, json, error } = await callRaw(http, operation, body);
+  const head = include ? { head: { status, headers: redactHeaders(received) } } : {};
+  return { kind: 'body', bytes, json, ...head, failure: error };
+}
+
+export default command<Input>({
+  description:
+    'Makes any call of the service, with the configured token, the retries of every other command, and secrets removed from the output. Reads are repeated after failures; a write is sent once, unless --idempotent says that it may be repeated. In a terminal, JSON is indented; a pipe gets the body byte by byte, and -o json a JSON document. The body of an error goes to stdout, too. Exits as every command does: 2 for a path outside of the base URL, 3 for 401 and 403, 4 for 404, 6 for 402, 7 for 429, 1 for other refusals, 8 for failures of the service, 9 if nobody knows whether a write happened.',
+  args: [
+    { usage: '<method>', description: `${HTTP_METHODS.join(', ')}` },
+    { usage: '<path>', description: 'a path below the base URL, with its query: /automation/spaces/?page=2' },
+  ],
+  flags: [
+    { usage: '-d, --data <json>', description: 'the body: JSON, @<file>, or - for standard input' },
+    {
+      usage: '-F, --form <name=value>',
+      description: 'a field of a multipart form, <name>=@<file> for a file; repeatable',
+      repeatable: true,
+    },
+    {
+      usage: '-H, --header <header>',
+      description: "a header of the request, 'Name: value'; not Authorization or Host; repeatable",
+      repeatable: true,
+    },
+    { usage: '--paginate', description: 'read a list to its end, an item a line in a pipe (GET only)' },
+    { usage: '-i, --include', description: 'also show the status and the headers of the response' },
+    { usage: '--idempotent', description: 'the service does this write only once, so it may be repeated' },
+    { usage: '--unguarded', description: 'create a scheduled job without the guard against duplicates' },
+  ],
+  examples: [
+    { line: 'partnerctl api GET /automation/spaces/', does: 'one page of the spaces, as the service sends it' },
+    {
+      line: "partnerctl api GET /automation/spaces/ --paginate --query '[].space_id'",
+      does: 'all pages, and only the ids',
+    },
+    {
+      line: 'partnerctl api POST /automation/documents/ -F file=@notes.txt -F name=notes',
+      does: 'send a form with a file',
+    },
+    {
+      line: `partnerctl api POST /integrations/api-chat/message/ --idempotent -d @message.json`,
+      does: 'a write that the service recognizes when it is repeated',
+    },
+  ],
+  parse,
+  writes: ({ method }) => isWrite(method),
+  run,
+});

@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'vitest';
+import { json, neverAnswer, reset, type Script, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { hasty, type RunOptions, run } from '../helpers/run.ts';
+import { service, write } from '../helpers/service.ts';
+
+const TOKEN = 'pat_a-token-that-nobody-may-see-0123456789';
+
+/** A fake service, and `api` called with it. */
+async function scene(script: Script) {
+  const fake = await startFakeService(script);
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
+  const api = (args: readonly string[], options: RunOptions = {}) =>
+    run(['api', ...args], { random: hasty, ...options, env: { ...env, ...options.env } });
+  return { fake, env, api };
+}
+
+describe('api', () => {
+  test('makes a call with the token and shows what came, byte by byte where stdout is no terminal', async () => {
+    const body = '{"b" : 12345678901234567890,\n "a":"\\u0041"}';
+    const { api, fake } = await scene((_, response) => response.end(body));
+    const ran = await api(['get', 'automation/things/?page=2']);
+    expect(ran).toMatchObject({ code: 0, stdout: body, stderr: '' });
+    expect(fake.requests[0]).toMatchObject({ method: 'GET', path: '/v1/automation/things/?page=2' });
+    expect(fake.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+  });
+
+  test('indents JSON in a terminal, and -o json gives one document with exact numbers', async () => {
+    const { api } = await scene((_, response) => response.end('{"id":12345678901234567890,"t":"a\\u001bb"}'));
+    const shown = await api(['GET', '/x', '--color', 'never'], { columns: 80 });
+    expect(shown.stdout).toBe('{\n  "id": 12345678901234567890,\n  "t": "a\\u001bb"\n}\n');
+    expect((await api(['GET', '/x', '-o', 'json'])).stdout).toContain('12345678901234567890');
+    expect((await api(['GET', '/x', '--query', 't', '-o', 'json'])).json()).toBe('a\u001bb');
+  });
+
+  test('a terminal gets other text without controls, and no bytes that are no text', async () => {
+    const { api, fake } = await scene((_, response) => response.end('plain \u001b[31m text'));
+    expect((await api(['GET', '/x'], { columns: 80 })).stdout).toBe('plain \\x1b[31m text\n');
+    expect((await api(['GET', '/x'])).stdout).toBe('plain \u001b[31m text');
+    fake.respond((_, response) => response.end(Buffer.from([0x89, 0x50, 0xff, 0x00])));
+    expect((await api(['GET', '/x'], { columns: 80 })).stdout).toBe(
+      '(4 bytes that are no text: redirect them to a file)\n',
+    );
+    expect((await api(['GET', '/x'])).stdout).toBe('\u0089P\u00ff\0');
+    expect((await api(['GET', '/x', '-o', 'json'])).json()).toBe('iVD/AA==');
+  });
+
+  test('the token never comes out, whatever the service repeats', async () => {
+    const { api } = await scene((_, response) =>
+      response.end(Buffer.concat([Buffer.from([0xff]), Buffer.from(TOKEN)])),
+    );
+    expect((await api(['GET', '/x', '--debug'])).stdout).toBe('\u00ff[redacted]');
+    const text = await scene((request, response) => response.end(`you sent ${request.headers.authorization}`));
+    for (const format of ['tsv', 'json', 'yaml', 'table']) {
+      const ran = await text.api(['GET', '/x', '-i', '-o', format], { columns: 200 });
+      expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
+    }
+  });
+
+  test('--include shows the status and the headers', async () => {
+    const { api } = await scene(json({ ok: true }, 200, { 'x-kind': 'thing', 'set-cookie': 'secret=1' }));
+    const ran = await api(['GET', '/x', '-i']);
+    expect(ran.stdout).toMatch(/^HTTP 200\n(.*\n)*x-kind: thing\n/);
+    expect(ran.stdout).toMatch(/\n\n\{"ok":true\}$/);
+    expect(ran.stdout).toContain('set-cookie: [redacted]');
+    expect((await api(['GET', '/x', '-i', '-o', 'json'])).json()).toMatchObject({ status: 200, body: { ok: true } });
+    expect((await api(['HEAD', '/x'])).stdout).toMatch(/^HTTP 200\n/);
+  });
+});
+
+describe('the body of an api call', () => {
+  test.each([
+    ['an argument', () => ({ data: '{ "n": 1.0 }' })],
+    ['a file', () => ({ data: `@${write('data.json', '{ "n": 1.0 }')}` })],
+    ['standard input', () => ({ data: '-', stdin: '{ "n": 1.0 }' })],
+  ])('comes from %s, and is sent as it is', async (_, given) => {
+    const { api, fake } = await scene({ 'POST *': (__, response) => sendJson(response, { id: 1 }, 201) });
+    const { data, stdin }: { data: string; stdin?: string } = given();
+    const ran = await api(['POST', '/x', '-d', data], stdin === undefined ? {} : { stdin });
+    expect(ran).toMatchObject({ code: 0, stdout: '{"id":1}' });
+    expect(fake.requests[0]).toMatchObject({ body: '{ "n": 1.0 }' });
+    expect(fake.requests[0]?.headers['content-type']).toBe('application/json');
+  });
+
+  test('must be JSON unless a header says otherwise', async () => {
+    const { api, fake } = await scene(json({}));
+    const refused = await api(['POST', '/x', '-d', '{\n "a": }']);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('line 2, column 7') });
+    expect(fake.requests).toHaveLength(0);
+    const sent = await api(['PUT', '/x', '-d', 'a,b', '-H', 'Content-Type: text/csv', '-H', 'X-Extra: yes']);
+    expect(sent.code).toBe(0);
+    expect(fake.requests[0]).toMatchObject({ method: 'PUT', body: 'a,b' });
+    expect(fake.requests[0]?.headers).toMatchObject({ 'content-type': 'text/csv', 'x-extra': 'yes' });
+  });
+
+  test('is a form of texts and files', async () => {
+    const { env, sandbox, posts } = await service();
+    const file = write('notes.txt', 'some notes');
+    const args = ['POST', '/automation/file-attachments/', '-F', `file=@${file}`];
+    const ran = await run(['api', ...args, '-o', 'json'], { env });
+    expect(ran.code).toBe(0);
+    expect(ran.json()).toHaveProperty('file_attachment_id');
+    expect(await posts()).toHaveLength(1);
+    expect(sandbox.baseUrl).toBe(env.PARTNER_BASE_URL);
+    const { api, fake } = await scene(async (request, response) => {
+      await request.readBody();
+      sendJson(response, {});
+    });
+    await api(['POST', '/x', '-F', 'name=a "quoted"', '-F', `file=@${file}`]);
+    expect(fake.requests[0]?.body.split('\r\n').filter((line) => !line.startsWith('--'))).toEqual([
+      'Content-Disposition: form-data; name="name"',
+      '',
+      'a "quoted"',
+      'Content-Disposition: form-data; name="file"; filename="notes.txt"',
+      'Content-Type: text/plain',
+      '',
+      'some notes',
+      '',
+    ]);
+    expect(await api(['POST', '/x', '-F', 'file=@/nowhere/at/all'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('where an api call goes', () => {
+  test.each([
+    'https://elsewhere.example/v1/x',
+    'http://127.0.0.1:1/v1/x',
+    '//elsewhere.example/x',
+    '/../admin',
+    'a/../../admin',
+    '/%2e%2e/admin',
+    '/a/..%2f..%2fadmin',
+    '/a/..%5c..%5cadmin',
+    '\\\\elsewhere.example\\x',
+    '/a\nb',
+    'javascript:alert(1)',
+    '',
+    '/v1/automation/spaces/',
+    '/a#b',
+  ])('%j is refused with exit code 2, and nothing is sent', async (path) => {
+    const { api, fake } = await scene(json({}));
+    const ran = await api(['GET', path]);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test('a whole address of the service, and dots that stay within it, are taken', async () => {
+    const { api, fake } = await scene(json({}));
+    expect((await api(['GET', `${fake.baseUrl}/a/../b?x=%2e%2e`])).code).toBe(0);
+    expect(fake.requests[0]?.path).toBe('/v1/b?x=%2e%2e');
+  });
+
+  test.each([
+    ['-H', 'Authorization: Bearer other'],
+    ['-H', 'host: elsewhere.example'],
+    ['-H', 'Content-Length: 0'],
+    ['-H', 'X-Bad: a\r\nAuthorization: b'],
+    ['-H', 'nothing'],
+    ['--paginate', '-i'],
+    ['-d', '{}'],
+    ['--idempotent'],
+  ])('GET with %s %s is refused', async (...flags) => {
+    const { api, fake } = await scene(json({}));
+    expect(await api(['GET', '/x', ...flags])).toMatchObject({ code: 2, stdout: '' });
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test('other methods are refused', async () => {
+    expect(await run(['api', 'BREW', '/x'])).toMatchObject({ code: 2, stderr: expect.stringContaining('GET, HEAD') });
+  });
+});
+
+describe('repeats of an api call', () => {
+  test('a read is repeated after a failure', async () => {
+    const { api, fake } = await scene([json({}, 503), reset, json({ ok: true })]);
+    expect(await api(['GET', '/x'])).toMatchObject({ code: 0, stdout: '{"ok":true}' });
+    expect(fake.requests).toHaveLength(3);
+  });
+
+  test('a write whose answer is lost is sent once, and exits with 9', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { api, fake } = await scene([reset, json({})]);
+      const ran = await api([method, '/x', '-o', 'json']);
+      expect({ method, code: ran.code, stdout: ran.stdout }).toEqual({ method, code: 9, stdout: '' });
+      expect(ran.error()).toMatchObject({ type: 'outcome_unknown', hint: expect.stringContaining('Read what') });
+      expect(fake.requests).toHaveLength(1);
+    }
+  });
+
+  test('a failure of the service after a write is an unknown outcome, too, and its body is shown', async () => {
+    const { api, fake } = await scene(json({ message: 'oops' }, 500));
+    const ran = await api(['POST', '/x', '-d', '{}']);
+    expect(ran).toMatchObject({ code: 9, stdout: '{"message":"oops"}' });
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test('--idempotent repeats a write', async () => {
+    const { api, fake } = await scene([reset, json({}, 503), json({ ok: true })]);
+    expect(await api(['POST', '/x', '-d', '{}', '--idempotent'])).toMatchObject({ code: 0 });
+    expect(fake.requests).toHaveLength(3);
+  });
+
+  test('a deadline ends a write whose answer does not come with 9', async () => {
+    const { api } = await scene(neverAnswer);
+    expect((await api(['POST', '/x', '-d', '{}', '--timeout', '300ms'])).code).toBe(9);
+  });
+});
+
+describe('errors of an api call', () => {
+  test.each([
+    [400, 1],
+    [401, 3],
+    [402, 6],
+    [403, 3],
+    [404, 4],
+    [405, 1],
+    [409, 1],
+    [422, 1],
+    [429, 7],
+    [500, 8],
+    [301, 8],
+  ])('%d exits with %d and shows the body', async (status, code) => {
+    const headers = status === 301 ? { location: '/v1/y' } : { 'retry-after': '500' };
+    const { api } = await scene(json({ message: 'the reason', extra: [1] }, status, headers));
+    const ran = await api(['GET', '/x', '--retries', '0', '--timeout', '5s']);
+    expect(ran).toMatchObject({ code, stdout: '{"message":"the reason","extra":[1]}' });
+    expect(ran.stderr).toContain(`(${status})`);
+    expect(ran.stderr).not.toContain('contract set');
+  });
+
+  test('--query does not select from the body of an error', async () => {
+    const { api } = await scene(json({ message: 'no' }, 404));
+    expect(await api(['GET', '/x', '--query', 'id'])).toMatchObject({ code: 4, stdout: '' });
+  });
+});
+
+describe('api --paginate', () => {
+  test('reads a list to its end, an item a line, also at a path that no command uses', async () => {
+    const pages = (request: { query: URLSearchParams }) => {
+      const page = Number(request.query.get('page') ?? '1');
+      const next = page < 3 ? `/v1/things/?page=${page + 1}` : null;
+      return { results: [{ id: `t${page}`, name: `Thing ${page}` }], next };
+    };
+    const { api, fake } = await scene({ 'GET /things/': (request, response) => sendJson(response, pages(request)) });
+    const ran = await api(['GET', '/things/', '--paginate']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(
+      ran.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).id),
+    ).toEqual(['t1', 't2', 't3']);
+    expect(fake.requests).toHaveLength(3);
+    const whole = await api(['GET', '/things/', '--paginate', '-o', 'json', '--query', '[].id']);
+    expect(whole.json()).toEqual(['t1', 't2', 't3']);
+    expect((await api(['GET', '/things/'])).stdout).toContain('"t1"');
+  });
+
+  test('refuses a list whose end it cannot prove, and what is no list', async () => {
+    const { api, fake } = await scene(json({ results: [{ id: 'a' }], total: 5 }));
+    const ran = await api(['GET', '/things/', '--paginate', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 8 });
+    expect(ran.error().hint).toContain('Leave out --paginate');
+    fake.respond(json({ id: 'a' }));
+    expect(await api(['GET', '/things/', '--paginate'])).toMatchObject({ code: 8, stdout: '' });
+    expect(await api(['POST', '/things/', '--paginate'])).toMatchObject({ code: 2 });
+  });
+
+  test('remembers nothing of how the list is paged', async () => {
+    const { env, admin } = await service();
+    await admin('POST', '/spaces', { count: 3, prefix: 'acme' });
+    const listed = await run(['api', 'GET', '/automation/spaces/?page_size=2', '--paginate'], { env });
+    expect(listed.stdout.trim().split('\n')).toHaveLength(3);
+    const contract = await run(['contract', 'show', '-o', 'json', '--query', "[?source=='observed']"], { env });
+    expect(contract.json()).toEqual([]);
+  });
+});
+
+describe('api and scheduled jobs', () => {
+  const JOB = JSON.stringify({ name: 'daily' });
+
+  test.each([
+    '/automation/partner-cron-jobs/',
+    '/automation//Partner-Cron-Jobs',
+    '/automation/%70artner-cron-jobs/?x=1',
+  ])('a call that creates one at %s is refused, with what to do instead', async (path) => {
+    const { api, fake } = await scene(json({}, 201));
+    const ran = await api(['POST', path, '-d', JOB]);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('partnerctl cron create') });
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test('--unguarded sends it, with one warning', async () => {
+    const { api, fake } = await scene(json({ cron_job_id: 'c1' }, 201));
+    const ran = await api(['POST', '/automation/partner-cron-jobs/', '-d', JOB, '--unguarded']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr.match(/warning/g)).toHaveLength(1);
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test('reading and deleting them is as any call', async () => {
+    const { api } = await scene(json([]));
+    expect((await api(['GET', '/automation/partner-cron-jobs/'])).code).toBe(0);
+    expect((await api(['DELETE', '/automation/partner-cron-jobs/c1/'])).code).toBe(0);
+  });
+});
