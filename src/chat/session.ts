@@ -1,5 +1,5 @@
 import { type AgentReference, parseAgentReference } from '../api/references.ts';
-import type { Args, FlagSpec } from '../cli/command.ts';
+import type { Args, FlagSpec, RequiredFlag } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 
 /** How the command line names a source: by its id, or by the agent whose source it is. */
@@ -32,6 +32,12 @@ const SOURCE_HINT = [
   'Get one with: partnerctl chat setup <space> <agent> --query source_id',
   'Or name the agent: --agent name:<name> --space <space>',
 ].join('\n');
+
+/** What names a source and a session, for the declaration of a command. */
+export const REQUIRED_SESSION: readonly RequiredFlag[] = [
+  { oneOf: ['source', 'agent'], hint: SOURCE_HINT },
+  { oneOf: ['session'] },
+];
 
 function parseAgent(args: Args): SourceInput {
   const agent = parseAgentReference(args.required('agent'));

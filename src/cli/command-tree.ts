@@ -30,6 +30,8 @@ export interface TreeOptions {
   readonly onCommand: (given: GivenArgs) => void;
 }
 
+const GLOBAL_FLAGS_LINE = '\nGlobal options, such as -o json: partnerctl help options\n';
+
 const GIVE_ONCE = { hint: 'Give it once.' };
 
 function toOption({ usage, description, default: fallback, choices, repeatable }: FlagSpec): Option {
@@ -56,7 +58,8 @@ function createProgram({ version, columns, print }: TreeOptions): Commander {
   const program = new Commander('partnerctl')
     .exitOverride()
     .configureOutput({ writeOut: print, writeErr: () => undefined, getOutHelpWidth: () => columns })
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 16 })
+    .configureHelp({ sortSubcommands: false, minWidthToWrap: 16 })
+    .showSuggestionAfterError(false)
     .helpOption('-h, --help', 'show this help')
     .description(
       'Provision customer workspaces from YAML and talk to automation agents over the Partner Automation API.',
@@ -65,9 +68,9 @@ function createProgram({ version, columns, print }: TreeOptions): Commander {
     .helpCommand('help [topic|command]', 'Show the help of a command, or a help topic')
     .addHelpText(
       'after',
-      `${formatTopicList()}\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n`,
+      `${formatTopicList()}${GLOBAL_FLAGS_LINE}\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n`,
     );
-  for (const flag of GLOBAL_FLAGS) program.addOption(toOption(flag));
+  for (const flag of GLOBAL_FLAGS) program.addOption(toOption(flag).hideHelp());
   return program;
 }
 
@@ -76,18 +79,28 @@ function examplesText({ examples }: Command): string {
   return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n\n')}\n`;
 }
 
+/** Says in the description of a flag that it is required. Those that may be given in its place say so themselves. */
+function markRequired(flag: FlagSpec, { required }: Command): FlagSpec {
+  const requirement = required.find(({ oneOf: [first = ''] }) => flag.usage.includes(`--${first} `));
+  if (!requirement) return flag;
+  const [other] = requirement.unless ?? [];
+  const note = other === undefined ? 'required' : `required without --${other}`;
+  return { ...flag, description: `${flag.description} (${note})` };
+}
+
 /** @returns receives the values of repeatable flags in the order typed */
 function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): readonly TypedValue[] {
   const typed: TypedValue[] = [];
   leaf.description(command.description);
   for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
   for (const flag of command.flags) {
-    const option = toOption(flag);
+    const option = toOption(markRequired(flag, command));
     leaf.addOption(option);
     const name = option.name();
     if (flag.repeatable) leaf.on(`option:${name}`, (value: string) => typed.push({ flag: name, value }));
   }
-  leaf.addHelpText('after', examplesText(command) + formatTopicsFor(entry.commandPath.split(' ')[0] ?? ''));
+  const topics = formatTopicsFor(entry.commandPath.split(' ')[0] ?? '');
+  leaf.addHelpText('after', GLOBAL_FLAGS_LINE + examplesText(command) + topics);
   return typed;
 }
 

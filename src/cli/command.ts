@@ -1,3 +1,4 @@
+import { UsageError } from '../errors.ts';
 import type { ColumnLayout, CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
 
@@ -27,6 +28,15 @@ export interface TypedValue {
   readonly value: string;
 }
 
+/** A flag that must be given, or one of several. */
+export interface RequiredFlag {
+  /** The names without dashes; one of them is enough. The first one is named if all are missing. */
+  readonly oneOf: readonly string[];
+  /** Flags that make it unnecessary. */
+  readonly unless?: readonly string[];
+  readonly hint?: string;
+}
+
 /** The positional arguments and flag values of a command line, as text. */
 export interface Args {
   readonly positionals: readonly string[];
@@ -50,6 +60,8 @@ interface CommandHelp {
   readonly description: string;
   readonly args: readonly ArgumentSpec[];
   readonly flags: readonly FlagSpec[];
+  /** What must be given. All that is missing is reported at once. */
+  readonly required: readonly RequiredFlag[];
   /** The columns of the command's table or object; none if it prints neither. */
   readonly columns: readonly Pick<ColumnLayout, 'header'>[];
   /** Complete command lines that work as written, each with a description. */
@@ -59,7 +71,7 @@ interface CommandHelp {
 /** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
   extends Pick<CommandHelp, 'description' | 'examples'>,
-    Partial<Pick<CommandHelp, 'args' | 'flags' | 'columns'>> {
+    Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
   /** The flag with which a command that has columns prints no table, if it is set. */
@@ -87,16 +99,29 @@ const CONFIRM_FLAG: FlagSpec = {
   description: 'the name of the profile, if it is protected, in place of a question',
 };
 
+/** @throws UsageError that names every required flag that is missing */
+function refuseMissing(required: readonly RequiredFlag[], args: Args): void {
+  const isGiven = (flag: string) => args.value(flag) !== undefined || args.isSet(flag) || args.values(flag).length > 0;
+  const missing = required.filter(({ oneOf, unless = [] }) => ![...oneOf, ...unless].some(isGiven));
+  if (missing.length === 0) return;
+  const names = missing.map(({ oneOf: [first] }) => `--${first}`);
+  const list = names.length < 3 ? names.join(' and ') : `${names.slice(0, -1).join(', ')}, and ${names.at(-1)}`;
+  const hints = new Set(missing.flatMap(({ hint }) => hint ?? []));
+  throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, { hint: [...hints].join('\n') });
+}
+
 /** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
-  const { description, args = [], flags = [], columns = [], examples } = spec;
+  const { description, args = [], flags = [], required = [], columns = [], examples } = spec;
   return {
     description,
     args,
     flags: spec.writes ? [...flags, CONFIRM_FLAG] : flags,
+    required,
     columns,
     examples,
     prepare(typed) {
+      refuseMissing(required, typed);
       const input = spec.parse(typed);
       const isWrite = spec.writes?.(input) ?? false;
       return {

@@ -1,12 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { UsageError } from '../errors.ts';
-import { suggest } from '../yaml/suggest.ts';
-import { HELP_TOPICS, type HelpTopic } from './help-topics.ts';
+import type { HelpTopic } from './help-topics.ts';
 import type { Sink } from './io.ts';
-import { COMMANDS, GROUPS } from './registry.ts';
+import { COMMANDS, GLOBAL_FLAGS } from './registry.ts';
 
 /** Matches a link from one topic to another. */
-const TOPIC_LINK = /\[([^\]]+)\]\(([\w-]+)\.md\)/g;
+const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
 
 /** The relative path also works from dist/chunks, because the build copies the topics to dist/help. */
 function topicFile({ name }: HelpTopic): URL {
@@ -21,32 +19,27 @@ function listCommandsOf({ name }: HelpTopic): string {
   return `\n\n## Commands\n\n${lines.join('\n')}\n\n\`partnerctl help ${name} <command>\` shows the arguments and flags.`;
 }
 
+/** Returns a Markdown list of the global flags for the topic `options`, else ''. */
+function listFlagsOf({ name }: HelpTopic): string {
+  if (name !== 'options') return '';
+  const lines = GLOBAL_FLAGS.map(({ usage, description, choices }) => {
+    const values = choices ? ` (${choices.map((choice) => `\`${choice}\``).join(', ')})` : '';
+    return `- \`${usage}\`: ${description}${values}`;
+  });
+  return `\n\n${lines.join('\n')}`;
+}
+
 /**
  * Formats a help topic for `stdout`: rendered and wrapped in a terminal, plain Markdown elsewhere.
- * If a command group has the topic's name, the list of its commands follows the title.
+ * If a command group has the topic's name, the list of its commands follows the title; in `options`, that of the flags.
  */
 export async function formatTopic(topic: HelpTopic, stdout: Sink, color: boolean): Promise<string> {
   const markdown = (await readFile(topicFile(topic), 'utf8')).replace(TOPIC_LINK, '$1 (`partnerctl help $2`)');
   const titleEnd = markdown.indexOf('\n');
-  const text = markdown.slice(0, titleEnd) + listCommandsOf(topic) + markdown.slice(titleEnd);
+  const text = markdown.slice(0, titleEnd) + listCommandsOf(topic) + listFlagsOf(topic) + markdown.slice(titleEnd);
   if (!stdout.isTTY) return text;
   const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../output/markdown.ts')]);
   const chalk = new Chalk({ level: color ? 1 : 0 });
   const style = { bold: chalk.bold, italic: chalk.italic, code: chalk.cyan, dim: chalk.dim, heading: chalk.bold };
   return `${await renderMarkdown(text, style, stdout.columns)}\n`;
-}
-
-/** Creates the error of `partnerctl help` for an unknown topic or command. It suggests the most similar name. */
-export function unknownTopicError(args: readonly string[]): UsageError {
-  const typed = args.join(' ');
-  const names = [
-    ...HELP_TOPICS.map(({ name }) => name),
-    ...Object.keys(GROUPS),
-    ...COMMANDS.map(({ commandPath }) => commandPath),
-  ];
-  // `exit` means exit-codes.
-  const near = suggest(typed, names) ?? names.find((name) => typed.length > 2 && name.startsWith(typed));
-  return new UsageError(`There is no command or help topic ${JSON.stringify(typed)}.`, {
-    hint: `${near === undefined ? '' : `Did you mean ${near}? `}Run \`partnerctl help\` to list commands and topics.`,
-  });
 }

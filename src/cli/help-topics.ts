@@ -22,6 +22,7 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
     summary: 'Services, tokens, and where tokens come from',
     commands: ['login', 'logout', 'whoami', 'profile'],
   },
+  { name: 'options', summary: 'The options of every command', commands: [] },
   { name: 'environment', summary: 'Environment variables, and which setting wins', commands: [] },
   { name: 'output', summary: 'Output formats, queries, and JSON shapes', commands: [] },
   { name: 'exit-codes', summary: 'What each exit code means, and what to do', commands: [] },

@@ -4,7 +4,7 @@ import { createArgs } from './args.ts';
 import type { Args, Command } from './command.ts';
 import { buildCommandTree, type SelectedCommand } from './command-tree.ts';
 import { findTopic, type HelpTopic } from './help-topics.ts';
-import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
+import { COMMANDS, type CommandEntry, GLOBAL_FLAGS } from './registry.ts';
 
 /** A command with its arguments and the global flags. */
 export interface ParsedCommand {
@@ -79,47 +79,6 @@ function refuseTokenFlag(argv: readonly string[]): void {
   }
 }
 
-function helpHint(commandPath: string, what: string): string {
-  return `Run \`${['partnerctl', commandPath, '--help'].filter((part) => part !== '').join(' ')}\` for ${what}.`;
-}
-
-/** Converts commander's error to a UsageError. */
-function toUsageError(
-  error: CommanderError,
-  argv: readonly string[],
-  selected: SelectedCommand | undefined,
-): UsageError {
-  // The value of an unknown flag may be a token.
-  const text = error.message
-    .replace(/^error: /, '')
-    .replace(/^(unknown option '[^=]*)=.*'/is, "$1'")
-    .replace(/^(unknown option '-\w)\w+'/i, "$1'");
-  const [first = '', ...rest] = text.split('\n');
-  const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!]$/.test(first) ? '' : '.'}`;
-  const quoteHint = selected?.command.args.at(-1)?.quoteHint;
-  if (error.code === 'commander.excessArguments' && quoteHint) return new UsageError(message, { hint: quoteHint });
-  const suggestion = rest
-    .join(' ')
-    .trim()
-    .replace(/^\(|\)$/g, '');
-  const [group = ''] = operandsOf(argv);
-  const help = selected
-    ? helpHint(selected.entry.commandPath, 'its arguments and flags')
-    : helpHint(Object.hasOwn(GROUPS, group) ? group : '', 'the list of commands');
-  return new UsageError(message, { hint: suggestion === '' ? help : `${suggestion} ${help}` });
-}
-
-function commandMissing(argv: readonly string[]): UsageError {
-  const [group = ''] = operandsOf(argv);
-  const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${group} `));
-  const width = Math.max(...commands.map(({ commandPath }) => commandPath.length));
-  const lines = commands.map(({ commandPath, summary }) => `partnerctl ${commandPath.padEnd(width)}  ${summary}`);
-  return new UsageError('A command is missing.', {
-    ...(lines.length > 0 && { why: lines.join('\n') }),
-    hint: helpHint(operandsOf(argv).join(' '), 'the list of commands'),
-  });
-}
-
 /**
  * Parses the command line.
  * @param typed the arguments, without node and the script
@@ -132,7 +91,7 @@ export async function parse(typed: readonly string[], { version, columns }: Pars
     const operands = operandsOf(typed.slice(1));
     const topic = findTopic(operands);
     if (topic) return { kind: 'topic', topic };
-    if (!beginsCommand(operands)) throw (await import('./help-text.ts')).unknownTopicError(operands);
+    if (!beginsCommand(operands)) throw (await import('./usage-errors.ts')).unknownTopicError(operands);
     // Commander's own `help` command finds only top-level commands.
     requested = [...typed.slice(1), '--help'];
   }
@@ -163,10 +122,11 @@ export async function parse(typed: readonly string[], { version, columns }: Pars
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: 'text', text: printed.join('') };
-    if (error.code === 'commander.help') throw commandMissing(argv);
-    throw toUsageError(error, argv, selected);
+    const { commandMissing, toUsageError } = await import('./usage-errors.ts');
+    if (error.code === 'commander.help') throw commandMissing(operandsOf(argv));
+    throw toUsageError(error, operandsOf(argv), selected);
   }
   const [parsed] = found;
-  if (!parsed) throw commandMissing(argv);
+  if (!parsed) throw (await import('./usage-errors.ts')).commandMissing(operandsOf(argv));
   return parsed;
 }

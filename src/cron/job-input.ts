@@ -31,7 +31,7 @@ export interface JobInput extends AgentInput {
 const FIELD_FLAGS = ['minute', 'hour', 'day-of-week'] as const;
 
 function required(args: Args, flag: string): string {
-  const value = args.required(flag, 'Or describe the jobs in a file: -f jobs.yaml');
+  const value = args.required(flag);
   if (value.trim()) return value;
   throw new UsageError(`--${flag} is empty.`);
 }
@@ -58,11 +58,6 @@ function parseScheduleFlags(args: Args) {
     throw new UsageError(`--schedule and --${fieldFlags[0]} cannot be combined.`);
   }
   if (expression !== undefined) return parseExpression(expression);
-  if (fieldFlags.length === 0) {
-    throw new UsageError('--schedule is missing.', {
-      hint: "Add --schedule '0 9 * * 1-5', or --minute and --hour (and --day-of-week, unless it is every day).",
-    });
-  }
   return parseFields({
     minute: args.value('minute'),
     hour: args.value('hour'),

@@ -219,6 +219,11 @@ describe('a mistake exits with 2 and sends nothing:', () => {
     ['no name', without('--name'), '--name is missing.'],
     ['no instructions', without('--instructions'), '--instructions is missing.'],
     ['no schedule', without('--schedule'), '--schedule is missing.'],
+    [
+      'nothing',
+      [],
+      "--agent, --name, --instructions, and --schedule are missing.\nhint: Or describe the jobs in a file: -f jobs.yaml\n  Add --schedule '0 9 * * 1-5'",
+    ],
     ['a blank name', withDefaults(JOB('a'), ['--name', ' ']), '--name is empty.'],
     [
       'a name with a space before it',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
-import { COMMANDS, GROUPS } from '../../src/cli/registry.ts';
+import { COMMANDS, GLOBAL_FLAGS, GROUPS } from '../../src/cli/registry.ts';
 import { run } from '../helpers/run.ts';
 
 const TOPICS = new URL('../../src/help/', import.meta.url);
@@ -61,6 +61,11 @@ describe('help topics', () => {
       expect(stdout.split('\n').slice(1, 5 + lines.length)).toEqual(['', '## Commands', '', ...lines, '']);
     },
   );
+
+  it('options shows every global flag', async () => {
+    const { stdout } = await run(['help', 'options']);
+    for (const { usage } of GLOBAL_FLAGS) expect(stdout).toContain(`\`${usage}\``);
+  });
 
   it('are named by the help of their commands', async () => {
     for (const { name, commands } of HELP_TOPICS) {

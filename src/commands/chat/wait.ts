@@ -1,5 +1,5 @@
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
-import { parseSession, SESSION_FLAG, type SessionInput, SOURCE_FLAGS } from '../../chat/session.ts';
+import { parseSession, REQUIRED_SESSION, SESSION_FLAG, type SessionInput, SOURCE_FLAGS } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { command } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
@@ -24,6 +24,7 @@ export default command<Input>({
     },
     ...REPLY_FLAGS,
   ],
+  required: [...REQUIRED_SESSION, { oneOf: ['after'], hint: AFTER_HINT }],
   examples: [
     {
       line: 'partnerctl chat wait --source src_1 --session anna --after msg_7',
@@ -36,7 +37,7 @@ export default command<Input>({
   ],
   parse: (args) => ({
     ...parseSession(args),
-    after_message_id: args.required('after', AFTER_HINT),
+    after_message_id: args.required('after'),
     criteria: parseReplyCriteria(args),
   }),
   async run(context, { criteria, source: input, session_id, after_message_id: after }) {

@@ -27,6 +27,10 @@ const TONES = {
   skipped: 'dim',
 } as const;
 
+const UNLESS_FILE = { unless: ['file', 'schema'], hint: 'Or describe the jobs in a file: -f jobs.yaml' };
+const SCHEDULE_HINT =
+  "Add --schedule '0 9 * * 1-5', or --minute and --hour (and --day-of-week, unless it is every day).";
+
 /** The next runs; empty for a job that does not exist with this schedule. */
 function formatRuns({ status, next_runs }: CronResult): string {
   const hasRuns = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
@@ -83,6 +87,10 @@ export default command<Input>({
     },
     { usage: '--dry-run', description: 'show what would be done; nothing is written' },
     { usage: '--schema', description: 'print the JSON Schema of a file for -f' },
+  ],
+  required: [
+    ...['agent', 'name', 'instructions'].map((flag) => ({ oneOf: [flag], ...UNLESS_FILE })),
+    { oneOf: ['schedule', 'minute', 'hour', 'day-of-week'], unless: UNLESS_FILE.unless, hint: SCHEDULE_HINT },
   ],
   columns: COLUMNS,
   examples: [

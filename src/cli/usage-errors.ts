@@ -1,0 +1,136 @@
+import type { CommanderError } from 'commander';
+import { UsageError } from '../errors.ts';
+import { suggest } from '../yaml/suggest.ts';
+import type { FlagSpec } from './command.ts';
+import type { SelectedCommand } from './command-tree.ts';
+import { HELP_TOPICS } from './help-topics.ts';
+import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
+
+/** What people type who know other tools, and the command that does it here. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  apply: 'provision',
+  auth: 'login',
+  call: 'api',
+  config: 'profile',
+  deploy: 'provision',
+  describe: 'agents list',
+  diff: 'plan',
+  follow: 'chat tail',
+  import: 'contract import',
+  jobs: 'cron list',
+  logs: 'chat tail',
+  ls: 'spaces list',
+  message: 'chat send',
+  preview: 'plan',
+  put: 'upload',
+  schedule: 'cron create',
+  'sign-in': 'login',
+  signin: 'login',
+  signout: 'logout',
+  status: 'whoami',
+  validate: 'provision --check',
+  workspaces: 'spaces list',
+};
+
+/** What people ask for that the service has no call for. */
+const IMPOSSIBLE: Readonly<Record<string, string>> = {
+  delete: 'The service has no call that deletes, and none that changes what exists.',
+  destroy: 'The service has no call that deletes, and none that changes what exists.',
+  remove: 'The service has no call that deletes, and none that changes what exists.',
+  rm: 'The service has no call that deletes, and none that changes what exists.',
+  update: 'The service has no call that changes what exists. `partnerctl plan` shows what differs.',
+};
+
+/** Returns the closest of the names: one that begins with the word, else one within a few edits. */
+function closest(word: string, names: readonly string[]): string | undefined {
+  const begins = names.filter((name) => word.length > 1 && name.startsWith(word.toLowerCase()));
+  return begins.length === 1 ? begins[0] : (suggest(word, names) ?? begins[0]);
+}
+
+function helpHint(commandPath: string, what: string): string {
+  return `Run \`${['partnerctl', commandPath, '--help'].filter((part) => part !== '').join(' ')}\` for ${what}.`;
+}
+
+function commandsOf(group: string): readonly string[] {
+  const prefix = `${group} `;
+  return COMMANDS.flatMap(({ commandPath }) =>
+    commandPath.startsWith(prefix) ? [commandPath.slice(prefix.length)] : [],
+  );
+}
+
+/** What is said about a word that is no command: what it may mean, or why there is nothing like it. */
+function suggestCommand(word: string, group: string | undefined): string | undefined {
+  const names = group === undefined ? COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0] ?? '') : [];
+  const near = closest(word, group === undefined ? [...new Set(names)] : commandsOf(group));
+  if (near !== undefined) return `Did you mean ${near}?`;
+  if (Object.hasOwn(IMPOSSIBLE, word)) return IMPOSSIBLE[word];
+  const synonym = group === undefined && Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined;
+  return synonym && `Did you mean \`partnerctl ${synonym}\`?`;
+}
+
+function suggestFlag(flag: string, flags: readonly FlagSpec[]): string | undefined {
+  const near = closest(
+    flag,
+    [...flags, ...GLOBAL_FLAGS, { usage: '--help' }, { usage: '--version' }].flatMap(
+      ({ usage }) => usage.match(/--[\w-]+/g) ?? [],
+    ),
+  );
+  return near && `Did you mean ${near}?`;
+}
+
+/**
+ * Converts commander's error to a UsageError.
+ * @param operands the arguments that are neither flags nor values of global flags
+ */
+export function toUsageError(
+  error: CommanderError,
+  operands: readonly string[],
+  selected: SelectedCommand | undefined,
+): UsageError {
+  // The value of an unknown flag may be a token.
+  const text = error.message
+    .replace(/^error: /, '')
+    .replace(/^(unknown option '[^=]*)=.*'/is, "$1'")
+    .replace(/^(unknown option '-\w)\w+'/i, "$1'");
+  const message = `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`;
+  const quoteHint = selected?.command.args.at(-1)?.quoteHint;
+  if (error.code === 'commander.excessArguments' && quoteHint) return new UsageError(message, { hint: quoteHint });
+  const group = Object.hasOwn(GROUPS, operands[0] ?? '') ? operands[0] : undefined;
+  const help = selected
+    ? helpHint(selected.entry.commandPath, 'its arguments and flags')
+    : helpHint(group ?? '', 'the list of commands');
+  const [, word = ''] = /'(.*)'/s.exec(text) ?? [];
+  const suggestions: Readonly<Record<string, () => string | undefined>> = {
+    'commander.unknownCommand': () => suggestCommand(word, group),
+    'commander.unknownOption': () => suggestFlag(word, selected?.command.flags ?? []),
+  };
+  const suggestion = suggestions[error.code]?.();
+  return new UsageError(message, { hint: suggestion === undefined ? help : `${suggestion} ${help}` });
+}
+
+/** Creates the error for a group without a command, which lists the group's commands. */
+export function commandMissing(operands: readonly string[]): UsageError {
+  const [group = ''] = operands;
+  const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${group} `));
+  const width = Math.max(...commands.map(({ commandPath }) => commandPath.length));
+  const lines = commands.map(({ commandPath, summary }) => `partnerctl ${commandPath.padEnd(width)}  ${summary}`);
+  return new UsageError('A command is missing.', {
+    ...(lines.length > 0 && { why: lines.join('\n') }),
+    hint: helpHint(operands.join(' '), 'the list of commands'),
+  });
+}
+
+/** Creates the error of `partnerctl help` for an unknown topic or command. It suggests the most similar name. */
+export function unknownTopicError(operands: readonly string[]): UsageError {
+  const typed = operands.join(' ');
+  const names = [
+    ...HELP_TOPICS.map(({ name }) => name),
+    ...Object.keys(GROUPS),
+    ...COMMANDS.map(({ commandPath }) => commandPath),
+  ];
+  // `exit` means exit-codes.
+  const near = closest(typed, names);
+  return new UsageError(`There is no command or help topic ${JSON.stringify(typed)}.`, {
+    hint: `${near === undefined ? '' : `Did you mean ${near}? `}Run \`partnerctl help\` to list commands and topics.`,
+  });
+}
