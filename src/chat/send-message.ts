@@ -11,6 +11,10 @@ import type { RecordedSend } from './recorded-send.ts';
 
 type SendDeps = Pick<Context, 'notice' | 'clock' | 'abortSignal' | 'progress'>;
 
+/** What to do if the service does not know a source. */
+export const UNKNOWN_SOURCE_HINT =
+  'Get the source_id of an agent with: partnerctl chat setup <space> <agent> --query source_id';
+
 /** Longer texts are not quoted in a command. */
 const MAX_QUOTED_LENGTH = 1_000;
 
@@ -47,7 +51,7 @@ export function isRefused({ info }: PartnerctlError): boolean {
  * Registers a message, and looks up its message_id if the response does not tell it.
  * @throws ShapeError if the response has a body, and neither that nor the history tells the message_id
  */
-async function identify(context: SendDeps, http: Http, message: NewMessage): Promise<SentMessage> {
+export async function registerMessage(context: SendDeps, http: Http, message: NewMessage): Promise<SentMessage> {
   const sent = await postMessage(http, message);
   if (!sent.lacksId) return sent;
   const { findMessageId } = await import('./find-message.ts');
@@ -79,7 +83,7 @@ export async function sendMessage(
     );
   }
   try {
-    const sent = await identify(context, http, { ...message, external_message_id });
+    const sent = await registerMessage(context, http, { ...message, external_message_id });
     if (sent.created === false) {
       await context.notice(
         sent.wasRetried
@@ -93,9 +97,7 @@ export async function sendMessage(
     const refused = isRefused(error);
     await send.fail(refused);
     const hint =
-      refused && error.info.status === 404
-        ? 'Get the source_id of an agent with: partnerctl chat setup <space> <agent> --query source_id'
-        : `To send it again without duplicating it: ${resend}`;
+      refused && error.info.status === 404 ? UNKNOWN_SOURCE_HINT : `To send it again without duplicating it: ${resend}`;
     throw withHint(error, { hint, details: { source_id, session_id, external_message_id } });
   }
 }

@@ -70,6 +70,18 @@ export function parseSession(args: Args): SessionInput {
   return { source: parseSource(args), session_id: args.required('session') };
 }
 
+/** Parses the same flags where each of them may be absent. @throws UsageError if one is empty, or if they do not fit */
+export function parseSessionDefaults(args: Args): {
+  readonly source: SourceInput | undefined;
+  readonly session_id: string | undefined;
+} {
+  const isNamed = ['source', 'agent', 'space'].some((flag) => args.value(flag) !== undefined);
+  return {
+    source: isNamed ? parseSource(args) : undefined,
+    session_id: args.value('session') === undefined ? undefined : args.required('session'),
+  };
+}
+
 /** The flags that name a source, as `parseSource` reads them. */
 export function sourceArgs(source: SourceInput): readonly string[] {
   if ('source_id' in source) return ['--source', source.source_id];

@@ -1,10 +1,8 @@
-import { type FileHandle, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type FileHandle, writeFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { Context } from '../cli/context.ts';
 import { readStdin, readText, type TextSource } from '../cli/input.ts';
-import { LocalError } from '../errors.ts';
+import { openTemporaryFile, type TemporaryFile, temporaryFileError } from '../config/temporary-file.ts';
 import { type FindOptions, findFiles } from './find-files.ts';
 import type { FileFacts } from './upload-records.ts';
 import { fileStamp } from './upload-records.ts';
@@ -87,29 +85,16 @@ export interface SpooledFile {
  * @throws LocalError when it cannot be written; the file is then removed
  */
 export async function spoolStdin(stdin: Readable, signal: AbortSignal): Promise<SpooledFile> {
-  let remove = async (): Promise<void> => undefined;
+  let temporary: TemporaryFile | undefined;
   try {
-    const directory = await mkdtemp(join(tmpdir(), 'partnerctl-upload-'));
-    const unlink = () => rm(directory, { recursive: true, force: true });
-    remove = unlink;
-    const path = join(directory, 'stdin');
-    const file = await open(path, 'wx+', 0o600);
-    remove = async () => {
-      await file.close();
-      await unlink();
-    };
-    // An unlinked open file disappears with this process, however it ends. Windows cannot unlink it yet.
-    await unlink().catch(() => undefined);
+    temporary = await openTemporaryFile('upload');
+    const { file, path, remove } = temporary;
     await writeFile(file, readStdin(stdin, signal));
     const { size, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     return { file, facts: { path, bytes: Number(size), inode: ino, modified: mtimeNs, changed: ctimeNs }, remove };
   } catch (error) {
-    await remove();
+    await temporary?.remove();
     if (signal.aborted) throw signal.reason;
-    throw new LocalError('Standard input could not be written to a temporary file.', {
-      why: error instanceof Error ? error.message : String(error),
-      hint: `Nothing was sent. If ${tmpdir()} is full or missing, set TMPDIR to another directory.`,
-      cause: error,
-    });
+    throw temporaryFileError('Standard input', error);
   }
 }

@@ -86,12 +86,15 @@ function formatProblem({ source, line, column, message, hint, excerpt: lines }: 
 /**
  * The error that shows every problem with its place and its source line.
  * @param consequence what the mistakes prevented
+ * @param limit of how many problems the search stopped
  */
-export function problemsError(problems: readonly Problem[], consequence = 'nothing was sent'): InputError {
+export function problemsError(
+  problems: readonly Problem[],
+  consequence = 'nothing was sent',
+  limit: number = LIMITS.problems,
+): InputError {
   const count =
-    problems.length === 1
-      ? 'a mistake'
-      : `${problems.length < LIMITS.problems ? '' : 'at least '}${problems.length} mistakes`;
+    problems.length === 1 ? 'a mistake' : `${problems.length < limit ? '' : 'at least '}${problems.length} mistakes`;
   return new InputError(`The input has ${count}; ${consequence}.`, {
     why: problems.map(formatProblem).join('\n\n'),
     details: { problems },

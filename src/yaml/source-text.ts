@@ -41,6 +41,8 @@ export interface YamlSource {
 /** A source without its byte order mark. */
 export interface SourceText extends YamlSource {
   readonly lines: LineCounter;
+  /** The number of its first line: 1, unless it is a part of a file. */
+  readonly firstLine: number;
 }
 
 /** Start and end offsets in a source text, in UTF-16 units. */
@@ -48,16 +50,17 @@ export type Range = readonly [start: number, end: number];
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
-export function toSourceText({ name, text: raw }: YamlSource): SourceText {
+/** @param firstLine the number of its first line, if the text is a part of a file */
+export function toSourceText({ name, text: raw }: YamlSource, firstLine = 1): SourceText {
   const text = raw.startsWith(BYTE_ORDER_MARK) ? raw.slice(1) : raw;
   const lines = new LineCounter();
   lines.addNewLine(0);
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1);
-  return { name, text, lines };
+  return { name, text, lines, firstLine };
 }
 
 /** Line and column of an offset, both from 1; the column in UTF-16 units, as editors count. */
-export function positionAt({ lines }: SourceText, offset: number): { line: number; column: number } {
+export function positionAt({ lines, firstLine }: SourceText, offset: number): { line: number; column: number } {
   const { line, col } = lines.linePos(offset);
-  return { line, column: col };
+  return { line: line + firstLine - 1, column: col };
 }

@@ -3,8 +3,16 @@ import type { Http } from '../../api/http.ts';
 import { findSource, knownSource } from '../../chat/find-source.ts';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
 import { type RecordedSend, recordSend } from '../../chat/recorded-send.ts';
+import { ROW_COLUMNS } from '../../chat/row-result.ts';
 import { isRefused, resendCommand, sendMessage } from '../../chat/send-message.ts';
-import { parseSession, SESSION_FLAG, type SessionInput, SOURCE_FLAGS } from '../../chat/session.ts';
+import type { RowsInput } from '../../chat/send-rows.ts';
+import {
+  parseSession,
+  parseSessionDefaults,
+  SESSION_FLAG,
+  type SessionInput,
+  SOURCE_FLAGS,
+} from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
@@ -15,7 +23,7 @@ import { PartnerctlError, ShapeError, UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 import type { SessionRef } from '../../state/session-ref.ts';
 
-interface Input extends SessionInput {
+interface MessageInput extends SessionInput {
   readonly external_message_id: string | undefined;
   /** Whether to send another message, even if an earlier one with this text was not acknowledged. */
   readonly isAnother: boolean;
@@ -25,6 +33,8 @@ interface Input extends SessionInput {
   /** --wait, --replies, and --settle as typed. */
   readonly waitFlags: readonly string[];
 }
+
+type Input = MessageInput | { readonly rows: RowsInput };
 
 interface RegisteredMessage {
   readonly message_id: string | null;
@@ -52,6 +62,59 @@ function parseText(args: Args): TextSource {
   });
 }
 
+/** The flags of one message, and what to do with rows in place of each. */
+const NOT_WITH_ROWS = {
+  file: 'It holds the text of one message. Give each row its "text".',
+  'external-id': 'It names one message. Give rows an "external_message_id".',
+  again: 'Each row is one message. To send its text once more, add the row again.',
+  wait: 'Read the replies with: partnerctl chat tail --source <source_id> --session <session_id>',
+  replies: 'Read the replies with: partnerctl chat tail --source <source_id> --session <session_id>',
+  settle: 'Read the replies with: partnerctl chat tail --source <source_id> --session <session_id>',
+} as const;
+
+/** @returns undefined without --rows */
+function parseRows(args: Args): RowsInput | undefined {
+  const path = args.value('rows');
+  const dryRun = args.isSet('dry-run');
+  if (path === undefined) {
+    const other = args.value('concurrency') === undefined ? dryRun && 'dry-run' : 'concurrency';
+    if (other) throw new UsageError(`--${other} can only be used with --rows.`);
+    return undefined;
+  }
+  if (path === '') throw new UsageError('--rows is empty.', { hint: 'Check the shell variable it comes from.' });
+  if (args.positionals.length > 0) {
+    throw new UsageError('--rows and a message cannot be combined.', { hint: 'Give each row its "text".' });
+  }
+  for (const [flag, hint] of Object.entries(NOT_WITH_ROWS)) {
+    const isGiven = args.isSet(flag) || args.value(flag) !== undefined;
+    if (isGiven) throw new UsageError(`--rows and --${flag} cannot be combined.`, { hint });
+  }
+  const concurrency = args.count('concurrency', { min: 1, max: 32, fallback: 8 });
+  return { path, ...parseSessionDefaults(args), concurrency, dryRun };
+}
+
+function parseMessage(args: Args): MessageInput {
+  const external_message_id = args.value('external-id');
+  if (external_message_id === '') {
+    throw new UsageError('--external-id is empty.', { hint: 'Check the shell variable it comes from.' });
+  }
+  const isAnother = args.isSet('again');
+  if (isAnother && external_message_id !== undefined) {
+    throw new UsageError('--again and --external-id cannot be combined.', {
+      hint: 'To send another message, give another id.',
+    });
+  }
+  const criteria = parseReplyCriteria(args);
+  return {
+    ...parseSession(args),
+    external_message_id,
+    isAnother,
+    text: parseText(args),
+    criteria: args.isSet('wait') || criteria.isExplicit ? criteria : undefined,
+    waitFlags: typedWaitFlags(args),
+  };
+}
+
 function typedWaitFlags(args: Args): string[] {
   const withValue = ['replies', 'settle'].flatMap((flag) => {
     const value = args.value(flag);
@@ -72,7 +135,7 @@ async function sendTo(
   context: Context,
   http: Http,
   { source_id, text }: { readonly source_id: string; readonly text: string },
-  input: Input,
+  input: MessageInput,
 ): Promise<Registered> {
   const message = { source_id, session_id: input.session_id, text };
   const { external_message_id, isAnother } = input;
@@ -83,7 +146,7 @@ async function sendTo(
 }
 
 /** Sends the message. If the service does not know the remembered source of an agent, looks the source up, once. */
-async function send(context: Context, http: Http, text: string, input: Input): Promise<Registered> {
+async function send(context: Context, http: Http, text: string, input: MessageInput): Promise<Registered> {
   const source = await findSource(context, http, input.source);
   context.progress.start('Sending the message');
   try {
@@ -121,6 +184,31 @@ async function wait(
   return { source_id, replies: [], failure };
 }
 
+async function sendOne(context: Context, input: MessageInput): Promise<CommandResult> {
+  const { session_id, criteria } = input;
+  if (input.text.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
+  const text = await readText(input.text, 'The message', context.io.stdin, context.abortSignal);
+  const http = await context.http();
+  const { message_id, created, source_id, send: recorded } = await send(context, http, text, input);
+  const { external_message_id } = recorded;
+  const ids = { source_id, session_id, external_message_id, message_id };
+  const { replies, failure } = criteria ? await wait(context, http, ids, criteria) : NO_WAIT;
+  const replyJson = replies.map((reply) => toMessageJson(ids, reply));
+  return {
+    ...objectResult({ message_id, external_message_id, created }, COLUMNS),
+    json: {
+      ...ids,
+      created: created ?? null,
+      reply: replyJson[0] ?? null,
+      ...(criteria?.isExplicit && { replies: replyJson }),
+    },
+    ...(criteria && { text: joinTexts(replies) }),
+    // Not earlier: if the run is killed before, nobody has seen that the message is registered.
+    onWritten: () => recorded.acknowledge(message_id),
+    ...(failure && { failure }),
+  };
+}
+
 export default command<Input>({
   description:
     'Sends a message to an agent. The service acknowledges it at once; with --wait, waits for the reply and prints only its text.',
@@ -145,8 +233,15 @@ export default command<Input>({
     },
     { usage: '--wait', description: 'wait for the reply, for up to 2m or --timeout' },
     ...REPLY_FLAGS,
+    {
+      usage: '-f, --rows <path>',
+      description:
+        'send one message for each row of a file, or of standard input (-): {"session_id", "text"}, a JSON object per line. A repeat sends only what is left. After a failure, later rows of the session are not sent',
+    },
+    { usage: '--concurrency <n>', description: 'with --rows: how many sessions at a time, 1 to 32', default: '8' },
+    { usage: '--dry-run', description: 'with --rows: show what would be sent; nothing is sent' },
   ],
-  columns: COLUMNS,
+  columns: [...ROW_COLUMNS, ...COLUMNS.filter(({ header }) => header === 'CREATED')],
   examples: [
     { line: "partnerctl chat send --source src_1 --session anna 'Hello!'", does: 'send without waiting' },
     {
@@ -157,51 +252,18 @@ export default command<Input>({
       line: 'partnerctl chat send --source src_1 --session anna --file mail.txt --external-id mail-17 -o json',
       does: 'from a file, safe to repeat',
     },
+    { line: 'partnerctl chat send -f rows.ndjson --source src_1 -o ndjson', does: 'a message for each row' },
   ],
   parse(args) {
-    const external_message_id = args.value('external-id');
-    if (external_message_id === '') {
-      throw new UsageError('--external-id is empty.', { hint: 'Check the shell variable it comes from.' });
-    }
-    const isAnother = args.isSet('again');
-    if (isAnother && external_message_id !== undefined) {
-      throw new UsageError('--again and --external-id cannot be combined.', {
-        hint: 'To send another message, give another id.',
-      });
-    }
-    const criteria = parseReplyCriteria(args);
-    return {
-      ...parseSession(args),
-      external_message_id,
-      isAnother,
-      text: parseText(args),
-      criteria: args.isSet('wait') || criteria.isExplicit ? criteria : undefined,
-      waitFlags: typedWaitFlags(args),
-    };
+    const rows = parseRows(args);
+    return rows ? { rows } : parseMessage(args);
   },
-  writes: () => true,
+  writes: (input) => !('rows' in input && input.rows.dryRun),
   async run(context, input): Promise<CommandResult> {
-    const { session_id, criteria } = input;
-    if (input.text.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
-    const text = await readText(input.text, 'The message', context.io.stdin, context.abortSignal);
-    const http = await context.http();
-    const { message_id, created, source_id, send: recorded } = await send(context, http, text, input);
-    const { external_message_id } = recorded;
-    const ids = { source_id, session_id, external_message_id, message_id };
-    const { replies, failure } = criteria ? await wait(context, http, ids, criteria) : NO_WAIT;
-    const replyJson = replies.map((reply) => toMessageJson(ids, reply));
-    return {
-      ...objectResult({ message_id, external_message_id, created }, COLUMNS),
-      json: {
-        ...ids,
-        created: created ?? null,
-        reply: replyJson[0] ?? null,
-        ...(criteria?.isExplicit && { replies: replyJson }),
-      },
-      ...(criteria && { text: joinTexts(replies) }),
-      // Not earlier: if the run is killed before, nobody has seen that the message is registered.
-      onWritten: () => recorded.acknowledge(message_id),
-      ...(failure && { failure }),
-    };
+    if ('rows' in input) {
+      const { sendRows } = await import('../../chat/send-rows.ts');
+      return await sendRows(context, input.rows);
+    }
+    return await sendOne(context, input);
   },
 });

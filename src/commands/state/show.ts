@@ -35,10 +35,11 @@ const DESCRIBING_FIELDS = [
 ];
 
 function describeRecord(record: LogRecord): string {
-  return DESCRIBING_FIELDS.flatMap((field) => {
+  const fields = DESCRIBING_FIELDS.flatMap((field) => {
     const value = record[field];
     return typeof value === 'string' && value !== '' ? [`${field}=${value}`] : [];
-  }).join(' ');
+  });
+  return [...fields, ...(Array.isArray(record.rows) ? [`rows=${record.rows.length}`] : [])].join(' ');
 }
 
 const COLUMNS: readonly Column<NumberedRecord>[] = [

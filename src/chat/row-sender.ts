@@ -1,0 +1,131 @@
+import type { NewMessage, SentMessage } from '../api/chat.ts';
+import type { Http } from '../api/http.ts';
+import type { Context } from '../cli/context.ts';
+import { EXIT, LocalError, PartnerctlError, RunFailure, withHint } from '../errors.ts';
+import type { FoundSource } from './find-source.ts';
+import { deriveExternalId, rowKey, textDigest } from './row-ids.ts';
+import type { RowAck, RowRecorder } from './row-records.ts';
+import type { RowResult } from './row-result.ts';
+import type { SpooledRow } from './row-spool.ts';
+import { isRefused, registerMessage, UNKNOWN_SOURCE_HINT } from './send-message.ts';
+
+/** A row that was dealt with. */
+export interface HandledRow {
+  readonly result: RowResult;
+  /** Resolves once its acknowledgement is recorded. */
+  readonly recorded: Promise<void>;
+}
+
+interface SenderDeps {
+  readonly context: Pick<Context, 'clock' | 'abortSignal' | 'signals'>;
+  readonly http: Http;
+  /** Of the rows that name none. */
+  readonly source: FoundSource | undefined;
+  /** What earlier runs sent. */
+  readonly acks: Map<string, RowAck>;
+  readonly recorder: RowRecorder;
+  readonly dryRun: boolean;
+}
+
+/** Whether all further messages would fail the same way: 401, 402, and 403. */
+function stopsRun(error: unknown): error is PartnerctlError {
+  return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
+}
+
+const DONE = Promise.resolve();
+
+/** Sends rows, each of which becomes one message however often it is sent: see `deriveExternalId`. */
+export class RowSender {
+  private readonly deps: SenderDeps;
+  /** The source of rows that name none. */
+  private sourceId: string;
+  /** The first failed line of each session in which one failed. */
+  private readonly failedLines = new Map<string, number>();
+  private stopped: PartnerctlError | undefined;
+
+  constructor(deps: SenderDeps) {
+    this.deps = deps;
+    this.sourceId = deps.source?.source_id ?? '';
+  }
+
+  /** Sends the rows of a lane, one after the other, so that those of a session stay in order. */
+  async *send(rows: AsyncIterable<SpooledRow>): AsyncGenerator<HandledRow> {
+    for await (const row of rows) yield await this.sendRow(row);
+  }
+
+  private async sendRow(row: SpooledRow): Promise<HandledRow> {
+    const { acks, recorder, dryRun } = this.deps;
+    const message = this.messageOf(row);
+    const initial = resultOf(row, message);
+    const ack = acks.get(rowKey(message));
+    if (ack) return { result: { ...initial, status: 'skipped', message_id: ack.message_id }, recorded: DONE };
+    if (dryRun) return { result: { ...initial, status: 'planned' }, recorded: DONE };
+    const reason = this.reasonNotToSend(message);
+    if (reason) return { result: { ...initial, error: reason }, recorded: DONE };
+    try {
+      const { message: sent, acknowledgement } = await this.post(row, message);
+      const { message_id, created } = acknowledgement;
+      const own = { key: rowKey(sent), digest: textDigest(sent.text), message_id };
+      // The same id may come again in the file.
+      if (row.external_message_id !== null) acks.set(own.key, own);
+      return {
+        result: { ...resultOf(row, sent), status: 'sent', message_id, created },
+        recorded: recorder.add(own),
+      };
+    } catch (error) {
+      this.failedLines.set(sessionOf(message), row.line);
+      if (stopsRun(error)) this.stopped ??= error;
+      return { result: { ...initial, status: 'failed', error }, recorded: DONE };
+    }
+  }
+
+  private messageOf({ source_id: own, session_id, text, external_message_id, occurrence }: SpooledRow): NewMessage {
+    const source_id = own ?? this.sourceId;
+    const derived = external_message_id ?? deriveExternalId({ source_id, session_id, text, occurrence });
+    return { source_id, session_id, text, external_message_id: derived };
+  }
+
+  /** Why a message is not sent; undefined to send it. */
+  private reasonNotToSend(message: NewMessage): PartnerctlError | undefined {
+    const { abortSignal, signals } = this.deps.context;
+    if (signals.interrupt.aborted) return new LocalError('Not sent, because the command was interrupted.');
+    const reason: unknown = this.stopped ?? (abortSignal.aborted ? abortSignal.reason : undefined);
+    if (reason instanceof PartnerctlError) {
+      return new RunFailure(`Not sent. ${reason.message}`, reason, { details: null });
+    }
+    const line = this.failedLines.get(sessionOf(message));
+    if (line === undefined) return undefined;
+    return new LocalError(`Not sent, because line ${line} of the same session failed.`, { details: { line } });
+  }
+
+  /** Registers a message. If the service does not know the remembered source of an agent, looks the source up, once. */
+  private async post(row: SpooledRow, message: NewMessage) {
+    try {
+      return { message, acknowledgement: await this.register(message) };
+    } catch (error) {
+      const isUnknown = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
+      if (!isUnknown) throw error;
+      const renewed = row.source_id === null ? await this.deps.source?.renew() : undefined;
+      if (renewed === undefined || renewed === message.source_id) {
+        throw withHint(error, { hint: UNKNOWN_SOURCE_HINT, details: {} });
+      }
+      this.sourceId = renewed;
+      const again = this.messageOf(row);
+      return { message: again, acknowledgement: await this.register(again) };
+    }
+  }
+
+  private async register(message: NewMessage): Promise<SentMessage> {
+    const { context, http } = this.deps;
+    return await registerMessage({ ...context, notice: async () => undefined }, http, message);
+  }
+}
+
+function sessionOf({ source_id, session_id }: NewMessage): string {
+  return JSON.stringify([source_id, session_id]);
+}
+
+function resultOf({ line }: SpooledRow, { source_id, session_id, external_message_id }: NewMessage): RowResult {
+  const ids = { line, source_id, session_id, external_message_id };
+  return { ...ids, message_id: null, created: undefined, status: 'not_sent', error: undefined };
+}

@@ -1,0 +1,46 @@
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalError } from '../errors.ts';
+
+export interface TemporaryFile {
+  readonly file: FileHandle;
+  /** For messages: there may be no file of this name anymore. */
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/**
+ * Opens a new file that nobody else can read, and unlinks it, so that it disappears with this process, however it ends.
+ * Windows cannot unlink it while it is open.
+ * @param purpose a part of its name, such as `upload`
+ */
+export async function openTemporaryFile(purpose: string): Promise<TemporaryFile> {
+  const directory = await mkdtemp(join(tmpdir(), `partnerctl-${purpose}-`));
+  const unlink = () => rm(directory, { recursive: true, force: true });
+  try {
+    const path = join(directory, purpose);
+    const file = await open(path, 'wx+', 0o600);
+    await unlink().catch(() => undefined);
+    return {
+      file,
+      path,
+      async remove() {
+        await file.close();
+        await unlink();
+      },
+    };
+  } catch (error) {
+    await unlink();
+    throw error;
+  }
+}
+
+/** The error for input that could not be stored. @param what the subject of the message: `Standard input` */
+export function temporaryFileError(what: string, error: unknown): LocalError {
+  return new LocalError(`${what} could not be written to a temporary file.`, {
+    why: error instanceof Error ? error.message : String(error),
+    hint: `Nothing was sent. If ${tmpdir()} is full or missing, set TMPDIR to another directory.`,
+    cause: error,
+  });
+}

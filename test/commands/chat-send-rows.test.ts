@@ -1,0 +1,442 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { json, startFakeService } from '../helpers/fake-service.ts';
+import { handSignals, hasty, type Ran, type RunOptions, run, tempDirectory, withDefaults } from '../helpers/run.ts';
+import { service, write } from '../helpers/service.ts';
+import { createChat, MESSAGE } from '../sandbox/chat.ts';
+
+const POST = `POST ${MESSAGE}`;
+
+interface RowJson {
+  readonly line: number;
+  readonly source_id: string;
+  readonly session_id: string;
+  readonly external_message_id: string;
+  readonly message_id: string | null;
+  readonly created: boolean | null;
+  readonly status: string;
+  readonly error: { readonly type: string; readonly message: string } | null;
+}
+
+const lines = (...rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+const statuses = (ran: Ran): readonly string[] => ran.json<RowJson[]>().map(({ status }) => status);
+
+async function talking() {
+  const it = await service();
+  const chat = await createChat(it);
+  const send = (rows: string, more: readonly string[] = [], options: RunOptions = {}) => {
+    const path = write('rows.ndjson', rows);
+    const args = withDefaults(['--source', chat.source_id, '-o', 'json'], more);
+    return run(['chat', 'send', '-f', path, ...args], { env: it.env, random: hasty, ...options });
+  };
+  /** The texts of a session's messages. */
+  const texts = async (session_id: string): Promise<readonly string[]> =>
+    (await chat.history({ session_id })).filter(({ role }) => role === 'user').map(({ text }) => text);
+  const state = join(it.env.HOME ?? '', '.local/state/partnerctl/state.jsonl');
+  return { it, chat, send, texts, state };
+}
+
+/** A service that answers messages with these steps, and the rows sent to it. */
+async function answering(steps: Parameters<typeof startFakeService>[0]) {
+  const fake = await startFakeService(steps);
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'tok', HOME: tempDirectory() };
+  const send = (rows: string, more: readonly string[] = [], options: RunOptions = {}) => {
+    const path = write('rows.ndjson', rows);
+    const args = withDefaults(['--source', 'src_1', '-o', 'json', '--retries', '0'], more);
+    return run(['chat', 'send', '-f', path, ...args], {
+      env,
+      random: hasty,
+      ...options,
+    });
+  };
+  const sent = () => fake.requests.map((request) => request.json<{ text: string }>().text);
+  return { fake, env, send, sent };
+}
+
+const acknowledged = json({ message_id: 'm1', created: true }, 201);
+
+describe('chat send -f', () => {
+  test('sends each row as one message, in the order of its session, and a repeat sends nothing', async () => {
+    const { it, chat, send, texts } = await talking();
+    const rows = lines(
+      { session_id: 'anna', text: 'one' },
+      { session_id: 'ben', text: 'one' },
+      { session_id: 'anna', text: 'two' },
+      { session_id: 'anna', text: 'one' },
+      { session_id: 'ben', text: 'zwei', external_message_id: 'b2' },
+    );
+    const ran = await send(rows);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const results = ran.json<RowJson[]>();
+    expect(results.map(({ line, session_id, status, created }) => [line, session_id, status, created])).toEqual([
+      [1, 'anna', 'sent', true],
+      [2, 'ben', 'sent', true],
+      [3, 'anna', 'sent', true],
+      [4, 'anna', 'sent', true],
+      [5, 'ben', 'sent', true],
+    ]);
+    expect(results[4]).toMatchObject({ external_message_id: 'b2', source_id: chat.source_id, error: null });
+    expect(await texts('anna')).toEqual(['one', 'two', 'one']);
+    expect(await texts('ben')).toEqual(['one', 'zwei']);
+    await it.forget();
+    const again = await send(rows);
+    expect(statuses(again)).toEqual(Array(5).fill('skipped'));
+    expect(again.json<RowJson[]>().map(({ message_id }) => message_id)).toEqual(
+      results.map(({ message_id }) => message_id),
+    );
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('without a record of it, a repeat registers nothing new', async () => {
+    const { chat, send, texts, it } = await talking();
+    const rows = lines({ session_id: 'anna', text: 'one' }, { session_id: 'anna', text: 'one' });
+    await send(rows);
+    const ran = await send(rows, [], { env: { ...it.env, HOME: tempDirectory() } });
+    expect(ran.json<RowJson[]>().map(({ status, created }) => [status, created])).toEqual([
+      ['sent', false],
+      ['sent', false],
+    ]);
+    expect(await texts('anna')).toEqual(['one', 'one']);
+    expect(chat.source_id).toBe(ran.json<RowJson[]>()[0]?.source_id);
+  });
+
+  test('reads standard input, takes the source of a row before --source, and --session where a row names none', async () => {
+    const { chat, it, texts } = await talking();
+    const other = await createChat(it, 'agent_inbox', { name: 'Sales' });
+    const stdin = `\ufeff${lines({ text: 'a' })}\r\n\n  \n${lines({ text: 'b', source_id: other.source_id })}{"text":"c"}`;
+    const args = ['chat', 'send', '-f', '-', '--source', chat.source_id, '--session', 's1', '-o', 'ndjson'];
+    const ran = await run(args, { env: it.env, stdin });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const results = ran.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line): RowJson => JSON.parse(line));
+    expect(results.map(({ line }) => line).toSorted()).toEqual([1, 5, 6]);
+    expect(await texts('s1')).toEqual(['a', 'c']);
+    expect((await other.history()).filter(({ role }) => role === 'user').map(({ text }) => text)).toEqual(['b']);
+  });
+
+  test('finds the source by --agent, and looks a remembered one up again when the service does not know it', async () => {
+    const { chat, it, texts, state } = await talking();
+    const args = (rows: string) => ['chat', 'send', '-f', write('rows.ndjson', rows), '--agent', chat.agent_id];
+    const first = await run([...args(lines({ session_id: 's1', text: 'a' })), '-o', 'json'], { env: it.env });
+    expect(statuses(first)).toEqual(['sent']);
+    const { encodeRecord } = await import('../../src/state/record.ts');
+    const { appendFileSync } = await import('node:fs');
+    const known = readFileSync(state, 'utf8')
+      .split('\n')
+      .find((each) => each.includes('"chat.source"'));
+    const { v, sum, ...record } = JSON.parse(known ?? '');
+    appendFileSync(state, `\n${encodeRecord({ ...record, id: 'stale', source_id: 'src_gone' })}\n`);
+    const rows = lines(...['b', 'c', 'd'].map((text) => ({ session_id: `s-${text}`, text })));
+    const ran = await run([...args(rows), '-o', 'json'], { env: it.env });
+    expect(ran.json<RowJson[]>().map(({ source_id, status }) => [source_id, status])).toEqual(
+      Array(3).fill([chat.source_id, 'sent']),
+    );
+    expect(await texts('s-c')).toEqual(['c']);
+    expect(statuses(await run([...args(rows), '-o', 'json'], { env: it.env }))).toEqual(Array(3).fill('skipped'));
+  });
+
+  test('--dry-run shows what would be sent, and sends nothing', async () => {
+    const { send, it } = await talking();
+    await send(lines({ session_id: 'anna', text: 'one' }));
+    await it.forget();
+    const ran = await send(lines({ session_id: 'anna', text: 'one' }, { session_id: 'anna', text: 'two' }), [
+      '--dry-run',
+    ]);
+    expect(ran.code).toBe(0);
+    expect(statuses(ran)).toEqual(['skipped', 'planned']);
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('an input without rows is no failure', async () => {
+    const { send } = await talking();
+    expect(await send('\n')).toMatchObject({ code: 0, stdout: '[]\n' });
+  });
+
+  test('keeps ids and hashes in the state, and no text', async () => {
+    const { send, state } = await talking();
+    await send(lines({ session_id: 'anna', text: 'Secret plans', external_message_id: 'own-17' }));
+    const content = readFileSync(state, 'utf8');
+    expect(content).toContain('"message.rows"');
+    expect(content).not.toMatch(/Secret plans|anna|own-17/);
+  });
+});
+
+describe('rows with mistakes', () => {
+  const MISTAKES = [
+    ['no JSON', '{"session_id": "a", "text": }', 29, /invalid JSON/],
+    ['a list', '[{"session_id": "a", "text": "b"}]', 1, /a row must be an object, not a list/],
+    ['a text', '"hi"', 1, /a row must be an object, not hi/],
+    ['a missing text', '{"session_id": "a"}', 1, /the key "text" is missing/],
+    ['a missing session', ' {"text": "a"}', 2, /the key "session_id" is missing[\s\S]*--session/],
+    ['a mistyped key', '{"session_id": "a", "txt": "b"}', 21, /unknown key "txt"[\s\S]*did you mean "text"\?/],
+    [
+      'an unknown key',
+      '{"session_id": "a", "text": "b", "priority": 1}',
+      34,
+      /unknown key "priority"[\s\S]*valid keys: /,
+    ],
+    ['a repeated key', '{"session_id": "a", "text": "b", "text": "c"}', 34, /duplicate key "text"/],
+    ['an empty text', '{"session_id": "a", "text": " "}', 29, /"text" must not be empty/],
+    ['a number', '{"session_id": 42, "text": "b"}', 16, /"session_id" must be text, not 42[\s\S]*"42"/],
+    [
+      'null',
+      '{"session_id": "a", "text": "b", "source_id": null}',
+      47,
+      /must be text, not null[\s\S]*leave the key out/,
+    ],
+    ['an object', '{"session_id": "a", "text": {"de": "b"}}', 29, /"text" must be text, not an object/],
+    ['bytes that are not UTF-8', Buffer.from('{"session_id": "a", "text": "\xff"}', 'latin1'), 30, /not UTF-8 text/],
+  ] as const;
+
+  test.each(MISTAKES)('%s: exit 2 with line and column, and nothing is sent', async (_, row, column, message) => {
+    const { env, fake } = await answering(acknowledged);
+    const path = write(
+      'rows.ndjson',
+      Buffer.concat([Buffer.from('{"session_id": "a", "text": "x"}\n'), Buffer.from(row)]),
+    );
+    const ran = await run(['chat', 'send', '-f', path, '--source', 'src_1'], { env });
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain(`${path}:2:${column}: `);
+    expect(ran.stderr).toMatch(message);
+    expect(ran.stderr).toContain('nothing was sent');
+    expect(fake.requests).toEqual([]);
+  });
+
+  test('are shown together, with their source lines', async () => {
+    const { send, it } = await talking();
+    await it.forget();
+    const ran = await send(`{"session_id": "a", "text": ""}\n${lines({ session_id: 'a', text: 'b' })}{"text": 5}\n`, [
+      '-o',
+      'table',
+    ]);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('The input has 3 mistakes; nothing was sent.');
+    expect(ran.stderr).toContain('   1 | {"session_id": "a", "text": ""}\n       |                             ^^');
+    expect(ran.stderr).toContain('   3 | {"text": 5}\n       |          ^');
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('are not shown beyond the first hundred', async () => {
+    const { send } = await talking();
+    const ran = await send(lines(...Array.from({ length: 5_000 }, () => ({ text: 'a' }))));
+    expect(ran.error().message).toBe('The input has at least 100 mistakes; nothing was sent.');
+  });
+
+  test('an external id of two texts is one of them; of the same text twice it is one message', async () => {
+    const { send, texts, it } = await talking();
+    const row = { session_id: 'a', text: 'b', external_message_id: 'x' };
+    const ran = await send(lines(row, { ...row, text: 'c' }));
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toMatch(/is that of line 1, which has another text/);
+    expect(await it.posts()).not.toContainEqual(expect.objectContaining({ path: expect.stringContaining('message') }));
+    expect(statuses(await send(lines(row, row, { ...row, session_id: 'z', text: 'c' })))).toEqual([
+      'sent',
+      'skipped',
+      'sent',
+    ]);
+    expect(await texts('a')).toEqual(['b']);
+  });
+
+  test('a text that changed under an id that was sent is refused, because the service would drop it', async () => {
+    const { send, it } = await talking();
+    const row = { session_id: 'a', text: 'b', external_message_id: 'x' };
+    await send(lines(row));
+    await it.forget();
+    const ran = await send(lines({ session_id: 'a', text: 'new' }, { ...row, text: 'c' }));
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toMatch(/rows\.ndjson:2:\d+: an earlier run sent another text/);
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('a file that is not there is exit 2', async () => {
+    const ran = await run(['chat', 'send', '-f', '/nowhere/rows.ndjson', '--source', 'src_1']);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toMatch(/cannot be read from \/nowhere\/rows\.ndjson[\s\S]*no such file/);
+  });
+
+  test.each([
+    [['Hello!'], /--rows and a message cannot be combined[\s\S]*"text"/],
+    [['--file', 'x.txt'], /--rows and --file cannot be combined[\s\S]*"text"/],
+    [['--external-id', 'x'], /--rows and --external-id cannot be combined[\s\S]*"external_message_id"/],
+    [['--again'], /--rows and --again cannot be combined[\s\S]*add the row again/],
+    [['--wait'], /--rows and --wait cannot be combined[\s\S]*chat tail/],
+    [['--replies', '2'], /--rows and --replies cannot be combined/],
+    [['--settle', '2s'], /--rows and --settle cannot be combined/],
+    [['--agent', 'agt_1'], /--source and --agent cannot be combined/],
+    [['--session', ''], /--session is empty/],
+    [['--concurrency', '0'], /--concurrency takes a whole number from 1 to 32/],
+  ])('%j is refused with the reason and the way out', async (more, message) => {
+    const path = write('rows.ndjson', lines({ session_id: 'a', text: 'b' }));
+    const ran = await run(['chat', 'send', '-f', path, '--source', 'src_1', ...more]);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toMatch(message);
+  });
+
+  test.each([['--concurrency', '3'], ['--dry-run']])('%s needs --rows', async (...flags) => {
+    const ran = await run(['chat', 'send', '--source', 'src_1', '--session', 's', 'Hi', ...flags]);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toMatch(/can only be used with --rows/);
+  });
+});
+
+describe('rows that fail', () => {
+  const failingOn = (text: string, status: number) =>
+    answering({
+      'POST *': (request, response, count) => {
+        const isBad = request.json<{ text: string }>().text === text;
+        const step = isBad ? json({ detail: 'no' }, status) : json({ message_id: `m${count}`, created: true }, 201);
+        return step(request, response, count);
+      },
+    });
+
+  const ROWS = lines(
+    { session_id: 'anna', text: '1' },
+    { session_id: 'anna', text: 'bad' },
+    { session_id: 'anna', text: '3' },
+    { session_id: 'ben', text: '4' },
+  );
+
+  test('hold back the later rows of their session alone: exit 10, and a repeat sends what is left, in order', async () => {
+    const { send, fake, sent } = await failingOn('bad', 422);
+    const ran = await send(ROWS);
+    expect(ran.code).toBe(10);
+    expect(statuses(ran)).toEqual(['sent', 'failed', 'not_sent', 'sent']);
+    const [, failed, held] = ran.json<RowJson[]>();
+    expect(failed?.error).toMatchObject({ status: 422 });
+    expect(held?.error?.message).toBe('Not sent, because line 2 of the same session failed.');
+    expect(ran.error()).toMatchObject({
+      type: 'partial_failure',
+      message: 'Not all messages were sent: 2 sent, 1 failed, 1 not sent.',
+      hint: expect.stringContaining('2 messages are left.'),
+      details: { sent: 2, skipped: 0, failed: 1, not_sent: 1 },
+    });
+    expect(JSON.stringify(ran.error())).toMatch(/rows\.ndjson:2: /);
+    fake.respond(acknowledged);
+    fake.requests.length = 0;
+    expect(statuses(await send(ROWS))).toEqual(['skipped', 'sent', 'sent', 'skipped']);
+    expect(sent()).toEqual(['bad', '3']);
+  });
+
+  test('are all told with the exit code of their kind if none was sent', async () => {
+    const { send } = await answering(json({ detail: 'no such source' }, 404));
+    const one = await send(lines({ session_id: 'a', text: '1' }, { session_id: 'a', text: '2' }));
+    expect(one.code).toBe(4);
+    expect(one.error()).toMatchObject({
+      message: expect.stringMatching(/rows\.ndjson:1: /),
+      hint: expect.stringMatching(/chat setup[\s\S]*2 messages are left/),
+    });
+    const ran = await send(lines({ session_id: 'a', text: '1' }, { session_id: 'b', text: '2' }));
+    expect(ran.code).toBe(4);
+    expect(ran.error().hint).toMatch(/chat setup/);
+  });
+
+  test.each([
+    [401, 3],
+    [403, 3],
+    [402, 6],
+  ])('with %i stop all others: exit %i', async (status, code) => {
+    const { send, fake } = await answering(json({ code: 'no' }, status));
+    const rows = lines(...Array.from({ length: 50 }, (_, index) => ({ session_id: `s${index}`, text: 'a' })));
+    const ran = await send(rows, ['--concurrency', '2']);
+    expect(ran.code).toBe(code);
+    expect(fake.requests.length).toBeLessThanOrEqual(3);
+    expect(new Set(statuses(ran))).toEqual(new Set(['failed', 'not_sent']));
+  });
+
+  test('because of --timeout leave the others unsent', async () => {
+    const { send, fake } = await answering({ 'POST *': [acknowledged, () => undefined] });
+    const ran = await send(ROWS, ['--timeout', '500ms', '--concurrency', '1']);
+    expect(ran.code).toBe(10);
+    expect(statuses(ran)).toEqual(['sent', 'failed', 'not_sent', 'not_sent']);
+    expect(fake.requests).toHaveLength(2);
+  });
+});
+
+describe('Ctrl-C', () => {
+  test('records what was sent, says how many are left, and the same command goes on', async () => {
+    const signals = handSignals();
+    const { InterruptedError } = await import('../../src/errors.ts');
+    const { send, fake, sent } = await answering({
+      'POST *': (request, response, count) => {
+        if (count === 3) return signals.abort(new InterruptedError('Interrupted.'));
+        return acknowledged(request, response, count);
+      },
+    });
+    const rows = lines(...Array.from({ length: 6 }, (_, index) => ({ session_id: 'a', text: `${index}` })));
+    const ran = await send(rows, [], { signals });
+    expect(ran.code).toBe(130);
+    expect(statuses(ran)).toEqual(['sent', 'sent', 'failed', 'not_sent', 'not_sent', 'not_sent']);
+    expect(ran.error().message).toBe('Interrupted: 2 sent, 1 interrupted, 3 not sent.');
+    expect(ran.error().hint).toBe('4 messages are left. Run the same command again: it sends only what is left.');
+    fake.respond(acknowledged);
+    fake.requests.length = 0;
+    expect((await send(rows)).code).toBe(0);
+    expect(sent()).toEqual(['2', '3', '4', '5']);
+  });
+});
+
+test('several sessions are sent at a time, each in order', async () => {
+  const { it, send, texts } = await talking();
+  await it.faults({ kind: 'delay', ms: 30, on: POST });
+  const rows = Array.from({ length: 24 }, (_, index) => ({ session_id: `s${index % 8}`, text: `${index}` }));
+  const started = performance.now();
+  expect((await send(lines(...rows))).code).toBe(0);
+  expect(performance.now() - started).toBeLessThan(24 * 30 + 2_000);
+  expect(await texts('s3')).toEqual(['3', '11', '19']);
+});
+
+test('a table at 80 columns shows what matters of each row', async () => {
+  const { send } = await answering({
+    'POST *': (request, response, count) => {
+      const isBad = request.json<{ text: string }>().text === 'bad';
+      return (isBad ? json({ detail: 'text is too long' }, 422) : acknowledged)(request, response, count);
+    },
+  });
+  const ran = await send(
+    lines(
+      { session_id: 'ticket-1', text: 'ok' },
+      { session_id: 'ticket-2', text: 'bad' },
+      { session_id: 'ticket-2', text: 'x' },
+    ),
+    ['-o', 'table', '--color', 'never'],
+    { columns: 80 },
+  );
+  expect(ran.stdout.split('\n').every((line) => line.length <= 80)).toBe(true);
+  expect(ran.stdout).toMatch(/1\s+sent\s+ticket-1\s+m1/);
+  expect(ran.stdout).toMatch(/2\s+failed\s+ticket-2[\s\S]*text is too long/);
+  expect(ran.stdout).toMatch(/3\s+not sent\s+ticket-2/);
+  expect(ran.stdout).toMatch(/because line 2 of the same session failed/);
+  expect(ran.stderr).toMatch(/1 sent, 1 failed, 1 not sent\./);
+});
+
+describe('the state', () => {
+  test('that cannot be written ends the command before anything is sent', async () => {
+    const { it, send } = await talking();
+    await it.forget();
+    const ran = await send(lines({ session_id: 'a', text: 'b' }), ['--state', '/dev/full']);
+    expect(ran.code).toBe(1);
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('that cannot be written anymore is one warning, and the messages are told', async () => {
+    const path = join(tempDirectory(), 'state.jsonl');
+    const { send } = await answering({
+      'POST *': (request, response, count) => {
+        if (count === 2) {
+          rmSync(path);
+          mkdirSync(path);
+        }
+        return acknowledged(request, response, count);
+      },
+    });
+    const rows = lines(...Array.from({ length: 5 }, (_, index) => ({ session_id: 'a', text: `${index}` })));
+    const ran = await send(rows, ['--state', path]);
+    expect(ran.code).toBe(0);
+    expect(statuses(ran)).toEqual(Array(5).fill('sent'));
+    expect(ran.stderr.match(/^warning: /gm)).toHaveLength(1);
+    expect(ran.stderr).toContain('registered once');
+  });
+});
