@@ -17,7 +17,7 @@ export interface HandledRow {
 }
 
 interface SenderDeps {
-  readonly context: Pick<Context, 'clock' | 'abortSignal' | 'signals'>;
+  readonly context: Pick<Context, 'clock' | 'abortSignal' | 'signals' | 'progress'>;
   readonly http: Http;
   /** Of the rows that name none. */
   readonly source: FoundSource | undefined;
@@ -116,8 +116,9 @@ export class RowSender {
   }
 
   private async register(message: NewMessage): Promise<SentMessage> {
-    const { context, http } = this.deps;
-    return await registerMessage({ ...context, notice: async () => undefined }, http, message);
+    const { clock, abortSignal, progress } = this.deps.context;
+    const notice = async (): Promise<void> => undefined;
+    return await registerMessage({ clock, abortSignal, progress, notice }, this.deps.http, message);
   }
 }
 
